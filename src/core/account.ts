@@ -1,0 +1,122 @@
+import { type CurrencyCode, compareCurrencies, pln } from "./currency.ts";
+import { FxError } from "./errors.ts";
+import { balanceLimit, type Decimal, formatDecimal, formatMoney, type Money, minorUnitsOf } from "./money.ts";
+import { type CalendarDate, isAdult, type Pesel, parsePesel } from "./pesel.ts";
+
+/** What a customer holds: one balance per currency ever held, PLN first, then by symbol. */
+export interface Account {
+  readonly pesel: Pesel;
+  readonly name: string;
+  readonly surname: string;
+  readonly balances: readonly Money[];
+}
+
+/** A request to open an account. `key` is its idempotency key. */
+export interface Opening {
+  readonly pesel: Pesel;
+  readonly name: string;
+  readonly surname: string;
+  /** In PLN. Checked by `planOpening`, because a taken PESEL is told first. */
+  readonly initial: Decimal;
+  readonly key?: string | undefined;
+}
+
+/**
+ * Reads an opening as of `today`.
+ * @throws FxError invalid-request, invalid-pesel, underage
+ */
+export function parseOpening(
+  fields: { pesel: string; name: string; surname: string; initial: Decimal; key?: string | undefined },
+  today: CalendarDate,
+): Opening {
+  const name = parseName(fields.name, "name");
+  const surname = parseName(fields.surname, "surname");
+  const pesel = parsePesel(fields.pesel, today);
+  if (!isAdult(pesel, today)) {
+    throw new FxError(
+      "underage",
+      "The holder is not 18 yet. An account can be opened from the 18th birthday.",
+    );
+  }
+  return { pesel, name, surname, initial: fields.initial, key: fields.key };
+}
+
+/**
+ * Decides an opening: the new account, or why there is none.
+ * @throws FxError account-exists, invalid-amount, balance-limit
+ */
+export function planOpening(existing: Account | undefined, opening: Opening): Account {
+  if (existing !== undefined) {
+    throw new FxError("account-exists", "This PESEL already has an account. There is at most one for each.");
+  }
+  const minor = minorUnitsOf(opening.initial, 2);
+  if (minor === undefined || minor < 0n) {
+    throw new FxError(
+      "invalid-amount",
+      "The initial balance must be at least 0.00 PLN, with at most 2 decimals.",
+    );
+  }
+  const { pesel, name, surname } = opening;
+  return credit({ pesel, name, surname, balances: [] }, { currency: pln, minor });
+}
+
+/** The balance of one currency, 0 if it was never held. */
+export function balanceOf(account: Account, currency: CurrencyCode): bigint {
+  return account.balances.find((balance) => balance.currency === currency)?.minor ?? 0n;
+}
+
+/**
+ * @throws FxError insufficient-funds
+ */
+export function debit(account: Account, money: Money): Account {
+  const held = balanceOf(account, money.currency);
+  if (held < money.minor) {
+    throw new FxError(
+      "insufficient-funds",
+      `The order takes ${formatMoney(money)} and the account holds ${formatMoney({ ...money, minor: held })}.`,
+    );
+  }
+  return withBalance(account, { ...money, minor: held - money.minor });
+}
+
+/**
+ * @throws FxError balance-limit
+ */
+export function credit(account: Account, money: Money): Account {
+  const minor = balanceOf(account, money.currency) + money.minor;
+  if (minor > balanceLimit) {
+    throw new FxError(
+      "balance-limit",
+      `The balance would pass the limit of ${formatMoney({ ...money, minor: balanceLimit })}.`,
+    );
+  }
+  return withBalance(account, { ...money, minor });
+}
+
+function withBalance(account: Account, balance: Money): Account {
+  const balances = account.balances.filter(({ currency }) => currency !== balance.currency);
+  const index = balances.findIndex(({ currency }) => compareCurrencies(balance.currency, currency) < 0);
+  balances.splice(index < 0 ? balances.length : index, 0, balance);
+  return { ...account, balances };
+}
+
+function parseName(text: string, field: string): string {
+  const name = text.trim();
+  const length = [...name].length;
+  const detail =
+    length < 1 || length > 100
+      ? "must have 1 to 100 characters"
+      : /\p{Cc}/u.test(name) || !name.isWellFormed()
+        ? "must not have control characters or broken Unicode"
+        : undefined;
+  if (detail === undefined) return name;
+  throw new FxError("invalid-request", `The ${field} ${detail}.`, {
+    fields: [{ pointer: `/${field}`, detail }],
+  });
+}
+
+/** An amount as it was asked for, for messages. */
+export function formatAsked(amount: Decimal): string {
+  const text = formatDecimal(amount);
+  return text.length > 40 ? `${text.slice(0, 37)}...` : text;
+}

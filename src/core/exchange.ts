@@ -1,0 +1,137 @@
+import { type Account, credit, debit, formatAsked } from "./account.ts";
+import { type CurrencyCode, parseCurrencyCode, pln } from "./currency.ts";
+import { FxError } from "./errors.ts";
+import { type Decimal, formatMoney, knownDigits, type Money, minorUnitsOf } from "./money.ts";
+import type { CalendarDate, Pesel } from "./pesel.ts";
+import type { RateTable } from "./rates.ts";
+
+/** What is asked for. `toBuy` fixes what the customer receives, `toSell` what the customer pays. */
+export interface ExchangeTerms {
+  readonly from: CurrencyCode;
+  readonly to: CurrencyCode;
+  readonly side: "toBuy" | "toSell";
+  /** In units of `to` for toBuy, of `from` for toSell. Checked by `priceExchange`, once the currency is known. */
+  readonly amount: Decimal;
+}
+
+/** Terms on an account. With `table`, only at that table number; `key` is the idempotency key. */
+export interface ExchangeOrder extends ExchangeTerms {
+  readonly pesel: Pesel;
+  readonly table?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** An exchange at the table that priced it: everything needed to compute it again by hand. */
+export interface Exchange {
+  readonly side: "toBuy" | "toSell";
+  readonly sold: Money;
+  readonly bought: Money;
+  /** The bank's bid for the sold currency, in PLN for one unit; absent where PLN is sold. */
+  readonly bid: Decimal | undefined;
+  /** The bank's ask for the bought currency, in PLN for one unit; absent where PLN is bought. */
+  readonly ask: Decimal | undefined;
+  readonly table: string;
+  readonly effectiveDate: CalendarDate;
+}
+
+/**
+ * Reads terms whose amounts are decimals already.
+ * @throws FxError invalid-request unless exactly one amount is given, same-currency
+ */
+export function parseTerms(fields: {
+  from: string;
+  to: string;
+  toBuy?: Decimal | undefined;
+  toSell?: Decimal | undefined;
+}): ExchangeTerms {
+  const { toBuy, toSell } = fields;
+  const amount = toBuy ?? toSell;
+  if (amount === undefined || (toBuy !== undefined && toSell !== undefined)) {
+    throw new FxError("invalid-request", "Give exactly one of toBuy and toSell.");
+  }
+  const from = parseCurrencyCode(fields.from);
+  const to = parseCurrencyCode(fields.to);
+  if (from === to) throw new FxError("same-currency", "An exchange needs two different currencies.");
+  return { from, to, side: toBuy === undefined ? "toSell" : "toBuy", amount };
+}
+
+/**
+ * Prices an exchange at `table`: exact arithmetic, rounded once, to whole minor units, never in the customer's
+ * favour. What the customer pays is rounded up and what the customer receives is rounded down.
+ * @throws FxError unsupported-currency, invalid-amount, amount-too-small
+ */
+export function priceExchange(terms: ExchangeTerms, table: RateTable): Exchange {
+  const bid = quotation(terms.from, table)?.bid;
+  const ask = quotation(terms.to, table)?.ask;
+  const asked = askedAmount(terms);
+  // sold × bid = bought × ask, both in PLN, with every decimal point moved out into two whole factors.
+  const soldFactor = (bid?.coefficient ?? 1n) * 10n ** BigInt((ask?.scale ?? 0) + knownDigits(terms.to));
+  const boughtFactor = (ask?.coefficient ?? 1n) * 10n ** BigInt((bid?.scale ?? 0) + knownDigits(terms.from));
+  const sold = terms.side === "toSell" ? asked : ceilDivide(asked * boughtFactor, soldFactor);
+  const bought = terms.side === "toBuy" ? asked : (asked * soldFactor) / boughtFactor;
+  if (bought === 0n) {
+    const paid = formatMoney({ currency: terms.from, minor: sold });
+    throw new FxError(
+      "amount-too-small",
+      `${paid} buys less than the smallest unit of ${terms.to}. Sell more.`,
+    );
+  }
+  return {
+    side: terms.side,
+    sold: { currency: terms.from, minor: sold },
+    bought: { currency: terms.to, minor: bought },
+    bid,
+    ask,
+    table: table.number,
+    effectiveDate: table.effectiveDate,
+  };
+}
+
+/**
+ * Decides an order: the exchange and the account after it, or why there is none.
+ * @throws FxError rate-changed, and those of `priceExchange`, `debit` and `credit`
+ */
+export function planExchange(
+  account: Account,
+  order: ExchangeOrder,
+  table: RateTable,
+): { readonly exchange: Exchange; readonly account: Account } {
+  if (order.table !== undefined && order.table !== table.number) {
+    throw new FxError(
+      "rate-changed",
+      `Table ${table.number} is in force now. Ask for a quote and order again.`,
+    );
+  }
+  const exchange = priceExchange(order, table);
+  return { exchange, account: credit(debit(account, exchange.sold), exchange.bought) };
+}
+
+function quotation(currency: CurrencyCode, table: RateTable): { bid: Decimal; ask: Decimal } | undefined {
+  if (currency === pln) return undefined;
+  const rate = table.rates.get(currency);
+  if (rate !== undefined) return rate;
+  throw new FxError(
+    "unsupported-currency",
+    `${/^[A-Z]{3}$/.test(currency) ? currency : "That"} is not a currency that can be exchanged. ` +
+      `Table ${table.number} has ${[pln, ...table.rates.keys()].join(", ")}.`,
+  );
+}
+
+function askedAmount(terms: ExchangeTerms): bigint {
+  const currency = terms.side === "toBuy" ? terms.to : terms.from;
+  const digits = knownDigits(currency);
+  const minor = minorUnitsOf(terms.amount, digits);
+  if (minor === undefined || minor <= 0n) {
+    const smallest = formatMoney({ currency, minor: 1n });
+    throw new FxError(
+      "invalid-amount",
+      `The amount ${formatAsked(terms.amount)} is not a whole number of ${smallest}. It must be greater than 0, ` +
+        (digits === 0 ? "with no decimals." : `with at most ${digits} decimals.`),
+    );
+  }
+  return minor;
+}
+
+function ceilDivide(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor - 1n) / divisor;
+}

@@ -1,0 +1,60 @@
+import { FxError } from "./errors.ts";
+
+declare const pesel: unique symbol;
+
+/** A PESEL that was checked: 11 digits, check digit, a date of birth that exists and is not in the future. */
+export type Pesel = string & { readonly [pesel]: true };
+
+/** A calendar date as ISO 8601 text, "2026-11-21". Such texts compare as the dates do. */
+export type CalendarDate = string;
+
+const weights = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3] as const;
+/** The month's tens tell the century: 81 is January 1800, 1 is 1900, 21 is 2000, 41 is 2100, 61 is 2200. */
+const centuries = [1900, 2000, 2100, 2200, 1800] as const;
+
+/**
+ * Reads a PESEL as of `today`.
+ * @throws FxError invalid-pesel, saying what is wrong and never repeating the number
+ */
+export function parsePesel(text: string, today: CalendarDate): Pesel {
+  if (!/^[0-9]{11}$/.test(text)) throw invalidPesel("a PESEL is 11 digits, 0 to 9");
+  const sum = weights.reduce((total, weight, index) => total + weight * Number(text[index]), 0);
+  if ((10 - (sum % 10)) % 10 !== Number(text[10])) {
+    throw invalidPesel("the check digit does not match; look for a mistyped digit");
+  }
+  const born = birthDate(text as Pesel);
+  if (!dateExists(born)) throw invalidPesel("the date of birth in it does not exist");
+  if (born > today) throw invalidPesel("the date of birth in it is in the future");
+  return text as Pesel;
+}
+
+/** The date of birth that a PESEL carries. */
+export function birthDate(pesel: Pesel): CalendarDate {
+  const month = Number(pesel.slice(2, 4));
+  const year = (centuries[Math.floor(month / 20)] ?? 1900) + Number(pesel.slice(0, 2));
+  return `${year}-${String(month % 20).padStart(2, "0")}-${pesel.slice(4, 6)}`;
+}
+
+/**
+ * Whether the holder is 18 on `today`, from the start of the birthday.
+ * Born on 29 February: from 28 February, the last day of that month (Polish Civil Code, art. 112).
+ */
+export function isAdult(pesel: Pesel, today: CalendarDate): boolean {
+  const born = birthDate(pesel);
+  const monthAndDay = born.slice(4) === "-02-29" ? "-02-28" : born.slice(4);
+  return `${Number(born.slice(0, 4)) + 18}${monthAndDay}` <= today;
+}
+
+/** Hides the serial number and check digit of every 11-digit run in `text`: for people, logs and errors. */
+export function maskPesels(text: string): string {
+  return text.replace(/\d{11}/g, (digits) => `${digits.slice(0, 6)}*****`);
+}
+
+function dateExists(date: CalendarDate): boolean {
+  const parsed = new Date(`${date}T00:00:00Z`);
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date);
+}
+
+function invalidPesel(reason: string): FxError {
+  return new FxError("invalid-pesel", `The PESEL is not valid: ${reason}.`);
+}

@@ -1,0 +1,109 @@
+import type { Account, Opening } from "./account.ts";
+import type { CurrencyCode } from "./currency.ts";
+import type { Exchange, ExchangeOrder, ExchangeTerms } from "./exchange.ts";
+import type { Entry, ExchangeEntry } from "./journal.ts";
+import type { Decimal, Money } from "./money.ts";
+import type { CalendarDate, Pesel } from "./pesel.ts";
+import type { RateTable } from "./rates.ts";
+
+/**
+ * What can be asked of fx, wherever it runs: in this process over a store, or behind HTTP.
+ * Every method fails with an FxError and, if it does, has changed nothing, except where the code says that the
+ * outcome is not known (`internal`, `storage-unavailable`, and `OutcomeUnknown` of the HTTP client).
+ */
+export interface ExchangeService {
+  /** Opens an account. `replayed` tells that an earlier request with the same key had done it. */
+  createAccount(opening: Opening): Promise<{ readonly replayed: boolean }>;
+  account(pesel: Pesel): Promise<Account>;
+  /** Settles an order. Resolves only when the exchange is durable. */
+  exchange(order: ExchangeOrder): Promise<Settlement>;
+  /** What the order would do now. Moves nothing. */
+  quote(terms: ExchangeTerms): Promise<Exchange>;
+  rates(): Promise<RatesInForce>;
+  /** One currency's bid and ask, table by table, oldest first, over the `days` that end with the table in force. */
+  rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
+  /** The account's entries, newest first. */
+  statement(pesel: Pesel, page: PageRequest): Promise<Page<Entry>>;
+  receipt(id: string): Promise<ExchangeEntry>;
+  /** All accounts, by PESEL. */
+  accounts(page: PageRequest): Promise<Page<Account>>;
+  position(): Promise<Position>;
+  audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport>;
+  close(): Promise<void>;
+}
+
+/** The account after an exchange, and where its receipt is. */
+export interface Settlement {
+  readonly account: Account;
+  readonly receiptId: string;
+  readonly replayed: boolean;
+}
+
+export interface RatesInForce {
+  readonly table: RateTable;
+  /** Where it came from, for people: "nbp", "demo", a path. */
+  readonly source: string;
+  /** The table before it, if fx has seen one. */
+  readonly previous: RateTable | undefined;
+}
+
+export interface RateOnDay {
+  readonly table: string;
+  readonly effectiveDate: CalendarDate;
+  readonly bid: Decimal;
+  readonly ask: Decimal;
+}
+
+/** `cursor` is the `next` of the page before; `limit` is 1 to 1000. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Absent on the last page. */
+  readonly next: string | undefined;
+}
+
+/** Where the house stands. Over every currency, `customers` + `house` = `deposited`. */
+export interface Position {
+  readonly currencies: readonly CurrencyPosition[];
+  /** What the bid-ask spread and the rounding earned so far, valued at each exchange's mid rate, rounded down. */
+  readonly spreadEarned: Money;
+}
+
+export interface CurrencyPosition {
+  readonly currency: CurrencyCode;
+  /** Minor units that customers hold. */
+  readonly customers: bigint;
+  /** Minor units that the house is long (positive) or short (negative), against its opening of 0. */
+  readonly house: bigint;
+}
+
+export interface AuditProgress {
+  readonly accounts: number;
+  readonly entries: number;
+  /** How many entries there are to read, if the store can tell cheaply. */
+  readonly totalEntries: number | undefined;
+}
+
+export interface AuditReport {
+  readonly accounts: number;
+  readonly entries: number;
+  /** Empty when everything agrees. At most the first 1000. */
+  readonly findings: readonly AuditFinding[];
+  readonly findingsTotal: number;
+}
+
+/** One disagreement. The account is masked. */
+export interface AuditFinding {
+  readonly account: string;
+  /** The entry's sequence number in the account, where one entry is at fault. */
+  readonly entry: number | undefined;
+  /** That entry's id, which finds it when several accounts look the same masked. */
+  readonly id: string | undefined;
+  readonly problem: string;
+  readonly recorded: string;
+  readonly recomputed: string;
+}

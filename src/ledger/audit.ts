@@ -1,0 +1,275 @@
+import type { CurrencyCode } from "../core/currency.ts";
+import { compareCurrencies, pln } from "../core/currency.ts";
+import { priceExchange } from "../core/exchange.ts";
+import type { Entry, ExchangeEntry } from "../core/journal.ts";
+import { type Decimal, decimalOf, formatDecimal, formatMoney } from "../core/money.ts";
+import { maskPesels, type Pesel } from "../core/pesel.ts";
+import type { RateTable } from "../core/rates.ts";
+import type { AuditFinding, AuditProgress, AuditReport } from "../core/service.ts";
+import { entryHash } from "./batch.ts";
+import { readJournal, TableReader } from "./journal-reader.ts";
+import { type AccountRow, decodeEntry, encodeBalances, type JournalRow } from "./rows.ts";
+import type { Store } from "./store.ts";
+
+const findingsKept = 1000;
+const accountsPerPage = 500;
+
+/**
+ * Recomputes the ledger from its journal and tables: each account's chain of hashes, each exchange from the order
+ * and the table, each balance, and the conservation of every currency. Orders may go on meanwhile: an account is
+ * checked as it was when its row was read.
+ */
+export async function auditLedger(
+  store: Store,
+  onProgress: (done: AuditProgress) => void = () => {},
+): Promise<AuditReport> {
+  const audit = new Audit(store);
+  const totalEntries = await store.entryCount();
+  let after = "";
+  for (;;) {
+    const page = await store.accounts({ after, limit: accountsPerPage });
+    const isLast = page.length < accountsPerPage;
+    const through = isLast ? "~" : (page.at(-1)?.pesel ?? "~");
+    await audit.accounts(page, { after, through });
+    onProgress({ accounts: audit.accountsRead, entries: audit.entriesRead, totalEntries });
+    if (isLast) break;
+    after = through;
+  }
+  audit.conservation();
+  return audit.report();
+}
+
+class Audit {
+  accountsRead = 0;
+  entriesRead = 0;
+  readonly #store: Store;
+  readonly #tables: TableReader;
+  readonly #findings: AuditFinding[] = [];
+  #findingsTotal = 0;
+  /** Per currency: what the rows of the accounts hold, and what the journal says they should. */
+  readonly #held = new Map<string, bigint>();
+  readonly #journalled = new Map<string, bigint>();
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#tables = new TableReader(store);
+  }
+
+  /** Checks one page of accounts against all journal entries in their range of PESELs. */
+  async accounts(page: readonly AccountRow[], range: { after: string; through: string }): Promise<void> {
+    const rows = new Map(page.map((row) => [row.pesel, row]));
+    let chain: Chain | undefined;
+    const place = { pesel: range.after, sequence: Number.MAX_SAFE_INTEGER };
+    for await (const entries of readJournal(this.#store, { after: place, through: range.through })) {
+      for (const row of entries) {
+        if (chain?.pesel !== row.pesel) {
+          if (chain !== undefined) await this.#finish(chain, rows.get(chain.pesel));
+          chain = new Chain(row.pesel);
+        }
+        const account = rows.get(row.pesel);
+        if (account !== undefined && row.sequence <= account.sequence) await this.#entry(chain, row);
+        else chain.later = row;
+      }
+    }
+    if (chain !== undefined) await this.#finish(chain, rows.get(chain.pesel));
+    for (const row of page) {
+      this.accountsRead += 1;
+      for (const [currency, minor] of balancesOf(row.balances)) add(this.#held, currency, minor);
+    }
+    for (const row of rows.values()) {
+      if (!this.#visited.has(row.pesel)) {
+        this.#find(row.pesel, undefined, "account without entries", `${row.sequence} entries`, "0 entries");
+      }
+    }
+    this.#visited.clear();
+  }
+
+  conservation(): void {
+    const currencies = [...new Set([...this.#held.keys(), ...this.#journalled.keys()])] as CurrencyCode[];
+    for (const currency of currencies.sort(compareCurrencies)) {
+      const held = this.#held.get(currency) ?? 0n;
+      const journalled = this.#journalled.get(currency) ?? 0n;
+      if (held === journalled) continue;
+      this.#find("all accounts", undefined, `sum of ${currency}`, minorText(held), minorText(journalled));
+    }
+  }
+
+  report(): AuditReport {
+    return {
+      accounts: this.accountsRead,
+      entries: this.entriesRead,
+      findings: this.#findings,
+      findingsTotal: this.#findingsTotal,
+    };
+  }
+
+  readonly #visited = new Set<string>();
+
+  async #entry(chain: Chain, row: JournalRow): Promise<void> {
+    this.entriesRead += 1;
+    this.#visited.add(row.pesel);
+    const find = (problem: string, recorded: string, recomputed: string) =>
+      this.#find(row.pesel, row, problem, recorded, recomputed);
+    if (row.sequence !== chain.sequence + 1) {
+      find("gap in the sequence", String(row.sequence), String(chain.sequence + 1));
+    }
+    chain.sequence = row.sequence;
+    let entry: Entry;
+    try {
+      entry = decodeEntry(row).entry;
+      const hash = entryHash(entry, chain.hash);
+      if (hash !== row.hash) find("broken hash chain", row.hash, hash);
+      for (const [problem, recorded, recomputed] of await this.#disagreements(entry)) {
+        find(problem, recorded, recomputed);
+      }
+    } catch (error) {
+      find("unreadable entry", error instanceof Error ? error.message : String(error), "a whole entry");
+      chain.hash = row.hash;
+      return;
+    }
+    chain.hash = row.hash;
+    if (entry.kind === "opening") {
+      chain.names = { name: entry.name, surname: entry.surname };
+      if (row.sequence !== 1) find("opening after the first entry", String(row.sequence), "1");
+      this.#move(chain, entry.initial.currency, entry.initial.minor);
+    } else {
+      if (row.sequence === 1) find("first entry", "exchange", "opening");
+      this.#move(chain, entry.sold.currency, -entry.sold.minor);
+      this.#move(chain, entry.bought.currency, entry.bought.minor);
+    }
+    const recomputed = chain.balancesText();
+    if (row.balances !== recomputed) find("balances after the entry", row.balances, recomputed);
+    for (const [currency, minor] of chain.balances) {
+      if (minor < 0n) find("negative balance", minorText(minor), `at least 0 ${currency}`);
+    }
+  }
+
+  /** Computes an exchange again, from the order and the stored table. */
+  async #disagreements(entry: Entry): Promise<[problem: string, recorded: string, recomputed: string][]> {
+    if (entry.kind === "opening") {
+      return entry.initial.currency === pln ? [] : [["opening currency", entry.initial.currency, pln]];
+    }
+    const table = await this.#tables.table(entry.table);
+    if (table === undefined) return [["rate table", entry.table, "no such table in the store"]];
+    const recomputed = recompute(entry, table);
+    const pairs: [string, string, string][] = [
+      ["sold", formatMoney(entry.sold), formatMoney(recomputed.sold)],
+      ["bought", formatMoney(entry.bought), formatMoney(recomputed.bought)],
+      ["bid", decimalText(entry.bid), decimalText(recomputed.bid)],
+      ["ask", decimalText(entry.ask), decimalText(recomputed.ask)],
+      ["effective date", entry.effectiveDate, recomputed.effectiveDate],
+    ];
+    return pairs.filter(([, recorded, right]) => recorded !== right);
+  }
+
+  /** Compares an account's row with the end of its chain. */
+  async #finish(chain: Chain, row: AccountRow | undefined): Promise<void> {
+    if (chain.later !== undefined) {
+      const sequence = await this.#sequenceNow(chain.pesel);
+      if (sequence === undefined || sequence < chain.later.sequence) {
+        this.#find(
+          chain.pesel,
+          chain.later,
+          row === undefined ? "entry without an account" : "entry after the account's last",
+          `sequence ${chain.later.sequence}`,
+          `last sequence ${sequence ?? "none"}`,
+        );
+      }
+    }
+    if (row === undefined || !this.#visited.has(row.pesel)) return;
+    const pairs: [string, string, string][] = [
+      ["number of entries", String(row.sequence), String(chain.sequence)],
+      ["hash of the last entry", row.hash, chain.hash],
+      ["balances", row.balances, chain.balancesText()],
+      ["name", row.name, chain.names?.name ?? ""],
+      ["surname", row.surname, chain.names?.surname ?? ""],
+    ];
+    for (const [problem, recorded, recomputed] of pairs) {
+      if (recorded !== recomputed) this.#find(row.pesel, undefined, problem, recorded, recomputed);
+    }
+  }
+
+  /** The account's sequence as it is now: an entry newer than the row that was read is no fault. */
+  async #sequenceNow(pesel: string): Promise<number | undefined> {
+    return (await this.#store.account(pesel as Pesel))?.sequence;
+  }
+
+  #move(chain: Chain, currency: CurrencyCode, minor: bigint): void {
+    add(chain.balances, currency, minor);
+    add(this.#journalled, currency, minor);
+  }
+
+  #find(
+    pesel: string,
+    at: { sequence: number; id: string } | undefined,
+    problem: string,
+    recorded: string,
+    recomputed: string,
+  ): void {
+    this.#findingsTotal += 1;
+    if (this.#findings.length >= findingsKept) return;
+    this.#findings.push({
+      account: maskPesels(pesel),
+      entry: at?.sequence,
+      id: at?.id,
+      problem,
+      recorded: maskPesels(recorded),
+      recomputed: maskPesels(recomputed),
+    });
+  }
+}
+
+/** What the entries of one account, read so far, come to. */
+class Chain {
+  readonly pesel: string;
+  sequence = 0;
+  hash = "";
+  names: { name: string; surname: string } | undefined;
+  /** An entry past the account's row as it was read. */
+  later: JournalRow | undefined;
+  readonly balances = new Map<CurrencyCode, bigint>();
+
+  constructor(pesel: string) {
+    this.pesel = pesel;
+  }
+
+  balancesText(): string {
+    return encodeBalances(
+      [...this.balances]
+        .map(([currency, minor]) => ({ currency, minor }))
+        .sort((a, b) => compareCurrencies(a.currency, b.currency)),
+    );
+  }
+}
+
+function recompute(entry: ExchangeEntry, table: RateTable) {
+  const fixed = entry.side === "toSell" ? entry.sold : entry.bought;
+  return priceExchange(
+    { from: entry.sold.currency, to: entry.bought.currency, side: entry.side, amount: decimalOf(fixed) },
+    table,
+  );
+}
+
+/** The balances in a row, as far as they can be read; what cannot is found in the comparison with the chain. */
+function balancesOf(text: string): [string, bigint][] {
+  try {
+    return Object.entries(JSON.parse(text) as Record<string, number>).map(([currency, minor]) => [
+      currency,
+      BigInt(minor),
+    ]);
+  } catch {
+    return [];
+  }
+}
+
+function add<K>(totals: Map<K, bigint>, currency: K, minor: bigint): void {
+  totals.set(currency, (totals.get(currency) ?? 0n) + minor);
+}
+
+function minorText(minor: bigint): string {
+  return `${minor} minor units`;
+}
+
+function decimalText(decimal: Decimal | undefined): string {
+  return decimal === undefined ? "none" : formatDecimal(decimal);
+}

@@ -1,0 +1,147 @@
+import { createHash } from "node:crypto";
+import { FxError } from "../core/errors.ts";
+import { type Entry, sealedText } from "../core/journal.ts";
+import type { RateTable } from "../core/rates.ts";
+import type { Loaded, SealedEntry, Store, StoredAccount, Touch } from "./store.ts";
+
+/** What one command came to: an answer and, if it changes anything, the entry, the holder and the table behind it. */
+export interface Outcome<T> {
+  readonly answer: T;
+  readonly written?: {
+    readonly entry: Entry;
+    readonly holder: { readonly name: string; readonly surname: string };
+    readonly table?: RateTable;
+  };
+}
+
+/** Decides one command on the account as its predecessors leave it. Pure; refuses by throwing an FxError. */
+export type Decide<T> = (account: StoredAccount | undefined, earlier: Entry | undefined) => Outcome<T>;
+
+interface Pending {
+  readonly touch: Touch;
+  readonly decide: Decide<unknown>;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+type Verdict = { readonly answer: unknown } | { readonly refusal: unknown };
+
+const batchLimit = 256;
+const queueLimit = 16_384;
+
+/**
+ * Collects the commands that arrive in one turn of the event loop, or while a commit is under way, into the next
+ * commit. Each is decided on its own, and nobody is answered before the commit is durable.
+ */
+export class Batcher {
+  readonly #store: Store;
+  #queue: Pending[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /**
+   * @throws FxError overloaded, storage-unavailable, and whatever `decide` throws
+   */
+  run<T>(touch: Touch, decide: Decide<T>): Promise<T> {
+    if (this.#queue.length >= queueLimit) {
+      return Promise.reject(
+        new FxError("overloaded", "Too many orders are waiting for the store. Try again in a moment.", {
+          retryAfterSeconds: 1,
+        }),
+      );
+    }
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ touch, decide, resolve: resolve as (answer: unknown) => void, reject });
+      this.#running ??= new Promise((done) => setImmediate(() => this.#drain().then(done)));
+    });
+  }
+
+  /** Resolves when everything that was taken in has been answered. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, batchLimit);
+      try {
+        const verdicts = await this.#commit(batch);
+        for (const [index, pending] of batch.entries()) {
+          const verdict = verdicts[index] as Verdict;
+          if ("refusal" in verdict) pending.reject(verdict.refusal);
+          else pending.resolve(verdict.answer);
+        }
+      } catch (error) {
+        for (const pending of batch) pending.reject(error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #commit(batch: readonly Pending[]): Promise<Verdict[]> {
+    let verdicts: Verdict[] = [];
+    await this.#store.transact(
+      batch.map(({ touch }) => touch),
+      (loaded) => {
+        const work = new Work(loaded);
+        verdicts = batch.map((pending) => work.take(pending));
+        return work.writes();
+      },
+    );
+    return verdicts;
+  }
+}
+
+/** The state of a batch while it is decided: what was loaded, overlaid by what was decided so far. */
+class Work {
+  readonly #loaded: Loaded;
+  readonly #accounts = new Map<string, StoredAccount>();
+  readonly #keyed = new Map<string, Entry>();
+  readonly #entries: SealedEntry[] = [];
+  readonly #tables = new Set<RateTable>();
+
+  constructor(loaded: Loaded) {
+    this.#loaded = loaded;
+  }
+
+  take({ touch: { pesel, key }, decide }: Pending): Verdict {
+    try {
+      const account = this.#accounts.get(pesel) ?? this.#loaded.account(pesel);
+      const earlier =
+        key === undefined ? undefined : (this.#keyed.get(pesel + key) ?? this.#loaded.entryByKey(pesel, key));
+      const { answer, written } = decide(account, earlier);
+      if (written !== undefined) this.#append(written, account?.hash ?? "");
+      return { answer };
+    } catch (refusal) {
+      return { refusal };
+    }
+  }
+
+  writes() {
+    return { accounts: [...this.#accounts.values()], entries: this.#entries, tables: [...this.#tables] };
+  }
+
+  #append({ entry, holder, table }: NonNullable<Outcome<unknown>["written"]>, previousHash: string): void {
+    const hash = entryHash(entry, previousHash);
+    const { pesel, sequence, key, balances } = entry;
+    this.#entries.push({ entry, hash });
+    this.#accounts.set(pesel, {
+      pesel,
+      name: holder.name,
+      surname: holder.surname,
+      balances,
+      sequence,
+      hash,
+    });
+    if (key !== undefined) this.#keyed.set(pesel + key, entry);
+    if (table !== undefined) this.#tables.add(table);
+  }
+}
+
+/** The hash of an entry in its account's chain: SHA-256 of `sealedText`, in hexadecimal. */
+export function entryHash(entry: Entry, previousHash: string): string {
+  return createHash("sha256").update(sealedText(entry, previousHash)).digest("hex");
+}

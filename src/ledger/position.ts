@@ -1,0 +1,87 @@
+import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
+import { FxError } from "../core/errors.ts";
+import { knownDigits } from "../core/money.ts";
+import type { RateTable } from "../core/rates.ts";
+import type { Position } from "../core/service.ts";
+import { readJournal, TableReader } from "./journal-reader.ts";
+import type { Store } from "./store.ts";
+
+/** Mid values are summed in whole 10^−20 PLN, finer than any rate times any minor unit, so the sum is exact. */
+const valueScale = 20;
+
+/** All exchanges of one currency for another at one table. */
+interface Flow {
+  readonly table: string;
+  readonly from: CurrencyCode;
+  readonly to: CurrencyCode;
+  sold: bigint;
+  bought: bigint;
+}
+
+/**
+ * Derives the house's position from the journal alone.
+ * @throws FxError internal if a table that an exchange was settled at is missing
+ */
+export async function positionOf(store: Store): Promise<Position> {
+  const deposited = new Map<CurrencyCode, bigint>([[pln, 0n]]);
+  const flows = new Map<string, Flow>();
+  for await (const rows of readJournal(store)) {
+    for (const row of rows) {
+      const to = row.bought_currency as CurrencyCode;
+      if (row.kind === "opening") {
+        add(deposited, to, BigInt(row.bought));
+        continue;
+      }
+      const key = `${row.table_number} ${row.sold_currency} ${to}`;
+      let flow = flows.get(key);
+      if (flow === undefined) {
+        flow = {
+          table: row.table_number ?? "",
+          from: row.sold_currency as CurrencyCode,
+          to,
+          sold: 0n,
+          bought: 0n,
+        };
+        flows.set(key, flow);
+      }
+      flow.sold += BigInt(row.sold ?? 0);
+      flow.bought += BigInt(row.bought);
+    }
+  }
+  const house = new Map<CurrencyCode, bigint>([[pln, 0n]]);
+  const tables = new TableReader(store);
+  let spread = 0n;
+  for (const { table: number, from, to, sold, bought } of flows.values()) {
+    const table = await tables.table(number);
+    if (table === undefined) {
+      throw new FxError("internal", `Table ${number} is missing from the store. Run fx audit.`);
+    }
+    add(house, from, sold);
+    add(house, to, -bought);
+    spread += twiceMidValue(from, sold, table) - twiceMidValue(to, bought, table);
+  }
+  const currencies = [...new Set([...deposited.keys(), ...house.keys()])].sort(compareCurrencies);
+  return {
+    currencies: currencies.map((currency) => {
+      const long = house.get(currency) ?? 0n;
+      return { currency, customers: (deposited.get(currency) ?? 0n) - long, house: long };
+    }),
+    spreadEarned: { currency: pln, minor: spread / (2n * 10n ** BigInt(valueScale - 2)) },
+  };
+}
+
+/** Twice the PLN value of `minor` at the table's mid rate, in 10^−20 PLN. Twice, so that the mid stays whole. */
+function twiceMidValue(currency: CurrencyCode, minor: bigint, table: RateTable): bigint {
+  const digits = knownDigits(currency);
+  const rate = table.rates.get(currency);
+  if (currency === pln || rate === undefined) return 2n * minor * 10n ** BigInt(valueScale - digits);
+  const scale = Math.max(rate.bid.scale, rate.ask.scale);
+  const twiceMid =
+    rate.bid.coefficient * 10n ** BigInt(scale - rate.bid.scale) +
+    rate.ask.coefficient * 10n ** BigInt(scale - rate.ask.scale);
+  return minor * twiceMid * 10n ** BigInt(valueScale - digits - scale);
+}
+
+function add(totals: Map<CurrencyCode, bigint>, currency: CurrencyCode, minor: bigint): void {
+  totals.set(currency, (totals.get(currency) ?? 0n) + minor);
+}

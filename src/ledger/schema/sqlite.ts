@@ -1,0 +1,54 @@
+/**
+ * The steps that bring a database from version n to n + 1, for n = 0, 1, …; `PRAGMA user_version` holds n.
+ * A step that has been released is never changed: add one.
+ */
+export const migrations: readonly string[] = [
+  `
+  create table account (
+    pesel text not null primary key,
+    name text not null,
+    surname text not null,
+    balances text not null,
+    sequence integer not null check (sequence >= 1),
+    hash text not null
+  ) strict, without rowid;
+
+  create table journal (
+    pesel text not null,
+    sequence integer not null check (sequence >= 1),
+    id text not null,
+    time integer not null,
+    key text,
+    kind text not null check (kind in ('opening', 'exchange')),
+    name text,
+    surname text,
+    side text check (side in ('toBuy', 'toSell')),
+    sold_currency text,
+    sold integer check (sold between 1 and 999999999999999),
+    bought_currency text not null,
+    bought integer not null check (bought between 0 and 999999999999999),
+    bid text,
+    ask text,
+    table_number text,
+    effective_date text,
+    balances text not null,
+    hash text not null,
+    primary key (pesel, sequence)
+  ) strict, without rowid;
+
+  create unique index journal_id on journal (id);
+  create unique index journal_key on journal (pesel, key) where key is not null;
+
+  create table rate_table (
+    number text not null primary key,
+    trading_date text not null,
+    effective_date text not null,
+    rates text not null
+  ) strict;
+
+  create index rate_table_effective_date on rate_table (effective_date, number);
+  `,
+];
+
+/** "fx" and a version mark, in the file's header: tells a database of fx from any other SQLite file. */
+export const applicationId = 0x66785f31;

@@ -1,0 +1,191 @@
+import { v7 as uuidv7 } from "uuid";
+import { type Account, type Opening, planOpening } from "../core/account.ts";
+import { type CurrencyCode, pln } from "../core/currency.ts";
+import { FxError } from "../core/errors.ts";
+import {
+  type Exchange,
+  type ExchangeOrder,
+  type ExchangeTerms,
+  planExchange,
+  priceExchange,
+} from "../core/exchange.ts";
+import {
+  accountAfter,
+  type Entry,
+  type ExchangeEntry,
+  isAnswerToOpening,
+  isAnswerToOrder,
+  type OpeningEntry,
+} from "../core/journal.ts";
+import type { Money } from "../core/money.ts";
+import type { Pesel } from "../core/pesel.ts";
+import type { CurrentRates } from "../core/rates.ts";
+import type {
+  AuditProgress,
+  AuditReport,
+  ExchangeService,
+  Page,
+  PageRequest,
+  Position,
+  RateOnDay,
+  RatesInForce,
+  Settlement,
+} from "../core/service.ts";
+import { auditLedger } from "./audit.ts";
+import { Batcher, type Outcome } from "./batch.ts";
+import { positionOf } from "./position.ts";
+import { decodeAccount } from "./rows.ts";
+import type { Store } from "./store.ts";
+
+/** ExchangeService over a store and the rates in force. `now` is injected so that tests own the time. */
+export class LedgerService implements ExchangeService {
+  readonly #store: Store;
+  readonly #rates: CurrentRates;
+  readonly #now: () => Date;
+  readonly #batcher: Batcher;
+
+  constructor(store: Store, rates: CurrentRates, now: () => Date = () => new Date()) {
+    this.#store = store;
+    this.#rates = rates;
+    this.#now = now;
+    this.#batcher = new Batcher(store);
+  }
+
+  createAccount(opening: Opening): Promise<{ readonly replayed: boolean }> {
+    const { pesel, key } = opening;
+    const id = uuidv7();
+    return this.#batcher.run({ pesel, key }, (existing, earlier): Outcome<{ readonly replayed: boolean }> => {
+      if (earlier !== undefined) {
+        requireSameRequest(isAnswerToOpening(earlier, opening));
+        return { answer: { replayed: true } };
+      }
+      const { name, surname, balances } = planOpening(existing, opening);
+      const entry: OpeningEntry = {
+        kind: "opening",
+        id,
+        pesel,
+        sequence: 1,
+        time: this.#now(),
+        key,
+        name,
+        surname,
+        initial: balances[0] as Money,
+        balances,
+      };
+      return { answer: { replayed: false }, written: { entry, holder: opening } };
+    });
+  }
+
+  async account(pesel: Pesel): Promise<Account> {
+    return (await this.#store.account(pesel)) ?? accountNotFound();
+  }
+
+  exchange(order: ExchangeOrder): Promise<Settlement> {
+    const { pesel, key } = order;
+    const id = uuidv7();
+    return this.#batcher.run({ pesel, key }, (stored, earlier): Outcome<Settlement> => {
+      if (stored === undefined) return accountNotFound();
+      if (earlier !== undefined) {
+        requireSameRequest(isAnswerToOrder(earlier, order));
+        return { answer: { account: accountAfter(earlier, stored), receiptId: earlier.id, replayed: true } };
+      }
+      const table = this.#rates.inForce();
+      const { exchange, account } = planExchange(stored, order, table);
+      const entry: ExchangeEntry = {
+        kind: "exchange",
+        id,
+        pesel,
+        sequence: stored.sequence + 1,
+        time: this.#now(),
+        key,
+        ...exchange,
+        balances: account.balances,
+      };
+      return {
+        answer: { account: accountAfter(entry, stored), receiptId: id, replayed: false },
+        written: { entry, holder: stored, table },
+      };
+    });
+  }
+
+  async quote(terms: ExchangeTerms): Promise<Exchange> {
+    return priceExchange(terms, this.#rates.inForce());
+  }
+
+  async rates(): Promise<RatesInForce> {
+    const table = this.#rates.inForce();
+    const newest = await this.#store.tables({ last: 2 });
+    return {
+      table,
+      source: this.#rates.status().source,
+      previous: newest.findLast(({ effectiveDate }) => effectiveDate < table.effectiveDate),
+    };
+  }
+
+  async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
+    const table = this.#rates.inForce();
+    if (currency === pln || !table.rates.has(currency)) {
+      throw new FxError("unsupported-currency", `Table ${table.number} does not quote that currency.`);
+    }
+    const since = new Date(Date.parse(table.effectiveDate) - (days - 1) * 86_400_000);
+    const tables = await this.#store.tables({ since: since.toISOString().slice(0, 10) });
+    return tables.flatMap(({ number, effectiveDate, rates }) => {
+      const rate = rates.get(currency);
+      return rate === undefined ? [] : [{ table: number, effectiveDate, bid: rate.bid, ask: rate.ask }];
+    });
+  }
+
+  async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Entry>> {
+    await this.account(pesel);
+    const before = cursor === undefined ? undefined : parseSequence(cursor);
+    const sealed = await this.#store.statement(pesel, { before, limit: limit + 1 });
+    const items = sealed.slice(0, limit).map(({ entry }) => entry);
+    return { items, next: sealed.length > limit ? String(items.at(-1)?.sequence) : undefined };
+  }
+
+  async receipt(id: string): Promise<ExchangeEntry> {
+    const entry = (await this.#store.entry(id))?.entry;
+    if (entry?.kind === "exchange") return entry;
+    throw new FxError("not-found", "There is no receipt with this id.");
+  }
+
+  async accounts({ limit, cursor }: PageRequest): Promise<Page<Account>> {
+    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1 });
+    const items = accounts.slice(0, limit).map(decodeAccount);
+    return { items, next: accounts.length > limit ? items.at(-1)?.pesel : undefined };
+  }
+
+  position(): Promise<Position> {
+    return positionOf(this.#store);
+  }
+
+  audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport> {
+    return auditLedger(this.#store, onProgress);
+  }
+
+  /** Answers what was taken in, then closes the rates and the store. */
+  async close(): Promise<void> {
+    await this.#batcher.settled();
+    await this.#rates.close();
+    await this.#store.close();
+  }
+}
+
+function accountNotFound(): never {
+  throw new FxError("account-not-found", "There is no account for this PESEL.");
+}
+
+function requireSameRequest(same: boolean): void {
+  if (same) return;
+  throw new FxError(
+    "idempotency-key-reused",
+    "This Idempotency-Key was used on this account for another request. Use a new key for a new request.",
+  );
+}
+
+function parseSequence(cursor: string): number {
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new FxError("invalid-request", "The cursor is not one that a page before has given.", {
+    fields: [{ pointer: "/cursor", detail: "is not a cursor" }],
+  });
+}

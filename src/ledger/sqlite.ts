@@ -1,0 +1,288 @@
+import { existsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
+import { FxError } from "../core/errors.ts";
+import type { Entry } from "../core/journal.ts";
+import type { Pesel } from "../core/pesel.ts";
+import type { RateTable } from "../core/rates.ts";
+import {
+  type AccountRow,
+  decodeAccount,
+  decodeEntry,
+  decodeTable,
+  encodeAccount,
+  encodeEntry,
+  encodeTable,
+  type JournalRow,
+  journalColumns,
+  type RateTableRow,
+} from "./rows.ts";
+import { applicationId, migrations } from "./schema/sqlite.ts";
+import type { JournalPlace, Loaded, SealedEntry, Store, StoredAccount, Touch, Writes } from "./store.ts";
+
+const busyTimeoutMs = 5000;
+
+/**
+ * Opens a ledger in a SQLite file, or in memory for ":memory:", and brings its schema up to date. Several
+ * processes may have one file open.
+ * @throws FxError storage-unavailable if the file is not a whole ledger of this or an earlier version of fx
+ */
+export function openSqlite(path: string): SqliteStore {
+  const inMemory = path === ":memory:";
+  if (!inMemory) refuseRemains(path);
+  let database: DatabaseSyncInstance | undefined;
+  try {
+    database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    database.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
+    migrate(database, path);
+    if (!inMemory) refuseDamage(database, path);
+    return new SqliteStore(database);
+  } catch (error) {
+    database?.close();
+    throw storageFailure(error, inMemory ? "the in-memory database" : path);
+  }
+}
+
+export class SqliteStore implements Store {
+  readonly #database: DatabaseSyncInstance;
+  readonly #statements = new Map<string, StatementSyncInstance>();
+  readonly #savedTables = new Set<string>();
+
+  constructor(database: DatabaseSyncInstance) {
+    this.#database = database;
+  }
+
+  async transact(_touched: readonly Touch[], decide: (loaded: Loaded) => Writes): Promise<void> {
+    this.#guard(() => {
+      this.#run("begin immediate");
+      try {
+        const writes = decide({
+          account: (pesel) => this.#guard(() => this.#account(pesel)),
+          entryByKey: (pesel, key) => this.#guard(() => this.#entryByKey(pesel, key)),
+        });
+        this.#write(writes);
+        this.#run("commit");
+      } catch (error) {
+        if (this.#database.isTransaction) this.#run("rollback");
+        throw error;
+      }
+    });
+  }
+
+  async account(pesel: Pesel): Promise<StoredAccount | undefined> {
+    return this.#guard(() => this.#account(pesel));
+  }
+
+  async accounts({
+    after = "",
+    limit,
+  }: {
+    after?: string | undefined;
+    limit: number;
+  }): Promise<AccountRow[]> {
+    return this.#all<AccountRow>(
+      "select * from account where pesel > ? order by pesel limit ?",
+      after,
+      limit,
+    );
+  }
+
+  async statement(
+    pesel: Pesel,
+    { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number | undefined; limit: number },
+  ): Promise<SealedEntry[]> {
+    return this.#all<JournalRow>(
+      "select * from journal where pesel = ? and sequence < ? order by sequence desc limit ?",
+      pesel,
+      before,
+      limit,
+    ).map(decodeEntry);
+  }
+
+  async journal(page: {
+    after?: JournalPlace | undefined;
+    through?: string;
+    limit: number;
+  }): Promise<JournalRow[]> {
+    const { after = { pesel: "", sequence: 0 }, through = "~", limit } = page;
+    return this.#all<JournalRow>(
+      "select * from journal where (pesel, sequence) > (?, ?) and pesel <= ? order by pesel, sequence limit ?",
+      after.pesel,
+      after.sequence,
+      through,
+      limit,
+    );
+  }
+
+  async entry(id: string): Promise<SealedEntry | undefined> {
+    return this.#all<JournalRow>("select * from journal where id = ?", id).map(decodeEntry)[0];
+  }
+
+  async entryCount(): Promise<number> {
+    return this.#all<{ entries: number }>("select count(*) as entries from journal")[0]?.entries ?? 0;
+  }
+
+  async saveTables(tables: readonly RateTable[]): Promise<void> {
+    await this.transact([], () => ({ accounts: [], entries: [], tables }));
+  }
+
+  async tables({ since = "", last = -1 }: { since?: string; last?: number }): Promise<RateTable[]> {
+    return this.#all<RateTableRow>(
+      "select * from rate_table where effective_date >= ? order by effective_date desc, number desc limit ?",
+      since,
+      last,
+    )
+      .map(decodeTable)
+      .reverse();
+  }
+
+  async table(number: string): Promise<RateTable | undefined> {
+    return this.#all<RateTableRow>("select * from rate_table where number = ?", number).map(decodeTable)[0];
+  }
+
+  async ping(): Promise<void> {
+    this.#all("select 1 from account limit 1");
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+  }
+
+  #account(pesel: Pesel): StoredAccount | undefined {
+    const row = this.#statement("select * from account where pesel = ?").get(pesel) as AccountRow | undefined;
+    return row && decodeAccount(row);
+  }
+
+  #entryByKey(pesel: Pesel, key: string): Entry | undefined {
+    const row = this.#statement("select * from journal where pesel = ? and key = ?").get(pesel, key) as
+      | JournalRow
+      | undefined;
+    return row && decodeEntry(row).entry;
+  }
+
+  #write({ accounts, entries, tables }: Writes): void {
+    const fresh = tables.filter(({ number }) => !this.#savedTables.has(number)).map(encodeTable);
+    for (const row of fresh) {
+      this.#statement(
+        "insert into rate_table (number, trading_date, effective_date, rates) values (?, ?, ?, ?) on conflict do nothing",
+      ).run(row.number, row.trading_date, row.effective_date, row.rates);
+    }
+    const saveAccount = this.#statement(
+      "insert into account (pesel, name, surname, balances, sequence, hash) values (?, ?, ?, ?, ?, ?) " +
+        "on conflict (pesel) do update set balances = excluded.balances, sequence = excluded.sequence, hash = excluded.hash",
+    );
+    for (const account of accounts) {
+      const row = encodeAccount(account);
+      saveAccount.run(row.pesel, row.name, row.surname, row.balances, row.sequence, row.hash);
+    }
+    const append = this.#statement(
+      `insert into journal (${journalColumns.join(", ")}) values (${journalColumns.map(() => "?").join(", ")})`,
+    );
+    for (const entry of entries) {
+      const row = encodeEntry(entry);
+      append.run(...journalColumns.map((column) => row[column]));
+    }
+    for (const { number } of fresh) this.#savedTables.add(number);
+  }
+
+  #run(sql: string): void {
+    this.#statement(sql).run();
+  }
+
+  #all<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
+    return this.#guard(() => this.#statement(sql).all(...parameters) as Row[]);
+  }
+
+  /** Each statement is prepared once. */
+  #statement(sql: string): StatementSyncInstance {
+    const prepared = this.#statements.get(sql);
+    if (prepared !== undefined) return prepared;
+    const statement = this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw storageFailure(error, "the database");
+    }
+  }
+}
+
+function migrate(database: DatabaseSyncInstance, path: string): void {
+  database.exec("begin immediate");
+  const version = pragma(database, "user_version");
+  const marked = pragma(database, "application_id") === applicationId;
+  const strange = !marked && database.prepare("select 1 from sqlite_schema limit 1").get() !== undefined;
+  if (strange) {
+    throw unusable(`${path} is a SQLite database, but not one of fx. Name another file.`);
+  }
+  if (version > migrations.length) {
+    throw unusable(
+      `${path} was written by a newer fx (schema ${version}; this one knows ${migrations.length}). Use that fx.`,
+    );
+  }
+  for (const migration of migrations.slice(version)) database.exec(migration);
+  database.exec(
+    `pragma application_id = ${applicationId}; pragma user_version = ${migrations.length}; commit`,
+  );
+}
+
+/** An empty file, or a log without its database, is what is left of a ledger: SQLite would start anew on it. */
+function refuseRemains(path: string): void {
+  const size = existsSync(path) ? statSync(path).size : undefined;
+  if (size === 0) {
+    throw unusable(
+      `${path} is empty, which no ledger is. Restore it from a backup, or delete it to start a new one.`,
+    );
+  }
+  if (size === undefined && existsSync(`${path}-wal`)) {
+    throw unusable(
+      `${path} is missing, but its log ${path}-wal is there. Restore the database beside it, or delete the log.`,
+    );
+  }
+  if (size === undefined && !existsSync(dirname(resolve(path)))) {
+    throw unusable(`${path} cannot be made: the folder ${dirname(resolve(path))} does not exist.`);
+  }
+}
+
+/** Reads the whole of a small database, and of a large one what cannot be missing: a full check would take minutes. */
+function refuseDamage(database: DatabaseSyncInstance, path: string): void {
+  const fullCheckBytes = 64 * 1024 * 1024;
+  const bytes = pragma(database, "page_count") * pragma(database, "page_size");
+  const verdict =
+    bytes <= fullCheckBytes
+      ? (database.prepare("pragma quick_check(1)").get() as { quick_check: string }).quick_check
+      : "ok";
+  if (verdict !== "ok") throw unusable(`${path} is damaged: ${verdict}. Restore it from a backup.`);
+}
+
+function pragma(database: DatabaseSyncInstance, name: string): number {
+  const row = database.prepare(`pragma ${name}`).get() as Record<string, number>;
+  return row[name] ?? 0;
+}
+
+function unusable(message: string, cause?: unknown): FxError {
+  return new FxError("storage-unavailable", message, { cause });
+}
+
+/** What went wrong, by SQLite's primary result code (https://sqlite.org/rescode.html). */
+const reasons: Readonly<Record<number, string>> = {
+  5: "another process holds it locked",
+  8: "it is read-only",
+  10: "reading or writing it failed",
+  11: "it is damaged; restore it from a backup",
+  13: "the disk is full",
+  14: "it cannot be opened",
+  26: "it is not a SQLite database; name another file",
+};
+
+function storageFailure(error: unknown, what: string): unknown {
+  if (error instanceof FxError || !(error instanceof Error)) return error;
+  const { errcode } = error as { errcode?: number };
+  if (errcode === undefined) return error;
+  const reason = reasons[errcode & 0xff] ?? error.message;
+  return unusable(`The store failed: ${what}: ${reason}.`, error);
+}
