@@ -68,7 +68,7 @@ class Audit {
         }
         const account = rows.get(row.pesel);
         if (account !== undefined && row.sequence <= account.sequence) await this.#entry(chain, row);
-        else chain.later = row;
+        else chain.later ??= row;
       }
     }
     if (chain !== undefined) await this.#finish(chain, rows.get(chain.pesel));
@@ -225,7 +225,7 @@ class Chain {
   sequence = 0;
   hash = "";
   names: { name: string; surname: string } | undefined;
-  /** An entry past the account's row as it was read. */
+  /** The first entry past the account's row as it was read. */
   later: JournalRow | undefined;
   readonly balances = new Map<CurrencyCode, bigint>();
 

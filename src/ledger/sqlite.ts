@@ -33,8 +33,9 @@ export function openSqlite(path: string): SqliteStore {
   let database: DatabaseSyncInstance | undefined;
   try {
     database = new DatabaseSync(path, { timeout: busyTimeoutMs });
-    database.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
+    database.exec("pragma synchronous = full");
     migrate(database, path);
+    database.exec("pragma journal_mode = wal");
     if (!inMemory) refuseDamage(database, path);
     return new SqliteStore(database);
   } catch (error) {
@@ -144,7 +145,14 @@ export class SqliteStore implements Store {
     this.#all("select 1 from account limit 1");
   }
 
+  /** Writes the ledger as it is now, and nothing that comes after, to a new file. */
+  async copyTo(path: string): Promise<void> {
+    this.#guard(() => this.#database.prepare("vacuum into ?").run(path));
+  }
+
+  /** The binding leaves statements open, and so the log in use: it is moved into the file before. */
   async close(): Promise<void> {
+    this.#database.exec("pragma busy_timeout = 0; pragma wal_checkpoint(truncate)");
     this.#database.close();
   }
 

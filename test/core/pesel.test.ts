@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { birthDate, isAdult, maskPesels, type Pesel, parsePesel } from "../../src/core/pesel.ts";
+import { peselOf, today } from "../support/fixture.ts";
+
+function refuses(text: string, reason: RegExp, on = today) {
+  assert.throws(() => parsePesel(text, on), { code: "invalid-pesel", message: reason });
+}
+
+describe("gap: PESEL", () => {
+  for (const [digits, date] of [
+    ["0081010000", "1800-01-01"],
+    ["9992310000", "1899-12-31"],
+    ["4405140135", "1944-05-14"],
+    ["0021010000", "2000-01-01"],
+    ["0041010000", "2100-01-01"],
+    ["9972310000", "2299-12-31"],
+  ] as const) {
+    test(`month ${digits.slice(2, 4)} of year ${digits.slice(0, 2)} is a birth on ${date}`, () => {
+      assert.equal(birthDate(parsePesel(peselOf(digits), "2300-01-01")), date);
+    });
+  }
+
+  test("a check digit of 0 is accepted", () => {
+    const digits = ["7001010000", "7001010001", "7001010002", "7001010003", "7001010004"].concat([
+      "7001010005",
+      "7001010006",
+      "7001010007",
+      "7001010008",
+      "7001010009",
+    ]);
+    const zero = digits.map(peselOf).find((pesel) => pesel.endsWith("0"));
+    assert.equal(parsePesel(zero ?? "", today), zero);
+  });
+
+  test("any other check digit than the right one is refused", () => {
+    for (let digit = 0; digit <= 9; digit += 1) {
+      if (digit !== 9) refuses(`4405140135${digit}`, /check digit/);
+    }
+    assert.equal(parsePesel("44051401359", today), "44051401359");
+  });
+
+  test("one mistyped digit is always found", () => {
+    fc.assert(
+      fc.property(fc.nat(10), fc.integer({ min: 1, max: 9 }), (place, step) => {
+        const digits = [..."44051401359"].map(Number);
+        digits[place] = ((digits[place] ?? 0) + step) % 10;
+        assert.throws(() => parsePesel(digits.join(""), today), { code: "invalid-pesel" });
+      }),
+    );
+  });
+
+  test("31 April is refused", () => refuses(peselOf("7004310000"), /does not exist/));
+  test("29 February of a common year is refused", () => refuses(peselOf("7102290000"), /does not exist/));
+  test("29 February 1900 is refused, for 1900 was no leap year", () =>
+    refuses(peselOf("0002290000"), /does not exist/));
+  test("29 February 2000 exists", () => {
+    assert.equal(birthDate(parsePesel(peselOf("0022290000"), today)), "2000-02-29");
+  });
+  test("month 13 is refused", () => refuses(peselOf("7013010000"), /does not exist/));
+  test("month 0 is refused", () => refuses(peselOf("7000010000"), /does not exist/));
+  test("day 0 is refused", () => refuses(peselOf("7001000000"), /does not exist/));
+  test("a birth tomorrow is refused", () => refuses(peselOf("2626090000"), /future/));
+  test("a birth today is accepted", () => {
+    assert.equal(birthDate(parsePesel(peselOf("2626080000"), today)), today);
+  });
+
+  for (const [what, text] of [
+    ["a letter", "4405140135a"],
+    ["full-width digits", "４４０５１４０１３５９"],
+    ["Arabic-Indic digits", "٤٤٠٥١٤٠١٣٥٩"],
+    ["ten digits", "4405140135"],
+    ["twelve digits", "440514013599"],
+    ["nothing", ""],
+    ["a trailing newline", "44051401359\n"],
+    ["a leading space", " 44051401359"],
+    ["a sign", "-4405140135"],
+  ] as const) {
+    test(`${what} is refused`, () => refuses(text, /11 digits/));
+  }
+
+  test("a refusal never repeats the number", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^\d{11}$/), (text) => {
+        try {
+          parsePesel(text, today);
+        } catch (error) {
+          assert.doesNotMatch(String(error), /\d{3}/);
+        }
+      }),
+    );
+  });
+});
+
+describe("gap: adult", () => {
+  const born = (digits: string) => peselOf(digits) as Pesel;
+
+  test("the 18th birthday today is adult, from its start", () => {
+    assert.equal(isAdult(born("0826080000"), "2026-06-08"), true);
+  });
+  test("the 18th birthday tomorrow is not", () => {
+    assert.equal(isAdult(born("0826090000"), "2026-06-08"), false);
+  });
+  test("born on 29 February is adult from 28 February of the 18th year", () => {
+    assert.equal(isAdult(born("0822290000"), "2026-02-27"), false);
+    assert.equal(isAdult(born("0822290000"), "2026-02-28"), true);
+  });
+  test("born on 28 February is adult on that day too", () => {
+    assert.equal(isAdult(born("0822280000"), "2026-02-27"), false);
+    assert.equal(isAdult(born("0822280000"), "2026-02-28"), true);
+  });
+  test("born in 1800 is adult", () => assert.equal(isAdult(born("0081010000"), today), true));
+});
+
+test("masking hides the serial number of every PESEL in a text", () => {
+  assert.equal(maskPesels("from 44051401359 to 02070803628."), "from 440514***** to 020708*****.");
+});

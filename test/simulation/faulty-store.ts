@@ -1,0 +1,58 @@
+import { FxError } from "../../src/core/errors.ts";
+import type { Loaded, Store, Touch, Writes } from "../../src/ledger/store.ts";
+
+/**
+ * What goes wrong with the next commit:
+ * - "fails": the disk refuses it, and nothing is written;
+ * - "answer lost": it is durable, and the store says that it failed;
+ * - "dies before", "dies after": the process ends before or after the commit, and nobody is ever answered.
+ */
+export type Fault = "none" | "fails" | "answer lost" | "dies before" | "dies after";
+
+/** A store that fails on purpose. Whatever it does, `written` tells whether the commit is in the store behind it. */
+export class FaultyStore implements Store {
+  fault: Fault = "none";
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  get died(): boolean {
+    return this.fault === "dies before" || this.fault === "dies after";
+  }
+
+  static written(fault: Fault): boolean {
+    return fault === "none" || fault === "answer lost" || fault === "dies after";
+  }
+
+  async transact(touched: readonly Touch[], decide: (loaded: Loaded) => Writes): Promise<void> {
+    const fault = this.fault;
+    if (FaultyStore.written(fault)) await this.#store.transact(touched, decide);
+    else await this.#store.transact(touched, (loaded) => abort(decide(loaded))).catch(ignoreAbort);
+    if (this.died) return new Promise(() => {});
+    if (fault !== "none") throw new FxError("storage-unavailable", "The disk failed on purpose.");
+  }
+
+  account: Store["account"] = (pesel) => this.#store.account(pesel);
+  accounts: Store["accounts"] = (page) => this.#store.accounts(page);
+  statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
+  journal: Store["journal"] = (page) => this.#store.journal(page);
+  entry: Store["entry"] = (id) => this.#store.entry(id);
+  entryCount: Store["entryCount"] = () => this.#store.entryCount();
+  saveTables: Store["saveTables"] = (tables) => this.#store.saveTables(tables);
+  tables: Store["tables"] = (range) => this.#store.tables(range);
+  table: Store["table"] = (number) => this.#store.table(number);
+  ping: Store["ping"] = () => this.#store.ping();
+  close: Store["close"] = () => this.#store.close();
+}
+
+class Abort extends Error {}
+
+function abort(_decided: Writes): never {
+  throw new Abort("decided, and not committed");
+}
+
+function ignoreAbort(error: unknown): void {
+  if (!(error instanceof Abort)) throw error;
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+import { type Opening, parseOpening } from "../../src/core/account.ts";
+import { FxError } from "../../src/core/errors.ts";
+import { type ExchangeTerms, parseTerms } from "../../src/core/exchange.ts";
+import { type Decimal, parseDecimal } from "../../src/core/money.ts";
+import { type Pesel, parsePesel } from "../../src/core/pesel.ts";
+import { type CurrentRates, parseRateTable, type RateTable } from "../../src/core/rates.ts";
+
+/** The day on which tests take place, unless they say otherwise. */
+export const today = "2026-06-08";
+export const now = new Date("2026-06-08T12:00:00Z");
+
+/** The bank's table 108/C/NBP/2026, as published. */
+export const table: RateTable = parseRateTable(
+  JSON.parse(readFileSync(new URL("../fixtures/nbp/table-c-2026-06-08.json", import.meta.url), "utf8"))[0],
+);
+
+/** Rates that stay at one table, until `use` names another or none. */
+export function fixedRates(first: RateTable | undefined = table): CurrentRates & {
+  use(table: RateTable | undefined): void;
+} {
+  let inForce: RateTable | undefined = first;
+  return {
+    use: (next) => {
+      inForce = next;
+    },
+    inForce: () => {
+      if (inForce !== undefined) return inForce;
+      throw new FxError("rates-unavailable", "There is no rate table yet.", { retryAfterSeconds: 7 });
+    },
+    status: () => ({ source: "fixed", recorded: true, table: inForce, problem: undefined }),
+    close: async () => {},
+  };
+}
+
+/** The valid PESEL with these first ten digits. */
+export function peselOf(tenDigits: string): string {
+  const weights = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3];
+  const sum = weights.reduce((total, weight, index) => total + weight * Number(tenDigits[index]), 0);
+  return `${tenDigits}${(10 - (sum % 10)) % 10}`;
+}
+
+/** The `index`-th of ten thousand different adults, all born in the 1970s. */
+export function adult(index = 0): Pesel {
+  const born = `7${index % 10}0${1 + (Math.floor(index / 10) % 9)}1${Math.floor(index / 90) % 10}`;
+  return parsePesel(peselOf(`${born}${String(Math.floor(index / 900)).padStart(4, "0")}`), today);
+}
+
+export function decimal(text: string): Decimal {
+  const parsed = parseDecimal(text);
+  if (parsed === undefined) throw new Error(`${text} is not a decimal`);
+  return parsed;
+}
+
+export function opening(fields: { index?: number; pln?: string; key?: string; name?: string } = {}): Opening {
+  return parseOpening(
+    {
+      pesel: adult(fields.index),
+      name: fields.name ?? "Jan",
+      surname: "Kowalski",
+      initial: decimal(fields.pln ?? "1000"),
+      key: fields.key,
+    },
+    today,
+  );
+}
+
+/** "sell 100 PLN for USD" or "buy 100 USD for PLN". */
+export function terms(words: string): ExchangeTerms {
+  const [verb, amount, currency, , other] = words.split(" ") as [string, string, string, string, string];
+  return verb === "sell"
+    ? parseTerms({ from: currency, to: other, toSell: decimal(amount) })
+    : parseTerms({ from: other, to: currency, toBuy: decimal(amount) });
+}
