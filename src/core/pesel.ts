@@ -50,9 +50,12 @@ export function maskPesels(text: string): string {
   return text.replace(/\d{11}/g, (digits) => `${digits.slice(0, 6)}*****`);
 }
 
-function dateExists(date: CalendarDate): boolean {
-  const parsed = new Date(`${date}T00:00:00Z`);
-  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date);
+/** Whether there is such a day. Date.parse takes 30 February, and ten times as long. */
+export function dateExists(date: CalendarDate): boolean {
+  const month = Number(date.slice(5, 7));
+  const day = Number(date.slice(8, 10));
+  const same = new Date(Date.UTC(Number(date.slice(0, 4)), month - 1, day));
+  return same.getUTCMonth() === month - 1 && same.getUTCDate() === day;
 }
 
 function invalidPesel(reason: string): FxError {

@@ -1,6 +1,6 @@
 import { type CurrencyCode, compareCurrencies, minorUnitDigits, parseCurrencyCode, pln } from "./currency.ts";
 import { type Decimal, parseDecimal } from "./money.ts";
-import type { CalendarDate } from "./pesel.ts";
+import { type CalendarDate, dateExists } from "./pesel.ts";
 
 /** The bank's side of one currency, in PLN for one unit: it buys at `bid` and sells at `ask`. */
 export interface Rate {
@@ -129,11 +129,7 @@ function parseQuotation(untrusted: unknown, what: string): Decimal {
 }
 
 function parseDate(untrusted: unknown, what: string): CalendarDate {
-  if (
-    typeof untrusted !== "string" ||
-    !/^\d{4}-\d{2}-\d{2}$/.test(untrusted) ||
-    Number.isNaN(Date.parse(untrusted))
-  ) {
+  if (typeof untrusted !== "string" || !/^\d{4}-\d{2}-\d{2}$/.test(untrusted) || !dateExists(untrusted)) {
     throw new InvalidRateTable(`its ${what} is ${show(untrusted)}`);
   }
   return untrusted;

@@ -81,17 +81,15 @@ export class Batcher {
     this.#running = undefined;
   }
 
-  async #commit(batch: readonly Pending[]): Promise<Verdict[]> {
-    let verdicts: Verdict[] = [];
-    await this.#store.transact(
+  #commit(batch: readonly Pending[]): Promise<Verdict[]> {
+    return this.#store.transact(
       batch.map(({ touch }) => touch),
       (loaded) => {
         const work = new Work(loaded);
-        verdicts = batch.map((pending) => work.take(pending));
-        return work.writes();
+        const answer = batch.map((pending) => work.take(pending));
+        return { writes: work.writes(), answer };
       },
     );
-    return verdicts;
   }
 }
 

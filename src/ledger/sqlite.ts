@@ -18,7 +18,16 @@ import {
   type RateTableRow,
 } from "./rows.ts";
 import { applicationId, migrations } from "./schema/sqlite.ts";
-import type { JournalPlace, Loaded, SealedEntry, Store, StoredAccount, Touch, Writes } from "./store.ts";
+import type {
+  Decision,
+  JournalPlace,
+  Loaded,
+  SealedEntry,
+  Store,
+  StoredAccount,
+  Touch,
+  Writes,
+} from "./store.ts";
 
 const busyTimeoutMs = 5000;
 
@@ -53,16 +62,17 @@ export class SqliteStore implements Store {
     this.#database = database;
   }
 
-  async transact(_touched: readonly Touch[], decide: (loaded: Loaded) => Writes): Promise<void> {
-    this.#guard(() => {
+  async transact<T>(_touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
+    return this.#guard(() => {
       this.#run("begin immediate");
       try {
-        const writes = decide({
+        const { writes, answer } = decide({
           account: (pesel) => this.#guard(() => this.#account(pesel)),
           entryByKey: (pesel, key) => this.#guard(() => this.#entryByKey(pesel, key)),
         });
         this.#write(writes);
         this.#run("commit");
+        return answer;
       } catch (error) {
         if (this.#database.isTransaction) this.#run("rollback");
         throw error;
@@ -124,7 +134,7 @@ export class SqliteStore implements Store {
   }
 
   async saveTables(tables: readonly RateTable[]): Promise<void> {
-    await this.transact([], () => ({ accounts: [], entries: [], tables }));
+    await this.transact([], () => ({ writes: { accounts: [], entries: [], tables }, answer: undefined }));
   }
 
   async tables({ since = "", last = -1 }: { since?: string; last?: number }): Promise<RateTable[]> {

@@ -11,10 +11,11 @@ import type { AccountRow, JournalRow } from "./rows.ts";
 export interface Store {
   /**
    * One durable transaction: loads and locks the accounts that are touched, lets `decide` say what to write, and
-   * writes it. Resolves when all of it is durable; rejects when none of it is. `decide` is pure and may be called
-   * again, when a conflict with another process makes the store begin anew.
+   * writes it. Resolves when all of it is durable, to the answer that was decided with it; rejects when none of it is,
+   * or when that cannot be known. `decide` is pure and may be called again, when a conflict with another process or a
+   * lost connection makes the store begin anew.
    */
-  transact(touched: readonly Touch[], decide: (loaded: Loaded) => Writes): Promise<void>;
+  transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T>;
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
   /** By PESEL, from the one after `after`. As rows, because the audit reads ones that may not decode. */
   accounts(page: { after?: string | undefined; limit: number }): Promise<AccountRow[]>;
@@ -45,6 +46,12 @@ export interface Loaded {
   account(pesel: Pesel): StoredAccount | undefined;
   /** The entry of this account that carries this key. */
   entryByKey(pesel: Pesel, key: string): Entry | undefined;
+}
+
+/** What to write, and what that means for whoever asked. */
+export interface Decision<T> {
+  readonly writes: Writes;
+  readonly answer: T;
 }
 
 export interface Writes {

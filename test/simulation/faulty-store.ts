@@ -1,5 +1,5 @@
 import { FxError } from "../../src/core/errors.ts";
-import type { Loaded, Store, Touch, Writes } from "../../src/ledger/store.ts";
+import type { Decision, Loaded, Store, Touch } from "../../src/ledger/store.ts";
 
 /**
  * What goes wrong with the next commit:
@@ -26,12 +26,13 @@ export class FaultyStore implements Store {
     return fault === "none" || fault === "answer lost" || fault === "dies after";
   }
 
-  async transact(touched: readonly Touch[], decide: (loaded: Loaded) => Writes): Promise<void> {
+  async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
     const fault = this.fault;
+    if (fault === "none") return this.#store.transact(touched, decide);
     if (FaultyStore.written(fault)) await this.#store.transact(touched, decide);
     else await this.#store.transact(touched, (loaded) => abort(decide(loaded))).catch(ignoreAbort);
     if (this.died) return new Promise(() => {});
-    if (fault !== "none") throw new FxError("storage-unavailable", "The disk failed on purpose.");
+    throw new FxError("storage-unavailable", "The disk failed on purpose.");
   }
 
   account: Store["account"] = (pesel) => this.#store.account(pesel);
@@ -49,7 +50,7 @@ export class FaultyStore implements Store {
 
 class Abort extends Error {}
 
-function abort(_decided: Writes): never {
+function abort(_decided: unknown): never {
   throw new Abort("decided, and not committed");
 }
 

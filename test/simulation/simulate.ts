@@ -43,13 +43,19 @@ type Command =
  * commits that fail, whose answers are lost, or in which the process dies. Every answer and, after every step, every
  * account is compared with the model; at the end the audit must be clean. The same seed plays the same game.
  */
-export async function simulate(seed: number, open: () => Promise<Store>): Promise<void> {
-  const game = new Game(seed, open);
+export async function simulate(seed: number, database: { open(): Promise<Store> }): Promise<void> {
+  const game = new Game(seed, () => database.open());
   try {
     await game.play();
   } catch (error) {
     throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
   }
+}
+
+/** A store in memory, as a database that outlives the process that has it open. */
+export function surviving(store: Store): { open(): Promise<Store> } {
+  store.close = async () => {};
+  return { open: async () => store };
 }
 
 class Game {

@@ -1,0 +1,125 @@
+import type { Command } from "commander";
+import { parseOpening, planOpening } from "../../core/account.ts";
+import type { Decimal } from "../../core/money.ts";
+import {
+  amountArgument,
+  asking,
+  command,
+  keyed,
+  peselArgument,
+  replayNote,
+  wholeArgument,
+} from "../command.ts";
+import type { CommandOptions, Context } from "../context.ts";
+import { accountColumns, accountPairs, accountRow, entryColumns, entryRow } from "../figures.ts";
+import { writeRecord } from "../output.ts";
+import { readPages, writePages } from "../pages.ts";
+import { write } from "../terminal.ts";
+
+interface CreateOptions extends CommandOptions {
+  readonly name: string;
+  readonly surname: string;
+  readonly pln: Decimal;
+  readonly key?: string;
+}
+
+interface ListOptions extends CommandOptions {
+  readonly limit?: number;
+}
+
+export function defineAccount(program: Command, context: Context): void {
+  const account = program
+    .command("account")
+    .description("open accounts and look at them")
+    .addHelpText("after", "\nExamples:\n  $ fx account show 44051401359");
+  const needs = { rates: false };
+  const { stdout, stderr } = context.terminal;
+
+  keyed(
+    asking(
+      command(account, "create", "open an account with an initial balance in PLN", [
+        "fx account create 44051401359 --name Jan --surname Kowalski --pln 1000",
+        "fx account create - --name Jan --surname Kowalski --pln 1000 < pesel.txt",
+      ]),
+      needs,
+    )
+      .addArgument(peselArgument())
+      .requiredOption("--name <name>", "first name of the holder")
+      .requiredOption("--surname <surname>", "surname of the holder")
+      .requiredOption("--pln <amount>", "initial balance", amountArgument),
+  ).action(async (argument: string, { key = crypto.randomUUID(), ...options }: CreateOptions) => {
+    context.prepare(key);
+    const { name, surname, pln: initial } = options;
+    const pesel = await context.pesel(argument);
+    const opening = parseOpening({ pesel, name, surname, initial, key }, await context.today());
+    const service = await context.service(options, needs);
+    const { replayed } = await context.send(key, () => service.createAccount(opening));
+    const opened = planOpening(undefined, opening);
+    if (options.json) {
+      const { encodeAccount } = await import("../../wire/codecs.ts");
+      return context.document({ ...encodeAccount(opened), key, replayed });
+    }
+    if (replayed) write(stderr, replayNote);
+    writeRecord(stdout, accountPairs(stdout, opened));
+  });
+
+  asking(
+    command(account, "show", "show an account's balances", [
+      "fx account show 44051401359",
+      "fx account show - < pesel.txt",
+    ]),
+    needs,
+  )
+    .addArgument(peselArgument())
+    .action(async (argument: string, options: CommandOptions) => {
+      const pesel = await context.pesel(argument);
+      const service = await context.service(options, needs);
+      const shown = await service.account(pesel);
+      if (!options.json) return writeRecord(stdout, accountPairs(stdout, shown));
+      const { encodeAccount } = await import("../../wire/codecs.ts");
+      context.document(encodeAccount(shown));
+    });
+
+  listing(
+    asking(
+      command(account, "list", "list accounts, by PESEL", [
+        "fx account list",
+        "fx account list --json | jq length",
+      ]),
+      needs,
+    ),
+    "accounts",
+  ).action(async (options: ListOptions) => {
+    const service = await context.service(options, needs);
+    const { encodeAccount } = await import("../../wire/codecs.ts");
+    const pages = readPages((page) => service.accounts(page), options.limit);
+    const shape = { columns: accountColumns, row: accountRow, encode: encodeAccount };
+    const count = await writePages(stdout, pages, shape, options.json === true);
+    if (count === 0) write(stderr, "There are no accounts.");
+  });
+
+  listing(
+    asking(
+      command(account, "history", "show an account's statement, newest first", [
+        "fx account history 44051401359 --limit 20",
+      ]),
+      needs,
+    ).addArgument(peselArgument()),
+    "entries",
+  ).action(async (argument: string, options: ListOptions) => {
+    const pesel = await context.pesel(argument);
+    const service = await context.service(options, needs);
+    const { encodeEntry } = await import("../../wire/codecs.ts");
+    const pages = readPages((page) => service.statement(pesel, page), options.limit);
+    const shape = { columns: entryColumns, row: entryRow, encode: encodeEntry };
+    await writePages(stdout, pages, shape, options.json === true);
+  });
+}
+
+function listing(command: Command, items: string): Command {
+  return command.option(
+    "--limit <number>",
+    `at most so many ${items} (default: all)`,
+    wholeArgument(1, 999_999_999),
+  );
+}

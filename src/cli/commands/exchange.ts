@@ -1,0 +1,168 @@
+import { type Command, Option } from "commander";
+import { type Account, balanceOf, credit, debit } from "../../core/account.ts";
+import { FxError } from "../../core/errors.ts";
+import { type Exchange, type ExchangeTerms, parseTerms } from "../../core/exchange.ts";
+import type { Decimal } from "../../core/money.ts";
+import type { Pesel } from "../../core/pesel.ts";
+import type { ExchangeService, Settlement } from "../../core/service.ts";
+import { amountArgument, asking, command, keyed, peselArgument, replayNote } from "../command.ts";
+import type { CommandOptions, Context } from "../context.ts";
+import { Declined, RequestFailed, UsageError } from "../exit.ts";
+import { balancePairs, exchangePairs } from "../figures.ts";
+import { amountText, writeRecord, writeTable } from "../output.ts";
+import { write } from "../terminal.ts";
+
+interface TermsOptions extends CommandOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly toBuy?: Decimal;
+  readonly toSell?: Decimal;
+}
+
+interface ExchangeOptions extends TermsOptions {
+  readonly key?: string;
+  readonly table?: string;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const needs = { rates: true };
+
+export function defineQuote(program: Command, context: Context): void {
+  termed(
+    command(program, "quote", "say what an exchange would come to now", [
+      "fx quote --from PLN --to USD --to-buy 100",
+      "fx quote --from EUR --to CHF --to-sell 250 --json",
+    ]),
+  ).action(async (options: TermsOptions) => {
+    const terms = termsOf(options);
+    const service = await context.service(options, needs);
+    await tellQuote(context, options, await service.quote(terms));
+  });
+}
+
+export function defineExchange(program: Command, context: Context): void {
+  keyed(
+    termed(
+      command(
+        program,
+        "exchange",
+        "exchange money on an account; at a terminal, after a quote and a question",
+        [
+          "fx exchange 44051401359 --from PLN --to USD --to-buy 100",
+          "fx exchange 44051401359 --from USD --to PLN --to-sell 50 --yes --json",
+          "fx exchange - --from PLN --to EUR --to-sell 1000 < pesel.txt",
+        ],
+      ).addArgument(peselArgument()),
+    )
+      .option("--table <number>", "only if this rate table is in force, such as 108/C/NBP/2026")
+      .option("-y, --yes", "do not ask")
+      .option("--dry-run", "only show the quote, move nothing"),
+  ).action(async (argument: string, { key: givenKey, ...options }: ExchangeOptions) => {
+    const key = givenKey ?? crypto.randomUUID();
+    context.prepare(key);
+    const pesel = await context.pesel(argument);
+    const terms = termsOf(options);
+    const service = await context.service(options, needs);
+    if (options.dryRun) return tellQuote(context, options, await service.quote(terms));
+    const isAsked = context.terminal.interactive && !options.yes;
+    const settle = (table: string | undefined) =>
+      context.send(key, () => service.exchange({ ...terms, pesel, key, table }));
+    const settlement = isAsked
+      ? await settleAsked(context, { service, pesel, terms, isRepeat: givenKey !== undefined }, settle)
+      : await settle(options.table);
+    await tellSettlement(context, options, service, { ...settlement, key });
+  });
+}
+
+/** Asks at each quote, and again when the rates have changed between the quote and the order. */
+async function settleAsked(
+  context: Context,
+  order: { service: ExchangeService; pesel: Pesel; terms: ExchangeTerms; isRepeat: boolean },
+  settle: (table: string) => Promise<Settlement>,
+): Promise<Settlement> {
+  const { stderr } = context.terminal;
+  const { service, pesel, terms, isRepeat } = order;
+  for (;;) {
+    const [quote, account] = await Promise.all([service.quote(terms), service.account(pesel)]);
+    writeRecord(stderr, exchangePairs(stderr, quote));
+    write(stderr, "");
+    // With a key that was used before, the order may be done already, and what is left need not suffice for it.
+    if (isRepeat) write(stderr, "With this key an order that was done is not done again.");
+    else await showBalances(context, account, quote);
+    if (!(await context.confirm("Exchange?"))) throw new Declined();
+    try {
+      return await settle(quote.table);
+    } catch (error) {
+      if (!isRateChange(error)) throw error;
+      write(stderr, "\nThe rates have changed, and nothing was exchanged. The new quote:\n");
+    }
+  }
+}
+
+/** @throws FxError insufficient-funds, balance-limit */
+async function showBalances({ terminal }: Context, account: Account, quote: Exchange): Promise<void> {
+  const { stderr } = terminal;
+  const after = credit(debit(account, quote.sold), quote.bought);
+  const columns = [
+    { title: "" },
+    { title: "Before", align: "right" },
+    { title: "After", align: "right" },
+  ] as const;
+  const rows = [quote.sold.currency, quote.bought.currency].map((currency) => [
+    currency,
+    ...[account, after].map((holder) => amountText(stderr, { currency, minor: balanceOf(holder, currency) })),
+  ]);
+  await writeTable(stderr, columns, rows);
+  write(stderr, "");
+}
+
+async function tellQuote(context: Context, options: CommandOptions, quote: Exchange): Promise<void> {
+  const { stdout } = context.terminal;
+  if (!options.json) return writeRecord(stdout, exchangePairs(stdout, quote));
+  const { encodeQuote } = await import("../../wire/codecs.ts");
+  context.document(encodeQuote(quote));
+}
+
+async function tellSettlement(
+  context: Context,
+  options: CommandOptions,
+  service: ExchangeService,
+  { account, receiptId, key, replayed }: Settlement & { key: string },
+): Promise<void> {
+  const { stdout, stderr } = context.terminal;
+  if (options.json) {
+    const { encodeAccount } = await import("../../wire/codecs.ts");
+    return context.document({ ...encodeAccount(account), receipt: receiptId, key, replayed });
+  }
+  if (replayed) write(stderr, replayNote);
+  // The money has moved: that its receipt cannot be read now is no failure of the exchange.
+  const entry = await service.receipt(receiptId).catch(() => undefined);
+  writeRecord(stdout, [
+    ...(entry === undefined ? [] : exchangePairs(stdout, entry)),
+    ["receipt", receiptId],
+    ...balancePairs(stdout, account),
+  ]);
+}
+
+function termed(command: Command): Command {
+  return asking(command, needs)
+    .requiredOption("--from <currency>", "currency to sell, such as PLN")
+    .requiredOption("--to <currency>", "currency to buy, such as USD")
+    .addOption(
+      new Option("--to-buy <amount>", "buy exactly this much").argParser(amountArgument).conflicts("toSell"),
+    )
+    .addOption(new Option("--to-sell <amount>", "sell exactly this much").argParser(amountArgument));
+}
+
+function termsOf({ from, to, toBuy, toSell }: TermsOptions): ExchangeTerms {
+  if (toBuy === undefined && toSell === undefined)
+    throw new UsageError("Give --to-buy or --to-sell with an amount.");
+  return parseTerms({ from, to, toBuy, toSell });
+}
+
+function isRateChange(error: unknown): boolean {
+  return (
+    error instanceof RequestFailed && error.cause instanceof FxError && error.cause.code === "rate-changed"
+  );
+}

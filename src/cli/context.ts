@@ -1,0 +1,121 @@
+import { type Config, loadConfig } from "../config.ts";
+import { type CalendarDate, type Pesel, parsePesel } from "../core/pesel.ts";
+import type { ExchangeService } from "../core/service.ts";
+import { Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./exit.ts";
+import { writeDocument } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What the command line gave, by the option's name. */
+export interface CommandOptions {
+  readonly json?: boolean;
+  readonly url?: string;
+  readonly rates?: string;
+}
+
+/** What every command works with: the terminal, the settings, and the service they name. */
+export class Context {
+  readonly terminal: Terminal;
+  /** Of fx. */
+  readonly version: string;
+  /** Rejects when a signal ends the command. */
+  readonly interrupted: Promise<never>;
+  #interrupt: (reason: Interrupted) => void = () => {};
+  #request: MoneyRequest | undefined;
+  #service: ExchangeService | undefined;
+
+  constructor(terminal: Terminal, version: string) {
+    this.terminal = terminal;
+    this.version = version;
+    this.interrupted = new Promise((_, reject) => {
+      this.#interrupt = reject;
+    });
+    this.interrupted.catch(() => {});
+  }
+
+  config(options: CommandOptions): Config {
+    return loadConfig({ ...options }, this.terminal.env);
+  }
+
+  /** Opens the service that the settings name, here or behind HTTP. Without `rates`, an embedded one has none. */
+  async service(options: CommandOptions, needs: { readonly rates: boolean }): Promise<ExchangeService> {
+    const { settings } = this.config(options);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => this.#interrupt(new Interrupted(signal, this.#request)));
+    }
+    const { openService } = await import("./compose.ts");
+    this.#service = await openService(settings, needs);
+    return this.#service;
+  }
+
+  /** Says before a request that moves money is sent that there will be one, so that an interrupt can tell. */
+  prepare(key: string): void {
+    this.#request = { key, sent: false };
+  }
+
+  /** @throws RequestFailed */
+  async send<T>(key: string, request: () => Promise<T>): Promise<T> {
+    this.#request = { key, sent: true };
+    try {
+      return await request();
+    } catch (error) {
+      throw new RequestFailed(key, error);
+    } finally {
+      this.#request = { key, sent: false };
+    }
+  }
+
+  /**
+   * Reads a PESEL argument; "-" is standard input, so that it stays out of the shell's history and the process list.
+   * @throws FxError invalid-pesel
+   */
+  async pesel(argument: string): Promise<Pesel> {
+    const text = argument === "-" ? await this.#line("PESEL: ") : argument;
+    return parsePesel(text.trim(), await this.today());
+  }
+
+  /** Today in Poland. */
+  async today(): Promise<CalendarDate> {
+    const { warsawDate } = await import("../warsaw.ts");
+    return warsawDate(new Date());
+  }
+
+  /** Asks a yes-or-no question, where the end of input is a no. */
+  async confirm(question: string): Promise<boolean> {
+    return /^y(es)?$/i.test((await this.#ask(`${question} [y/N] `)).trim());
+  }
+
+  /** Prints the result as the one document of --json. */
+  document(document: unknown): void {
+    writeDocument(this.terminal.stdout, document);
+  }
+
+  async close(): Promise<void> {
+    await this.#service?.close();
+  }
+
+  async #line(prompt: string): Promise<string> {
+    if (this.terminal.interactive) return this.#ask(prompt);
+    let text = "";
+    for await (const chunk of this.terminal.stdin) {
+      text += String(chunk);
+      if (text.includes("\n") || text.length > 1000) break;
+    }
+    const [line = ""] = text.split("\n");
+    if (line.trim() === "") throw new UsageError("There is no PESEL on standard input.");
+    return line;
+  }
+
+  async #ask(prompt: string): Promise<string> {
+    const { stdin, stderr } = this.terminal;
+    const { createInterface } = await import("node:readline/promises");
+    const lines = createInterface({ input: stdin, output: stderr.stream });
+    // At a terminal in raw mode Ctrl-C is a key, and no signal unless it is made one.
+    lines.on("SIGINT", () => process.emit("SIGINT"));
+    const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
+    try {
+      return await Promise.race([lines.question(prompt), ended]);
+    } finally {
+      lines.close();
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import { CommanderError } from "commander";
+import { ConfigError } from "../config.ts";
+import { type ErrorCode, FxError } from "../core/errors.ts";
+import { maskPesels } from "../core/pesel.ts";
+import { writeText } from "./output.ts";
+import { type Screen, write } from "./terminal.ts";
+
+/** How a command ends. The same table is in docs/CLI.md and `fx help exit-codes`. */
+export const exitTable = [
+  { exit: 0, meaning: "done", moved: "as reported", next: "" },
+  {
+    exit: 1,
+    meaning: "a bug, the server's internal error, or audit findings",
+    moved: "unknown",
+    next: "repeat with the printed key",
+  },
+  { exit: 2, meaning: "usage", moved: "no", next: "mend the command" },
+  { exit: 3, meaning: "refused", moved: "no", next: "mend the order" },
+  { exit: 4, meaning: "no such account or receipt", moved: "no", next: "" },
+  { exit: 5, meaning: "the account exists", moved: "no", next: "" },
+  { exit: 6, meaning: "no rates", moved: "no", next: "later" },
+  { exit: 7, meaning: "server or database not reachable, or too busy", moved: "no", next: "later" },
+  {
+    exit: 8,
+    meaning: "sent, and no answer came",
+    moved: "unknown",
+    next: "repeat with the printed key",
+  },
+  { exit: 9, meaning: "answered no at the question", moved: "no", next: "" },
+  { exit: 10, meaning: "not allowed", moved: "no", next: "" },
+  {
+    exit: 130,
+    meaning: "interrupted (Ctrl-C)",
+    moved: "if sent: unknown",
+    next: "repeat with the printed key",
+  },
+  { exit: 143, meaning: "terminated", moved: "if sent: unknown", next: "repeat with the printed key" },
+] as const;
+
+export type Exit = (typeof exitTable)[number]["exit"];
+
+/** The exit of each code. */
+export const exitOf: Readonly<Record<ErrorCode, Exit>> = {
+  "invalid-request": 3,
+  "invalid-pesel": 3,
+  "pesel-mismatch": 3,
+  underage: 3,
+  "unsupported-currency": 3,
+  "same-currency": 3,
+  "invalid-amount": 3,
+  "amount-too-small": 3,
+  "insufficient-funds": 3,
+  "balance-limit": 3,
+  "rate-changed": 3,
+  "idempotency-key-reused": 3,
+  "account-not-found": 4,
+  "not-found": 4,
+  "account-exists": 5,
+  "rates-unavailable": 6,
+  "storage-unavailable": 7,
+  "rate-limited": 7,
+  overloaded: 7,
+  internal: 1,
+  unauthorized: 10,
+  forbidden: 10,
+};
+
+const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
+  "account-not-found": "fx account create opens one.",
+  "account-exists": "fx account show has it.",
+  "rate-changed": "fx quote has the table in force.",
+  "unsupported-currency": "fx rates lists the currencies.",
+  "insufficient-funds": "fx account show has the balances.",
+};
+
+/** A command line that makes no sense. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** The answer no at the question. */
+export class Declined extends Error {
+  override readonly name = "Declined";
+}
+
+/** A request that moves money, and its key. `sent` tells whether it has left. */
+export interface MoneyRequest {
+  readonly key: string;
+  readonly sent: boolean;
+}
+
+/** SIGINT or SIGTERM came. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+  readonly signal: "SIGINT" | "SIGTERM";
+  readonly request: MoneyRequest | undefined;
+
+  constructor(signal: "SIGINT" | "SIGTERM", request: MoneyRequest | undefined) {
+    super(signal);
+    this.signal = signal;
+    this.request = request;
+  }
+}
+
+/** A request that moves money failed after it was sent off. `cause` says how. */
+export class RequestFailed extends Error {
+  override readonly name = "RequestFailed";
+  readonly key: string;
+
+  constructor(key: string, cause: unknown) {
+    super("the request failed", { cause });
+    this.key = key;
+  }
+}
+
+/** What went wrong, as --json prints it. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string | null;
+  readonly exit: Exit;
+  /** With which a request whose outcome is unknown can be repeated. */
+  readonly key?: string;
+}
+
+/** The one place that turns whatever was thrown into what is told and how the process ends. */
+export function describeFailure(thrown: unknown, usageHint?: string): Failure {
+  if (thrown instanceof RequestFailed) return describeRequest(thrown);
+  if (thrown instanceof Interrupted) return describeInterrupt(thrown);
+  if (thrown instanceof FxError) {
+    const { code, message } = thrown;
+    return failure(code, maskPesels(message), exitOf[code], hintOf[code]);
+  }
+  if (thrown instanceof UsageError || thrown instanceof ConfigError) {
+    return failure("usage", maskPesels(thrown.message), 2, usageHint);
+  }
+  if (thrown instanceof CommanderError) {
+    const [message = "", ...rest] = thrown.message.replace(/^error: /, "").split("\n");
+    return failure(
+      "usage",
+      maskPesels(sentence(message)),
+      2,
+      rest.join(" ").replace(/^\(|\)$/g, "") || usageHint,
+    );
+  }
+  if (thrown instanceof Declined) return failure("declined", "Nothing was exchanged.", 9);
+  const { name, message } = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (name === "ServerUnreachable") {
+    return failure(
+      "unreachable",
+      maskPesels(message),
+      7,
+      "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.",
+    );
+  }
+  if (name === "OutcomeUnknown") return failure("outcome-unknown", maskPesels(message), 8);
+  return failure("internal", maskPesels(message), 1, "This is a bug in fx.");
+}
+
+/** Tells a failure on stderr: as text, or with --json as one document. */
+export function tellFailure(screen: Screen, failure: Failure, json: boolean): void {
+  if (json) {
+    write(screen, JSON.stringify(failure));
+    return;
+  }
+  const { paint } = screen;
+  writeText(screen, `fx: ${failure.message}`, paint.red);
+  if (failure.hint !== null) writeText(screen, failure.hint, paint.dim);
+}
+
+function describeRequest({ key, cause }: RequestFailed): Failure {
+  const told = describeFailure(cause);
+  // A store that fails may have failed after the commit.
+  const exit = told.code === "storage-unavailable" ? 8 : told.exit;
+  if (exit !== 1 && exit !== 8) return told;
+  return { ...told, exit, hint: `Whether it was done is not known. ${againWith(key)}`, key };
+}
+
+function describeInterrupt({ signal, request }: Interrupted): Failure {
+  const [code, exit, verb] =
+    signal === "SIGINT"
+      ? (["interrupted", 130, "Interrupted"] as const)
+      : (["terminated", 143, "Terminated"] as const);
+  if (request === undefined) return failure(code, `${verb}.`, exit);
+  if (!request.sent) return failure(code, `${verb} before anything was sent: nothing was done.`, exit);
+  const message = `${verb} after the request was sent: whether it was done is not known.`;
+  return { ...failure(code, message, exit, againWith(request.key)), key: request.key };
+}
+
+function againWith(key: string): string {
+  return `The same command with --key ${key} finishes it, and never does it twice.`;
+}
+
+function failure(code: string, message: string, exit: Exit, hint: string | null = null): Failure {
+  return { code, message, hint, exit };
+}
+
+function sentence(text: string): string {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+}

@@ -1,0 +1,59 @@
+import { Command } from "commander";
+import { defineAccount } from "./commands/account.ts";
+import { defineExchange, defineQuote } from "./commands/exchange.ts";
+import { defineHelp } from "./commands/help.ts";
+import { defineAudit, definePosition, defineReceipt } from "./commands/ledger.ts";
+import { defineRates } from "./commands/rates.ts";
+import { defineServe } from "./commands/serve.ts";
+import type { Context } from "./context.ts";
+
+/** All of fx's commands. Defining them loads nothing heavy: an action imports what it needs when it runs. */
+export function buildProgram(context: Context): Command {
+  const { stdout, stderr } = context.terminal;
+  const program = new Command("fx")
+    .description("Currency exchange accounts, settled at the rates of the National Bank of Poland.")
+    .version(context.version, "-V, --version", "print the version")
+    .option("--no-color", "print without colour")
+    .helpOption("-h, --help", "print help")
+    .helpCommand(false)
+    .exitOverride()
+    .configureHelp({
+      showGlobalOptions: true,
+      styleTitle: (title) => stdout.paint.bold(title),
+    })
+    .configureOutput({
+      // Errors are told in one place, with --json as a document.
+      writeErr: () => {},
+      writeOut: (text) => stdout.stream.write(text),
+      getOutHelpWidth: () => Math.min(stdout.columns, 100),
+      getErrHelpWidth: () => Math.min(stderr.columns, 100),
+      getOutHasColors: () => stdout.paint.level > 0,
+    })
+    .addHelpText("after", `\nExamples:\n  $ fx serve --demo\n  $ fx rates\n  $ fx help exit-codes`);
+  defineServe(program, context);
+  defineAccount(program, context);
+  defineExchange(program, context);
+  defineQuote(program, context);
+  defineRates(program, context);
+  defineReceipt(program, context);
+  definePosition(program, context);
+  defineAudit(program, context);
+  defineHelp(program, context);
+  return program;
+}
+
+/** The command that a command line is about, as far as its words go. */
+export function commandOf(program: Command, argv: readonly string[]): Command {
+  let command = program;
+  for (const word of argv) {
+    const next = command.commands.find((candidate) => candidate.name() === word);
+    if (next === undefined) break;
+    command = next;
+  }
+  return command;
+}
+
+/** "fx account show". */
+export function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
+}

@@ -1,0 +1,44 @@
+import { CommanderError } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
+import { Context } from "./context.ts";
+import { describeFailure, Interrupted, tellFailure, UsageError } from "./exit.ts";
+import { buildProgram, commandOf, fullName } from "./program.ts";
+import { openTerminal } from "./terminal.ts";
+
+/** Runs one command line. It sets the exit code and leaves the exit to Node: process.exit() would cut off output. */
+export async function run(process: NodeJS.Process): Promise<void> {
+  const argv = process.argv.slice(2);
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", endQuietly);
+  const terminal = openTerminal(process, process.env, argv.includes("--no-color"));
+  const context = new Context(terminal, packageJson.version);
+  const program = buildProgram(context);
+  try {
+    const words = argv.length === 0 ? ["--help"] : argv;
+    await Promise.race([program.parseAsync(words, { from: "user" }), context.interrupted]);
+    await context.close();
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return;
+    const name = fullName(commandOf(program, argv));
+    const error = isBareGroup(thrown) ? new UsageError(`${name} needs a command.`) : thrown;
+    const failure = describeFailure(error, `${name} --help shows how.`);
+    tellFailure(terminal.stderr, failure, argv.includes("--json"));
+    process.exitCode = failure.exit;
+    if (thrown instanceof Interrupted) exitWhenWritten(process);
+    else await context.close();
+  }
+}
+
+/** A group of commands named without a command of it: commander would print its help. */
+function isBareGroup(thrown: unknown): boolean {
+  return thrown instanceof CommanderError && thrown.code === "commander.help";
+}
+
+/** What was interrupted may still wait for an answer, and would keep the process. */
+function exitWhenWritten(process: NodeJS.Process): void {
+  process.stdout.write("", () => process.stderr.write("", () => process.exit()));
+}
+
+/** Whoever read our output has had enough of it, as `head` has. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+}

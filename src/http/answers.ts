@@ -1,0 +1,38 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { OperationId } from "../wire/operations.ts";
+
+/** A handler for each operation that there is. What it throws is answered as a problem. */
+export type Handlers = Readonly<Record<OperationId, Handler>>;
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** Headers of an answer beside those that every answer has. */
+export type Headers = Record<string, string>;
+
+/** Answers with JSON. */
+export function sendJson(
+  reply: FastifyReply,
+  body: object,
+  status = 200,
+  headers: Headers = {},
+): FastifyReply {
+  headers["content-type"] ??= "application/json; charset=utf-8";
+  return sendText(reply, JSON.stringify(body), status, headers);
+}
+
+/**
+ * Answers with text, straight to Node's response: Fastify's way through its reply takes 3 µs more, of the 20 that
+ * the rest of a small request takes. Adds to `headers`.
+ */
+export function sendText(reply: FastifyReply, text: string, status: number, headers: Headers): FastifyReply {
+  headers["x-request-id"] = reply.request.id;
+  headers["cache-control"] = "no-store";
+  if (status !== 204) headers["content-length"] = String(Buffer.byteLength(text));
+  reply.hijack();
+  reply.raw.writeHead(status, headers).end(text);
+  return reply;
+}
+
+/** A parameter of the path, decoded. */
+export function pathParameter(request: FastifyRequest, name: string): string {
+  return (request.params as Record<string, string>)[name] ?? "";
+}

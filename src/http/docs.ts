@@ -1,0 +1,24 @@
+import swagger from "@fastify/swagger";
+import swaggerUi from "@fastify/swagger-ui";
+import type { FastifyInstance } from "fastify";
+import type { OpenApiDocument } from "../wire/openapi.ts";
+
+/** A page under /docs that shows the document and tries it out. It loads nothing from elsewhere. */
+export function registerDocs(app: FastifyInstance, document: OpenApiDocument): void {
+  app.register((docs, _options, done) => {
+    docs.addHook("onRequest", (request, reply, next) => {
+      reply.header("x-request-id", request.id);
+      next();
+    });
+    // Static, so that it only hands out the document: its other mode looks into every route.
+    docs.register(swagger, { mode: "static", specification: { document: document as never } });
+    docs.register(swaggerUi, {
+      routePrefix: "/docs",
+      uiConfig: { validatorUrl: null, defaultModelsExpandDepth: 0, displayRequestDuration: true },
+      // Its own policy would have browsers turn to https.
+      staticCSP:
+        "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'self'",
+    });
+    done();
+  });
+}

@@ -1,0 +1,64 @@
+import type { Socket } from "node:net";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { FxError } from "../core/errors.ts";
+import { encodeProblem, problemType } from "../wire/problem.ts";
+import { type Headers, sendJson } from "./answers.ts";
+
+/** What Fastify finds wrong with a request, in our words: some of its own quote the request. */
+const requestFaults: Readonly<Record<string, string>> = {
+  FST_ERR_BAD_URL: "The path is not well encoded.",
+  FST_ERR_CTP_BODY_TOO_LARGE: "The body is larger than 16 KiB.",
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: "The body must be sent as Content-Type: application/json.",
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: "The body is not as long as its Content-Length says.",
+};
+
+/** Answers with problem details, whatever was thrown. What nobody expected is logged and not told. */
+export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const error = toFxError(thrown);
+  const problem = encodeProblem(error, request.id);
+  if (problem.status >= 500) request.log.error({ id: request.id, err: thrown, code: error.code }, "failed");
+  const headers: Headers = { "content-type": `${problemType}; charset=utf-8` };
+  if (error.retryAfterSeconds !== undefined) {
+    headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
+  }
+  // Fastify asks for it where the rest of a body that it refused may still be on its way.
+  if (reply.hasHeader("connection")) headers.connection = "close";
+  sendJson(reply, problem, problem.status, headers);
+}
+
+/** Answers what is not HTTP, and what is too slow or too large for it, before there is a request. */
+export function answerMalformed(
+  this: FastifyInstance,
+  fault: Error & { code?: string },
+  socket: Socket,
+): void {
+  if (fault.code === "ECONNRESET" || socket.destroyed) return;
+  if (socket.writable) {
+    const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
+    const body = JSON.stringify(encodeProblem(new FxError("invalid-request", reason), "none"));
+    socket.write(
+      `HTTP/1.1 400 Bad Request\r\nContent-Type: ${problemType}; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  }
+  socket.destroySoon();
+  this.log.info({ code: fault.code }, "malformed request");
+}
+
+const connectionFaults: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "The path and the headers are larger than 16 KiB.",
+  ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
+};
+
+/** What was thrown, as an error of the closed set. */
+export function toFxError(thrown: unknown): FxError {
+  if (thrown instanceof FxError) return thrown;
+  const { code = "", statusCode = 500 } = thrown as { code?: string; statusCode?: number };
+  if (statusCode >= 400 && statusCode < 500 && code.startsWith("FST_")) {
+    return new FxError("invalid-request", requestFaults[code] ?? "The request is not valid.");
+  }
+  return new FxError(
+    "internal",
+    "Something went wrong inside fx. Its log tells more, under this request's id.",
+  );
+}

@@ -1,0 +1,51 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { RatesStatus } from "../core/rates.ts";
+
+export interface Metrics {
+  /** Counts an answer; `route` is the pattern, never the path. */
+  observe(method: string, route: string, status: number, ms: number): void;
+  /** Counts an order by what became of it: "settled", "replayed" or the code of its refusal. */
+  order(result: string): void;
+  /** The text that Prometheus reads. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+export function openMetrics(options: {
+  readonly probes: { rates(): RatesStatus };
+  readonly now: () => Date;
+}): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const duration = new Histogram({
+    name: "fx_http_request_duration_seconds",
+    help: "Time from a request's headers to the end of its answer",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const orders = new Counter({
+    name: "fx_orders_total",
+    help: "Exchange orders by result: settled, replayed, or the code of the refusal",
+    labelNames: ["result"],
+    registers,
+  });
+  new Gauge({
+    name: "fx_rates_table_age_seconds",
+    help: "Time since the start of the effective date of the table in force; absent without a table",
+    registers,
+    collect() {
+      const { table } = options.probes.rates();
+      this.reset();
+      if (table === undefined) this.remove();
+      else this.set((options.now().getTime() - Date.parse(table.effectiveDate)) / 1000);
+    },
+  });
+  return {
+    observe: (method, route, status, ms) => duration.observe({ method, route, status }, ms / 1000),
+    order: (result) => orders.inc({ result }),
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}

@@ -1,0 +1,163 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from "fastify";
+import { FxError } from "../core/errors.ts";
+import { maskPesels } from "../core/pesel.ts";
+import type { ExchangeService } from "../core/service.ts";
+import { openApiDocument } from "../wire/openapi.ts";
+import { type Operation, operations } from "../wire/operations.ts";
+import { parseJson } from "../wire/requests.ts";
+import type { Handlers } from "./answers.ts";
+import { registerDocs } from "./docs.ts";
+import { answerError, answerMalformed } from "./errors.ts";
+import { exchangeHandlers } from "./exchange-routes.ts";
+import { ledgerHandlers } from "./ledger-routes.ts";
+import { openMetrics } from "./metrics.ts";
+import { type Lifecycle, type Probes, probeHandlers } from "./probe-routes.ts";
+
+export interface ServerOptions {
+  /** The server closes it, last, when it is closed. */
+  readonly service: ExchangeService;
+  readonly probes: Probes;
+  readonly now: () => Date;
+  /** Of fx, for the OpenAPI document. */
+  readonly version?: string;
+  /** What Fastify takes for a logger; no log without it. */
+  readonly log?: FastifyServerOptions["logger"];
+}
+
+const bodyLimit = 16 * 1024;
+const requestTimeoutMs = 30_000;
+const idleCheckMs = 50;
+
+/**
+ * The HTTP server, not listening yet. Its `close()` is the graceful stop: it is not ready from then on, takes no
+ * new connections, answers what is under way, and then closes the service.
+ */
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const { service, log = false, version = "0.0.0" } = options;
+  const document = openApiDocument(version);
+  const app: FastifyInstance = Fastify({
+    logger:
+      typeof log === "object" ? { ...log, serializers: { ...log.serializers, err: describeError } } : log,
+    // Fastify's own lines print the URL, and so the PESEL.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestIds(),
+    bodyLimit,
+    requestTimeout: requestTimeoutMs,
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    // No path fits into a request line that is longer, so that any text is looked at as a PESEL.
+    routerOptions: { maxParamLength: 16 * 1024 },
+    frameworkErrors: (error, request, reply) => onError(error, request, reply),
+    clientErrorHandler: answerMalformed,
+  });
+  const lifecycle = drainOnClose(app, service);
+  const metrics = openMetrics(options);
+
+  function record(request: FastifyRequest, route: string, status: number, ms: number): void {
+    metrics.observe(request.method, route, status, ms);
+    if (!log || route.startsWith("/health/")) return;
+    app.log.info({ id: request.id, method: request.method, route, status, ms: Math.round(ms * 100) / 100 });
+  }
+
+  /** Answers what goes wrong before a handler is reached. */
+  function onError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    answerError(error, request, reply);
+    record(request, patternOf(request), reply.raw.statusCode, 0);
+  }
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, bytes, done) => {
+    try {
+      done(null, parseJson(bytes as Buffer));
+    } catch (error) {
+      done(error as Error, undefined);
+    }
+  });
+  app.setErrorHandler(onError);
+  app.setNotFoundHandler((request, reply) => onError(nothingHere(), request, reply));
+  // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
+
+  const handlers: Handlers = {
+    ...exchangeHandlers(options, metrics),
+    ...ledgerHandlers(options),
+    ...probeHandlers(options, metrics, lifecycle, document),
+  };
+  for (const [id, { method, path }] of Object.entries<Operation>(operations)) {
+    const handle = handlers[id as keyof Handlers];
+    app.route({
+      method,
+      url: path.replace(/\{(\w+)\}/g, ":$1"),
+      // Recorded here and not in Fastify's onResponse, whose listeners take 5 µs of every request.
+      handler: async (request, reply) => {
+        const start = performance.now();
+        try {
+          await handle(request, reply);
+        } catch (error) {
+          answerError(error, request, reply);
+        }
+        record(request, path, reply.raw.statusCode, performance.now() - start);
+        return reply;
+      },
+    });
+  }
+  registerDocs(app, document);
+  return app;
+}
+
+function drainOnClose(app: FastifyInstance, service: ExchangeService): Lifecycle {
+  const lifecycle = { draining: false };
+  let idleCheck: NodeJS.Timeout | undefined;
+  app.addHook("preClose", async () => {
+    lifecycle.draining = true;
+    // Node closes idle connections once. One that is answered later would keep the server until it times out.
+    idleCheck = setInterval(() => app.server.closeIdleConnections(), idleCheckMs);
+  });
+  app.addHook("onClose", async () => {
+    clearInterval(idleCheck);
+    await service.close();
+  });
+  return lifecycle;
+}
+
+/** Takes the id that a request brings, if it is one that can be logged, or numbers the request. */
+function requestIds(): (request: IncomingMessage) => string {
+  const prefix = randomBytes(6).toString("base64url");
+  let count = 0;
+  return ({ headers }) => {
+    const given = headers["x-request-id"];
+    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && !/\d{11}/.test(given)) return given;
+    count += 1;
+    return `${prefix}-${count.toString(36)}`;
+  };
+}
+
+function nothingHere(): FxError {
+  return new FxError(
+    "not-found",
+    "There is nothing under this path and method. The paths are in /openapi.json.",
+  );
+}
+
+/** The route's pattern, as the OpenAPI document has it. */
+function patternOf(request: FastifyRequest): string {
+  return request.routeOptions.url?.replace(/:(\w+)/g, "{$1}") ?? "none";
+}
+
+/** An error for the log, with its causes. */
+function describeError(error: Error): { type: string; message: string; stack: string } {
+  const cause = error.cause instanceof Error ? `\ncaused by: ${describeError(error.cause).stack}` : "";
+  return {
+    type: error.name,
+    message: maskPesels(error.message),
+    stack: maskPesels(error.stack ?? "") + cause,
+  };
+}

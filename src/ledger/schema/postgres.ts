@@ -1,0 +1,54 @@
+/**
+ * The steps that bring a database from version n to n + 1, for n = 0, 1, …; the one row of `fx_schema` holds n.
+ * A step that has been released is never changed: add one, which versions of fx that are still running can live with.
+ * Each statement may be run again, because not every database of this family takes a step as a whole.
+ *
+ * A PESEL is a bigint: as text it would sort as the database's collation has it, which is not always by its digits.
+ */
+export const migrations: readonly string[] = [
+  `
+  create table if not exists account (
+    pesel bigint not null primary key,
+    name text not null,
+    surname text not null,
+    balances text not null,
+    sequence bigint not null check (sequence >= 1),
+    hash text not null
+  ) with (fillfactor = 70);
+
+  create table if not exists journal (
+    pesel bigint not null,
+    sequence bigint not null check (sequence >= 1),
+    id uuid not null,
+    time bigint not null,
+    key text,
+    kind text not null check (kind in ('opening', 'exchange')),
+    name text,
+    surname text,
+    side text check (side in ('toBuy', 'toSell')),
+    sold_currency text,
+    sold bigint check (sold between 1 and 999999999999999),
+    bought_currency text not null,
+    bought bigint not null check (bought between 0 and 999999999999999),
+    bid text,
+    ask text,
+    table_number text,
+    effective_date text,
+    balances text not null,
+    hash text not null,
+    primary key (pesel, sequence)
+  );
+
+  create unique index if not exists journal_id on journal (id);
+  create unique index if not exists journal_key on journal (pesel, key) where key is not null;
+
+  create table if not exists rate_table (
+    number text not null primary key,
+    trading_date text not null,
+    effective_date text not null,
+    rates text not null
+  );
+
+  create index if not exists rate_table_effective_date on rate_table (effective_date, number);
+  `,
+];

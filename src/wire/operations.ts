@@ -1,0 +1,204 @@
+import type * as z from "zod";
+import type { ErrorCode } from "../core/errors.ts";
+import * as schemas from "./schemas.ts";
+
+/** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
+export interface Operation {
+  readonly method: "GET" | "POST";
+  /** With parameters in braces. */
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: "accounts" | "exchange" | "rates" | "ledger" | "server";
+  readonly query?: z.ZodType;
+  readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
+  readonly body?: z.ZodType;
+  readonly success: {
+    readonly status: 200 | 204 | 302;
+    /** Of a JSON answer. */
+    readonly schema?: z.ZodType;
+    /** Of an answer that is not JSON. */
+    readonly type?: string;
+    readonly headers?: readonly ("Fx-Receipt" | "Idempotency-Replayed")[];
+  };
+  /** Beside `internal`, which any operation may answer. */
+  readonly errors: readonly ErrorCode[];
+  /** A status whose body has the shape of success, too. */
+  readonly sameShape?: number;
+}
+
+const storage = "storage-unavailable";
+
+export const operations = {
+  createAccount: {
+    method: "POST",
+    path: "/api/user",
+    summary: "Open an account with an initial balance in PLN",
+    tag: "accounts",
+    headers: ["Idempotency-Key"],
+    body: schemas.openingBody,
+    success: { status: 204, headers: ["Idempotency-Replayed"] },
+    errors: [
+      "invalid-request",
+      "invalid-pesel",
+      "underage",
+      "account-exists",
+      "invalid-amount",
+      "balance-limit",
+      "idempotency-key-reused",
+      storage,
+      "overloaded",
+    ],
+  },
+  account: {
+    method: "GET",
+    path: "/api/user/{pesel}",
+    summary: "The holder and the balances of an account",
+    tag: "accounts",
+    success: { status: 200, schema: schemas.account },
+    errors: ["invalid-pesel", "account-not-found", storage],
+  },
+  exchange: {
+    method: "POST",
+    path: "/api/exchange/{pesel}",
+    summary: "Exchange one currency for another at the table in force",
+    tag: "exchange",
+    headers: ["Idempotency-Key", "Fx-Table"],
+    body: schemas.orderBody,
+    success: { status: 200, schema: schemas.account, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
+    errors: [
+      "invalid-request",
+      "invalid-pesel",
+      "pesel-mismatch",
+      "same-currency",
+      "account-not-found",
+      "rates-unavailable",
+      "rate-changed",
+      "unsupported-currency",
+      "invalid-amount",
+      "amount-too-small",
+      "insufficient-funds",
+      "balance-limit",
+      "idempotency-key-reused",
+      storage,
+      "overloaded",
+    ],
+  },
+  quote: {
+    method: "GET",
+    path: "/api/quote",
+    summary: "What an exchange would do now; nothing is moved",
+    tag: "exchange",
+    query: schemas.quoteQuery,
+    success: { status: 200, schema: schemas.quote },
+    errors: [
+      "invalid-request",
+      "same-currency",
+      "rates-unavailable",
+      "unsupported-currency",
+      "invalid-amount",
+      "amount-too-small",
+    ],
+  },
+  receipt: {
+    method: "GET",
+    path: "/api/receipts/{id}",
+    summary: "One exchange, with all that is needed to compute it again",
+    tag: "exchange",
+    success: { status: 200, schema: schemas.exchangeEntry },
+    errors: ["not-found", storage],
+  },
+  rates: {
+    method: "GET",
+    path: "/api/rates",
+    summary: "The table in force and the one before it",
+    tag: "rates",
+    success: { status: 200, schema: schemas.rates },
+    errors: ["rates-unavailable", storage],
+  },
+  rateHistory: {
+    method: "GET",
+    path: "/api/rates/{code}/history",
+    summary: "Bid and ask of one currency, table by table",
+    tag: "rates",
+    query: schemas.rateHistoryQuery,
+    success: { status: 200, schema: schemas.rateHistory },
+    errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage],
+  },
+  statement: {
+    method: "GET",
+    path: "/api/user/{pesel}/history",
+    summary: "The entries of an account",
+    tag: "accounts",
+    query: schemas.pageQuery,
+    success: { status: 200, schema: schemas.statement },
+    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
+  },
+  accounts: {
+    method: "GET",
+    path: "/api/users",
+    summary: "All accounts, by PESEL",
+    tag: "ledger",
+    query: schemas.pageQuery,
+    success: { status: 200, schema: schemas.accounts },
+    errors: ["invalid-request", storage],
+  },
+  position: {
+    method: "GET",
+    path: "/api/position",
+    summary: "What customers hold, what the house is long or short, and the spread earned",
+    tag: "ledger",
+    success: { status: 200, schema: schemas.position },
+    errors: [storage],
+  },
+  audit: {
+    method: "GET",
+    path: "/api/audit",
+    summary: "Recompute the whole ledger and name every disagreement",
+    tag: "ledger",
+    success: { status: 200, schema: schemas.audit },
+    errors: [storage],
+  },
+  live: {
+    method: "GET",
+    path: "/health/live",
+    summary: "Whether the process runs",
+    tag: "server",
+    success: { status: 200, schema: schemas.live },
+    errors: [],
+  },
+  ready: {
+    method: "GET",
+    path: "/health/ready",
+    summary: "Whether the store answers and the server is not stopping",
+    tag: "server",
+    success: { status: 200, schema: schemas.ready },
+    errors: [],
+    sameShape: 503,
+  },
+  metrics: {
+    method: "GET",
+    path: "/metrics",
+    summary: "Metrics for Prometheus",
+    tag: "server",
+    success: { status: 200, type: "text/plain" },
+    errors: [],
+  },
+  openApi: {
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This document",
+    tag: "server",
+    success: { status: 200, type: "application/json" },
+    errors: [],
+  },
+  start: {
+    method: "GET",
+    path: "/",
+    summary: "Leads to the documentation",
+    tag: "server",
+    success: { status: 302 },
+    errors: [],
+  },
+} as const satisfies Record<string, Operation>;
+
+export type OperationId = keyof typeof operations;

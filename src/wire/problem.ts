@@ -1,0 +1,83 @@
+import { type ErrorCode, type FieldError, FxError } from "../core/errors.ts";
+import { maskPesels } from "../core/pesel.ts";
+import { type ProblemJson, problem } from "./schemas.ts";
+
+export const problemType = "application/problem+json";
+
+/** The HTTP status of each code. */
+export const statusOf: Readonly<Record<ErrorCode, number>> = {
+  "invalid-request": 400,
+  "invalid-pesel": 400,
+  "pesel-mismatch": 400,
+  underage: 400,
+  "unsupported-currency": 400,
+  "same-currency": 400,
+  "invalid-amount": 400,
+  "amount-too-small": 400,
+  "insufficient-funds": 400,
+  "balance-limit": 400,
+  "rate-changed": 400,
+  "account-not-found": 404,
+  "not-found": 404,
+  "account-exists": 409,
+  "idempotency-key-reused": 422,
+  "rates-unavailable": 500,
+  "storage-unavailable": 500,
+  internal: 500,
+  unauthorized: 401,
+  forbidden: 403,
+  "rate-limited": 429,
+  overloaded: 503,
+};
+
+const titleOf: Readonly<Record<ErrorCode, string>> = {
+  "invalid-request": "The request is not valid",
+  "invalid-pesel": "The PESEL is not valid",
+  "pesel-mismatch": "The PESELs of path and body differ",
+  underage: "The holder is a minor",
+  "unsupported-currency": "The currency cannot be exchanged",
+  "same-currency": "Both currencies are the same",
+  "invalid-amount": "The amount is not valid",
+  "amount-too-small": "The amount is too small",
+  "insufficient-funds": "Not enough money",
+  "balance-limit": "The balance would be too large",
+  "rate-changed": "Another rate table is in force",
+  "account-not-found": "No such account",
+  "not-found": "Not found",
+  "account-exists": "The account exists",
+  "idempotency-key-reused": "The Idempotency-Key was used before",
+  "rates-unavailable": "No usable rates",
+  "storage-unavailable": "The store failed",
+  internal: "Internal error",
+  unauthorized: "Not authenticated",
+  forbidden: "Not allowed",
+  "rate-limited": "Too many requests",
+  overloaded: "Overloaded",
+};
+
+/** The RFC 9457 body of an error. No PESEL comes through. */
+export function encodeProblem(error: FxError, requestId: string): ProblemJson {
+  return {
+    type: `urn:fx:error:${error.code}`,
+    title: titleOf[error.code],
+    status: statusOf[error.code],
+    detail: maskPesels(error.message),
+    instance: `urn:fx:request:${maskPesels(requestId)}`,
+    code: error.code,
+    ...(error.fields !== undefined && { errors: error.fields.map(maskField) }),
+  };
+}
+
+/** The error that a problem body tells of, or undefined if it is not one of fx. */
+export function decodeProblem(body: unknown, retryAfterSeconds?: number): FxError | undefined {
+  const { data } = problem.safeParse(body);
+  if (data === undefined) return undefined;
+  return new FxError(data.code, data.detail, {
+    ...(data.errors !== undefined && { fields: data.errors }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  });
+}
+
+function maskField({ pointer, detail }: FieldError): FieldError {
+  return { pointer: maskPesels(pointer), detail: maskPesels(detail) };
+}

@@ -1,0 +1,172 @@
+import { isUtf8 } from "node:buffer";
+import type * as z from "zod";
+import { formatAsked, type Opening } from "../core/account.ts";
+import { type FieldError, FxError } from "../core/errors.ts";
+import type { ExchangeTerms } from "../core/exchange.ts";
+import { type Decimal, formatDecimal, parseDecimal } from "../core/money.ts";
+import { maskPesels, type Pesel } from "../core/pesel.ts";
+import { compareDecimals } from "../core/rates.ts";
+import type { PageRequest } from "../core/service.ts";
+import * as schemas from "./schemas.ts";
+
+/**
+ * Requests as the wire has them, both ways. What a parser gives is of the right form and no more: whether the
+ * PESEL, the currencies and the amounts are valid is for the core to say.
+ * @throws FxError invalid-request, from every parser, naming the fields
+ */
+
+export function parseOpeningBody(body: unknown) {
+  const { name, surname, pesel, pln, initial } = read(schemas.openingBody, body, "body");
+  return { name, surname, pesel, initial: decimalOf(pln ?? initial) as Decimal };
+}
+
+export function parseOrderBody(body: unknown) {
+  const { pesel, from, to, toBuy, toSell } = read(schemas.orderBody, body, "body");
+  return { pesel, from, to, toBuy: decimalOf(toBuy), toSell: decimalOf(toSell) };
+}
+
+export function parseQuoteQuery(query: unknown) {
+  const { from, to, toBuy, toSell } = read(schemas.quoteQuery, query, "query");
+  return { from, to, toBuy: decimalOf(toBuy), toSell: decimalOf(toSell) };
+}
+
+export function parsePageQuery(query: unknown): PageRequest {
+  return read(schemas.pageQuery, query, "query");
+}
+
+export function parseRateHistoryQuery(query: unknown): { days: number } {
+  return read(schemas.rateHistoryQuery, query, "query");
+}
+
+/**
+ * Parses the bytes of a body.
+ * @throws FxError invalid-request, never quoting the text, which may hold a PESEL
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new FxError("invalid-request", "The body is not valid UTF-8.");
+  const text = bytes.toString();
+  if (text.trim() === "") throw new FxError("invalid-request", "The body is empty. Send a JSON object.");
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new FxError("invalid-request", "The body is not valid JSON.");
+  }
+  if (longNumber.test(text) && !numbersAreExact(text)) {
+    throw new FxError(
+      "invalid-request",
+      "A number in the body has more digits than can be read exactly. Give no more than 15.",
+    );
+  }
+  return body;
+}
+
+/**
+ * Reads the idempotency key of a header: bare, or quoted as RFC 8941 has it.
+ * @throws FxError invalid-request
+ */
+export function parseIdempotencyKey(header: string): string {
+  const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(header)?.[1];
+  const key = quoted === undefined ? header : quoted.replace(/\\(.)/g, "$1");
+  if (/^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new FxError("invalid-request", "The Idempotency-Key must be 1 to 255 visible ASCII characters.");
+}
+
+/** @throws FxError invalid-amount if a JSON number cannot say the amount exactly */
+export function encodeOpening({ name, surname, pesel, initial }: Opening) {
+  return { name, surname, pesel, pln: exactNumber(initial) };
+}
+
+/** @throws FxError invalid-amount if a JSON number cannot say the amount exactly */
+export function encodeOrder(pesel: Pesel, { from, to, side, amount }: ExchangeTerms) {
+  return { pesel, from, to, [side]: exactNumber(amount) };
+}
+
+export function encodeQuoteQuery({ from, to, side, amount }: ExchangeTerms): Record<string, string> {
+  return { from, to, [side]: formatDecimal(amount) };
+}
+
+/** The `Idempotency-Key` header of a key: quoted, so that any visible characters come through. */
+export function encodeIdempotencyKey(key: string): string {
+  return `"${key.replace(/["\\]/g, "\\$&")}"`;
+}
+
+function exactNumber(amount: Decimal): number {
+  const number = Number(formatDecimal(amount));
+  const sent = parseDecimal(String(number));
+  if (sent !== undefined && compareDecimals(sent, amount) === 0) return number;
+  throw new FxError(
+    "invalid-amount",
+    `The amount ${formatAsked(amount)} has more digits than can be sent exactly. Give no more than 15.`,
+  );
+}
+
+function decimalOf(amount: number | string): Decimal;
+function decimalOf(amount: number | string | undefined): Decimal | undefined;
+function decimalOf(amount: number | string | undefined): Decimal | undefined {
+  return amount === undefined ? undefined : parseDecimal(String(amount));
+}
+
+/** What a number that a double does not hold exactly looks like at least. Most bodies have nothing like it. */
+const longNumber = /[\d.]{16}|[eE][+-]?\d{3}/;
+
+/** Whether every number in JSON text is the one that JSON.parse makes of it. */
+function numbersAreExact(text: string): boolean {
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g)) {
+    if (token.startsWith('"')) continue;
+    const written = parseDecimal(token);
+    const parsed = parseDecimal(String(Number(token)));
+    if (written === undefined || parsed === undefined || compareDecimals(written, parsed) !== 0) return false;
+  }
+  return true;
+}
+
+function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: "body" | "query"): T {
+  const { data, error } = schema.safeParse(untrusted);
+  if (error === undefined) return data;
+  const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted)).slice(0, 20);
+  const named = fields.map(({ pointer, detail }) => `${pointer.slice(1) || "it"} ${detail}`);
+  throw new FxError("invalid-request", `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.`, {
+    fields,
+  });
+}
+
+/** A zod issue in our own words, which repeat no value that was sent. */
+function fieldErrors(issue: z.core.$ZodIssue, untrusted: unknown): FieldError[] {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({ pointer: pointerTo(key), detail: "is not a known field" }));
+  }
+  const key = issue.path[0];
+  const pointer = key === undefined ? "" : pointerTo(String(key));
+  return [{ pointer, detail: detailOf(issue, key === undefined ? untrusted : Object(untrusted)[key]) }];
+}
+
+function detailOf(issue: z.core.$ZodIssue, value: unknown): string {
+  switch (issue.code) {
+    case "custom":
+      return issue.message;
+    case "invalid_type":
+      if (value === undefined && issue.path.length > 0) return "is required";
+      return `must be ${typeNames[issue.expected] ?? issue.expected}`;
+    case "too_small":
+      return `must be at least ${issue.minimum}`;
+    case "too_big":
+      return `must be at most ${issue.maximum}`;
+    default:
+      return "is not valid";
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  object: "a JSON object",
+};
+
+/** An RFC 6901 pointer to a field. Its name may be anything that was sent, so it is masked, then cut. */
+function pointerTo(key: string): string {
+  const name = maskPesels(key);
+  const short = name.length > 40 ? `${name.slice(0, 40)}...` : name;
+  return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import {
+  ConfigError,
+  definitions,
+  flagOf,
+  loadConfig,
+  settingNames,
+  withoutPassword,
+} from "../../src/config.ts";
+
+const home = mkdtempSync(join(tmpdir(), "fx-config-"));
+after(() => rmSync(home, { recursive: true }));
+
+/** An environment whose config file holds `content`. */
+function withFile(content: string, env: Record<string, string> = {}): Record<string, string> {
+  const folder = mkdtempSync(join(home, "xdg-"));
+  mkdirSync(join(folder, "fx"));
+  writeFileSync(join(folder, "fx", "config.json"), content);
+  return { XDG_CONFIG_HOME: folder, ...env };
+}
+
+function refusal(flags: Record<string, unknown>, env: Record<string, string>): string {
+  try {
+    loadConfig(flags, env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.message;
+  }
+  return assert.fail("it was taken");
+}
+
+describe("settings", () => {
+  const nowhere = { XDG_CONFIG_HOME: join(home, "missing") };
+  const file = '{"port": 1111, "rates": "demo"}';
+
+  test("without anything given, each has its default", () => {
+    const { settings, origins } = loadConfig({}, nowhere);
+    assert.equal(settings.url, "http://127.0.0.1:8080");
+    assert.equal(settings.port, 8080);
+    assert.equal(settings.db, "memory:");
+    assert.equal(settings.rates, "nbp");
+    assert.equal(settings.maxTableAge, 7);
+    assert.ok(Object.values(origins).every((origin) => origin === "default"));
+  });
+
+  test("the file beats the default", () => {
+    const { settings, origins } = loadConfig({}, withFile(file));
+    assert.deepEqual([settings.port, origins.port], [1111, "file"]);
+  });
+
+  test("the environment beats the file", () => {
+    const { settings, origins } = loadConfig({}, withFile(file, { FX_PORT: "2222" }));
+    assert.deepEqual([settings.port, origins.port], [2222, "environment"]);
+    assert.deepEqual([settings.rates, origins.rates], ["demo", "file"]);
+  });
+
+  test("a flag beats the environment", () => {
+    const { settings, origins } = loadConfig({ port: "3333" }, withFile(file, { FX_PORT: "2222" }));
+    assert.deepEqual([settings.port, origins.port], [3333, "flag"]);
+  });
+
+  test("an empty variable is as good as none", () => {
+    assert.equal(loadConfig({}, { ...nowhere, FX_PORT: "" }).settings.port, 8080);
+  });
+
+  test("the file stands in ~/.config where XDG_CONFIG_HOME is not set", () => {
+    assert.equal(loadConfig({}, { HOME: "/home/jan" }).file, "/home/jan/.config/fx/config.json");
+  });
+
+  for (const [name, text] of [
+    ["port", "65536"],
+    ["port", "80a"],
+    ["db", "mysql://x"],
+    ["db", "sqlite:"],
+    ["url", "localhost:8080"],
+    ["maxTableAge", "0"],
+    ["acceptTable", "108"],
+    ["logLevel", "loud"],
+    ["host", "a b"],
+  ] as const) {
+    test(`${name} ${text} is refused with the place and the form`, () => {
+      const { env, form } = definitions[name];
+      assert.equal(refusal({ [name]: text }, nowhere), `${flagOf(name)} must be ${form}.`);
+      assert.equal(refusal({}, { ...nowhere, [env]: text }), `${env} must be ${form}.`);
+      assert.match(
+        refusal({}, withFile(JSON.stringify({ [name]: text }))),
+        /^"\w+" in .*config\.json must be /,
+      );
+    });
+  }
+
+  test("an unknown key in the file is refused by name", () => {
+    assert.match(refusal({}, withFile('{"prot": 1}')), /config\.json sets "prot", which fx does not know/);
+  });
+
+  test("a file that is no JSON object is refused", () => {
+    assert.match(refusal({}, withFile("{port: 1}")), /is not JSON\.$/);
+    assert.match(refusal({}, withFile("[]")), /must hold one JSON object\.$/);
+  });
+
+  test("a password is taken from the environment and the file, and refused in a flag", () => {
+    const address = "postgres://fx:secret@db/fx";
+    assert.equal(loadConfig({}, { ...nowhere, FX_DB: address }).settings.db, address);
+    assert.equal(loadConfig({}, withFile(JSON.stringify({ db: address }))).settings.db, address);
+    assert.match(refusal({ db: address }, nowhere), /password .* Put the address of --db into FX_DB/);
+    assert.ok(!refusal({ db: address }, nowhere).includes("secret"));
+  });
+
+  test("an address is shown without its password", () => {
+    assert.equal(withoutPassword("postgres://fx:s:e/c@db/fx"), "postgres://fx:***@db/fx");
+    assert.equal(
+      withoutPassword("postgres://db/fx?user=fx&password=secret"),
+      "postgres://db/fx?user=fx&password=***",
+    );
+    assert.equal(withoutPassword("postgres://fx@db/fx"), "postgres://fx@db/fx");
+  });
+
+  test("every setting has a variable of its own", () => {
+    assert.equal(new Set(settingNames.map((name) => definitions[name].env)).size, settingNames.length);
+  });
+});

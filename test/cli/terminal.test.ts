@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { adult } from "../support/fixture.ts";
+import { runFx } from "../support/run-fx.ts";
+import { runAtTerminal } from "../support/terminal.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fx-terminal-"));
+after(() => rmSync(folder, { recursive: true }));
+const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
+const jan = adult(0);
+const order = ["exchange", jan, "--from", "PLN", "--to", "USD", "--to-buy", "100"];
+const question = "Exchange? [y/N]";
+
+const balances = async (): Promise<string> => (await runFx(["account", "show", jan], { env })).stdout;
+
+describe("at a terminal", () => {
+  before(async () => {
+    const ran = await runFx(
+      ["account", "create", jan, "--name", "Jan", "--surname", "Kowalski", "--pln", "10000"],
+      { env },
+    );
+    assert.equal(ran.exit, 0, ran.stderr);
+  });
+
+  test("exchange shows the quote and the balances, and does nothing on the answer no", async () => {
+    const { text, exit } = await runAtTerminal(order, { env, replies: [[question, "n\n"]] });
+    assert.match(
+      text,
+      /sold +429\.63 PLN\nbought +100\.00 USD\nask +4\.2963 PLN for 1 USD\ntable +069\/C\/NBP\/2022 of 2022-04-08/,
+    );
+    assert.match(text, /Before +After\nPLN +10\u202f000\.00 +9\u202f570\.37\nUSD +0\.00 +100\.00\n/);
+    assert.match(text, /fx: Nothing was exchanged\.\n$/);
+    assert.equal(exit, 9);
+    assert.match(await balances(), /\nPLN\t10000\.00\n$/);
+  });
+
+  test("the end of input at the question is a no", async () => {
+    const { exit } = await runAtTerminal(order, { env, replies: [[question, "\u0004"]] });
+    assert.equal(exit, 9);
+  });
+
+  test("Ctrl-C at the question is exit 130, and says that nothing was done", async () => {
+    const { text, exit } = await runAtTerminal(order, { env, replies: [[question, "\u0003"]] });
+    assert.match(text, /fx: Interrupted before anything was sent: nothing was done\./);
+    assert.equal(exit, 130);
+    assert.match(await balances(), /\nPLN\t10000\.00\n$/);
+  });
+
+  test("exchange goes through on the answer yes", async () => {
+    const { text, exit } = await runAtTerminal(order, { env, replies: [[question, "y\n"]] });
+    assert.match(text, /receipt +[0-9a-f-]{36}\nPLN +9\u202f570\.37\nUSD +100\.00\n$/);
+    assert.equal(exit, 0);
+  });
+
+  test("exchange --yes asks nothing", async () => {
+    const { text, exit } = await runAtTerminal([...order, "--yes"], { env });
+    assert.ok(!text.includes(question));
+    assert.equal(exit, 0);
+  });
+
+  test("an order that the balance does not cover is refused before the question", async () => {
+    const { text, exit } = await runAtTerminal([...order.slice(0, -1), "9000"], { env });
+    assert.ok(!text.includes(question));
+    assert.match(text, /fx: The order takes 38666\.70 PLN and the account holds 9140\.74 PLN\./);
+    assert.equal(exit, 3);
+  });
+
+  test("a PESEL can be typed", async () => {
+    const { text } = await runAtTerminal(["account", "show", "-"], {
+      env,
+      replies: [["PESEL: ", `${jan}\n`]],
+    });
+    assert.match(text, /holder +Jan Kowalski\n/);
+  });
+
+  test("rates are a board, in colour", async () => {
+    const { screen, text } = await runAtTerminal(["rates"], { env });
+    assert.match(text, /^Table 069\/C\/NBP\/2022 of 2022-04-08, source: demo\n/);
+    assert.match(text, /\nUSD +4\.2113 +4\.2963 +-0\.05 % +dolar amerykański\n/);
+    assert.ok(screen.includes("\u001b[31m-0.05 %"));
+  });
+
+  for (const [name, extra, args] of [
+    ["NO_COLOR", { NO_COLOR: "1" }, []],
+    ["TERM=dumb", { TERM: "dumb" }, []],
+    ["--no-color", {}, ["--no-color"]],
+  ] as const) {
+    test(`${name} prints without colour`, async () => {
+      const { screen } = await runAtTerminal(["rates", ...args], { env: { ...env, ...extra } });
+      assert.ok(!screen.includes("\u001b["));
+    });
+  }
+
+  test("FORCE_COLOR colours a pipe", async () => {
+    const { stderr } = await runFx(["receipt", "x"], { env: { ...env, FORCE_COLOR: "1" } });
+    assert.ok(stderr.startsWith("\u001b[31mfx: "));
+  });
+
+  for (const columns of [40, 80]) {
+    test(`no line is wider than ${columns} columns`, async () => {
+      for (const args of [
+        ["rates"],
+        ["account", "list"],
+        ["account", "history", jan],
+        ["position"],
+        ["help", "exit-codes"],
+      ]) {
+        const { text } = await runAtTerminal(args, { env, columns });
+        for (const line of text.split("\n"))
+          assert.ok([...line].length <= columns, `${args.join(" ")}: ${line}`);
+      }
+    });
+  }
+
+  test("audit leaves its result and no progress bar", async () => {
+    const { text, exit } = await runAtTerminal(["audit"], { env });
+    assert.match(text, /accounts +1\nentries +\d\nfindings +0\n$/);
+    assert.equal(exit, 0);
+  });
+});

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { FxError } from "../../src/core/errors.ts";
+import { Batcher } from "../../src/ledger/batch.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { openSqlite } from "../../src/ledger/sqlite.ts";
+import { FaultyStore } from "../simulation/faulty-store.ts";
+import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+
+async function start(accounts = 1) {
+  const store = new FaultyStore(openSqlite(":memory:"));
+  let commits = 0;
+  const transact = store.transact.bind(store);
+  store.transact = (touched, decide) => {
+    commits += 1;
+    return transact(touched, decide);
+  };
+  const service = new LedgerService(store, fixedRates(), () => now);
+  for (let index = 0; index < accounts; index += 1) await service.createAccount(opening({ index }));
+  commits = 0;
+  return { service, store, commits: () => commits };
+}
+
+const order = (words: string, index = 0) => ({ ...terms(words), pesel: adult(index) });
+const outcome = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "settled",
+    (error: FxError) => error.code,
+  );
+
+describe("a batch", () => {
+  test("takes all orders that arrive together into one commit", async () => {
+    const { service, commits } = await start(100);
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) => service.exchange(order("buy 1 USD for PLN", index))),
+    );
+    assert.equal(commits(), 1);
+  });
+
+  test("lets no refusal harm its neighbours", async () => {
+    const { service } = await start();
+    const outcomes = await Promise.all(
+      ["buy 1 USD for PLN", "buy 9999 USD for PLN", "buy 1 THB for PLN", "sell 1 USD for PLN"].map((words) =>
+        outcome(service.exchange(order(words))),
+      ),
+    );
+    assert.deepEqual(outcomes, ["settled", "insufficient-funds", "unsupported-currency", "settled"]);
+    assert.deepEqual((await service.audit()).findings, []);
+  });
+
+  test("decides each order on the account as those before it leave it", async () => {
+    const { service } = await start();
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, () => outcome(service.exchange(order("sell 300 PLN for USD")))),
+    );
+    assert.deepEqual(outcomes, ["settled", "settled", "settled", "insufficient-funds", "insufficient-funds"]);
+  });
+
+  test("whose commit fails fails exactly its own orders, and the next one goes through", async () => {
+    const { service, store } = await start();
+    store.fault = "fails";
+    const failed = ["buy 1 USD for PLN", "buy 1 EUR for PLN"].map((words) =>
+      outcome(service.exchange(order(words))),
+    );
+    assert.deepEqual(await Promise.all(failed), ["storage-unavailable", "storage-unavailable"]);
+    store.fault = "none";
+    assert.equal(await outcome(service.exchange(order("buy 1 USD for PLN"))), "settled");
+    assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 2);
+  });
+
+  test("past the bound of the queue is refused as overloaded, with a time to try again", async () => {
+    const { service } = await start();
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 16_385 }, () => service.exchange(order("buy 1 THB for PLN"))),
+    );
+    const last = outcomes.at(-1) as PromiseRejectedResult;
+    assert.ok(last.reason instanceof FxError);
+    assert.deepEqual([last.reason.code, last.reason.retryAfterSeconds], ["overloaded", 1]);
+    assert.equal((outcomes.at(-2) as PromiseRejectedResult).reason.code, "unsupported-currency");
+  });
+
+  test("is answered before the service closes", async () => {
+    const { service } = await start();
+    const settled = outcome(service.exchange(order("buy 1 USD for PLN")));
+    await service.close();
+    assert.equal(await settled, "settled");
+  });
+
+  test("that throws on reading fails only the command that read", async () => {
+    const store = openSqlite(":memory:");
+    const batcher = new Batcher(store);
+    const touch = { pesel: adult(), key: undefined };
+    const failing = batcher.run(touch, () => {
+      throw new TypeError("a bug");
+    });
+    const fine = batcher.run(touch, () => ({ answer: 1 }));
+    await assert.rejects(failing, TypeError);
+    assert.equal(await fine, 1);
+  });
+});
+
+test("a quote equals the order that follows it", async () => {
+  const { service } = await start();
+  const code = fc.constantFrom("PLN", "USD", "EUR", "JPY", "HUF", "XDR");
+  const words = fc
+    .tuple(fc.constantFrom("buy", "sell"), fc.integer({ min: 1, max: 5000 }), code, code)
+    .filter(([, , one, other]) => one !== other)
+    .map(([verb, amount, one, other]) => `${verb} ${amount} ${one} for ${other}`);
+  await fc.assert(
+    fc.asyncProperty(words, async (asked) => {
+      const quote = await service.quote(terms(asked)).catch((error: FxError) => error.code);
+      const settled = await service.exchange(order(asked)).catch((error: FxError) => error.code);
+      if (settled === "insufficient-funds") return;
+      if (typeof settled === "string") return assert.equal(quote, settled);
+      const receipt = await service.receipt(settled.receiptId);
+      assert.deepEqual({ ...receipt, ...(quote as object) }, receipt);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe("the position of the house", () => {
+  test("is what customers gave it less what they took, at any time", async () => {
+    const { service } = await start(2);
+    await service.exchange(order("buy 100 USD for PLN", 0));
+    await service.exchange(order("sell 40 USD for EUR", 0));
+    const { currencies } = await service.position();
+    assert.deepEqual(
+      currencies.map(({ currency, customers, house }) => `${currency} ${customers} ${house}`),
+      ["PLN 163000 37000", "EUR 3388 -3388", "USD 6000 -6000"],
+    );
+  });
+
+  test("shows the spread earned at mid rates", async () => {
+    const { service } = await start();
+    // 370.00 paid for 100.00 USD, which are 366.34 at the mid of 3.6268 and 3.7000.
+    await service.exchange(order("buy 100 USD for PLN"));
+    assert.deepEqual((await service.position()).spreadEarned, { currency: "PLN", minor: 366n });
+  });
+
+  test("of a house without an exchange is 0 in PLN", async () => {
+    const { service } = await start(0);
+    assert.deepEqual(await service.position(), {
+      currencies: [{ currency: "PLN", customers: 0n, house: 0n }],
+      spreadEarned: { currency: "PLN", minor: 0n },
+    });
+  });
+});
+
+describe("statements, receipts and lists", () => {
+  test("a statement is read in pages, newest first, each entry once", async () => {
+    const { service } = await start();
+    for (let count = 0; count < 6; count += 1) await service.exchange(order("buy 1 USD for PLN"));
+    const sequences: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await service.statement(adult(), { limit: 3, cursor });
+      sequences.push(...page.items.map(({ sequence }) => sequence));
+      cursor = page.next;
+    } while (cursor !== undefined);
+    assert.deepEqual(sequences, [7, 6, 5, 4, 3, 2, 1]);
+  });
+
+  test("accounts are listed in pages, by PESEL, each once", async () => {
+    const { service } = await start(7);
+    const first = await service.accounts({ limit: 4 });
+    const second = await service.accounts({ limit: 4, cursor: first.next });
+    const pesels = [...first.items, ...second.items].map(({ pesel }) => pesel);
+    assert.deepEqual(pesels, [0, 1, 2, 3, 4, 5, 6].map(adult).sort());
+    assert.equal(second.next, undefined);
+  });
+
+  test("an opening has no receipt, and neither has an unknown id", async () => {
+    const { service } = await start();
+    const [entry] = (await service.statement(adult(), { limit: 1 })).items;
+    await assert.rejects(service.receipt(entry?.id ?? ""), { code: "not-found" });
+    await assert.rejects(service.receipt("no-such-id"), { code: "not-found" });
+  });
+
+  test("a cursor that no page gave is refused", async () => {
+    const { service } = await start();
+    await assert.rejects(service.statement(adult(), { limit: 1, cursor: "x" }), { code: "invalid-request" });
+  });
+});

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { RateTable } from "../../src/core/rates.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { adapters } from "../support/adapters.ts";
+import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
+
+const nextTable: RateTable = { ...table, number: "109/C/NBP/2026", effectiveDate: "2026-06-09" };
+
+for (const adapter of adapters) {
+  describe(`an idempotency key over ${adapter.name}`, () => {
+    async function start(t: TestContext) {
+      const store = await adapter.open(t);
+      const rates = fixedRates();
+      const service = new LedgerService(store, rates, () => now);
+      await service.createAccount(opening());
+      return { service, rates };
+    }
+    const order = { ...terms("buy 10 USD for PLN"), pesel: adult(), key: "order-1" };
+
+    test("makes the same order, sent again, one exchange with one answer", async (t) => {
+      const { service } = await start(t);
+      const first = await service.exchange(order);
+      const second = await service.exchange(order);
+      assert.deepEqual(second, { ...first, replayed: true });
+      assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 2);
+    });
+
+    test("answers what it answered first, whatever happened since", async (t) => {
+      const { service, rates } = await start(t);
+      const first = await service.exchange(order);
+      await service.exchange({ ...terms("sell 5 USD for EUR"), pesel: adult() });
+      rates.use(nextTable);
+      assert.deepEqual((await service.exchange(order)).account, first.account);
+      rates.use(undefined);
+      assert.deepEqual((await service.exchange(order)).account, first.account);
+    });
+
+    test("takes 10 and 10.00 for the same order", async (t) => {
+      const { service } = await start(t);
+      await service.exchange(order);
+      const again = await service.exchange({ ...order, ...terms("buy 10.00 usd for pln") });
+      assert.equal(again.replayed, true);
+    });
+
+    for (const [what, other] of [
+      ["amount", terms("buy 11 USD for PLN")],
+      ["side", terms("sell 10 PLN for USD")],
+      ["currency", terms("buy 10 EUR for PLN")],
+    ] as const) {
+      test(`is refused for an order of another ${what}`, async (t) => {
+        const { service } = await start(t);
+        await service.exchange(order);
+        await assert.rejects(service.exchange({ ...order, ...other }), { code: "idempotency-key-reused" });
+        assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 2);
+      });
+    }
+
+    test("belongs to the account: another account may use the same", async (t) => {
+      const { service } = await start(t);
+      await service.createAccount(opening({ index: 1 }));
+      await service.exchange(order);
+      assert.equal((await service.exchange({ ...order, pesel: adult(1) })).replayed, false);
+    });
+
+    test("of a refused order is free", async (t) => {
+      const { service, rates } = await start(t);
+      rates.use(undefined);
+      await assert.rejects(service.exchange(order), { code: "rates-unavailable" });
+      rates.use(table);
+      await assert.rejects(service.exchange({ ...order, ...terms("buy 9999 USD for PLN") }), {
+        code: "insufficient-funds",
+      });
+      assert.equal((await service.exchange(order)).replayed, false);
+    });
+
+    test("sent twice at once makes one exchange and two equal answers", async (t) => {
+      const { service } = await start(t);
+      const [one, other] = await Promise.all([service.exchange(order), service.exchange(order)]);
+      assert.deepEqual(one?.account, other?.account);
+      assert.deepEqual([one?.receiptId, one?.replayed, other?.replayed], [other?.receiptId, false, true]);
+      assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 2);
+    });
+
+    test("makes the same opening, sent again, one account", async (t) => {
+      const { service } = await start(t);
+      const keyed = opening({ index: 2, key: "open-1" });
+      assert.deepEqual(await service.createAccount(keyed), { replayed: false });
+      assert.deepEqual(await service.createAccount(keyed), { replayed: true });
+      await assert.rejects(service.createAccount({ ...keyed, key: undefined }), { code: "account-exists" });
+      await assert.rejects(service.createAccount({ ...keyed, key: "open-2" }), { code: "account-exists" });
+      await assert.rejects(service.createAccount({ ...keyed, name: "Ewa" }), {
+        code: "idempotency-key-reused",
+      });
+    });
+
+    test("of an opening is refused for an order", async (t) => {
+      const { service } = await start(t);
+      await service.createAccount(opening({ index: 2, key: "order-1" }));
+      await assert.rejects(service.exchange({ ...order, pesel: adult(2) }), {
+        code: "idempotency-key-reused",
+      });
+    });
+  });
+}

@@ -1,0 +1,335 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { balanceLimit } from "../../src/core/money.ts";
+import type { Pesel } from "../../src/core/pesel.ts";
+import type { RateTable } from "../../src/core/rates.ts";
+import { encodeAccount } from "../../src/ledger/rows.ts";
+import type { Store, StoredAccount } from "../../src/ledger/store.ts";
+import type { Adapter } from "../support/adapters.ts";
+import { appending, groszEntry, money, openingEntry } from "../support/entries.ts";
+import { adult, table } from "../support/fixture.ts";
+
+const touch = (pesel: Pesel, key?: string) => ({ pesel, key });
+const nothing = { accounts: [], entries: [], tables: [] };
+const tableOn = (number: string, effectiveDate: string): RateTable => ({ ...table, number, effectiveDate });
+
+async function create(store: Store, pesel: Pesel, fields: Parameters<typeof openingEntry>[1] = {}) {
+  const entry = openingEntry(pesel, fields);
+  await store.transact([touch(pesel)], () => appending([entry]));
+  return entry;
+}
+
+function sellGrosz(store: Store, pesel: Pesel): Promise<StoredAccount> {
+  return store.transact([touch(pesel)], (loaded) => {
+    const account = loaded.account(pesel) as StoredAccount;
+    return appending([groszEntry(account)], account);
+  });
+}
+
+/** What every store must do, whatever it is made of. */
+export function storeContract(adapter: Adapter): void {
+  describe(`a transaction on ${adapter.name}`, () => {
+    test("writes what was decided, and answers what was decided with it", async (t) => {
+      const store = await adapter.open(t);
+      const decision = appending([openingEntry(adult(), { key: "open" })]);
+      const answer = await store.transact([touch(adult())], () => decision);
+      assert.deepEqual(answer, decision.answer);
+      assert.deepEqual(await store.account(adult()), decision.answer);
+      assert.deepEqual(await store.statement(adult(), { limit: 10 }), decision.writes.entries);
+      assert.deepEqual(await store.table(table.number), table);
+    });
+
+    test("sees what was committed before it", async (t) => {
+      const store = await adapter.open(t);
+      await create(store, adult());
+      const seen = await store.transact([touch(adult()), touch(adult(1))], (loaded) => ({
+        writes: nothing,
+        answer: [loaded.account(adult())?.sequence, loaded.account(adult(1))],
+      }));
+      assert.deepEqual(seen, [1, undefined]);
+    });
+
+    test("appends several entries of several accounts, new ones among them", async (t) => {
+      const store = await adapter.open(t);
+      await create(store, adult(2));
+      await store.transact(
+        [0, 1, 2].map(adult).map((pesel) => touch(pesel)),
+        (loaded) => {
+          const held = loaded.account(adult(2)) as StoredAccount;
+          const decisions = [
+            appending([openingEntry(adult(1))]),
+            appending([groszEntry(held), groszEntry({ ...held, sequence: 2 })], held),
+            appending([openingEntry(adult(0))]),
+          ];
+          const accounts = decisions.flatMap(({ writes }) => writes.accounts);
+          const entries = decisions.flatMap(({ writes }) => writes.entries);
+          return { writes: { accounts, entries, tables: [] }, answer: undefined };
+        },
+      );
+      const sequences = await Promise.all(
+        [0, 1, 2].map(async (n) => (await store.account(adult(n)))?.sequence),
+      );
+      assert.deepEqual(sequences, [1, 1, 3]);
+      assert.equal(await store.entryCount(), 5);
+    });
+
+    test("that throws while it decides has written nothing, and the next one goes through", async (t) => {
+      const store = await adapter.open(t);
+      await create(store, adult());
+      const failing = store.transact([touch(adult())], () => {
+        throw new TypeError("a bug");
+      });
+      await assert.rejects(failing, TypeError);
+      assert.equal((await sellGrosz(store, adult())).sequence, 2);
+    });
+
+    test("that fails while it writes has written nothing, and the next one goes through", async (t) => {
+      const store = await adapter.open(t);
+      await create(store, adult());
+      const failing = store.transact([touch(adult())], (loaded) => {
+        const account = loaded.account(adult()) as StoredAccount;
+        return appending([groszEntry(account, { bought: money(balanceLimit + 1n) })], account);
+      });
+      await assert.rejects(failing);
+      assert.deepEqual((await store.account(adult()))?.balances, [money(100_000n)]);
+      assert.equal((await sellGrosz(store, adult())).sequence, 2);
+    });
+
+    test("finds an entry by its key, in its own account alone", async (t) => {
+      const store = await adapter.open(t);
+      const keys = ['ke"y\\,{}', "null", "~"];
+      for (const [index, key] of keys.entries()) await create(store, adult(index), { key });
+      const found = await store.transact([touch(adult(), keys[0]), touch(adult(1), keys[1])], (loaded) => ({
+        writes: nothing,
+        answer: [loaded.entryByKey(adult(), keys[0] ?? "")?.key, loaded.entryByKey(adult(1), "null")?.pesel],
+      }));
+      assert.deepEqual(found, [keys[0], adult(1)]);
+      const elsewhere = await store.transact([touch(adult(1), "~"), touch(adult(2), "unused")], (loaded) => ({
+        writes: nothing,
+        answer: [loaded.entryByKey(adult(1), "~"), loaded.entryByKey(adult(2), "unused")],
+      }));
+      assert.deepEqual(elsewhere, [undefined, undefined]);
+    });
+
+    test("keeps the largest balance and amount, and an empty account, to the grosz", async (t) => {
+      const store = await adapter.open(t);
+      const entry = await create(store, adult(), { minor: balanceLimit });
+      await create(store, adult(1), { minor: 0n });
+      assert.deepEqual((await store.account(adult()))?.balances, [money(999_999_999_999_999n)]);
+      assert.deepEqual((await store.entry(entry.id))?.entry, entry);
+      assert.deepEqual((await store.account(adult(1)))?.balances, [money(0n)]);
+    });
+
+    test("keeps names of any script, quotes, commas and braces as they are", async (t) => {
+      const store = await adapter.open(t);
+      const names = [
+        "Zażółć gęślą",
+        "王小明",
+        "🙂👩‍👩‍👧",
+        'O\'Brien "Jr", \\{x}',
+        "null",
+        "مريم",
+        "a".repeat(100),
+      ];
+      for (const [index, name] of names.entries()) await create(store, adult(index), { name, surname: name });
+      const kept = await Promise.all(
+        names.map(async (_, index) => (await store.account(adult(index)))?.name),
+      );
+      assert.deepEqual(kept, names);
+      assert.deepEqual(
+        (await store.statement(adult(2), { limit: 1 })).map(
+          ({ entry }) => "surname" in entry && entry.surname,
+        ),
+        [names[2]],
+      );
+    });
+
+    test("keeps a PESEL that starts with zeros", async (t) => {
+      const store = await adapter.open(t);
+      const pesel = "00010112340" as Pesel;
+      await create(store, pesel);
+      assert.equal((await store.account(pesel))?.pesel, pesel);
+      assert.equal((await store.accounts({ limit: 1 }))[0]?.pesel, pesel);
+      assert.equal((await store.journal({ limit: 1 }))[0]?.pesel, pesel);
+    });
+  });
+
+  if (adapter.database !== undefined) {
+    const { database } = adapter;
+    describe(`two stores on one database, ${adapter.name}`, () => {
+      test("take turns at one account: no entry is lost, none doubled", async (t) => {
+        const { open } = await database(t);
+        const stores = [await open(), await open()];
+        await create(stores[0] as Store, adult());
+        await Promise.all(
+          Array.from({ length: 40 }, (_, index) => sellGrosz(stores[index % 2] as Store, adult())),
+        );
+        const statement = await (stores[0] as Store).statement(adult(), { limit: 100 });
+        assert.deepEqual(
+          statement.map(({ entry }) => entry.sequence),
+          Array.from({ length: 41 }, (_, index) => 41 - index),
+        );
+        assert.deepEqual((await (stores[1] as Store).account(adult()))?.balances[0], money(99_960n));
+      });
+
+      test("see each other's openings: of all that open one PESEL at once, one does", async (t) => {
+        const { open } = await database(t);
+        const stores = await Promise.all([open(), open()]);
+        const opened = await Promise.all(
+          Array.from({ length: 10 }, (_, index) =>
+            (stores[index % 2] as Store).transact([touch(adult())], (loaded) =>
+              loaded.account(adult()) === undefined
+                ? { ...appending([openingEntry(adult(), { name: `Jan ${index}` })]), answer: true }
+                : { writes: nothing, answer: false },
+            ),
+          ),
+        );
+        assert.equal(opened.filter(Boolean).length, 1);
+        assert.equal((await stores[0].statement(adult(), { limit: 10 })).length, 1);
+      });
+
+      test("both start on an empty database and both find it whole", async (t) => {
+        const { open } = await database(t);
+        const [one, other] = await Promise.all([open(), open()]);
+        await create(one, adult());
+        assert.equal((await other.account(adult()))?.sequence, 1);
+      });
+    });
+  }
+
+  describe(`reading from ${adapter.name}`, () => {
+    async function filled(t: Parameters<Adapter["open"]>[0]) {
+      const store = await adapter.open(t);
+      const pesels = [0, 1, 2].map(adult).sort();
+      for (const pesel of pesels) {
+        await create(store, pesel);
+        await sellGrosz(store, pesel);
+        await sellGrosz(store, pesel);
+      }
+      return { store, pesels };
+    }
+
+    test("what is not there is undefined or empty", async (t) => {
+      const store = await adapter.open(t);
+      assert.equal(await store.account(adult()), undefined);
+      assert.equal(await store.entry("0190b2c4-0000-7000-8000-000000000000"), undefined);
+      assert.equal(await store.entry("no-such-id"), undefined);
+      assert.equal(await store.table("1/C/NBP/2026"), undefined);
+      assert.deepEqual(await store.accounts({ limit: 10 }), []);
+      assert.deepEqual(await store.statement(adult(), { limit: 10 }), []);
+      assert.deepEqual(await store.journal({ limit: 10 }), []);
+      assert.deepEqual(await store.tables({}), []);
+      assert.equal(await store.entryCount(), 0);
+    });
+
+    test("a statement goes backwards from before a sequence number", async (t) => {
+      const { store } = await filled(t);
+      const sequences = async (page: { before?: number; limit: number }) =>
+        (await store.statement(adult(), page)).map(({ entry }) => entry.sequence);
+      assert.deepEqual(await sequences({ limit: 2 }), [3, 2]);
+      assert.deepEqual(await sequences({ before: 2, limit: 2 }), [1]);
+      assert.deepEqual(await sequences({ before: 1, limit: 2 }), []);
+    });
+
+    test("accounts come by PESEL, after any text", async (t) => {
+      const { store, pesels } = await filled(t);
+      const after = async (text?: string) =>
+        (await store.accounts({ after: text, limit: 2 })).map((row) => row.pesel);
+      assert.deepEqual(await after(), pesels.slice(0, 2));
+      assert.deepEqual(await after(pesels[0]), pesels.slice(1));
+      assert.deepEqual(await after(pesels[2]), []);
+      assert.deepEqual(await after(pesels[0]?.slice(0, 3)), pesels.slice(0, 2));
+      assert.deepEqual(await after("!"), pesels.slice(0, 2));
+      assert.deepEqual(await after("x"), []);
+    });
+
+    test("an account's row is what the shared codec makes of the account", async (t) => {
+      const { store, pesels } = await filled(t);
+      const account = await store.account(pesels[0] as Pesel);
+      const [row] = await store.accounts({ limit: 1 });
+      assert.deepEqual({ ...row }, encodeAccount(account as StoredAccount));
+    });
+
+    test("the journal comes by account and sequence, from a place and up to an account", async (t) => {
+      const { store, pesels } = await filled(t);
+      const [first, second, third] = pesels as [Pesel, Pesel, Pesel];
+      const places = async (page: Omit<Parameters<Store["journal"]>[0], "limit">, limit = 100) =>
+        (await store.journal({ ...page, limit })).map(
+          ({ pesel, sequence }) => `${pesels.indexOf(pesel as Pesel)}.${sequence}`,
+        );
+      assert.deepEqual(await places({}, 4), ["0.1", "0.2", "0.3", "1.1"]);
+      assert.deepEqual(await places({ after: { pesel: second, sequence: 2 } }), ["1.3", "2.1", "2.2", "2.3"]);
+      assert.deepEqual(await places({ after: { pesel: first, sequence: 2 }, through: second }), [
+        "0.3",
+        "1.1",
+        "1.2",
+        "1.3",
+      ]);
+      assert.deepEqual(
+        await places({ after: { pesel: "", sequence: Number.MAX_SAFE_INTEGER }, through: "~" }, 1),
+        ["0.1"],
+      );
+      assert.deepEqual(
+        await places({ after: { pesel: third, sequence: Number.MAX_SAFE_INTEGER }, through: "~" }),
+        [],
+      );
+    });
+
+    test("an entry is found by its id, whole", async (t) => {
+      const { store } = await filled(t);
+      for (const sealed of await store.statement(adult(), { limit: 10 })) {
+        assert.deepEqual(await store.entry(sealed.entry.id), sealed);
+      }
+    });
+  });
+
+  describe(`rate tables in ${adapter.name}`, () => {
+    test("are kept as they were first saved under their number", async (t) => {
+      const store = await adapter.open(t);
+      await store.saveTables([table]);
+      await store.saveTables([{ ...table, rates: new Map() }, tableOn("109/C/NBP/2026", "2026-06-09")]);
+      assert.deepEqual(await store.table(table.number), table);
+      assert.equal((await store.tables({})).length, 2);
+    });
+
+    test("are kept once, whoever saves them at the same time", async (t) => {
+      if (adapter.database === undefined) return;
+      const { open } = await adapter.database(t);
+      const stores = [await open(), await open()];
+      await Promise.all(stores.map((store) => store.saveTables([table])));
+      assert.deepEqual(await stores[0]?.tables({}), [table]);
+    });
+
+    test("come oldest first, since a date, or only the newest", async (t) => {
+      const store = await adapter.open(t);
+      const tables = ["2026-06-10", "2026-06-08", "2026-06-09"].map((date) =>
+        tableOn(`${date.slice(-2)}/C/NBP/2026`, date),
+      );
+      await store.saveTables(tables);
+      const dates = async (range: { since?: string; last?: number }) =>
+        (await store.tables(range)).map(({ effectiveDate }) => effectiveDate.slice(-2));
+      assert.deepEqual(await dates({}), ["08", "09", "10"]);
+      assert.deepEqual(await dates({ since: "2026-06-09" }), ["09", "10"]);
+      assert.deepEqual(await dates({ last: 2 }), ["09", "10"]);
+      assert.deepEqual(await dates({ since: "2026-06-11" }), []);
+    });
+  });
+
+  describe(`closing ${adapter.name}`, () => {
+    test("an open store answers a ping, a closed one does not", async (t) => {
+      const store = await adapter.open(t);
+      await store.ping();
+      await store.close();
+      await assert.rejects(store.ping());
+    });
+
+    test("what was written is there for the next one to open it", async (t) => {
+      if (adapter.database === undefined) return;
+      const { open } = await adapter.database(t);
+      const store = await open();
+      await create(store, adult());
+      await store.close();
+      assert.equal((await (await open()).account(adult()))?.sequence, 1);
+    });
+  });
+}

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { formatDecimal } from "../../src/core/money.ts";
+import { type FetchLimits, fetchLimits, fetchTables } from "../../src/rates/nbp.ts";
+import {
+  type Mode,
+  type NbpStandIn,
+  noDataText,
+  overLimitText,
+  startNbpStandIn,
+  tablesUpTo,
+} from "../support/nbp-stand-in.ts";
+
+const quick: FetchLimits = {
+  connectTimeoutMs: 300,
+  responseTimeoutMs: 300,
+  requestTimeoutMs: 600,
+  retries: 0,
+  maxBytes: 1024 * 1024,
+};
+const never = new AbortController().signal;
+let bank: NbpStandIn;
+
+before(async () => {
+  bank = await startNbpStandIn();
+});
+afterEach(async () => {
+  await bank.mode("answers");
+  bank.requests.length = 0;
+});
+after(() => bank.close());
+
+async function failure(mode: Mode, limits = quick): Promise<string> {
+  await bank.mode(mode);
+  try {
+    await fetchTables(bank.url, 1, never, limits);
+  } catch (error) {
+    return (error as Error).message.replaceAll(bank.url, "BANK");
+  }
+  return "no failure";
+}
+
+describe("a fetch", () => {
+  test("takes the table in force from the path without a date", async () => {
+    const [table] = await fetchTables(bank.url, 1, never, quick);
+    assert.equal(table?.number, "108/C/NBP/2026");
+    assert.deepEqual(bank.requests, ["/exchangerates/tables/C/?format=json"]);
+  });
+
+  test("takes every figure as it was printed", async () => {
+    const [table] = await fetchTables(bank.url, 1, never, quick);
+    const printed = [...(table?.rates.values() ?? [])].map(
+      ({ currency, bid, ask }) => `${currency} ${formatDecimal(bid, 4)} ${formatDecimal(ask, 4)}`,
+    );
+    assert.equal(printed.length, 13);
+    assert.ok(printed.includes("USD 3.6268 3.7000"));
+    assert.ok(printed.includes("HUF 0.011793 0.012031"));
+  });
+
+  test("takes several tables, oldest first", async () => {
+    bank.tables = tablesUpTo("2026-06-08");
+    const tables = await fetchTables(bank.url, 67, never, quick);
+    assert.equal(tables.length, 67);
+    assert.equal(tables.at(-1)?.effectiveDate, "2026-06-08");
+    assert.deepEqual(bank.requests, ["/exchangerates/tables/C/last/67/?format=json"]);
+  });
+
+  test("goes under the path of the base URL and keeps its query", async () => {
+    await assert.rejects(fetchTables(`${bank.url}/mirror/api/?key=secret`, 1, never, quick));
+    assert.deepEqual(bank.requests, ["/mirror/api/exchangerates/tables/C/?key=secret&format=json"]);
+  });
+
+  test("tells no user, password or query in its messages", async () => {
+    const address = bank.url.replace("//", "//someone:secret@");
+    await assert.rejects(fetchTables(`${address}/mirror/?key=secret`, 1, never, quick), (error: Error) => {
+      assert.equal(error.message.includes("secret"), false, error.message);
+      return true;
+    });
+  });
+
+  test("tries again by itself when the bank hangs up", async () => {
+    await bank.mode("hangsUp");
+    const fetched = fetchTables(bank.url, 1, never, { ...quick, retries: 2 });
+    await Promise.race([bank.asked(), fetched]);
+    await bank.mode("answers");
+    assert.equal((await fetched).length, 1);
+    assert.equal(bank.requests.length, 2);
+  });
+
+  test("ends at once when it is aborted while the bank hangs", async () => {
+    await bank.mode("hangs");
+    const began = performance.now();
+    await assert.rejects(fetchTables(bank.url, 1, AbortSignal.timeout(50), fetchLimits));
+    assert.ok(performance.now() - began < 1000);
+  });
+
+  test("ends at once when it is aborted between two attempts", async () => {
+    await bank.mode("hangsUp");
+    const began = performance.now();
+    await assert.rejects(fetchTables(bank.url, 1, AbortSignal.timeout(200), fetchLimits));
+    assert.ok(performance.now() - began < 900);
+    assert.equal(bank.requests.length, 1);
+  });
+});
+
+describe("a failed fetch says what came instead:", () => {
+  const path = "BANK/exchangerates/tables/C/";
+  const said: [Mode, string | RegExp][] = [
+    ["404", `${path} answered 404: "${noDataText}".`],
+    ["400", `${path} answered 400: "${overLimitText}".`],
+    ["500", `${path} answered 500: "Internal Server Error".`],
+    ["html", `${path} did not answer with rate tables: not JSON but a web page.`],
+    ["text", `${path} did not answer with rate tables: not JSON but "Przerwa techniczna".`],
+    ["object", `${path} did not answer with rate tables: not an array of tables but "{\\"rates\\":[]}".`],
+    ["empty", `${path} did not answer with rate tables: an empty array.`],
+    ["nonsense", `${path} did not answer with rate tables: table 1 of 1 is wrong: the table number is 7.`],
+    ["refuses", /^No answer from BANK\/exchangerates\/tables\/C\/: connect ECONNREFUSED 127\.0\.0\.1:\d+\.$/],
+    ["hangs", `No answer from ${path}: Timeout awaiting 'response' for 300ms.`],
+    ["drips", `No answer from ${path}: Timeout awaiting 'request' for 600ms.`],
+    ["huge", `No answer from ${path}: it is longer than 1048576 bytes.`],
+  ];
+  for (const [mode, message] of said) {
+    test(mode, async () => {
+      const actual = await failure(mode);
+      if (typeof message === "string") assert.equal(actual, message);
+      else assert.match(actual, message);
+    });
+  }
+
+  test("a redirect, which is not followed", async () => {
+    assert.match(
+      await failure("redirect"),
+      /^BANK\S+ answered 302: a redirect to "http:\/\/127\.0\.0\.1:9\/exchangerates\/tables\/C\/\?format=json"\.$/,
+    );
+  });
+});

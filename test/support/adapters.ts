@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { openPostgres } from "../../src/ledger/postgres.ts";
+import { openSqlite } from "../../src/ledger/sqlite.ts";
+import type { Store } from "../../src/ledger/store.ts";
+import { createDatabase } from "./postgres.ts";
+
+/** One kind of store, as `--db` names it. */
+export interface Adapter {
+  readonly name: string;
+  /** Opens a new, empty store. It is gone when the test is over. */
+  open(t: TestContext): Promise<Store>;
+  /** A new, empty database that several stores, and processes, can open; undefined where that cannot be. */
+  readonly database: ((t: TestContext) => Promise<SharedDatabase>) | undefined;
+}
+
+export interface SharedDatabase {
+  /** For `--db` and `--url`. */
+  readonly url: string;
+  open(): Promise<Store>;
+}
+
+/** Every kind of store. A suite that holds for all of them runs over this list. */
+export const adapters: readonly Adapter[] = [
+  { name: "memory:", open: async (t) => closing(t, openSqlite(":memory:")), database: undefined },
+  adapterOf("sqlite:", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "fx-store-"));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const path = join(folder, "ledger.db");
+    return { url: `sqlite:${path}`, open: async () => openSqlite(path) };
+  }),
+  adapterOf("postgres:", postgresDatabase({})),
+  adapterOf("postgres: serializable", postgresDatabase({ serializable: true })),
+];
+
+function postgresDatabase(options: { serializable?: boolean }) {
+  return async (t: TestContext): Promise<SharedDatabase> => {
+    const database = await createDatabase();
+    t.after(() => database.drop());
+    const url = `${database.url}?serializable=${options.serializable ?? false}`;
+    return { url, open: () => openPostgres(url) };
+  };
+}
+
+function adapterOf(name: string, create: (t: TestContext) => Promise<SharedDatabase>): Adapter {
+  const database = async (t: TestContext): Promise<SharedDatabase> => {
+    const { url, open } = await create(t);
+    return { url, open: async () => closing(t, await open()) };
+  };
+  return { name, database, open: async (t) => (await database(t)).open() };
+}
+
+/** A test may close its stores itself; what it leaves open is closed after it, before its database goes. */
+function closing(t: TestContext, store: Store): Store {
+  t.after(() => store.close().catch(() => {}));
+  return store;
+}

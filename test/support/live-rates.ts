@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { FxError } from "../../src/core/errors.ts";
+import { openSqlite } from "../../src/ledger/sqlite.ts";
+import type { TableArchive } from "../../src/rates/archive.ts";
+import { openRates, type RatesOptions } from "../../src/rates/current.ts";
+import { type Mode, type NbpStandIn, startNbpStandIn } from "./nbp-stand-in.ts";
+import { publishedOf, ratesEvents } from "./rates.ts";
+
+export const noon = new Date("2026-06-09T10:00:00Z");
+export const minute = 60_000;
+export const older = publishedOf("108/C/NBP/2026", "2026-06-08", { USD: [4, 4.08] });
+export const newer = publishedOf("109/C/NBP/2026", "2026-06-09", { USD: [4.01, 4.09] });
+export const leaped = publishedOf("109/C/NBP/2026", "2026-06-09", { USD: [8, 8.16] });
+export const json = (...tables: (object | string)[]) =>
+  tables.map((table) => (typeof table === "string" ? table : JSON.stringify(table)));
+/** For a bank that does not answer in time. */
+export const impatient = { limits: { retries: 0, responseTimeoutMs: 50, requestTimeoutMs: 100 } };
+export const optionsFor = (mode: Mode) => (mode === "hangs" || mode === "drips" ? impatient : {});
+const cleanups: (() => Promise<void>)[] = [];
+
+/** For afterEach: closes what a test has opened. */
+export async function closeAll(): Promise<void> {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+}
+
+/** A stand-in for the bank with these tables, as objects or as texts. */
+export async function standIn(...tables: (object | string)[]): Promise<NbpStandIn> {
+  const bank = await startNbpStandIn(json(...tables));
+  cleanups.push(() => bank.close());
+  return bank;
+}
+
+/** Rates of `bank` that refresh every 10 ms, at noon of 9 June 2026, and their events. */
+export async function openLive(bank: NbpStandIn, options: Partial<RatesOptions> = {}) {
+  const events = ratesEvents();
+  const rates = await openRates({
+    source: bank.url,
+    archive: openSqlite(":memory:"),
+    now: () => noon,
+    onEvent: events.onEvent,
+    refreshMs: 10,
+    retryMs: 10,
+    firstWaitMs: 10_000,
+    limits: { retries: 0 },
+    ...options,
+  });
+  cleanups.push(() => rates.close());
+  return Object.assign(rates, { events });
+}
+
+/** The error with which the rates refuse to trade. */
+export function unavailable(rates: { inForce(): unknown }): FxError {
+  try {
+    rates.inForce();
+  } catch (error) {
+    assert.ok(error instanceof FxError);
+    assert.equal(error.code, "rates-unavailable");
+    return error;
+  }
+  return assert.fail("a table is in force");
+}
+
+/** An archive that can be made to fail, and that counts how often it is read. */
+export function faultyArchive() {
+  const store = openSqlite(":memory:");
+  let reading = true;
+  let writing = true;
+  let reads = 0;
+  const fail = () =>
+    Promise.reject(new FxError("storage-unavailable", "The store failed: the disk is full."));
+  const archive: TableArchive = {
+    saveTables: (tables) => (writing ? store.saveTables(tables) : fail()),
+    tables: (range) => {
+      reads += 1;
+      return reading ? store.tables(range) : fail();
+    },
+    table: (number) => (reading ? store.table(number) : fail()),
+  };
+  return {
+    archive,
+    store,
+    reads: () => reads,
+    works: (can: { read: boolean; write: boolean }) => {
+      reading = can.read;
+      writing = can.write;
+    },
+  };
+}

