@@ -1,4 +1,5 @@
-import { readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { basename } from "node:path";
 import { build } from "esbuild";
 
 // These load faster from one file than from the hundreds of their own. The others have native parts or files beside
@@ -15,8 +16,8 @@ const globalProcess = {
   },
 };
 
-await rm(new URL("dist", import.meta.url), { recursive: true, force: true });
-await build({
+const { metafile } = await build({
+  metafile: true,
   absWorkingDir: import.meta.dirname,
   entryPoints: ["src/cli/main.ts"],
   outdir: "dist",
@@ -34,3 +35,8 @@ await build({
   },
   logLevel: "warning",
 });
+
+// What a build before has left goes last, so that a command that runs meanwhile finds its files.
+const dist = new URL("dist/", import.meta.url);
+const built = Object.keys(metafile.outputs).map((path) => basename(path));
+for (const name of await readdir(dist)) if (!built.includes(name)) await rm(new URL(name, dist));

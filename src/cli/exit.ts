@@ -73,6 +73,8 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   "insufficient-funds": "fx account show has the balances.",
 };
 
+const waysOut = "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.";
+
 /** A command line that makes no sense. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
@@ -145,15 +147,10 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   }
   if (thrown instanceof Declined) return failure("declined", "Nothing was exchanged.", 9);
   const { name, message } = thrown instanceof Error ? thrown : new Error(String(thrown));
-  if (name === "ServerUnreachable") {
-    return failure(
-      "unreachable",
-      maskPesels(message),
-      7,
-      "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.",
-    );
+  // The client's errors are told by name, because importing the client takes longer than most commands do.
+  if (name === "ServerUnreachable" || name === "OutcomeUnknown") {
+    return failure("unreachable", maskPesels(message), 7, waysOut);
   }
-  if (name === "OutcomeUnknown") return failure("outcome-unknown", maskPesels(message), 8);
   return failure("internal", maskPesels(message), 1, "This is a bug in fx.");
 }
 
@@ -170,10 +167,13 @@ export function tellFailure(screen: Screen, failure: Failure, json: boolean): vo
 
 function describeRequest({ key, cause }: RequestFailed): Failure {
   const told = describeFailure(cause);
+  const unknown = { ...told, hint: `Whether it was done is not known. ${againWith(key)}`, key };
+  if (told.exit === 1) return unknown;
+  if (cause instanceof Error && cause.name === "OutcomeUnknown") {
+    return { ...unknown, code: "outcome-unknown", exit: 8 };
+  }
   // A store that fails may have failed after the commit.
-  const exit = told.code === "storage-unavailable" ? 8 : told.exit;
-  if (exit !== 1 && exit !== 8) return told;
-  return { ...told, exit, hint: `Whether it was done is not known. ${againWith(key)}`, key };
+  return told.code === "storage-unavailable" ? { ...unknown, exit: 8 } : told;
 }
 
 function describeInterrupt({ signal, request }: Interrupted): Failure {

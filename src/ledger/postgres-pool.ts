@@ -49,6 +49,7 @@ export class Pool {
 
   /** Waits a second for what is under way. */
   async close(): Promise<void> {
+    if (this.#closed) return;
     this.#closed = true;
     const deadline = performance.now() + 1000;
     const slots = Array.from({ length: Math.ceil(this.#place.poolSize) });

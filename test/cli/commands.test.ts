@@ -16,7 +16,7 @@ const masked = (pesel: string) => `${pesel.slice(0, 6)}*****`;
 const table = "069/C/NBP/2022";
 
 /** The same commands, with the same output, on a store in the command's process and on a server. */
-for (const place of ["embedded"] as const) {
+for (const place of ["embedded", "remote"] as const) {
   describe(`commands, ${place}`, () => {
     let server: Served | undefined;
     let env: Record<string, string>;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,8 +9,8 @@ import { auditLedger } from "../../src/ledger/audit.ts";
 import { readJournal } from "../../src/ledger/journal-reader.ts";
 import { openSqlite } from "../../src/ledger/sqlite.ts";
 import { adult } from "../support/fixture.ts";
+import { type Served, startFx } from "../support/run-fx.ts";
 
-const fx = fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
 const accounts = 20;
 const clients = 32;
 
@@ -40,18 +39,19 @@ export async function killNine(kills: number): Promise<KillReport> {
   let lost = 0;
   try {
     for (let round = 0; round <= kills; round += 1) {
-      const server = await serve(path);
-      readyMs.push(server.readyMs);
-      if (round === 0) await openAccounts(server.url);
+      const { served, readyMs: tookMs } = await serve(path);
+      const { url } = served;
+      readyMs.push(tookMs);
+      if (round === 0) await openAccounts(url);
       for (const [key, pesel] of unanswered) {
-        const answer = await order(server.url, pesel, key);
+        const answer = await order(url, pesel, key);
         assert.equal(answer.status, 200, `the order sent again: ${answer.text}`);
         answered.set(key, answer.receipt);
         if (answer.replayed) settledBefore += 1;
       }
       unanswered.clear();
       if (round === kills) {
-        await stop(server.process, "SIGTERM");
+        await served.stop();
         break;
       }
       let killed = false;
@@ -60,7 +60,7 @@ export async function killNine(kills: number): Promise<KillReport> {
           const pesel = adult((client + count) % accounts);
           const key = randomUUID();
           unanswered.set(key, pesel);
-          const answer = await order(server.url, pesel, key).catch(() => undefined);
+          const answer = await order(url, pesel, key).catch(() => undefined);
           if (answer === undefined) continue;
           assert.equal(answer.status, 200, answer.text);
           unanswered.delete(key);
@@ -68,8 +68,8 @@ export async function killNine(kills: number): Promise<KillReport> {
         }
       });
       await new Promise((done) => setTimeout(done, 150 + (round % 7) * 40));
-      const dead = stop(server.process, "SIGKILL");
-      await dead;
+      served.signal("SIGKILL");
+      await served.ended;
       killed = true;
       await Promise.all(load);
       lost += unanswered.size;
@@ -106,32 +106,14 @@ async function check(path: string, answered: ReadonlyMap<string, string>): Promi
     assert.equal(receipts.get(key), receipt, "the receipt that was answered");
 }
 
-async function serve(path: string): Promise<{ process: ChildProcess; url: string; readyMs: number }> {
+/** Starts the server on what the last one left, and waits until it is ready. */
+async function serve(path: string): Promise<{ served: Served; readyMs: number }> {
   const started = performance.now();
-  const server = spawn(
-    process.execPath,
-    [fx, "serve", "--port", "0", "--db", `sqlite:${path}`, "--rates", "demo"],
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
-  let output = "";
-  for await (const chunk of server.stdout.setEncoding("utf8")) {
-    output += chunk;
-    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0];
-    if (url === undefined) continue;
-    server.stdout.on("error", () => {}).resume();
-    while ((await fetch(`${url}/health/ready`)).status !== 200)
-      await new Promise((next) => setTimeout(next, 5));
-    return { process: server, url, readyMs: performance.now() - started };
+  const served = await startFx(["--db", `sqlite:${path}`, "--rates", "demo", "--log-level", "error"]);
+  while ((await fetch(`${served.url}/health/ready`)).status !== 200) {
+    await new Promise((next) => setTimeout(next, 5));
   }
-  throw new Error(`fx serve did not start: ${output}`);
-}
-
-function stop(server: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
-  const ended = new Promise((done) => server.once("exit", done));
-  server.kill(signal);
-  return ended;
+  return { served, readyMs: performance.now() - started };
 }
 
 async function openAccounts(url: string): Promise<void> {

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { FxError } from "../../src/core/errors.ts";
-import type { Pesel } from "../../src/core/pesel.ts";
+import { maskPesels, type Pesel } from "../../src/core/pesel.ts";
 import { openPostgres, type PostgresOptions } from "../../src/ledger/postgres.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store, StoredAccount } from "../../src/ledger/store.ts";
 import { appending, groszEntry, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, opening, terms } from "../support/fixture.ts";
 import { createDatabase, startPostgres } from "../support/postgres.ts";
-import { type CommitFault, Proxy } from "../support/proxy.ts";
+import { type CommitFault, Network } from "../support/proxy.ts";
 
 /** A store behind a proxy, that has prepared what it sends, and a direct one beside it. */
 async function start(t: TestContext, options: PostgresOptions = {}) {
   const database = await createDatabase();
   t.after(() => database.drop());
-  const proxy = await Proxy.open(database.url);
+  const proxy = await Network.open(database.url);
   t.after(() => proxy.close());
   const store = await openPostgres(proxy.url, options);
   t.after(() => store.close());
@@ -71,7 +71,7 @@ describe("a COMMIT that the network loses", () => {
     assert.equal(answer.sequence, 3);
   });
 
-  for (const fault of ["lost", "unanswered", "late"] as const) {
+  for (const fault of ["lost", "unanswered", "late", "all late"] as const) {
     test(`of an opening (${fault}): there is one account, and the answer is of it`, async (t) => {
       const { store, direct, proxy } = await start(t);
       proxy.nextCommit = fault;
@@ -86,7 +86,7 @@ describe("a COMMIT that the network loses", () => {
   test("of an opening, while another try at it is not yet committed: the one that came first is answered", async (t) => {
     const { store, direct, proxy, database } = await start(t);
     await database.run(`create function slow() returns trigger language plpgsql as
-        'begin if (select count(*) from account) < 3 then perform pg_sleep(0.5); end if; return null; end';
+        'begin if (select count(*) from account) <= 3 then perform pg_sleep(0.5); end if; return null; end';
       create constraint trigger slow after insert on journal deferrable initially deferred
         for each row execute function slow()`);
     proxy.nextCommit = "unanswered";
@@ -97,7 +97,7 @@ describe("a COMMIT that the network loses", () => {
   });
 
   test("for good, past the deadline: says that the outcome is not known, and the key finds it", async (t) => {
-    const { store, direct, proxy } = await start(t, { deadlineMs: 400 });
+    const { store, direct, proxy } = await start(t, { deadlineMs: 1500 });
     const rates = fixedRates();
     const order = { ...terms("buy 1 USD for PLN"), pesel: adult(), key: "order-1" };
     proxy.nextCommit = "unanswered";
@@ -111,16 +111,16 @@ describe("a COMMIT that the network loses", () => {
   test("again and again under load: every order is there exactly once", { timeout: 60_000 }, async (t) => {
     const { store, direct, proxy } = await start(t);
     const service = new LedgerService(store, fixedRates());
-    const audited = new LedgerService(direct, fixedRates());
     const faults: CommitFault[] = ["lost", "unanswered", "late"];
     proxy.lateMs = 50;
+    for (const index of [5, 6]) await service.createAccount(opening({ index, pln: "100000" }));
     const receipts: string[] = [];
     for (let round = 0; round < 20; round += 1) {
       proxy.nextCommit = faults[round % faults.length];
       const orders = Array.from({ length: 20 }, (_, index) =>
         service.exchange({
           ...terms("buy 1 USD for PLN"),
-          pesel: adult(index % 2),
+          pesel: adult(5 + (index % 2)),
           key: `${round}-${index}`,
         }),
       );
@@ -129,16 +129,15 @@ describe("a COMMIT that the network loses", () => {
       assert.deepEqual(await created, { replayed: false });
     }
     assert.equal(proxy.spoilt, 20);
-    const report = await audited.audit();
-    const spoiltByHand = ["rate table", "sold", "bought", "balances", "broken"];
+    const { findings } = await new LedgerService(direct, fixedRates()).audit();
+    const madeByHand = [maskPesels(adult()), "all accounts"];
     assert.deepEqual(
-      report.findings.filter(({ entry, problem }) => (entry ?? 9) > 3 && !spoiltByHand.includes(problem)),
+      findings.filter(({ account }) => !madeByHand.includes(account)),
       [],
     );
-    const entries = await Promise.all([0, 1].map((index) => direct.statement(adult(index), { limit: 1000 })));
-    const ids = entries.flat().map(({ entry }) => entry.id);
-    assert.equal(new Set(ids).size, 2 + 1 + 400);
-    assert.ok(receipts.every((id) => ids.includes(id)));
+    const entries = await Promise.all([5, 6].map((index) => direct.statement(adult(index), { limit: 1000 })));
+    const exchanged = entries.flat().filter(({ entry }) => entry.kind === "exchange");
+    assert.deepEqual(exchanged.map(({ entry }) => entry.id).sort(), receipts.sort());
   });
 });
 
@@ -152,7 +151,7 @@ describe("a database that is away", () => {
   });
 
   test("past the deadline: says that nothing was changed, and the next one goes through when it is back", async (t) => {
-    const { store, proxy } = await start(t, { deadlineMs: 300 });
+    const { store, proxy } = await start(t, { deadlineMs: 1500 });
     proxy.cut();
     const refused = { code: "storage-unavailable", message: /Nothing was changed/, retryAfterSeconds: 1 };
     await assert.rejects(sellGrosz(store, adult()), refused);
@@ -233,7 +232,9 @@ test("a commit whose wait for the standby was cancelled is not answered as done"
   await database.run("alter system set synchronous_standby_names = 'nobody'");
   await database.run("select pg_reload_conf()");
   const cancelling = setInterval(() => {
-    void database.run("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'");
+    database
+      .run("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
+      .catch(() => {});
   }, 100);
   t.after(() => clearInterval(cancelling));
   await assert.rejects(sellGrosz(store, adult()), { code: "storage-unavailable", message: /not known/ });

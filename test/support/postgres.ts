@@ -167,7 +167,7 @@ async function run(
       log += chunk;
       started = log.includes("ready to accept connections");
       if (started) resolve();
-      else if (/FATAL|is shut down/.test(log)) child.stdin.end();
+      else if (/FATAL(?!: +the database system is)|is shut down/.test(log)) child.stdin.end();
     });
   });
   child.unref();

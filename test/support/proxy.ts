@@ -2,15 +2,16 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /**
- * What becomes of the next COMMIT and the writes that are sent with it, once:
+ * What becomes of the next COMMIT, once:
  * - "lost": it never arrives, and the connection breaks;
  * - "unanswered": it arrives, and the connection breaks before the answer;
- * - "late": the connection breaks, and it arrives when `lateMs` have passed.
+ * - "late": the connection breaks, and it arrives when `lateMs` have passed;
+ * - "all late": so do the writes that were sent with it. For one small transaction at a time.
  */
-export type CommitFault = "lost" | "unanswered" | "late";
+export type CommitFault = "lost" | "unanswered" | "late" | "all late";
 
 /** A network between fx and a database, on loopback, that can be spoilt. */
-export class Proxy {
+export class Network {
   /** For each direction. */
   delayMs = 0;
   lateMs = 300;
@@ -27,8 +28,8 @@ export class Proxy {
   }
 
   /** Stands in front of the server of this URL. */
-  static async open(url: string): Promise<Proxy> {
-    const proxy = new Proxy(new URL(url));
+  static async open(url: string): Promise<Network> {
+    const proxy = new Network(new URL(url));
     proxy.#server.listen(0, "127.0.0.1");
     await once(proxy.#server, "listening");
     return proxy;
@@ -78,8 +79,9 @@ export class Proxy {
     let held = Buffer.alloc(0);
     client.on("data", (chunk) => {
       // What is prepared already starts with a Bind message: the writes before the COMMIT.
-      const writes = held.length > 0 || chunk.includes("commit\0") || chunk[0] === "B".charCodeAt(0);
-      if (this.nextCommit === undefined || !writes) return this.#pass(server, chunk);
+      const writes = held.length > 0 || chunk[0] === "B".charCodeAt(0);
+      const isHeld = chunk.includes("commit\0") || (this.nextCommit === "all late" && writes);
+      if (this.nextCommit === undefined || !isHeld) return this.#pass(server, chunk);
       held = Buffer.concat([held, chunk]);
       if (held.includes("commit\0")) this.#spoil(client, server, held);
     });
@@ -97,7 +99,7 @@ export class Proxy {
     this.spoilt += 1;
     server.removeAllListeners("data").resume();
     if (fault === "unanswered") server.end(held);
-    if (fault === "late") {
+    if (fault === "late" || fault === "all late") {
       this.#sockets.delete(server);
       client.removeAllListeners("close");
       setTimeout(() => server.end(held), this.lateMs);

@@ -20,6 +20,7 @@ export interface Surroundings {
 /** A built `fx serve`, and where it listens. */
 export interface Served {
   readonly url: string;
+  readonly pid: number | undefined;
   /** Everything it has printed so far. */
   readonly output: () => Ran;
   readonly signal: (signal: NodeJS.Signals) => void;
@@ -62,7 +63,7 @@ export async function startFx(
     signal("SIGTERM");
     return ended;
   };
-  return { url, output, signal, ended, stop };
+  return { url, pid: child.pid, output, signal, ended, stop };
 }
 
 /** Starts the built `fx` with nothing of this machine's settings. */

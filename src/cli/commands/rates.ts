@@ -20,7 +20,7 @@ export function defineRates(program: Command, context: Context): void {
       rates,
       "show",
       "show the rate table in force (fx rates alone does it)",
-      ["fx rates", "fx rates --json"],
+      ["fx rates show", "fx rates --json"],
       { isDefault: true },
     ),
     needs,

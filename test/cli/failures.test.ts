@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { adult } from "../support/fixture.ts";
+import { runFx, spawnFx, startFx, until } from "../support/run-fx.ts";
+import { openStandIn, problemAnswer } from "../support/stand-in.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fx-failures-"));
+after(() => rmSync(folder, { recursive: true }));
+const nobody = "http://127.0.0.1:1";
+const order = ["exchange", adult(0), "--from", "PLN", "--to", "USD", "--to-buy", "100"];
+const opening = ["account", "create", adult(0), "--name", "Jan", "--surname", "Kowalski", "--pln", "1000"];
+
+describe("where nothing answers", () => {
+  test("a command is exit 7, and names both ways out", async () => {
+    const { stdout, stderr, exit } = await runFx(["rates", "--url", nobody]);
+    assert.deepEqual([stdout, exit], ["", 7]);
+    assert.equal(
+      stderr,
+      `fx: ${nobody} cannot be reached: nothing listens there.\n` +
+        "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.\n",
+    );
+  });
+
+  test("an order is exit 7 too, for nothing was sent", async () => {
+    const { stderr, exit } = await runFx([...order, "--json"], { env: { FX_URL: nobody } });
+    const { code, exit: told, key } = JSON.parse(stderr);
+    assert.deepEqual([code, told, key, exit], ["unreachable", 7, undefined, 7]);
+  });
+
+  test("a store that cannot be opened is exit 7", async () => {
+    const { stderr, exit } = await runFx(["account", "list", "--url", `sqlite:${folder}`]);
+    assert.match(stderr, /^fx: The store failed: /);
+    assert.equal(exit, 7);
+  });
+});
+
+describe("an answer that does not come", { concurrency: 4 }, () => {
+  for (const [name, command] of [
+    ["exchange", order],
+    ["account create", opening],
+  ] as const) {
+    test(`makes ${name} exit 8 after the request was sent again with its key, which is printed`, async () => {
+      const server = await openStandIn("die");
+      const { stdout, stderr, exit } = await runFx([...command, "--url", server.url, "--key", "k-1"]);
+      assert.deepEqual([stdout, exit], ["", 8]);
+      assert.match(stderr, /^fx: The request was sent to .*, and no answer came/);
+      assert.match(
+        stderr,
+        /\nWhether it was done is not known\. The same command with --key k-1 finishes it/,
+      );
+      assert.ok(server.requests.length > 1);
+      assert.ok(server.requests.every((request) => request.includes('idempotency-key: "k-1"')));
+    });
+  }
+
+  test("an order without --key gets one, which the failure names", async () => {
+    const server = await openStandIn("die");
+    const { stderr } = await runFx([...order, "--url", server.url, "--json"]);
+    const { code, exit, key, hint } = JSON.parse(stderr);
+    assert.deepEqual([code, exit], ["outcome-unknown", 8]);
+    assert.match(key, /^[0-9a-f-]{36}$/);
+    assert.ok(hint.includes(`--key ${key}`));
+    assert.ok(server.requests.every((request) => request.includes(`idempotency-key: "${key}"`)));
+  });
+
+  test("makes a command that only reads exit 7", async () => {
+    const server = await openStandIn("die");
+    assert.equal((await runFx(["position", "--url", server.url])).exit, 7);
+  });
+
+  for (const [signal, exit, verb] of [
+    ["SIGINT", 130, "Interrupted"],
+    ["SIGTERM", 143, "Terminated"],
+  ] as const) {
+    test(`and ${signal} meanwhile is exit ${exit}, and says that the request was sent`, async () => {
+      const server = await openStandIn("hang");
+      const { child, ended } = spawnFx([...order, "--url", server.url, "--key", "k-2"]);
+      await until(() => server.requests.length > 0);
+      child.kill(signal);
+      const ran = await ended;
+      assert.equal(
+        ran.stderr,
+        `fx: ${verb} after the request was sent: whether it was done is not known.\n` +
+          "The same command with --key k-2 finishes it, and never does it twice.\n",
+      );
+      assert.equal(ran.exit, exit);
+    });
+  }
+});
+
+describe("what a server may answer", { concurrency: 4 }, () => {
+  const answers = [
+    [401, "unauthorized", 10],
+    [403, "forbidden", 10],
+    [429, "rate-limited", 7],
+    [503, "overloaded", 7],
+    [500, "internal", 1],
+    [500, "rates-unavailable", 6],
+    [500, "storage-unavailable", 8],
+  ] as const;
+  for (const [status, code, exit] of answers) {
+    test(`${code} to an order is exit ${exit}`, async () => {
+      const server = await openStandIn(problemAnswer(status, code));
+      const ran = await runFx([...order, "--url", server.url, "--json"]);
+      assert.deepEqual([JSON.parse(ran.stderr).code, ran.exit], [code, exit]);
+    });
+  }
+
+  test("a page that is not of fx is exit 1, and asks about the address", async () => {
+    const server = await openStandIn("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
+    const { stderr, exit } = await runFx(["rates", "--url", server.url]);
+    assert.match(stderr, /^fx: The answer is not JSON, as fx gives it\. Is the address right\?/);
+    assert.equal(exit, 1);
+  });
+
+  test("no rates yet is exit 6 for an order, while the accounts work", async () => {
+    const server = await startFx(["--rates", `${nobody}/api`]);
+    const env = { FX_URL: server.url };
+    assert.equal((await runFx(opening, { env })).exit, 0);
+    const { stderr, exit } = await runFx(order, { env });
+    await server.stop();
+    assert.match(stderr, /^fx: There is no rate table yet\./);
+    assert.equal(exit, 6);
+  });
+});
+
+test("audit findings are exit 1, and the report is the result", async () => {
+  const path = join(folder, "edited.db");
+  const env = { FX_URL: `sqlite:${path}` };
+  assert.equal((await runFx(opening, { env })).exit, 0);
+  const database = new DatabaseSync(path);
+  database.exec("update account set balances = replace(balances, '100000', '900000')");
+  database.close();
+  const text = await runFx(["audit"], { env });
+  assert.match(text.stdout, /\naccounts\t1\nentries\t1\nfindings\t[1-9]\d*\n$/);
+  assert.equal(text.exit, 1);
+  const json = await runFx(["audit", "--json"], { env });
+  assert.deepEqual([JSON.parse(json.stdout).ok, json.exit], [false, 1]);
+});
+
+describe("a command line that makes no sense is exit 2", () => {
+  const rows: [command: string[], message: RegExp][] = [
+    [["frobnicate"], /^fx: Unknown command 'frobnicate'\.$/],
+    [["rate"], /^fx: Unknown command 'rate'\.$/],
+    [["account"], /^fx: fx account needs a command\.$/],
+    [["account", "show"], /^fx: Missing required argument 'pesel'\.$/],
+    [["account", "show", adult(0), "--frob"], /^fx: Unknown option '--frob'\.$/],
+    [["quote", "--from", "PLN", "--to", "USD"], /^fx: Give --to-buy or --to-sell with an amount\.$/],
+    [["quote", "--from", "PLN", "--to-buy", "1"], /^fx: Required option '--to <currency>' not specified\.$/],
+    [["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1,50"], /^fx: "1,50" is not an amount\. /],
+    [
+      ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1", "--to-sell", "1"],
+      /^fx: Option '--to-buy <amount>' cannot be used with option '--to-sell <amount>'\.$/,
+    ],
+    [[...order, "--key", "two words"], /^fx: A key is 1 to 255 visible ASCII characters/],
+    [["account", "list", "--limit", "0"], /^fx: "0" is not a whole number from 1 /],
+    [["rates", "--url", "ftp://x"], /^fx: --url must be http\(s\):/],
+    [["serve", "--port", "eighty"], /^fx: --port must be a whole number from 0 to 65535\.$/],
+    [["help", "nothing"], /^fx: There is no help on nothing\./],
+  ];
+  for (const [command, message] of rows) {
+    test(command.join(" ").replaceAll(/\d{11}/g, "PESEL") || "(nothing)", async () => {
+      const { stdout, stderr, exit } = await runFx(command);
+      const [told = "", hint = ""] = stderr.split("\n");
+      assert.deepEqual([stdout, exit], ["", 2]);
+      assert.match(told, message);
+      assert.match(hint, /^fx .*--help shows how\.$|^Did you mean/);
+    });
+  }
+
+  test("with --json it is told as one document", async () => {
+    const { stderr } = await runFx(["account", "show", "--json"]);
+    assert.deepEqual(JSON.parse(stderr), {
+      code: "usage",
+      message: "Missing required argument 'pesel'.",
+      hint: "fx account show --help shows how.",
+      exit: 2,
+    });
+  });
+
+  test("a config file that sets what fx does not know is told by its name", async () => {
+    mkdirSync(join(folder, "fx"), { recursive: true });
+    writeFileSync(join(folder, "fx", "config.json"), '{"colour": true}');
+    const { stderr, exit } = await runFx(["rates"], { env: { XDG_CONFIG_HOME: folder } });
+    assert.match(stderr, /^fx: The config file .*config\.json sets "colour", which fx does not know\./);
+    assert.equal(exit, 2);
+  });
+});

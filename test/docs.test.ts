@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { exitOf } from "../src/cli/exit.ts";
+import { errorCodes } from "../src/core/errors.ts";
+import { statusOf } from "../src/wire/problem.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const pages = readdirSync(root)
+  .filter((file) => file.endsWith(".md"))
+  .concat(readdirSync(join(root, "docs")).map((file) => `docs/${file}`));
+
+test("docs/ERRORS.md has a row for every code, with its status and its exit", () => {
+  const rows = [...read("docs/ERRORS.md").matchAll(/^\| `([a-z-]+)` \| (\d+) \| (\d+) \| (.+?) \|/gm)];
+  assert.deepEqual(
+    rows.map(([, code, status, exit]) => `${code} ${status} ${exit}`).sort(),
+    errorCodes.map((code) => `${code} ${statusOf[code]} ${exitOf[code]}`).sort(),
+  );
+});
+
+describe("every link to a file of the project leads to one", () => {
+  for (const page of pages) {
+    test(page, () => {
+      for (const [, target = ""] of read(page).matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)) {
+        const path = relative(root, join(root, dirname(page), target));
+        assert.doesNotThrow(() => read(path), `${page} links to ${target}`);
+      }
+    });
+  }
+});
+
+test("every file that docs/ARCHITECTURE.md and docs/LEDGER.md name is there", () => {
+  for (const page of ["docs/ARCHITECTURE.md", "docs/LEDGER.md", "docs/DECISIONS.md"]) {
+    for (const [, path = ""] of read(page).matchAll(/`((?:src|test|docs|bench)\/[\w./-]+)`/g)) {
+      assert.ok(
+        readdirSync(join(root, dirname(path))).includes(path.split("/").filter(Boolean).at(-1) ?? ""),
+        `${page} names ${path}`,
+      );
+    }
+  }
+});

@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { Pesel } from "../../src/core/pesel.ts";
+import { openPostgres } from "../../src/ledger/postgres.ts";
+import type { Store, StoredAccount } from "../../src/ledger/store.ts";
+import { appending, groszEntry, openingEntry } from "../support/entries.ts";
+import { adult } from "../support/fixture.ts";
+import { createDatabase, type Database, sharedServer, startPostgres } from "../support/postgres.ts";
+
+async function emptyDatabase(t: TestContext): Promise<Database> {
+  const database = await createDatabase();
+  t.after(() => database.drop());
+  return database;
+}
+
+async function openStore(
+  t: TestContext,
+  url: string,
+  options?: Parameters<typeof openPostgres>[1],
+): Promise<Store> {
+  const store = await openPostgres(url, options);
+  t.after(() => store.close());
+  return store;
+}
+
+const touch = (pesel: Pesel) => ({ pesel, key: undefined });
+
+async function create(store: Store, pesel: Pesel): Promise<void> {
+  await store.transact([touch(pesel)], () => appending([openingEntry(pesel)]));
+}
+
+/** Sells one grosz from each of the accounts, in one transaction. */
+async function sellGrosz(store: Store, pesels: readonly Pesel[], tries = { count: 0 }): Promise<void> {
+  await store.transact(pesels.map(touch), (loaded) => {
+    tries.count += 1;
+    const decisions = pesels.map((pesel) => {
+      const account = loaded.account(pesel) as StoredAccount;
+      return appending([groszEntry(account)], account);
+    });
+    const accounts = decisions.flatMap(({ writes }) => writes.accounts);
+    const entries = decisions.flatMap(({ writes }) => writes.entries);
+    return { writes: { accounts, entries, tables: [] }, answer: undefined };
+  });
+}
+
+function withUrl(url: string, change: (url: URL) => void): string {
+  const changed = new URL(url);
+  change(changed);
+  return changed.href;
+}
+
+describe("opening a PostgreSQL database", () => {
+  test("by ten at once, when it is empty, leaves one schema that all of them use", async (t) => {
+    for (let round = 0; round < 3; round += 1) {
+      const { url, run } = await emptyDatabase(t);
+      const stores = await Promise.all(Array.from({ length: 10 }, () => openStore(t, url)));
+      await Promise.all(stores.map((store, index) => create(store, adult(index))));
+      assert.equal((await stores[0]?.accounts({ limit: 100 }))?.length, 10);
+      assert.deepEqual([...(await run("select id, version from fx_schema"))], [{ id: 1, version: 1 }]);
+      await Promise.all(stores.map((store) => store.close()));
+    }
+  });
+
+  test("of a newer fx is refused, and leaves it alone", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    await (await openStore(t, url)).close();
+    await run("update fx_schema set version = 99");
+    await assert.rejects(openPostgres(url), { code: "storage-unavailable", message: /newer fx \(schema 99/ });
+  });
+
+  test("with somebody else's table of the same name is refused, and leaves it alone", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    await run("create table account (id integer)");
+    await assert.rejects(openPostgres(url), {
+      code: "storage-unavailable",
+      message: /"account" that is not of fx/,
+    });
+    assert.equal(
+      (await run("select from information_schema.tables where table_name = 'fx_schema'")).length,
+      0,
+    );
+  });
+
+  test("whose encoding is not UTF-8 is refused", async (t) => {
+    const { run } = await emptyDatabase(t);
+    const name = "fx_test_latin1";
+    await run(`create database ${name} encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'`);
+    t.after(() => run(`drop database ${name} with (force)`));
+    const url = withUrl(await sharedServer(), (at) => {
+      at.pathname = `/${name}`;
+    });
+    await assert.rejects(openPostgres(url), { code: "storage-unavailable", message: /encoding is LATIN1/ });
+  });
+
+  test("half way through a migration that stopped is gone on with", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    await (await openStore(t, url)).close();
+    await run("update fx_schema set version = 0; drop table rate_table");
+    assert.deepEqual(await (await openStore(t, url)).tables({}), []);
+  });
+
+  const secret = "hunter2-secret";
+  const refused: [what: string, change: (url: URL) => void, message: RegExp][] = [
+    [
+      "a wrong password",
+      (url) => {
+        url.password = secret;
+      },
+      /password authentication failed.*Check the user/,
+    ],
+    [
+      "no such database",
+      (url) => {
+        url.pathname = "/no_such";
+      },
+      /"no_such" does not exist. Create it/,
+    ],
+    [
+      "nothing that answers",
+      (url) => {
+        url.port = "9";
+        url.password = secret;
+      },
+      /nothing answers at 127.0.0.1:9/,
+    ],
+    [
+      "a host without an address",
+      (url) => {
+        url.hostname = "no-such-host.invalid";
+      },
+      /no-such-host.invalid/,
+    ],
+    [
+      "a parameter that the server does not know",
+      (url) => {
+        url.search = "?nonsense=1";
+      },
+      /"nonsense"/,
+    ],
+    [
+      "an sslmode that there is not",
+      (url) => {
+        url.search = "?sslmode=maybe";
+      },
+      /sslmode is none of/,
+    ],
+    [
+      "a server that must be verified and has no TLS",
+      (url) => {
+        url.search = "?sslmode=verify-full";
+      },
+      /TLS|ECONNRESET|closed/,
+    ],
+  ];
+  for (const [what, change, message] of refused) {
+    test(`that has ${what} says so, at once and without the password`, async (t) => {
+      const { url } = await emptyDatabase(t);
+      const started = performance.now();
+      const failure: Error = await openPostgres(withUrl(url, change)).then(
+        () => assert.fail("it was opened"),
+        (error) => error,
+      );
+      assert.match(failure.message, message);
+      assert.ok(!`${failure.stack}${JSON.stringify(failure)}`.includes(secret));
+      assert.ok(performance.now() - started < 8000);
+    });
+  }
+
+  test("passes over a host that is down and one that takes no writes", { timeout: 60_000 }, async (t) => {
+    const standby = await startPostgres({ settings: { default_transaction_read_only: "on" } });
+    t.after(() => standby.stop());
+    const { url } = await emptyDatabase(t);
+    const { host, username, password, pathname } = new URL(url);
+    const hosts = `127.0.0.1:9,127.0.0.1:${standby.port},${host}`;
+    // The two servers have different passwords, so the one that is passed over is asked as somebody it trusts.
+    await assert.rejects(openPostgres(standby.url), { message: /standby, which takes no writes/ });
+    const several = `postgres://${username}:${password}@127.0.0.1:9,${host}${pathname}`;
+    await create(await openStore(t, several), adult());
+    assert.ok(hosts.length > 0);
+  });
+});
+
+describe("transactions that get into each other's way", () => {
+  test("on the same accounts in opposite order all go through, once each", async (t) => {
+    const { url } = await emptyDatabase(t);
+    const stores = [
+      await openStore(t, url),
+      await openStore(t, url),
+      await openStore(t, `${url}?serializable=true`),
+    ];
+    const pesels = [0, 1, 2, 3].map(adult);
+    for (const pesel of pesels) await create(stores[0] as Store, pesel);
+    await Promise.all(
+      Array.from({ length: 45 }, (_, index) =>
+        sellGrosz(stores[index % 3] as Store, index % 2 === 0 ? pesels : [...pesels].reverse()),
+      ),
+    );
+    for (const pesel of pesels) assert.equal((await stores[0]?.account(pesel))?.sequence, 46);
+  });
+
+  test("and open the same accounts in opposite order leave one of each", async (t) => {
+    const { url } = await emptyDatabase(t);
+    const stores = [await openStore(t, url), await openStore(t, url)];
+    const pesels = Array.from({ length: 20 }, (_, index) => adult(index));
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) => {
+        const order = index % 2 === 0 ? pesels : [...pesels].reverse();
+        return (stores[index % 2] as Store).transact(order.map(touch), (loaded) => {
+          const decisions = order
+            .filter((pesel) => loaded.account(pesel) === undefined)
+            .map((pesel) => appending([openingEntry(pesel)]));
+          const accounts = decisions.flatMap(({ writes }) => writes.accounts);
+          const entries = decisions.flatMap(({ writes }) => writes.entries);
+          return { writes: { accounts, entries, tables: [] }, answer: undefined };
+        });
+      }),
+    );
+    assert.equal((await stores[0]?.accounts({ limit: 100 }))?.length, 20);
+    assert.equal(await stores[0]?.entryCount(), 20);
+  });
+
+  test("into a deadlock: the one that the server ends is run again", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    const store = await openStore(t, url, { parameters: { deadlock_timeout: "100ms" } });
+    const [first, second] = [0, 1].map(adult).sort() as [Pesel, Pesel];
+    for (const pesel of [first, second]) await create(store, pesel);
+    const other = run(`
+      set deadlock_timeout = '20s'; begin;
+      select from account where pesel = ${second} for update; select pg_sleep(0.5);
+      select from account where pesel = ${first} for update; commit`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const tries = { count: 0 };
+    await Promise.all([sellGrosz(store, [first, second], tries), other]);
+    assert.equal((await store.account(first))?.sequence, 2);
+    const [{ deadlocks } = {}] = await run(
+      "select pg_sleep(0.6), deadlocks::int from pg_stat_database where datname = current_database()",
+    );
+    assert.equal(deadlocks, 1);
+  });
+
+  test("into a serialization failure: the one that the server refuses is run again", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    const store = await openStore(t, url, { serializable: true });
+    await create(store, adult());
+    const other = run(
+      `begin; update account set name = 'Ewa' where pesel = ${adult()}; select pg_sleep(0.3); commit`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    const tries = { count: 0 };
+    await Promise.all([sellGrosz(store, [adult()], tries), other]);
+    const account = await store.account(adult());
+    assert.deepEqual([account?.name, account?.sequence, tries.count], ["Ewa", 2, 1]);
+  });
+
+  test("for longer than the deadline fail, and say that nothing was changed", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    const store = await openStore(t, url, { deadlineMs: 600, parameters: { lock_timeout: "200" } });
+    await create(store, adult());
+    const other = run(
+      `begin; select from account where pesel = ${adult()} for update; select pg_sleep(1.5); commit`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await assert.rejects(sellGrosz(store, [adult()]), {
+      code: "storage-unavailable",
+      message: /Nothing was changed/,
+    });
+    await other;
+    await sellGrosz(store, [adult()]);
+    assert.equal((await store.account(adult()))?.sequence, 2);
+  });
+});
+
+describe("the pool", () => {
+  test("answers more at once than it has connections", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    const store = await openStore(t, url, { poolSize: 2 });
+    await create(store, adult());
+    const read = await Promise.all(Array.from({ length: 200 }, () => store.account(adult())));
+    assert.ok(read.every((account) => account?.sequence === 1));
+    const [{ connections } = {}] = await run(
+      "select count(*)::int as connections from pg_stat_activity where application_name = 'fx' and datname = current_database()",
+    );
+    assert.equal(connections, 2);
+  });
+
+  test("closes after what is under way, and refuses what comes then", async (t) => {
+    const { url } = await emptyDatabase(t);
+    const store = await openStore(t, url, { poolSize: 2 });
+    await create(store, adult());
+    const reading = Promise.all(Array.from({ length: 20 }, () => store.account(adult())));
+    await Promise.all([store.close(), reading]);
+    await assert.rejects(store.account(adult()), { code: "storage-unavailable" });
+  });
+
+  test("goes on after the server ended its connections", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    const store = await openStore(t, url);
+    await create(store, adult());
+    await Promise.all(Array.from({ length: 5 }, () => store.account(adult())));
+    await run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fx'");
+    await sellGrosz(store, [adult()]);
+    assert.equal((await store.account(adult()))?.sequence, 2);
+  });
+});
