@@ -29,8 +29,8 @@ for (const [name, shift] of [
 function settled(output: string): string {
   return output
     .replaceAll(/ --url http:\/\/127\.0\.0\.1:\d+/g, "")
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{22}\b/g, "<id>")
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{22}\b/g, "<key>")
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b/g, "<id>")
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{21}\b/g, "<key>")
     .replaceAll(/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?/g, "<time>")
     .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:<port>")
     .trimEnd();

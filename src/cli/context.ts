@@ -3,7 +3,7 @@ import { type CalendarDate, type Pesel, parsePesel } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./exit.ts";
 import { writeDocument } from "./output.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Terminal, write } from "./terminal.ts";
 
 /** What the command line gave, by the option's name. */
 export interface CommandOptions {
@@ -21,6 +21,7 @@ export class Context {
   readonly interrupted: Promise<never>;
   #interrupt: (reason: Interrupted) => void = () => {};
   #request: MoneyRequest | undefined;
+  #watching = false;
   #service: ExchangeService | undefined;
 
   constructor(terminal: Terminal, version: string) {
@@ -39,9 +40,7 @@ export class Context {
   /** Opens the service that the settings name, here or behind HTTP. Without `rates`, an embedded one has none. */
   async service(options: CommandOptions, needs: { readonly rates: boolean }): Promise<ExchangeService> {
     const { settings } = this.config(options);
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => this.#interrupt(new Interrupted(signal, this.#request)));
-    }
+    this.#watchSignals();
     const { openService } = await import("./compose.ts");
     this.#service = await openService(settings, needs);
     return this.#service;
@@ -49,18 +48,19 @@ export class Context {
 
   /** Says before a request that moves money is sent that there will be one, so that an interrupt can tell. */
   prepare(key: string): void {
-    this.#request = { key, sent: false };
+    this.#request = { key, state: "unsent" };
   }
 
   /** @throws RequestFailed */
   async send<T>(key: string, request: () => Promise<T>): Promise<T> {
-    this.#request = { key, sent: true };
+    this.#request = { key, state: "sent" };
     try {
-      return await request();
+      const answer = await request();
+      this.#request = { key, state: "done" };
+      return answer;
     } catch (error) {
+      this.#request = { key, state: "unsent" };
       throw new RequestFailed(key, error);
-    } finally {
-      this.#request = { key, sent: false };
     }
   }
 
@@ -93,6 +93,14 @@ export class Context {
     await this.#service?.close();
   }
 
+  #watchSignals(): void {
+    if (this.#watching) return;
+    this.#watching = true;
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.on(signal, () => this.#interrupt(new Interrupted(signal, this.#request)));
+    }
+  }
+
   async #line(prompt: string): Promise<string> {
     if (this.terminal.interactive) return this.#ask(prompt);
     let text = "";
@@ -106,16 +114,19 @@ export class Context {
   }
 
   async #ask(prompt: string): Promise<string> {
+    this.#watchSignals();
     const { stdin, stderr } = this.terminal;
     const { createInterface } = await import("node:readline/promises");
     const lines = createInterface({ input: stdin, output: stderr.stream });
     // At a terminal in raw mode Ctrl-C is a key, and no signal unless it is made one.
-    lines.on("SIGINT", () => process.emit("SIGINT"));
-    const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
-    try {
-      return await Promise.race([lines.question(prompt), ended]);
-    } finally {
-      lines.close();
-    }
+    lines.on("SIGINT", () => {
+      write(stderr, "");
+      process.emit("SIGINT");
+    });
+    const ended = new Promise<undefined>((resolve) => lines.once("close", () => resolve(undefined)));
+    const answer = await Promise.race([lines.question(prompt), ended]);
+    lines.close();
+    if (answer === undefined) write(stderr, "");
+    return answer ?? "";
   }
 }

@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { OutcomeUnknown, ServerUnreachable } from "../client/errors.ts";
 import { ConfigError } from "../config.ts";
 import { type ErrorCode, FxError } from "../core/errors.ts";
 import { maskPesels } from "../core/pesel.ts";
@@ -85,10 +86,10 @@ export class Declined extends Error {
   override readonly name = "Declined";
 }
 
-/** A request that moves money, and its key. `sent` tells whether it has left. */
+/** A request that moves money, its key, and how far it has come. */
 export interface MoneyRequest {
   readonly key: string;
-  readonly sent: boolean;
+  readonly state: "unsent" | "sent" | "done";
 }
 
 /** SIGINT or SIGTERM came. */
@@ -146,12 +147,11 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
     );
   }
   if (thrown instanceof Declined) return failure("declined", "Nothing was exchanged.", 9);
-  const { name, message } = thrown instanceof Error ? thrown : new Error(String(thrown));
-  // The client's errors are told by name, because importing the client takes longer than most commands do.
-  if (name === "ServerUnreachable" || name === "OutcomeUnknown") {
-    return failure("unreachable", maskPesels(message), 7, waysOut);
+  if (thrown instanceof ServerUnreachable || thrown instanceof OutcomeUnknown) {
+    return failure("unreachable", maskPesels(thrown.message), 7, waysOut);
   }
-  return failure("internal", maskPesels(message), 1, "This is a bug in fx.");
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return failure("internal", maskPesels(message), 1, "This is a bug in fx. FX_LOG_LEVEL=debug shows where.");
 }
 
 /** Tells a failure on stderr: as text, or with --json as one document. */
@@ -169,11 +169,9 @@ function describeRequest({ key, cause }: RequestFailed): Failure {
   const told = describeFailure(cause);
   const unknown = { ...told, hint: `Whether it was done is not known. ${againWith(key)}`, key };
   if (told.exit === 1) return unknown;
-  if (cause instanceof Error && cause.name === "OutcomeUnknown") {
-    return { ...unknown, code: "outcome-unknown", exit: 8 };
-  }
-  // A store that fails may have failed after the commit.
-  return told.code === "storage-unavailable" ? { ...unknown, exit: 8 } : told;
+  if (cause instanceof OutcomeUnknown) return { ...unknown, code: "outcome-unknown", exit: 8 };
+  // A store that fails may have failed after the commit; its own words say whether it knows.
+  return told.code === "storage-unavailable" ? { ...told, exit: 8, hint: againWith(key), key } : told;
 }
 
 function describeInterrupt({ signal, request }: Interrupted): Failure {
@@ -182,9 +180,14 @@ function describeInterrupt({ signal, request }: Interrupted): Failure {
       ? (["interrupted", 130, "Interrupted"] as const)
       : (["terminated", 143, "Terminated"] as const);
   if (request === undefined) return failure(code, `${verb}.`, exit);
-  if (!request.sent) return failure(code, `${verb} before anything was sent: nothing was done.`, exit);
-  const message = `${verb} after the request was sent: whether it was done is not known.`;
-  return { ...failure(code, message, exit, againWith(request.key)), key: request.key };
+  const { key, state } = request;
+  const messages = {
+    unsent: `${verb} before anything was sent: nothing was done.`,
+    sent: `${verb} after the request was sent: whether it was done is not known.`,
+    done: `${verb} after the request was done.`,
+  };
+  const told = failure(code, messages[state], exit);
+  return state === "sent" ? { ...told, hint: againWith(key), key } : told;
 }
 
 function againWith(key: string): string {

@@ -48,7 +48,7 @@ export const accountColumns: readonly Column[] = [
   { title: "PESEL" },
   { title: "Name" },
   { title: "Surname" },
-  { title: "Balances" },
+  { title: "Balances", wraps: true },
 ];
 
 export function accountRow(screen: Screen, { pesel, name, surname, balances }: Account): string[] {

@@ -1,14 +1,22 @@
+import { inspect } from "node:util";
 import { CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
+import { maskPesels } from "../core/pesel.ts";
 import { Context } from "./context.ts";
 import { describeFailure, Interrupted, tellFailure, UsageError } from "./exit.ts";
 import { buildProgram, commandOf, fullName } from "./program.ts";
-import { openTerminal } from "./terminal.ts";
+import { openTerminal, write } from "./terminal.ts";
 
 /** Runs one command line. It sets the exit code and leaves the exit to Node: process.exit() would cut off output. */
 export async function run(process: NodeJS.Process): Promise<void> {
   const argv = process.argv.slice(2);
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", endQuietly);
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+    // Whoever read our output has had enough of it, as `head` has.
+    if (code === "EPIPE") return;
+    process.stderr.write(`fx: The output cannot be written (${code}).\n`);
+    process.exitCode = 1;
+  });
   const terminal = openTerminal(process, process.env, argv.includes("--no-color"));
   const context = new Context(terminal, packageJson.version);
   const program = buildProgram(context);
@@ -22,6 +30,9 @@ export async function run(process: NodeJS.Process): Promise<void> {
     const error = isBareGroup(thrown) ? new UsageError(`${name} needs a command.`) : thrown;
     const failure = describeFailure(error, `${name} --help shows how.`);
     tellFailure(terminal.stderr, failure, argv.includes("--json"));
+    if (failure.code === "internal" && process.env.FX_LOG_LEVEL === "debug") {
+      write(terminal.stderr, maskPesels(inspect(thrown)));
+    }
     process.exitCode = failure.exit;
     if (thrown instanceof Interrupted) exitWhenWritten(process);
     else await context.close();
@@ -36,9 +47,4 @@ function isBareGroup(thrown: unknown): boolean {
 /** What was interrupted may still wait for an answer, and would keep the process. */
 function exitWhenWritten(process: NodeJS.Process): void {
   process.stdout.write("", () => process.stderr.write("", () => process.exit()));
-}
-
-/** Whoever read our output has had enough of it, as `head` has. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
 }

@@ -1,4 +1,3 @@
-import type { Got, Method, OptionsInit, RequestError, Response, TimeoutError } from "got";
 import type { Account, Opening } from "../core/account.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
@@ -15,250 +14,177 @@ import type {
   RatesInForce,
   Settlement,
 } from "../core/service.ts";
-import * as codecs from "../wire/codecs.ts";
+import {
+  decodeAccount,
+  decodeAccounts,
+  decodeAudit,
+  decodeEntry,
+  decodePosition,
+  decodeQuote,
+  decodeRateHistory,
+  decodeRates,
+  decodeStatement,
+  notAnAnswer,
+} from "../wire/codecs.ts";
 import { decodeProblem } from "../wire/problem.ts";
 import { encodeIdempotencyKey, encodeOpening, encodeOrder, encodeQuoteQuery } from "../wire/requests.ts";
+import { OutcomeUnknown } from "./errors.ts";
+import { type Answer, Transport, type TransportOptions } from "./transport.ts";
 
-/** Nothing was sent: the server refused the connection, is not known, or did not take it in time. */
-export class ServerUnreachable extends Error {
-  override readonly name = "ServerUnreachable";
-}
+/** An audit or a position reads the whole journal. */
+const longTimeoutMs = 3_600_000;
 
-/** The request was sent and no answer of fx came: whether it was done is not known. */
-export class OutcomeUnknown extends Error {
-  override readonly name = "OutcomeUnknown";
-}
-
-export interface HttpServiceOptions {
-  readonly connectTimeoutMs?: number;
-  /** For the answer to one attempt. Audit and position, which read the whole journal, have as long as they need. */
-  readonly answerTimeoutMs?: number;
-  /** Pauses before a request whose answer was lost is sent again, each up to twice as long by chance. */
-  readonly resendPausesMs?: readonly number[];
-}
-
-/** ExchangeService of the fx server at `baseUrl`, such as "http://127.0.0.1:8080". It connects when first asked. */
-export async function openHttpService(
-  baseUrl: string,
-  options: HttpServiceOptions = {},
-): Promise<ExchangeService> {
-  const [{ got }, { Agent: HttpAgent }, { Agent: HttpsAgent }] = await Promise.all([
-    import("got"),
-    import("node:http"),
-    import("node:https"),
-  ]);
-  const agent = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
-  const { connectTimeoutMs = 5000, answerTimeoutMs = 30_000, resendPausesMs = [100, 300, 900] } = options;
-  const client = got.extend({
-    prefixUrl: baseUrl,
-    agent,
-    headers: { "user-agent": "fx", accept: "application/json" },
-    timeout: {
-      lookup: connectTimeoutMs,
-      connect: connectTimeoutMs,
-      secureConnect: connectTimeoutMs,
-      response: answerTimeoutMs,
-    },
-    retry: { limit: 0 },
-    followRedirect: false,
-    throwHttpErrors: false,
-  });
-  return new HttpService(client, resendPausesMs, () => {
-    agent.http.destroy();
-    agent.https.destroy();
-  });
-}
-
-const dayMs = 86_400_000;
-
-interface Request {
-  readonly method?: Method;
-  readonly query?: Record<string, string | number | undefined>;
-  readonly body?: unknown;
-  readonly headers?: Record<string, string | undefined>;
-  /** Whether the same request sent twice does what it does once. */
-  readonly repeatable?: boolean;
-  readonly withoutTimeout?: boolean;
+/**
+ * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call.
+ * A call that moves money and has a key is sent again when its answer is lost; without a key it is sent once.
+ * Beside FxErrors, its methods throw ServerUnreachable and OutcomeUnknown.
+ */
+export function openHttpService(baseUrl: string, options: TransportOptions = {}): ExchangeService {
+  return new HttpService(new Transport(baseUrl, options));
 }
 
 class HttpService implements ExchangeService {
-  readonly #client: Got;
-  readonly #resendPausesMs: readonly number[];
-  readonly #disconnect: () => void;
+  readonly #transport: Transport;
 
-  constructor(client: Got, resendPausesMs: readonly number[], disconnect: () => void) {
-    this.#client = client;
-    this.#resendPausesMs = resendPausesMs;
-    this.#disconnect = disconnect;
+  constructor(transport: Transport) {
+    this.#transport = transport;
   }
 
   async createAccount(opening: Opening): Promise<{ readonly replayed: boolean }> {
-    const { headers } = await this.#send("api/user", {
-      method: "POST",
-      body: encodeOpening(opening),
-      ...keyed(opening.key),
+    const { key } = opening;
+    return this.#post("/api/user", encodeOpening(opening), { key }, ({ status, headers }) => {
+      if (status !== 204) throw notAnAnswer(`status ${status}`);
+      return { replayed: isReplay(headers) };
     });
-    return { replayed: "idempotency-replayed" in headers };
+  }
+
+  account(pesel: Pesel): Promise<Account> {
+    return this.#get(`/api/user/${pesel}`, decodeAccount);
   }
 
   async exchange(order: ExchangeOrder): Promise<Settlement> {
     const { pesel, table, key } = order;
-    const { headers: sent, repeatable } = keyed(key);
-    const { body, headers } = await this.#send(`api/exchange/${pesel}`, {
-      method: "POST",
-      body: encodeOrder(pesel, order),
-      headers: { ...sent, "fx-table": table },
-      repeatable,
+    return this.#post(`/api/exchange/${pesel}`, encodeOrder(pesel, order), { key, table }, (answer) => {
+      const receipt = String(answer.headers["fx-receipt"] ?? "");
+      if (answer.status !== 200 || !receipt.startsWith(receiptPath)) throw notAnAnswer("no receipt");
+      return {
+        account: decodeAccount(answer.body),
+        receiptId: receipt.slice(receiptPath.length),
+        replayed: isReplay(answer.headers),
+      };
     });
-    return {
-      account: codecs.decodeAccount(parseAnswer(body)),
-      receiptId: String(headers["fx-receipt"]).split("/").at(-1) ?? "",
-      replayed: "idempotency-replayed" in headers,
-    };
   }
 
-  async account(pesel: Pesel): Promise<Account> {
-    return codecs.decodeAccount(await this.#read(`api/user/${pesel}`));
+  quote(terms: ExchangeTerms): Promise<Exchange> {
+    return this.#get("/api/quote", decodeQuote, { query: encodeQuoteQuery(terms) });
   }
 
-  async quote(terms: ExchangeTerms): Promise<Exchange> {
-    return codecs.decodeQuote(await this.#read("api/quote", { query: encodeQuoteQuery(terms) }));
+  rates(): Promise<RatesInForce> {
+    return this.#get("/api/rates", decodeRates);
   }
 
-  async rates(): Promise<RatesInForce> {
-    return codecs.decodeRates(await this.#read("api/rates"));
+  rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
+    const path = `/api/rates/${encodeURIComponent(currency)}/history`;
+    return this.#get(path, decodeRateHistory, { query: { days: String(days) } });
   }
 
-  async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
-    const path = `api/rates/${encodeURIComponent(currency)}/history`;
-    return codecs.decodeRateHistory(await this.#read(path, { query: { days } }));
-  }
-
-  async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Entry>> {
-    return codecs.decodeStatement(
-      await this.#read(`api/user/${pesel}/history`, { query: { limit, cursor } }),
-    );
+  statement(pesel: Pesel, page: PageRequest): Promise<Page<Entry>> {
+    return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query: pageQuery(page) });
   }
 
   async receipt(id: string): Promise<ExchangeEntry> {
-    const entry = codecs.decodeEntry(await this.#read(`api/receipts/${encodeURIComponent(id)}`));
-    if (entry.kind === "exchange") return entry;
-    throw new FxError("internal", "The answer is not a receipt.");
+    const entry = await this.#get(`${receiptPath}${encodeURIComponent(id)}`, decodeEntry);
+    if (entry.kind !== "exchange") throw notAnAnswer("the receipt is of no exchange");
+    return entry;
   }
 
-  async accounts({ limit, cursor }: PageRequest): Promise<Page<Account>> {
-    return codecs.decodeAccounts(await this.#read("api/users", { query: { limit, cursor } }));
+  accounts(page: PageRequest): Promise<Page<Account>> {
+    return this.#get("/api/users", decodeAccounts, { query: pageQuery(page) });
   }
 
-  async position(): Promise<Position> {
-    return codecs.decodePosition(await this.#read("api/position", { withoutTimeout: true }));
+  position(): Promise<Position> {
+    return this.#get("/api/position", decodePosition, { timeoutMs: longTimeoutMs });
   }
 
-  async audit(): Promise<AuditReport> {
-    return codecs.decodeAudit(await this.#read("api/audit", { withoutTimeout: true }));
+  audit(): Promise<AuditReport> {
+    return this.#get("/api/audit", decodeAudit, { timeoutMs: longTimeoutMs });
   }
 
   async close(): Promise<void> {
-    this.#disconnect();
+    this.#transport.close();
   }
 
-  async #read(path: string, request: Request = {}): Promise<unknown> {
-    return parseAnswer((await this.#send(path, { ...request, repeatable: true })).body);
+  async #get<T>(
+    path: string,
+    decode: (body: unknown) => T,
+    options: { query?: Record<string, string>; timeoutMs?: number } = {},
+  ): Promise<T> {
+    const answer = await this.#transport.send({ method: "GET", path, repeatable: true, ...options });
+    if (answer.status === 200 && answer.body !== undefined) return decode(answer.body);
+    throw this.#errorOf(answer);
   }
 
-  /** Sends a request, and sends it again after a lost answer where that is harmless. */
-  async #send(path: string, request: Request): Promise<Response<string>> {
-    const pauses = request.repeatable ? this.#resendPausesMs : [];
-    let sentBefore = false;
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return answered(await this.#attempt(path, request), request);
-      } catch (error) {
-        // Once sent, a request may have been done, even if the server cannot be reached any more.
-        if (error instanceof ServerUnreachable && !sentBefore) throw error;
-        if (!(error instanceof ServerUnreachable || error instanceof OutcomeUnknown)) throw error;
-        const pauseMs = pauses[attempt];
-        if (pauseMs === undefined) throw new OutcomeUnknown(error.message, { cause: error });
-        sentBefore = true;
-        await new Promise((next) => setTimeout(next, pauseMs * (1 + Math.random())));
-      }
-    }
-  }
-
-  async #attempt(path: string, request: Request): Promise<Response<string>> {
-    const { method = "GET", query = {}, body, headers = {}, withoutTimeout } = request;
-    const options: OptionsInit = {
-      method,
-      searchParams: query,
-      headers,
-      ...(body === undefined ? {} : { json: body }),
-      ...(withoutTimeout ? { timeout: { response: dayMs } } : {}),
+  /** An answer to a POST that fx cannot have given leaves open what happened, unless it is a refusal (4xx). */
+  async #post<T>(
+    path: string,
+    body: object,
+    { key, table }: { key: string | undefined; table?: string | undefined },
+    decode: (answer: Answer) => T,
+  ): Promise<T> {
+    const headers = {
+      ...(key !== undefined && { "idempotency-key": encodeIdempotencyKey(key) }),
+      ...(table !== undefined && { "fx-table": headerText(table, "table number") }),
     };
+    const answer = await this.#transport.send({
+      method: "POST",
+      path,
+      body,
+      headers,
+      repeatable: key !== undefined,
+    });
+    const { status } = answer;
+    if (status >= 300 && status < 500) throw this.#errorOf(answer);
+    const problem = problemOf(answer);
+    if (problem !== undefined) throw problem;
     try {
-      return (await this.#client(path, options)) as Response<string>;
-    } catch (error) {
-      throw transportError(error as RequestError);
+      return decode(answer);
+    } catch {
+      throw new OutcomeUnknown(
+        `The request was sent to ${this.#transport.place}, and what answered is not fx (status ${status}).`,
+      );
     }
   }
-}
 
-function keyed(key: string | undefined) {
-  const headers = key === undefined ? {} : { "idempotency-key": encodeIdempotencyKey(key) };
-  return { headers, repeatable: key !== undefined };
-}
-
-/** The response of a success; the error that a problem tells of is thrown. */
-function answered(response: Response<string>, { method, repeatable }: Request): Response<string> {
-  const { statusCode, body, headers } = response;
-  if (statusCode === 200 || statusCode === 204) return response;
-  const retryAfter = Number(headers["retry-after"]);
-  const problem = decodeProblem(parseOrUndefined(body), Number.isNaN(retryAfter) ? undefined : retryAfter);
-  if (problem !== undefined) throw problem;
-  const what = `${new URL(response.url).origin} answered ${statusCode}, and not as fx does`;
-  if (statusCode >= 500 && (repeatable || method === "POST")) {
-    throw new OutcomeUnknown(`${what}. A proxy between may have lost the answer.`);
+  #errorOf(answer: Answer): FxError {
+    const { status, headers } = answer;
+    const type = String(headers["content-type"] ?? "no content type");
+    return (
+      problemOf(answer) ??
+      new FxError(
+        "internal",
+        `What answers at ${this.#transport.place} is not fx (status ${status}, ${type}).`,
+      )
+    );
   }
-  throw new FxError("internal", `${what}. Is the address right?`);
 }
 
-const notConnected = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EADDRNOTAVAIL",
-  "EACCES",
-  "ERR_INVALID_URL",
-]);
-const beforeSending = new Set(["lookup", "connect", "secureConnect", "socket"]);
+const receiptPath = "/api/receipts/";
 
-function transportError(error: RequestError | TimeoutError): Error {
-  const { code = "", message } = error;
-  const origin = error.options?.url instanceof URL ? error.options.url.origin : "the server";
-  const timedOutConnecting =
-    code === "ETIMEDOUT" && beforeSending.has((error as TimeoutError).event ?? "connect");
-  const untrusted = /CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|EPROTO/.test(code);
-  if (notConnected.has(code) || timedOutConnecting || untrusted) {
-    const reason = code === "ECONNREFUSED" ? "nothing listens there" : message;
-    return new ServerUnreachable(`${origin} cannot be reached: ${reason}.`, { cause: error });
-  }
-  return new OutcomeUnknown(`The request was sent to ${origin}, and no answer came: ${message}.`, {
-    cause: error,
-  });
+function problemOf({ status, headers, body }: Answer): FxError | undefined {
+  if (status < 400) return undefined;
+  const seconds = Number(headers["retry-after"]);
+  return decodeProblem(body, Number.isInteger(seconds) && seconds > 0 ? seconds : undefined);
 }
 
-function parseAnswer(body: string): unknown {
-  const parsed = parseOrUndefined(body);
-  if (parsed === undefined)
-    throw new FxError("internal", "The answer is not JSON, as fx gives it. Is the address right?");
-  return parsed;
+function isReplay(headers: Answer["headers"]): boolean {
+  return headers["idempotency-replayed"] === "true";
 }
 
-function parseOrUndefined(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
+function pageQuery({ limit, cursor }: PageRequest): Record<string, string> {
+  return { limit: String(limit), ...(cursor !== undefined && { cursor }) };
+}
+
+function headerText(text: string, what: string): string {
+  if (/^[\x20-\x7e]{1,255}$/.test(text)) return text;
+  throw new FxError("invalid-request", `The ${what} must be 1 to 255 ASCII characters.`);
 }

@@ -45,9 +45,9 @@ export function isAdult(pesel: Pesel, today: CalendarDate): boolean {
   return `${Number(born.slice(0, 4)) + 18}${monthAndDay}` <= today;
 }
 
-/** Hides the serial number and check digit of every 11-digit run in `text`: for people, logs and errors. */
+/** Hides all but the first six of every run of 11 digits or more in `text`, unless it is an amount such as "1.00". */
 export function maskPesels(text: string): string {
-  return text.replace(/\d{11}/g, (digits) => `${digits.slice(0, 6)}*****`);
+  return text.replace(/(?<!\d)\d{11,}(?!\d|\.\d| [A-Z]{3}\b)/g, (digits) => `${digits.slice(0, 6)}*****`);
 }
 
 /** Whether there is such a day. Date.parse takes 30 February, and ten times as long. */

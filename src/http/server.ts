@@ -47,6 +47,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     logger:
       typeof log === "object" ? { ...log, serializers: { ...log.serializers, err: describeError } } : log,
     // Fastify's own lines print the URL, and so the PESEL.
+    // One logger for all: a child for each request takes time, and each line says whose it is.
+    childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIds(),
     bodyLimit,

@@ -178,5 +178,8 @@ function isRefusal(error: unknown): error is postgres.PostgresError {
 
 function lostBy(error: unknown): ConnectionLost {
   const { message = String(error), code } = error as Partial<NodeJS.ErrnoException>;
+  if (/before secure TLS/.test(message)) {
+    return new ConnectionLost("it broke off when asked for TLS; has it ssl = on?", { code: "NO_TLS" });
+  }
   return new ConnectionLost(message || String(code), { code, permanent: permanentCodes.test(String(code)) });
 }

@@ -17,6 +17,7 @@ export class Pool {
   #idle: Connection[] = [];
   #slots: number;
   #nextHost = 0;
+  #closing = false;
   #closed = false;
 
   constructor(place: PostgresPlace) {
@@ -29,11 +30,12 @@ export class Pool {
    * @throws ConnectionLost, and whatever `work` throws
    */
   async use<T>({ deadline, first = false }: Lease, work: (connection: Connection) => Promise<T>): Promise<T> {
-    if (this.#closed) throw new ConnectionLost("it was closed here", { permanent: true });
+    if (this.#closing) throw closedHere();
     await this.#takeSlot(deadline, first);
     let connection: Connection | undefined;
     let timer: NodeJS.Timeout | undefined;
     try {
+      if (this.#closed) throw closedHere();
       connection = this.#reusable() ?? (await this.#open());
       timer = setTimeout(
         () => connection?.destroy("the database did not answer in time"),
@@ -47,13 +49,14 @@ export class Pool {
     }
   }
 
-  /** Waits a second for what is under way. */
+  /** Waits a second for what was asked before. */
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.#closing) return;
+    this.#closing = true;
     const deadline = performance.now() + 1000;
     const slots = Array.from({ length: Math.ceil(this.#place.poolSize) });
-    await Promise.allSettled(slots.map(() => this.#takeSlot(deadline, true)));
+    await Promise.allSettled(slots.map(() => this.#takeSlot(deadline, false)));
+    this.#closed = true;
     await Promise.allSettled(this.#idle.map((connection) => connection.close()));
     for (const connection of this.#all) connection.destroy();
   }
@@ -127,4 +130,8 @@ export class Pool {
     if (take === undefined) this.#slots += 1;
     else take();
   }
+}
+
+function closedHere(): ConnectionLost {
+  return new ConnectionLost("it was closed here", { permanent: true });
 }

@@ -67,12 +67,15 @@ export function parsePostgresUrl(url: string, env: NodeJS.ProcessEnv = process.e
       certificate: take("sslcert") ?? env.PGSSLCERT,
       key: take("sslkey") ?? env.PGSSLKEY,
     }),
-    // The last gives the locks of a process that the network cut off back to the others.
     parameters: {
       application_name: "fx",
       statement_timeout: "5000",
       lock_timeout: "3000",
+      // Gives the locks of a process that the network cut off back to the others.
       idle_in_transaction_session_timeout: "5000",
+      // A plan that was made while a table was small would scan it whole when it is large.
+      enable_seqscan: "off",
+      jit: "off",
       ...parameters,
     },
   };

@@ -24,7 +24,8 @@ const pingTimeoutMs = 1000;
  * @throws FxError storage-unavailable, without the URL's password
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresStore> {
-  const place = { ...parsePostgresUrl(url), ...options };
+  const said = parsePostgresUrl(url);
+  const place = { ...said, ...options, parameters: { ...said.parameters, ...options.parameters } };
   const store = new PostgresStore(place);
   try {
     await store.migrate();
@@ -186,9 +187,12 @@ export class PostgresStore implements Store {
   }
 }
 
-/** Whether nothing at all answers there, which who opens a store wants to know at once. */
+/** Whether nothing fit answers there, which who opens a store wants to know at once. */
 function isAbsent(error: unknown): boolean {
-  return error instanceof ConnectionLost && /^(ECONNREFUSED|ENOTFOUND|ENOENT|EACCES)$/.test(error.code ?? "");
+  return (
+    error instanceof ConnectionLost &&
+    /^(ECONNREFUSED|ENOTFOUND|ENOENT|EACCES|NO_TLS)$/.test(error.code ?? "")
+  );
 }
 
 /** The largest number of 11 digits that does not sort after `text` as text, where PESELs are compared as texts. */

@@ -278,6 +278,7 @@ function read<T>(schema: z.ZodType<T>, body: unknown): T {
   throw notAnAnswer(`/${issue?.path.join("/")} ${issue?.message}`);
 }
 
-function notAnAnswer(reason: string): FxError {
+/** What a decoder throws: the answer came from something that is not fx, or not this fx. */
+export function notAnAnswer(reason: string): FxError {
   return new FxError("internal", `The answer is not one that fx gives (${reason}).`);
 }

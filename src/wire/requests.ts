@@ -67,9 +67,10 @@ export function parseJson(bytes: Buffer): unknown {
  */
 export function parseIdempotencyKey(header: string): string {
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(header)?.[1];
+  if (quoted === undefined && header.startsWith('"')) throw notAKey();
   const key = quoted === undefined ? header : quoted.replace(/\\(.)/g, "$1");
-  if (/^[\x21-\x7e]{1,255}$/.test(key)) return key;
-  throw new FxError("invalid-request", "The Idempotency-Key must be 1 to 255 visible ASCII characters.");
+  requireKey(key);
+  return key;
 }
 
 /** @throws FxError invalid-amount if a JSON number cannot say the amount exactly */
@@ -86,9 +87,21 @@ export function encodeQuoteQuery({ from, to, side, amount }: ExchangeTerms): Rec
   return { from, to, [side]: formatDecimal(amount) };
 }
 
-/** The `Idempotency-Key` header of a key: quoted, so that any visible characters come through. */
+/**
+ * The `Idempotency-Key` header of a key: quoted, so that any visible characters come through.
+ * @throws FxError invalid-request if it is no key
+ */
 export function encodeIdempotencyKey(key: string): string {
+  requireKey(key);
   return `"${key.replace(/["\\]/g, "\\$&")}"`;
+}
+
+function requireKey(key: string): void {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw notAKey();
+}
+
+function notAKey(): FxError {
+  return new FxError("invalid-request", "The Idempotency-Key must be 1 to 255 visible ASCII characters.");
 }
 
 function exactNumber(amount: Decimal): number {

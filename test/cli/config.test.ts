@@ -11,6 +11,7 @@ import {
   settingNames,
   withoutPassword,
 } from "../../src/config.ts";
+import { runFx } from "../support/run-fx.ts";
 
 const home = mkdtempSync(join(tmpdir(), "fx-config-"));
 after(() => rmSync(home, { recursive: true }));
@@ -122,4 +123,14 @@ describe("settings", () => {
   test("every setting has a variable of its own", () => {
     assert.equal(new Set(settingNames.map((name) => definitions[name].env)).size, settingNames.length);
   });
+});
+
+test("a command follows flag, environment and file, in this order", async () => {
+  const inFile = withFile('{"url": "http://127.0.0.1:1", "rates": "demo"}');
+  const quote = ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"];
+  assert.match((await runFx(quote, { env: inFile })).stderr, /http:\/\/127\.0\.0\.1:1 /);
+  assert.equal((await runFx(quote, { env: { ...inFile, FX_URL: "memory:" } })).exit, 0);
+  const env = { ...inFile, FX_URL: "http://127.0.0.1:2" };
+  assert.match((await runFx(quote, { env })).stderr, /http:\/\/127\.0\.0\.1:2 /);
+  assert.equal((await runFx([...quote, "--url", "memory:"], { env })).exit, 0);
 });

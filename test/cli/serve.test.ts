@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { adult } from "../support/fixture.ts";
 import { runFx, startFx, until } from "../support/run-fx.ts";
 
@@ -73,9 +74,20 @@ describe("fx serve", () => {
     socket.on("error", () => {});
     server.signal("SIGTERM");
     await until(() => server.output().stdout.includes("Stopping"));
+    await pause(350);
     server.signal("SIGINT");
     assert.equal((await server.ended).exit, 130);
     socket.destroy();
+  });
+
+  test("one Ctrl-C that npm passes on a second time is one signal", async () => {
+    const server = await startFx();
+    const socket = await halfRequest(server.url);
+    server.signal("SIGINT");
+    await until(() => server.output().stdout.includes("Stopping"));
+    server.signal("SIGINT");
+    socket.end("}");
+    assert.equal((await server.ended).exit, 0);
   });
 
   test("a port in use is told, with exit 2", async () => {

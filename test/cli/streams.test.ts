@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -46,6 +48,21 @@ describe("streams", () => {
     child.stdout.once("data", () => child.stdout.destroy());
     await ended;
     assert.deepEqual([output().stderr, output().exit], ["", 0]);
+  });
+
+  test("output that cannot be written is told, with exit 1", async () => {
+    const full = openSync("/dev/full", "w");
+    const child = spawn(process.execPath, ["bin/fx.js", "account", "list", "--limit", "1"], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", full, "pipe"],
+    });
+    let stderr = "";
+    child.stderr?.setEncoding("utf8").on("data", (text) => {
+      stderr += text;
+    });
+    await once(child, "close");
+    closeSync(full);
+    assert.deepEqual([stderr, child.exitCode], ["fx: The output cannot be written (ENOSPC).\n", 1]);
   });
 
   test("FX_FORCE_TTY lays a pipe out as for a terminal of that width", async () => {

@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { adult } from "../support/fixture.ts";
+import { buildServer } from "../../src/http/server.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { openSqlite } from "../../src/ledger/sqlite.ts";
+import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
 import { runFx } from "../support/run-fx.ts";
 import { runAtTerminal } from "../support/terminal.ts";
 
@@ -44,7 +47,7 @@ describe("at a terminal", () => {
 
   test("Ctrl-C at the question is exit 130, and says that nothing was done", async () => {
     const { text, exit } = await runAtTerminal(order, { env, replies: [[question, "\u0003"]] });
-    assert.match(text, /fx: Interrupted before anything was sent: nothing was done\./);
+    assert.match(text, /\nfx: Interrupted before anything was sent: nothing was done\./);
     assert.equal(exit, 130);
     assert.match(await balances(), /\nPLN\t10000\.00\n$/);
   });
@@ -61,6 +64,35 @@ describe("at a terminal", () => {
     assert.equal(exit, 0);
   });
 
+  test("rates that change at the question are shown and asked about again", async () => {
+    const rates = fixedRates();
+    const service = new LedgerService(openSqlite(":memory:"), rates, () => now);
+    const probes = { ping: async () => {}, rates: () => rates.status() };
+    const app = buildServer({ service, probes, now: () => now });
+    const FX_URL = await app.listen({ host: "127.0.0.1", port: 0 });
+    await service.createAccount(opening({ pln: "10000" }));
+    const { text, exit } = await runAtTerminal(order, {
+      env: { FX_URL },
+      replies: [
+        [
+          question,
+          () => {
+            rates.use({ ...table, number: "109/C/NBP/2026", effectiveDate: "2026-06-09" });
+            return "y\n";
+          },
+        ],
+        [question, "y\n"],
+      ],
+    });
+    await app.close();
+    assert.match(
+      text,
+      /table +108\/C[\s\S]*The rates have changed, and nothing was exchanged\.[\s\S]*table +109\/C/,
+    );
+    assert.equal(text.split(question).length, 3);
+    assert.equal(exit, 0);
+  });
+
   test("an order that the balance does not cover is refused before the question", async () => {
     const { text, exit } = await runAtTerminal([...order.slice(0, -1), "9000"], { env });
     assert.ok(!text.includes(question));
@@ -74,6 +106,24 @@ describe("at a terminal", () => {
       replies: [["PESEL: ", `${jan}\n`]],
     });
     assert.match(text, /holder +Jan Kowalski\n/);
+  });
+
+  test("Ctrl-C instead of a PESEL is exit 130", async () => {
+    const { text, exit } = await runAtTerminal(["account", "show", "-"], {
+      env,
+      replies: [["PESEL: ", "\u0003"]],
+    });
+    assert.match(text, /\nfx: Interrupted\.\n$/);
+    assert.equal(exit, 130);
+  });
+
+  test("--table of another table is refused and not asked about again", async () => {
+    const { text, exit } = await runAtTerminal([...order, "--table", "001/C/NBP/2022"], {
+      env,
+      replies: [[question, "y\n"]],
+    });
+    assert.match(text, /fx: Table 069\/C\/NBP\/2022 is in force now\./);
+    assert.equal(exit, 3);
   });
 
   test("rates are a board, in colour", async () => {

@@ -116,3 +116,12 @@ describe("gap: adult", () => {
 test("masking hides the serial number of every PESEL in a text", () => {
   assert.equal(maskPesels("from 44051401359 to 02070803628."), "from 440514***** to 020708*****.");
 });
+
+test("an amount of many digits is not masked", () => {
+  const text = "The limit is 9999999999999.99 PLN or 999999999999999 JPY.";
+  assert.equal(maskPesels(text), text);
+});
+
+test("a PESEL in a longer run of digits is masked", () => {
+  assert.equal(maskPesels("4405140135902070803628"), "440514*****");
+});

@@ -26,6 +26,7 @@ export interface PostgresServer {
   /** Of a role that may do everything, at the database "postgres". */
   readonly url: string;
   readonly port: number;
+  readonly password: string;
   readonly dataFolder: string;
   /** Ends all of its processes at once, as a power cut would; the data stays until this process ends. */
   kill(): Promise<void>;
@@ -80,7 +81,7 @@ export async function createDatabase(server?: string): Promise<Database> {
  * faster. It ends when this process does, however that ends.
  */
 export async function startPostgres(
-  options: { durable?: boolean; settings?: Readonly<Record<string, string>> } = {},
+  options: { durable?: boolean; password?: string; settings?: Readonly<Record<string, string>> } = {},
 ): Promise<PostgresServer> {
   const user = unprivileged();
   const folder = mkdtempSync(join(tmpdir(), "fx-postgres-"));
@@ -88,7 +89,7 @@ export async function startPostgres(
   const programs = system ?? (await embeddedPrograms(folder));
   const dataFolder = join(folder, "data");
   const passwordFile = join(folder, "password");
-  const password = randomBytes(9).toString("hex");
+  const password = options.password ?? randomBytes(9).toString("hex");
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (user !== undefined) execFileSync("chown", ["-R", `${user.uid}:${user.gid}`, folder]);
   execFileSync(
@@ -116,6 +117,7 @@ export async function startPostgres(
   const server: PostgresServer = {
     url: `postgres://fx:${password}@127.0.0.1:${port}/postgres`,
     port,
+    password,
     dataFolder,
     kill: async () => {
       await running?.end("keep\n");

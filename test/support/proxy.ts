@@ -98,9 +98,9 @@ export class Network {
     this.nextCommit = undefined;
     this.spoilt += 1;
     server.removeAllListeners("data").resume();
+    this.#sockets.delete(server);
     if (fault === "unanswered") server.end(held);
     if (fault === "late" || fault === "all late") {
-      this.#sockets.delete(server);
       client.removeAllListeners("close");
       setTimeout(() => server.end(held), this.lateMs);
     }

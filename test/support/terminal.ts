@@ -20,7 +20,7 @@ const launcher = fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
 export async function runAtTerminal(
   args: readonly string[],
   options: {
-    readonly replies?: readonly (readonly [after: string, typed: string])[];
+    readonly replies?: readonly (readonly [after: string, typed: string | (() => string)])[];
     readonly env?: Readonly<Record<string, string>>;
     readonly columns?: number;
   } = {},
@@ -38,13 +38,15 @@ export async function runAtTerminal(
     },
   });
   let screen = "";
+  let answered = 0;
   const left = [...replies];
   child.stdout.setEncoding("utf8").on("data", (shown) => {
     screen += shown;
     const [after, typed] = left[0] ?? [];
-    if (after === undefined || typed === undefined || !screen.includes(after)) return;
+    if (after === undefined || typed === undefined || !screen.includes(after, answered)) return;
     left.shift();
-    child.stdin.write(typed);
+    answered = screen.length;
+    child.stdin.write(typeof typed === "string" ? typed : typed());
   });
   await once(child, "close");
   child.stdin.destroy();

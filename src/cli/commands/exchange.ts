@@ -69,7 +69,11 @@ export function defineExchange(program: Command, context: Context): void {
     const settle = (table: string | undefined) =>
       context.send(key, () => service.exchange({ ...terms, pesel, key, table }));
     const settlement = isAsked
-      ? await settleAsked(context, { service, pesel, terms, isRepeat: givenKey !== undefined }, settle)
+      ? await settleAsked(
+          context,
+          { service, pesel, terms, table: options.table, isRepeat: givenKey !== undefined },
+          settle,
+        )
       : await settle(options.table);
     await tellSettlement(context, options, service, { ...settlement, key });
   });
@@ -78,11 +82,17 @@ export function defineExchange(program: Command, context: Context): void {
 /** Asks at each quote, and again when the rates have changed between the quote and the order. */
 async function settleAsked(
   context: Context,
-  order: { service: ExchangeService; pesel: Pesel; terms: ExchangeTerms; isRepeat: boolean },
+  order: {
+    readonly service: ExchangeService;
+    readonly pesel: Pesel;
+    readonly terms: ExchangeTerms;
+    readonly table: string | undefined;
+    readonly isRepeat: boolean;
+  },
   settle: (table: string) => Promise<Settlement>,
 ): Promise<Settlement> {
   const { stderr } = context.terminal;
-  const { service, pesel, terms, isRepeat } = order;
+  const { service, pesel, terms, table, isRepeat } = order;
   for (;;) {
     const [quote, account] = await Promise.all([service.quote(terms), service.account(pesel)]);
     writeRecord(stderr, exchangePairs(stderr, quote));
@@ -92,9 +102,9 @@ async function settleAsked(
     else await showBalances(context, account, quote);
     if (!(await context.confirm("Exchange?"))) throw new Declined();
     try {
-      return await settle(quote.table);
+      return await settle(table ?? quote.table);
     } catch (error) {
-      if (!isRateChange(error)) throw error;
+      if (table !== undefined || !isRateChange(error)) throw error;
       write(stderr, "\nThe rates have changed, and nothing was exchanged. The new quote:\n");
     }
   }

@@ -45,17 +45,23 @@ export function defineServe(program: Command, context: Context): void {
     });
 }
 
+/** One Ctrl-C under npx arrives twice: from the terminal, and passed on by npm. */
+const sameSignalMs = 300;
+
 /** The first signal stops gracefully, and a second one at once. */
 function stopOnSignal(server: RunningServer, stdout: Screen): void {
-  let isStopping = false;
+  let stoppingSince: number | undefined;
   for (const [signal, exit] of [
     ["SIGINT", 130],
     ["SIGTERM", 143],
   ] as const) {
     process.on(signal, () => {
-      // At once means without waiting for anything, output included.
-      if (isStopping) process.exit(exit);
-      isStopping = true;
+      if (stoppingSince !== undefined) {
+        // At once means without waiting for anything, output included.
+        if (performance.now() - stoppingSince > sameSignalMs) process.exit(exit);
+        return;
+      }
+      stoppingSince = performance.now();
       write(stdout, "Stopping when what is under way is answered. A second signal stops at once.");
       server.stop().catch((error: unknown) => {
         process.exitCode = 1;

@@ -1,0 +1,14 @@
+import { benchCli } from "./cli.ts";
+import { benchHttp } from "./http.ts";
+import { benchScale } from "./scale.ts";
+
+const [what = "http", ...args] = process.argv.slice(2);
+const benches: Record<string, (args: readonly string[]) => Promise<void>> = {
+  http: benchHttp,
+  scale: benchScale,
+  cli: benchCli,
+};
+const bench = benches[what];
+if (bench === undefined)
+  throw new Error(`There is no bench ${what}. There are ${Object.keys(benches).join(", ")}.`);
+await bench(args);

@@ -1,0 +1,1 @@
+export async function benchScale(_args: readonly string[]): Promise<void> {}

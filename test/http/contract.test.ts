@@ -1,0 +1,308 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { ErrorCode } from "../../src/core/errors.ts";
+import { adult, peselOf, table } from "../support/fixture.ts";
+import { type HttpRequest, isProblem, send } from "../support/http.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let people = 0;
+
+before(async () => {
+  server = await startServer();
+});
+after(() => server.close());
+
+const post = (path: string, body: unknown, headers?: HttpRequest["headers"]) =>
+  send(server.url, "POST", path, {
+    body,
+    ...(headers && { headers: { "content-type": "application/json", ...headers } }),
+  });
+const read = (pesel: string) => send(server.url, "GET", `/api/user/${pesel}`);
+
+/** The body that opens an account for somebody new. */
+function newPerson(fields: object = {}) {
+  people += 1;
+  return { name: "Jan", surname: "Kowalski", pesel: adult(people) as string, pln: 1000, ...fields };
+}
+
+async function opened(pln = 1000): Promise<string> {
+  const body = newPerson({ pln });
+  assert.equal((await post("/api/user", body)).status, 204);
+  return body.pesel;
+}
+
+function order(pesel: string, fields: object, headers?: HttpRequest["headers"]) {
+  return post(`/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", ...fields }, headers);
+}
+
+describe("the contract", () => {
+  test("opening an account answers 204 without a body", async () => {
+    const answer = await post("/api/user", newPerson());
+    assert.deepEqual([answer.status, answer.text, answer.headers.get("content-type")], [204, "", null]);
+  });
+
+  test("reading an account answers its four fields and no more", async () => {
+    const pesel = await opened(12.3);
+    const answer = await read(pesel);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.deepEqual(answer.json, {
+      name: "Jan",
+      surname: "Kowalski",
+      pesel,
+      currencies: [{ symbol: "PLN", amount: 12.3 }],
+    });
+  });
+
+  test("an exchange answers the account after it, and where the receipt is", async () => {
+    const pesel = await opened();
+    const answer = await order(pesel, { toBuy: 10.01 });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.json, {
+      name: "Jan",
+      surname: "Kowalski",
+      pesel,
+      currencies: [
+        { symbol: "PLN", amount: 962.96 },
+        { symbol: "USD", amount: 10.01 },
+      ],
+    });
+    const receipt = await send(server.url, "GET", answer.headers.get("fx-receipt") ?? "");
+    assert.equal(receipt.status, 200);
+    assert.equal((receipt.json as { bought: { amount: number } }).bought.amount, 10.01);
+  });
+
+  test("a key sent again gets the first answer, byte for byte, marked as replayed", async () => {
+    const pesel = await opened();
+    const first = await order(pesel, { toSell: 10 }, { "idempotency-key": "k-1" });
+    await order(pesel, { toSell: 20 });
+    const again = await order(pesel, { toSell: 10 }, { "idempotency-key": '"k-1"' });
+    assert.deepEqual([again.status, again.text], [200, first.text]);
+    assert.equal(again.headers.get("fx-receipt"), first.headers.get("fx-receipt"));
+    assert.deepEqual(
+      [first, again].map(({ headers }) => headers.get("idempotency-replayed")),
+      [null, "true"],
+    );
+  });
+
+  test("a key of an opening sent again is marked as replayed", async () => {
+    const body = newPerson();
+    const answers = [
+      await post("/api/user", body, { "idempotency-key": "o" }),
+      await post("/api/user", body, { "idempotency-key": "o" }),
+    ];
+    assert.deepEqual(
+      answers.map(({ status, headers }) => [status, headers.get("idempotency-replayed")]),
+      [
+        [204, null],
+        [204, "true"],
+      ],
+    );
+  });
+
+  test("a key with another body is refused with 422", async () => {
+    const pesel = await opened();
+    await order(pesel, { toSell: 10 }, { "idempotency-key": "k" });
+    isProblem(await order(pesel, { toSell: 11 }, { "idempotency-key": "k" }), "idempotency-key-reused");
+  });
+
+  test("a key that is none is refused", async () => {
+    const pesel = await opened();
+    for (const key of ["", '""', '"a b"', "a b", "k".repeat(256), '"unfinished\\"', "ż"].filter(isHeader)) {
+      isProblem(await order(pesel, { toSell: 10 }, { "idempotency-key": key }), "invalid-request");
+    }
+  });
+
+  test("an exchange at the table in force goes through, and at another is refused", async () => {
+    const pesel = await opened();
+    assert.equal((await order(pesel, { toSell: 1 }, { "fx-table": table.number })).status, 200);
+    isProblem(await order(pesel, { toSell: 1 }, { "fx-table": "1/C/NBP/2026" }), "rate-changed");
+  });
+});
+
+describe("gaps of the description", () => {
+  test("gap: pln or initial", async () => {
+    const { pln: _, ...body } = newPerson();
+    const openings: [fields: object, status: number][] = [
+      [{}, 400],
+      [{ pln: 5, initial: 6 }, 400],
+      [{ pln: 5, initial: 5 }, 204],
+    ];
+    for (const [fields, status] of openings) {
+      assert.equal((await post("/api/user", { ...body, ...fields })).status, status, JSON.stringify(fields));
+    }
+    const { pln: __, ...other } = newPerson({ initial: 7.5 });
+    assert.equal((await post("/api/user", other)).status, 204);
+    assert.match((await read(other.pesel)).text, /"amount":7.5/);
+  });
+
+  test("gap: currencies of a new account", async () => {
+    const pesel = await opened(0);
+    assert.match((await read(pesel)).text, /"currencies":\[\{"symbol":"PLN","amount":0\}\]/);
+  });
+
+  test("gap: a currency once held stays listed", async () => {
+    const pesel = await opened();
+    await order(pesel, { toBuy: 1 });
+    const answer = await order(pesel, { from: "USD", to: "PLN", toSell: 1 });
+    assert.match(answer.text, /\{"symbol":"USD","amount":0\}/);
+  });
+
+  test("gap: adult", async () => {
+    const minor = peselOf("0826090001");
+    isProblem(await post("/api/user", newPerson({ pesel: minor })), "underage");
+    isProblem(await read(minor), "account-not-found");
+    const birthdayToday = peselOf("0826080001");
+    assert.equal((await post("/api/user", newPerson({ pesel: birthdayToday }))).status, 204);
+  });
+
+  test("gap: names", async () => {
+    for (const name of ["", "   ", "a".repeat(101), "a\u0000b", "\ud800"]) {
+      const { errors } = isProblem(await post("/api/user", newPerson({ name })), "invalid-request");
+      assert.equal(errors?.[0]?.pointer, "/name");
+    }
+    const body = newPerson({ name: "  Łucja 李 ", surname: "ż".repeat(100) });
+    assert.equal((await post("/api/user", body)).status, 204);
+    assert.equal((await read(body.pesel)).text.includes('"name":"Łucja 李"'), true);
+  });
+
+  test("gap: currency symbols in any case", async () => {
+    const answer = await order(await opened(), { from: "pln", to: "uSd", toSell: 10 });
+    assert.match(answer.text, /"symbol":"USD","amount":2.7/);
+  });
+
+  test("gap: amounts finer than the minor unit are refused, never rounded", async () => {
+    const pesel = await opened();
+    const amounts: [fields: object, code: ErrorCode][] = [
+      [{ toSell: 0.001 }, "invalid-amount"],
+      [{ toSell: 1e-7 }, "invalid-amount"],
+      [{ toSell: 0 }, "invalid-amount"],
+      [{ toSell: -1 }, "invalid-amount"],
+      [{ to: "JPY", toBuy: 1.5 }, "invalid-amount"],
+      [{ toSell: 1e21 }, "insufficient-funds"],
+      [{ toSell: "10" }, "invalid-request"],
+      [{ toSell: null }, "invalid-request"],
+    ];
+    for (const [fields, code] of amounts) isProblem(await order(pesel, fields), code);
+  });
+
+  test("gap: a number with more digits than a double holds is refused, not rounded", async () => {
+    const pesel = await opened();
+    for (const amount of ["1.00000000000000000001", "9007199254740993", "1e400", "1e-400"]) {
+      const body = `{"pesel":"${pesel}","from":"PLN","to":"USD","toSell":${amount}}`;
+      isProblem(await post(`/api/exchange/${pesel}`, body), "invalid-request");
+    }
+    const exact = `{"pesel":"${pesel}","from":"PLN","to":"USD","toSell":10.0000000000000000000}`;
+    assert.equal((await post(`/api/exchange/${pesel}`, exact)).status, 200);
+  });
+
+  test("gap: side of the table and rounding", async () => {
+    const pesel = await opened();
+    assert.match((await order(pesel, { to: "JPY", toBuy: 1 })).text, /"symbol":"PLN","amount":999.97/);
+    assert.match(
+      (await order(pesel, { from: "JPY", to: "PLN", toSell: 1 })).text,
+      /"symbol":"PLN","amount":999.99/,
+    );
+    isProblem(await order(pesel, { to: "EUR", toSell: 0.01 }), "amount-too-small");
+  });
+
+  test("gap: pesel in body and path", async () => {
+    const pesel = await opened();
+    const body = { pesel: adult(9000), from: "PLN", to: "USD", toSell: 1 };
+    isProblem(await post(`/api/exchange/${pesel}`, body), "pesel-mismatch");
+    isProblem(await post(`/api/exchange/${pesel}`, { ...body, pesel: "1" }), "invalid-pesel");
+    isProblem(await post(`/api/exchange/${pesel}`, { ...body, pesel: undefined }), "invalid-request");
+  });
+
+  test("gap: same currency", async () => {
+    isProblem(await order(await opened(), { to: "pln", toSell: 1 }), "same-currency");
+  });
+
+  test("gap: not enough money changes nothing", async () => {
+    const pesel = await opened(10);
+    isProblem(await order(pesel, { toSell: 10.01 }), "insufficient-funds");
+    assert.match((await read(pesel)).text, /\[\{"symbol":"PLN","amount":10\}\]/);
+  });
+
+  test("gap: no such account; pesel already taken", async () => {
+    isProblem(await read(adult(9000)), "account-not-found");
+    isProblem(await order(adult(9000), { toSell: 1 }), "account-not-found");
+    const body = newPerson();
+    await post("/api/user", body);
+    isProblem(await post("/api/user", body), "account-exists");
+  });
+
+  test("gap: no usable rates", async () => {
+    const pesel = await opened();
+    server.rates.use(undefined);
+    try {
+      const answer = await order(pesel, { toSell: 1 });
+      isProblem(answer, "rates-unavailable");
+      assert.equal(answer.status, 500);
+      assert.equal(answer.headers.get("retry-after"), "7");
+      assert.equal((await read(pesel)).status, 200);
+    } finally {
+      server.rates.use(table);
+    }
+  });
+
+  test("gap: several things wrong", async () => {
+    const pesel = await opened(1);
+    const all = { pesel: adult(9000), from: "XAU", to: "xau", toSell: 0, extra: 1 };
+    /** Each step mends the fault that was told; `path` is the PESEL in the path. */
+    const steps: [body: object, path: string, code: ErrorCode][] = [
+      [all, "123", "invalid-request"],
+      [{ ...all, extra: undefined }, "123", "invalid-pesel"],
+      [{ ...all, extra: undefined, pesel: "123" }, pesel, "invalid-pesel"],
+      [{ ...all, extra: undefined }, pesel, "pesel-mismatch"],
+      [{ ...all, extra: undefined }, adult(9000), "same-currency"],
+      [{ ...all, extra: undefined, to: "USD" }, adult(9000), "account-not-found"],
+      [{ ...all, extra: undefined, to: "USD", pesel }, pesel, "rates-unavailable"],
+      [{ ...all, extra: undefined, to: "USD", pesel }, pesel, "unsupported-currency"],
+      [{ from: "PLN", to: "USD", toSell: 0, pesel }, pesel, "invalid-amount"],
+      [{ from: "PLN", to: "USD", toSell: 2, pesel }, pesel, "insufficient-funds"],
+    ];
+    try {
+      for (const [body, path, code] of steps) {
+        server.rates.use(code === "rates-unavailable" ? undefined : table);
+        isProblem(await post(`/api/exchange/${path}`, body), code);
+      }
+    } finally {
+      server.rates.use(table);
+    }
+  });
+
+  test("gap: unknown fields in a body", async () => {
+    const pesel = await opened();
+    const { errors, detail } = isProblem(await order(pesel, { toBuy: 1, tosell: 1 }), "invalid-request");
+    assert.deepEqual(errors, [{ pointer: "/tosell", detail: "is not a known field" }]);
+    assert.match(detail, /tosell is not a known field/);
+  });
+
+  test("gap: error body names every wrong field and repeats no value", async () => {
+    const body = { name: 5, surname: "secret-value", pln: "1", [adult(77)]: 1, "a/b~c": 1 };
+    const answer = await post("/api/user", body);
+    const { errors } = isProblem(answer, "invalid-request");
+    assert.deepEqual(errors, [
+      { pointer: "/name", detail: "must be a string" },
+      { pointer: "/pesel", detail: "is required" },
+      { pointer: "/pln", detail: "must be a number" },
+      { pointer: `/${adult(77).slice(0, 6)}*****`, detail: "is not a known field" },
+      { pointer: "/a~1b~0c", detail: "is not a known field" },
+    ]);
+    assert.doesNotMatch(answer.text, /secret-value/);
+  });
+
+  test("gap: both amounts or none", async () => {
+    const pesel = await opened();
+    isProblem(await order(pesel, {}), "invalid-request");
+    isProblem(await order(pesel, { toBuy: 1, toSell: 1 }), "invalid-request");
+  });
+});
+
+/** Whether fetch can send it as a header. */
+function isHeader(text: string): boolean {
+  return /^[\x20-\xff]*$/.test(text);
+}

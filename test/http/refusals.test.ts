@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { after, before, describe, test } from "node:test";
+import fc from "fast-check";
+import { adult } from "../support/fixture.ts";
+import { type HttpRequest, isProblem, send } from "../support/http.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+/** The three endpoints and the statuses of their rows. */
+const rows = {
+  create: { method: "POST", path: () => "/api/user", statuses: [204, 400, 409, 500] },
+  read: { method: "GET", path: (pesel: string) => `/api/user/${pesel}`, statuses: [200, 400, 404, 500] },
+  exchange: {
+    method: "POST",
+    path: (pesel: string) => `/api/exchange/${pesel}`,
+    statuses: [200, 400, 404, 500],
+  },
+};
+type Row = (typeof rows)[keyof typeof rows];
+const posts = [rows.create, rows.exchange];
+const holder = adult(1);
+const opening = { name: "Jan", surname: "Kowalski", pesel: holder as string, pln: 1000 };
+const order = { pesel: holder as string, from: "PLN", to: "USD", toSell: 10 };
+
+let server: TestServer;
+
+before(async () => {
+  server = await startServer();
+  assert.equal((await send(server.url, "POST", "/api/user", { body: opening })).status, 204);
+});
+after(() => server.close());
+
+/** Everything that the store holds. */
+async function state(): Promise<string> {
+  const [users, history] = await Promise.all([
+    send(server.url, "GET", "/api/users?limit=1000"),
+    send(server.url, "GET", `/api/user/${holder}/history?limit=1000`),
+  ]);
+  return users.text + history.text;
+}
+
+/** Sends what is wrong: a status of the row, a problem, and nothing changed. */
+async function isRefused(row: Row, request: HttpRequest, pesel: string = holder): Promise<string> {
+  const answer = await send(server.url, row.method, row.path(pesel), request);
+  const { code } = isProblem(answer);
+  assert.ok(row.statuses.includes(answer.status), `${answer.status} ${answer.text}`);
+  return code;
+}
+
+describe("what is wrong with a body is answered with 400", () => {
+  let before_: string;
+  before(async () => {
+    before_ = await state();
+  });
+  after(async () => assert.equal(await state(), before_));
+
+  const json = { "content-type": "application/json" };
+  const valid = JSON.stringify(order);
+  const wrong: [what: string, request: HttpRequest][] = [
+    ["no body", { headers: json }],
+    ["no body and no content type", { headers: {} }],
+    ["blank body", { body: " \n", headers: json }],
+    ["malformed JSON", { body: `{"pesel": "${holder}", `, headers: json }],
+    ["JSON with a trailing comma", { body: valid.replace("}", ",}"), headers: json }],
+    ["JSON with NaN", { body: valid.replace(":10}", ":NaN}"), headers: json }],
+    ["bytes that are not UTF-8", { body: Buffer.from([0x22, 0xff, 0xfe, 0x22]), headers: json }],
+    ["a wrong content type", { body: valid, headers: { "content-type": "text/plain" } }],
+    ["a form", { body: "pesel=1", headers: { "content-type": "application/x-www-form-urlencoded" } }],
+    ["a content type that is none", { body: valid, headers: { "content-type": "json" } }],
+    ["too large a body", { body: JSON.stringify({ ...order, name: "a".repeat(17_000) }) }],
+    ["a number for a body", { body: 5 }],
+    ["null for a body", { body: null }],
+    ["text for a body", { body: '"text"', headers: json }],
+    ["an array for a body", { body: [order] }],
+    ["an empty object", { body: {} }],
+    ["__proto__ in a body", { body: valid.replace("{", '{"__proto__":{"toBuy":1},'), headers: json }],
+    ["constructor in a body", { body: { ...order, constructor: { prototype: {} } } }],
+    ["a nested PESEL", { body: { ...order, pesel: { $ne: "" } } }],
+    ["a PESEL that is a number", { body: { ...order, pesel: Number(holder) } }],
+  ];
+  for (const [what, request] of wrong) {
+    test(what, async () => {
+      for (const row of posts) assert.equal(await isRefused(row, request), "invalid-request");
+    });
+  }
+
+  test("a body that is too large is refused while it is sent in chunks", async () => {
+    const chunks = new ReadableStream({
+      start(controller) {
+        for (let i = 0; i < 40; i += 1) controller.enqueue(new Uint8Array(1000).fill(32));
+        controller.close();
+      },
+    });
+    const response = await fetch(`${server.url}/api/user`, {
+      method: "POST",
+      headers: json,
+      body: chunks,
+      duplex: "half",
+    });
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /larger than 16 KiB/);
+  });
+});
+
+test("a PESEL of any form in the path is answered with 400", async () => {
+  const paths = [
+    "",
+    "1",
+    "4405140135",
+    "440514013590",
+    "44051401358",
+    "４４０５１４０１３５９",
+    "a".repeat(8000),
+  ];
+  for (const pesel of [...paths.map(encodeURIComponent), "44051401359%00", "%20", "'%20or%201=1"]) {
+    assert.equal(await isRefused(rows.read, {}, pesel), "invalid-pesel", pesel);
+    assert.equal(await isRefused(rows.exchange, { body: order }, pesel), "invalid-pesel", pesel);
+  }
+});
+
+test("a path that is not well encoded is answered with 400", async () => {
+  for (const pesel of ["%", "%zz", "%E0%A4%A", `${holder}%`]) {
+    assert.equal(await isRefused(rows.read, {}, pesel), "invalid-request", pesel);
+  }
+});
+
+test("paths and methods that there are none of are answered with 404", async () => {
+  const unknown = ["GET /api", "GET /api/user", "DELETE /api/user", "PUT /api/rates", `GET /${holder}`];
+  for (const line of unknown) {
+    const [method = "", path = ""] = line.split(" ");
+    isProblem(await send(server.url, method, path), "not-found");
+  }
+});
+
+describe("what is not HTTP", () => {
+  /** What the server answers to bytes on a connection, until it closes it. */
+  async function exchangeBytes(text: string): Promise<string> {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    const chunks: Buffer[] = [];
+    socket.on("data", (chunk) => chunks.push(chunk));
+    socket.on("error", () => {});
+    socket.end(text);
+    await once(socket, "close");
+    return Buffer.concat(chunks).toString();
+  }
+
+  const wrong: [what: string, text: string][] = [
+    ["a request line that is none", `${holder}\r\n\r\n`],
+    ["an unknown method", `GRAB /api/user/${holder} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ["headers that are too large", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(20_000)}\r\n\r\n`],
+    ["a path that is too long", `GET /api/user/${"1".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ["no Host", "GET / HTTP/1.1\r\n\r\n"],
+    ["two lengths", "POST /api/user HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
+  ];
+  for (const [what, text] of wrong) {
+    test(`${what} is answered with 400`, async () => {
+      const answer = await exchangeBytes(text);
+      assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/);
+      if (what !== "no Host")
+        assert.match(answer, /application\/problem\+json[\s\S]*"code":"invalid-request"/);
+      assert.equal(answer.includes(holder), false);
+    });
+  }
+
+  test("an Expect header that is not known is ignored", async () => {
+    const answer = await exchangeBytes(
+      "GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n",
+    );
+    assert.match(answer, /^HTTP\/1\.1 200 OK/);
+  });
+});
+
+describe("wrong input of every kind", () => {
+  const runs = { numRuns: 150 };
+  const field = fc.oneof(
+    fc.constantFrom(
+      "pesel",
+      "from",
+      "to",
+      "toBuy",
+      "toSell",
+      "name",
+      "surname",
+      "pln",
+      "initial",
+      "__proto__",
+    ),
+    fc.string(),
+  );
+  const value = fc.oneof(
+    fc.constantFrom<unknown>(holder, "PLN", "USD", "JPY", "", null, true, 0, -0, 1e300, 0.005, 10),
+    fc.double(),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
+  const body = fc.oneof(
+    fc.dictionary(field, value).map((fields) => JSON.stringify({ ...order, ...fields })),
+    fc.dictionary(field, value).map((fields) => JSON.stringify({ ...opening, ...fields })),
+    fc.dictionary(field, value).map((fields) => JSON.stringify(fields)),
+    fc.json(),
+    fc.string({ unit: "binary" }),
+  );
+  const contentType = fc.constantFrom(
+    "application/json",
+    "application/json",
+    "application/json; charset=x",
+    "",
+  );
+  const path = fc.oneof(
+    fc.constant<string>(holder),
+    fc.constant<string>(adult(2)),
+    fc.string({ unit: "binary" }),
+  );
+
+  test("never leaves the rows, and changes nothing where it is refused", async () => {
+    let before = await state();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...Object.values(rows)),
+        path,
+        body,
+        contentType,
+        async (row, id, text, type) => {
+          const answer = await send(server.url, row.method, row.path(encodeURIComponent(id.toWellFormed())), {
+            headers: type === "" ? {} : { "content-type": type },
+            ...(row.method === "POST" && { body: text }),
+          });
+          assert.ok(row.statuses.includes(answer.status), `${answer.status} ${answer.text}`);
+          assert.notEqual(answer.status, 500, answer.text);
+          if (answer.status >= 400) {
+            isProblem(answer);
+            assert.equal(await state(), before);
+          } else {
+            before = await state();
+          }
+        },
+      ),
+      runs,
+    );
+    const audit = await send(server.url, "GET", "/api/audit");
+    assert.equal((audit.json as { ok: boolean }).ok, true, audit.text);
+  });
+
+  test("never leaves a PESEL in the log or the metrics", async () => {
+    const metrics = await send(server.url, "GET", "/metrics");
+    const log = server.log();
+    assert.match(log, /"route":"\/api\/exchange\/\{pesel\}","status":400/);
+    assert.match(metrics.text, /fx_orders_total\{result="invalid-request"\} \d+/);
+    for (const pesel of [holder, adult(2)]) {
+      assert.equal(log.includes(pesel), false);
+      assert.equal(metrics.text.includes(pesel), false);
+    }
+    assert.doesNotMatch(log, /4405140135/);
+  });
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import type { ErrorCode } from "../../src/core/errors.ts";
+import { maskPesels } from "../../src/core/pesel.ts";
+import { statusOf } from "../../src/wire/problem.ts";
+import { type ProblemJson, problem } from "../../src/wire/schemas.ts";
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The text as JSON; undefined if it is none. */
+  readonly json: unknown;
+}
+
+export interface HttpRequest {
+  readonly headers?: Record<string, string>;
+  /** Text goes as it is, anything else as JSON. */
+  readonly body?: unknown;
+}
+
+const jsonHeaders = { "content-type": "application/json" };
+
+/** Sends one request to `url` followed by `path`. */
+export async function send(
+  url: string,
+  method: string,
+  path: string,
+  { headers, body }: HttpRequest = {},
+): Promise<HttpAnswer> {
+  const text = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const response = await fetch(`${url}${path}`, {
+    method,
+    redirect: "manual",
+    headers: headers ?? (body === undefined ? {} : jsonHeaders),
+    ...(text !== undefined && { body: text }),
+  });
+  const answer = await response.text();
+  return { status: response.status, headers: response.headers, text: answer, json: parse(answer) };
+}
+
+/** Checks that `answer` is a problem with this code, of the right form and without a PESEL. */
+export function isProblem(answer: HttpAnswer, code?: ErrorCode): ProblemJson {
+  assert.equal(answer.headers.get("content-type"), "application/problem+json; charset=utf-8", answer.text);
+  const body = problem.strict().parse(answer.json);
+  if (code !== undefined) assert.equal(body.code, code, answer.text);
+  assert.equal(body.status, answer.status);
+  assert.equal(answer.status, statusOf[body.code]);
+  assert.equal(body.type, `urn:fx:error:${body.code}`);
+  assert.equal(body.instance, `urn:fx:request:${answer.headers.get("x-request-id")}`);
+  assert.equal(maskPesels(answer.text), answer.text);
+  return body;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
