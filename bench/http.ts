@@ -34,8 +34,8 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
     },
   });
   const seconds = Number(values.seconds);
-  const bare = await startBare();
   const { servers, stop } = await startStores();
+  const bare = await startBare();
   try {
     await Promise.all(servers.map((server) => openAccounts(server, 10_000)));
     print(

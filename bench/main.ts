@@ -11,4 +11,8 @@ const benches: Record<string, (args: readonly string[]) => Promise<void>> = {
 const bench = benches[what];
 if (bench === undefined)
   throw new Error(`There is no bench ${what}. There are ${Object.keys(benches).join(", ")}.`);
-await bench(args);
+await bench(args).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
+  // Servers that were started end with this process.
+  process.exit(1);
+});

@@ -26,8 +26,9 @@ export async function startBare(): Promise<Server> {
 
 /** `fx serve`, as built, with its default settings and no request log. */
 export async function startFx(name: string, db: string): Promise<Server> {
-  const args = ["serve", "--port", "0", "--db", db, "--rates", "demo", "--log-level", "warn"];
-  return serverOf(name, spawn(process.execPath, [here("../bin/fx.js"), ...args], pipes));
+  const args = ["serve", "--port", "0", "--rates", "demo", "--log-level", "warn"];
+  const env = { ...process.env, FX_DB: db };
+  return serverOf(name, spawn(process.execPath, [here("../bin/fx.js"), ...args], { ...pipes, env }));
 }
 
 /** All kinds of store. The database is a real one, that syncs to disk. */

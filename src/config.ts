@@ -110,7 +110,7 @@ export function loadConfig(
     const { env: variable, fallback, parse, form } = definitions[name] as Definition<Settings[Name]>;
     const given: readonly [Origin, unknown, string][] = [
       ["flag", flags[name], flagOf(name)],
-      ["environment", env[variable] || undefined, variable],
+      ["environment", fromEnvironment(variable, env), variable],
       ["file", fromFile[name], `"${name}" in ${file}`],
     ];
     const [origin, raw, place] = given.find(([, text]) => text !== undefined) ?? ["default", undefined, ""];
@@ -173,12 +173,32 @@ function readConfigFile(path: string): Readonly<Record<string, unknown>> {
   );
 }
 
+/**
+ * A variable, or what is in the file that `<variable>_FILE` names, as containers are given their secrets.
+ * @throws ConfigError
+ */
+function fromEnvironment(
+  variable: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const value = env[variable] || undefined;
+  const path = env[`${variable}_FILE`] || undefined;
+  if (path === undefined) return value;
+  if (value !== undefined) throw new ConfigError(`Set ${variable} or ${variable}_FILE, not both.`);
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`The file ${path} that ${variable}_FILE names cannot be read (${code}).`);
+  }
+}
+
 /** Every user of the machine can read the command lines of all processes. */
 function refuseSecret(text: string, flag: string, variable: string): void {
   if (withoutPassword(text) === text) return;
   throw new ConfigError(
     `A password does not belong on a command line, where every process can read it. ` +
-      `Put the address of ${flag} into ${variable} or the config file.`,
+      `Put the address of ${flag} into ${variable}, a file that ${variable}_FILE names, or the config file.`,
   );
 }
 

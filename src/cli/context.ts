@@ -3,7 +3,7 @@ import { type CalendarDate, type Pesel, parsePesel } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./exit.ts";
 import { writeDocument } from "./output.ts";
-import { type Terminal, write } from "./terminal.ts";
+import { type Terminal, takeScreen, write } from "./terminal.ts";
 
 /** What the command line gave, by the option's name. */
 export interface CommandOptions {
@@ -12,6 +12,9 @@ export interface CommandOptions {
   readonly rates?: string;
 }
 
+/** One Ctrl-C under npx arrives twice: from the terminal, and passed on by npm. */
+export const sameSignalMs = 300;
+
 /** What every command works with: the terminal, the settings, and the service they name. */
 export class Context {
   readonly terminal: Terminal;
@@ -19,9 +22,12 @@ export class Context {
   readonly version: string;
   /** Rejects when a signal ends the command. */
   readonly interrupted: Promise<never>;
+  giveBackScreen: () => void = () => {};
   #interrupt: (reason: Interrupted) => void = () => {};
   #request: MoneyRequest | undefined;
   #watching = false;
+  #stop: ((signal: Interrupted["signal"]) => void) | undefined;
+  #stoppingSince = Number.NEGATIVE_INFINITY;
   #service: ExchangeService | undefined;
 
   constructor(terminal: Terminal, version: string) {
@@ -44,6 +50,12 @@ export class Context {
     const { openService } = await import("./compose.ts");
     this.#service = await openService(settings, needs);
     return this.#service;
+  }
+
+  /** At the first signal `stop` is called, for the command to end by itself; the next one interrupts it. */
+  stopOnSignal(stop: (signal: Interrupted["signal"]) => void): void {
+    this.#stop = stop;
+    this.#watchSignals();
   }
 
   /** Says before a request that moves money is sent that there will be one, so that an interrupt can tell. */
@@ -89,6 +101,15 @@ export class Context {
     writeDocument(this.terminal.stdout, document);
   }
 
+  /** Takes the screen until `giveBackScreen`, which is called at the latest before a failure is told. */
+  takeScreen(onKey: (key: string) => void): void {
+    this.giveBackScreen = takeScreen(this.terminal, (key) => {
+      // In raw mode Ctrl-C is a key, and no signal unless it is made one.
+      if (key.includes("\u0003")) process.emit("SIGINT");
+      else onKey(key);
+    });
+  }
+
   async close(): Promise<void> {
     await this.#service?.close();
   }
@@ -97,7 +118,16 @@ export class Context {
     if (this.#watching) return;
     this.#watching = true;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.on(signal, () => this.#interrupt(new Interrupted(signal, this.#request)));
+      process.on(signal, () => {
+        const stop = this.#stop;
+        this.#stop = undefined;
+        if (stop !== undefined) {
+          this.#stoppingSince = performance.now();
+          stop(signal);
+        } else if (performance.now() - this.#stoppingSince > sameSignalMs) {
+          this.#interrupt(new Interrupted(signal, this.#request));
+        }
+      });
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Account } from "../core/account.ts";
+import type { CurrencyCode } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
 import type { Entry, ExchangeEntry } from "../core/journal.ts";
 import { formatDecimal } from "../core/money.ts";
@@ -79,26 +80,33 @@ export const rateColumns: readonly Column[] = [
   { title: "Change", align: "right" },
   { title: "Table", pipeOnly: true },
   { title: "Effective", pipeOnly: true },
+  { title: "Trend", optional: true, terminalOnly: true },
   { title: "Currency", optional: true },
 ];
 
-export function rateRows(screen: Screen, { table, previous }: RatesInForce): string[][] {
+export function rateRows(
+  screen: Screen,
+  { table, previous }: RatesInForce,
+  trends: ReadonlyMap<CurrencyCode, string>,
+): string[][] {
   return [...table.rates.values()].map((rate) => {
     const before = previous?.rates.get(rate.currency);
-    const change = before === undefined ? "" : changeText(screen, before, rate);
+    const change = before === undefined ? "" : changeText(screen, middle(before), middle(rate));
     const figures = [rateText(screen, rate.bid), rateText(screen, rate.ask), change];
-    return [rate.currency, ...figures, table.number, table.effectiveDate, rate.name];
+    const trend = trends.get(rate.currency) ?? "";
+    return [rate.currency, ...figures, table.number, table.effectiveDate, trend, rate.name];
   });
 }
 
-/** By how much the middle of bid and ask has moved, in per cent. The sign says it where there is no colour. */
-function changeText({ rich, paint }: Screen, before: Rate, after: Rate): string {
-  const hundredths = Math.round((middle(after) / middle(before) - 1) * 10_000);
+/** By how much a rate has moved, in per cent. The sign says it where there is no colour. */
+export function changeText({ rich, paint }: Screen, before: number, after: number): string {
+  const hundredths = Math.round((after / before - 1) * 10_000);
   const text = `${hundredths > 0 ? "+" : ""}${(hundredths / 100).toFixed(2)}`;
   if (!rich) return text;
   return (hundredths > 0 ? paint.green : hundredths < 0 ? paint.red : paint.dim)(`${text} %`);
 }
 
-function middle({ bid, ask }: Rate): number {
-  return Number(formatDecimal(bid)) + Number(formatDecimal(ask));
+/** Between bid and ask, for the eye: not exact. */
+export function middle({ bid, ask }: Pick<Rate, "bid" | "ask">): number {
+  return (Number(formatDecimal(bid)) + Number(formatDecimal(ask))) / 2;
 }

@@ -15,6 +15,8 @@ export interface Column {
   readonly wraps?: boolean;
   /** Only for programs. */
   readonly pipeOnly?: boolean;
+  /** Only for people. Left out where no row has anything in it. */
+  readonly terminalOnly?: boolean;
 }
 
 /** A column that wraps is not made narrower than this. */
@@ -51,8 +53,15 @@ export async function writeTable(
   rows: readonly (readonly string[])[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  if (!screen.rich) return write(screen, lines(rows));
-  const shown = columns.map((_, index) => index).filter((index) => !columns[index]?.pipeOnly);
+  const shown = columns
+    .map((_, index) => index)
+    .filter((index) =>
+      screen.rich
+        ? !columns[index]?.pipeOnly &&
+          !(columns[index]?.terminalOnly && rows.every((row) => row[index] === ""))
+        : !columns[index]?.terminalOnly,
+    );
+  if (!screen.rich) return write(screen, lines(rows.map((row) => shown.map((index) => row[index] ?? ""))));
   let kept = shown;
   for (;;) {
     const table = await layOut(screen, columns, rows, kept);

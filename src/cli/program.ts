@@ -1,10 +1,13 @@
 import { Command } from "commander";
 import { defineAccount } from "./commands/account.ts";
+import { defineBackup } from "./commands/backup.ts";
+import { defineBatch } from "./commands/batch.ts";
 import { defineExchange, defineQuote } from "./commands/exchange.ts";
 import { defineHelp } from "./commands/help.ts";
 import { defineAudit, definePosition, defineReceipt } from "./commands/ledger.ts";
 import { defineRates } from "./commands/rates.ts";
 import { defineServe } from "./commands/serve.ts";
+import { defineWatch } from "./commands/watch.ts";
 import type { Context } from "./context.ts";
 
 /** All of fx's commands. Defining them loads nothing heavy: an action imports what it needs when it runs. */
@@ -34,10 +37,13 @@ export function buildProgram(context: Context): Command {
   defineAccount(program, context);
   defineExchange(program, context);
   defineQuote(program, context);
+  defineBatch(program, context);
   defineRates(program, context);
+  defineWatch(program, context);
   defineReceipt(program, context);
   definePosition(program, context);
   defineAudit(program, context);
+  defineBackup(program, context);
   defineHelp(program, context);
   return program;
 }

@@ -25,6 +25,7 @@ export async function run(process: NodeJS.Process): Promise<void> {
     await Promise.race([program.parseAsync(words, { from: "user" }), context.interrupted]);
     await context.close();
   } catch (thrown) {
+    context.giveBackScreen();
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return;
     const name = fullName(commandOf(program, argv));
     const error = isBareGroup(thrown) ? new UsageError(`${name} needs a command.`) : thrown;

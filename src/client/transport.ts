@@ -45,8 +45,8 @@ export class Transport {
   constructor(baseUrl: string, options: TransportOptions = {}) {
     const url = new URL(baseUrl);
     this.place = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-    this.#base = `${url.protocol}//${url.username && `${url.username}:${url.password}@`}${url.host}${url.pathname}`;
-    this.#base = this.#base.replace(/\/+$/, "");
+    const credentials = url.username && `${url.username}:${url.password}@`;
+    this.#base = `${url.protocol}//${credentials}${url.host}${url.pathname}`.replace(/\/+$/, "");
     this.#options = { connectTimeoutMs: 5000, answerTimeoutMs: 30_000, pauseMs: 200, ...options };
   }
 
@@ -120,9 +120,11 @@ export class Transport {
 /** A request is on its way from the moment there is a connection; before that, nothing can have been sent. */
 function failureOf(error: RequestError): { reason: string; wasSent: boolean } {
   const { connect, secureConnect } = error.timings ?? {};
-  const isConnected =
-    error.options?.url && String(error.options.url).startsWith("https:") ? secureConnect : connect;
-  return { reason: reasons[error.code] ?? error.code ?? error.name, wasSent: isConnected !== undefined };
+  const isSecure = String(error.options?.url ?? "").startsWith("https:");
+  return {
+    reason: reasons[error.code] ?? error.code ?? error.name,
+    wasSent: (isSecure ? secureConnect : connect) !== undefined,
+  };
 }
 
 const reasons: Readonly<Record<string, string>> = {

@@ -76,9 +76,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, bytes, done) => {
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, text, done) => {
     try {
-      done(null, parseJson(bytes as Buffer));
+      done(null, parseJson(text as string));
     } catch (error) {
       done(error as Error, undefined);
     }

@@ -47,10 +47,7 @@ export class Connection {
       user: place.user,
       pass: place.password,
       database: place.database,
-      ssl:
-        typeof place.tls === "object"
-          ? { ...place.tls, highWaterMark: sendBufferBytes }
-          : onTcp(host, place.tls),
+      ssl: tlsOf(place, host),
       connect_timeout: place.connectTimeoutMs / 1000,
       max_lifetime: null,
       fetch_types: false,
@@ -151,9 +148,11 @@ function elementText(value: Parameter): string {
   return `"${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** As libpq, a Unix socket is never encrypted. */
-function onTcp(host: string, tls: false | "prefer"): false | "prefer" {
-  return host.startsWith("/") ? false : tls;
+function tlsOf({ tls }: PostgresPlace, host: string): unknown {
+  // As libpq has it, a Unix socket is never encrypted.
+  if (host.startsWith("/") || tls === false) return false;
+  // Without `host`, a certificate is checked against "localhost" where the server is named by an address.
+  return tls === "prefer" ? tls : { ...tls, host, highWaterMark: sendBufferBytes };
 }
 
 function dial(host: string, port: number): Promise<Socket> {

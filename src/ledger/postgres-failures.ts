@@ -5,10 +5,11 @@ import { ConnectionLost } from "./postgres-connection.ts";
 import type { PostgresPlace } from "./postgres-url.ts";
 
 /**
- * SQLSTATEs after which the same transaction may well succeed: conflicts with others (class 40, a key that another
- * has just taken), a lock or a statement that took too long, no resources, a server that stops or is a standby now.
+ * SQLSTATEs after which the same work may well succeed: conflicts with others (class 40, a key or a table's name that
+ * another has just taken), a lock or a statement that took too long, no resources, a server that stops or is a standby
+ * now.
  */
-const passing = /^(40...|23505|42P07|55P03|57...|53...|25006|0A000)$/;
+const passing = /^(40...|23505|42P07|42710|55P03|57...|53...|25006|0A000)$/;
 
 /** Whether the work that failed so may succeed if it is done again from the start. */
 export function isPassing(error: unknown): boolean {

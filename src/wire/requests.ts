@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import type * as z from "zod";
 import { formatAsked, type Opening } from "../core/account.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
@@ -39,18 +38,18 @@ export function parseRateHistoryQuery(query: unknown): { days: number } {
 }
 
 /**
- * Parses the bytes of a body.
+ * Parses the text of a body.
  * @throws FxError invalid-request, never quoting the text, which may hold a PESEL
  */
-export function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new FxError("invalid-request", "The body is not valid UTF-8.");
-  const text = bytes.toString();
-  if (text.trim() === "") throw new FxError("invalid-request", "The body is empty. Send a JSON object.");
+export function parseJson(text: string): unknown {
+  // What was not UTF-8 was decoded to this character.
+  if (text.includes("\ufffd")) throw new FxError("invalid-request", "The body is not valid UTF-8.");
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    throw new FxError("invalid-request", "The body is not valid JSON.");
+    const fault = text.trim() === "" ? "empty. Send a JSON object" : "not valid JSON";
+    throw new FxError("invalid-request", `The body is ${fault}.`);
   }
   if (longNumber.test(text) && !numbersAreExact(text)) {
     throw new FxError(
@@ -104,7 +103,11 @@ function notAKey(): FxError {
   return new FxError("invalid-request", "The Idempotency-Key must be 1 to 255 visible ASCII characters.");
 }
 
-function exactNumber(amount: Decimal): number {
+/**
+ * An amount as the JSON number that says exactly it.
+ * @throws FxError invalid-amount if there is none
+ */
+export function exactNumber(amount: Decimal): number {
   const number = Number(formatDecimal(amount));
   const sent = parseDecimal(String(number));
   if (sent !== undefined && compareDecimals(sent, amount) === 0) return number;

@@ -20,6 +20,7 @@ function screenOf(
     stream,
     rich,
     columns: columns ?? Number.POSITIVE_INFINITY,
+    rows: 24,
     live: false,
     paint,
     unicode: true,

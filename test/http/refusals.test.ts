@@ -85,6 +85,11 @@ describe("what is wrong with a body is answered with 400", () => {
     });
   }
 
+  test("a wrong content type is told as such", async () => {
+    const answer = await send(server.url, "POST", "/api/user", { body: valid, headers: {} });
+    assert.match(isProblem(answer).detail, /^The body must be sent as Content-Type: application\/json/);
+  });
+
   test("a body that is too large is refused while it is sent in chunks", async () => {
     const chunks = new ReadableStream({
       start(controller) {

@@ -203,6 +203,17 @@ describe("transactions that get into each other's way", () => {
     for (const pesel of pesels) assert.equal((await stores[0]?.account(pesel))?.sequence, 46);
   });
 
+  test("on one account wait for its lock: nothing is decided twice", async (t) => {
+    const { url } = await emptyDatabase(t);
+    const stores = [await openStore(t, url), await openStore(t, url)];
+    await create(stores[0] as Store, adult());
+    const tries = { count: 0 };
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) => sellGrosz(stores[index % 2] as Store, [adult()], tries)),
+    );
+    assert.equal(tries.count, 40);
+  });
+
   test("and open the same accounts in opposite order leave one of each", async (t) => {
     const { url } = await emptyDatabase(t);
     const stores = [await openStore(t, url), await openStore(t, url)];

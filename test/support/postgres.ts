@@ -76,13 +76,19 @@ export async function createDatabase(server?: string): Promise<Database> {
   };
 }
 
+export interface StartOptions {
+  readonly durable?: boolean;
+  readonly password?: string;
+  /** With the certificate of test/fixtures/tls, which is for localhost and signed by itself. */
+  readonly tls?: boolean;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
 /**
  * Starts a server of its own, on loopback. Without `durable` it forgets what a power cut would make it forget, and is
  * faster. It ends when this process does, however that ends.
  */
-export async function startPostgres(
-  options: { durable?: boolean; password?: string; settings?: Readonly<Record<string, string>> } = {},
-): Promise<PostgresServer> {
+export async function startPostgres(options: StartOptions = {}): Promise<PostgresServer> {
   const user = unprivileged();
   const folder = mkdtempSync(join(tmpdir(), "fx-postgres-"));
   const system = given === "embedded" ? undefined : systemPrograms();
@@ -91,6 +97,10 @@ export async function startPostgres(
   const passwordFile = join(folder, "password");
   const password = options.password ?? randomBytes(9).toString("hex");
   writeFileSync(passwordFile, password, { mode: 0o600 });
+  for (const name of ["server.crt", "server.key"]) {
+    cpSync(new URL(`../fixtures/tls/${name}`, import.meta.url), join(folder, name));
+    chmodSync(join(folder, name), 0o600);
+  }
   if (user !== undefined) execFileSync("chown", ["-R", `${user.uid}:${user.gid}`, folder]);
   execFileSync(
     join(programs, "initdb"),
@@ -107,6 +117,9 @@ export async function startPostgres(
     max_connections: "200",
     shared_buffers: "64MB",
     fsync: options.durable ? "on" : "off",
+    ssl: options.tls ? "on" : "off",
+    ssl_cert_file: join(folder, "server.crt"),
+    ssl_key_file: join(folder, "server.key"),
     ...options.settings,
   };
   const args = [

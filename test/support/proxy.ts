@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /**
- * What becomes of the next COMMIT, once:
+ * What becomes of a COMMIT:
  * - "lost": it never arrives, and the connection breaks;
  * - "unanswered": it arrives, and the connection breaks before the answer;
  * - "late": the connection breaks, and it arrives when `lateMs` have passed;
@@ -15,7 +15,8 @@ export class Network {
   /** For each direction. */
   delayMs = 0;
   lateMs = 300;
-  nextCommit: CommitFault | undefined;
+  /** What becomes of the next ones, each once. */
+  nextCommits: CommitFault[] = [];
   /** How many COMMITs were spoilt. */
   spoilt = 0;
   #away = false;
@@ -80,8 +81,8 @@ export class Network {
     client.on("data", (chunk) => {
       // What is prepared already starts with a Bind message: the writes before the COMMIT.
       const writes = held.length > 0 || chunk[0] === "B".charCodeAt(0);
-      const isHeld = chunk.includes("commit\0") || (this.nextCommit === "all late" && writes);
-      if (this.nextCommit === undefined || !isHeld) return this.#pass(server, chunk);
+      const isHeld = chunk.includes("commit\0") || (this.nextCommits[0] === "all late" && writes);
+      if (this.nextCommits.length === 0 || !isHeld) return this.#pass(server, chunk);
       held = Buffer.concat([held, chunk]);
       if (held.includes("commit\0")) this.#spoil(client, server, held);
     });
@@ -94,8 +95,7 @@ export class Network {
   }
 
   #spoil(client: Socket, server: Socket, held: Buffer): void {
-    const fault = this.nextCommit;
-    this.nextCommit = undefined;
+    const fault = this.nextCommits.shift();
     this.spoilt += 1;
     server.removeAllListeners("data").resume();
     this.#sockets.delete(server);

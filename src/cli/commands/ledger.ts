@@ -4,7 +4,8 @@ import type { AuditProgress, AuditReport } from "../../core/service.ts";
 import { asking, command } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { receiptPairs } from "../figures.ts";
-import { amountText, moneyText, writeRecord, writeTable } from "../output.ts";
+import { amountText, moneyText, type Pairs, writeRecord, writeTable } from "../output.ts";
+import { type Progress, ProgressLine } from "../progress.ts";
 import { type Screen, write } from "../terminal.ts";
 
 const needs = { rates: false };
@@ -66,8 +67,9 @@ export function defineAudit(program: Command, context: Context): void {
   ).action(async (options: CommandOptions) => {
     const { stdout, stderr } = context.terminal;
     const service = await context.service(options, needs);
-    const report = await service.audit(stderr.live ? (done) => showProgress(stderr, done) : undefined);
-    if (stderr.live) stderr.stream.write("\r\u001b[K");
+    const progress = new ProgressLine(stderr);
+    const report = await service.audit((done) => progress.show(auditProgress(done)));
+    progress.clear();
     if (report.findingsTotal > 0) process.exitCode = 1;
     if (options.json) {
       const { encodeAudit } = await import("../../wire/codecs.ts");
@@ -77,7 +79,8 @@ export function defineAudit(program: Command, context: Context): void {
   });
 }
 
-async function tellReport(stdout: Screen, report: AuditReport): Promise<void> {
+/** @param facts what else there is to tell */
+export async function tellReport(stdout: Screen, report: AuditReport, facts: Pairs = []): Promise<void> {
   const { accounts, entries, findings, findingsTotal } = report;
   const columns = [
     { title: "Account" },
@@ -98,15 +101,13 @@ async function tellReport(stdout: Screen, report: AuditReport): Promise<void> {
   await writeTable(stdout, columns, rows);
   if (findings.length > 0 && stdout.rich) write(stdout, "");
   writeRecord(stdout, [
+    ...facts,
     ["accounts", String(accounts)],
     ["entries", String(entries)],
     ["findings", String(findingsTotal)],
   ]);
 }
 
-function showProgress({ stream, columns }: Screen, { entries, totalEntries }: AuditProgress): void {
-  const share = totalEntries ? Math.min(1, entries / totalEntries) : 0;
-  const width = Math.min(30, Math.max(10, columns - 40));
-  const bar = "#".repeat(Math.round(share * width)).padEnd(width, ".");
-  stream.write(`\r[${bar}] ${Math.floor(share * 100)} %  ${entries} entries`);
+export function auditProgress({ entries, totalEntries }: AuditProgress): Progress {
+  return { done: entries, total: totalEntries, unit: "entries" };
 }

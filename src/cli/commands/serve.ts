@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { type Settings, withoutPassword } from "../../config.ts";
 import type { ExchangeService } from "../../core/service.ts";
 import { command, setting } from "../command.ts";
-import type { CommandOptions, Context } from "../context.ts";
+import { type CommandOptions, type Context, sameSignalMs } from "../context.ts";
 import { type Pairs, writeRecord } from "../output.ts";
 import type { RunningServer } from "../server.ts";
 import { type Screen, write } from "../terminal.ts";
@@ -44,9 +44,6 @@ export function defineServe(program: Command, context: Context): void {
       if (demo !== undefined) write(stdout, `\n${demo.describeDemo(server.url, context.terminal.env)}`);
     });
 }
-
-/** One Ctrl-C under npx arrives twice: from the terminal, and passed on by npm. */
-const sameSignalMs = 300;
 
 /** The first signal stops gracefully, and a second one at once. */
 function stopOnSignal(server: RunningServer, stdout: Screen): void {

@@ -1,0 +1,89 @@
+/** One line of a chart. */
+export interface Series {
+  /** At least one. */
+  readonly values: readonly number[];
+  readonly paint: (text: string) => string;
+}
+
+const bars = "▁▂▃▄▅▆▇█";
+
+/** The values as one row of bars, the lowest to the highest over the whole height. */
+export function sparkline(values: readonly number[]): string {
+  const { low, span } = rangeOf(values);
+  return values.map((value) => bars[Math.round(((value - low) / span) * (bars.length - 1))]).join("");
+}
+
+/** The bits of a Braille character, 2 dots wide and 4 high. */
+const dots = [
+  [0x01, 0x08],
+  [0x02, 0x10],
+  [0x04, 0x20],
+  [0x40, 0x80],
+] as const;
+
+/**
+ * Lines over one another in a frame of `width` and `height` characters, of Braille dots: 8 to a character, so that 90
+ * tables fit a terminal of 40 columns. The scale stands to the left, inside of `width`.
+ */
+export function plot(
+  series: readonly Series[],
+  { width, height, label }: { width: number; height: number; label: (value: number) => string },
+): string[] {
+  const { low, span } = rangeOf(series.flatMap(({ values }) => values));
+  // A label at every fourth row, and at the last.
+  const labels = Array.from({ length: height }, (_, row) =>
+    row % 4 === 0 || row === height - 1 ? label(low + span * (1 - row / (height - 1))) : "",
+  );
+  const indent = Math.max(...labels.map(({ length }) => length));
+  const columns = width - indent - 2;
+  const cells = Array.from({ length: height }, () => new Array<Cell>(columns).fill({ bits: 0, series: 0 }));
+  series.forEach(({ values }, index) => {
+    for (const [x, y] of trace(values, 2 * columns, 4 * height, low, span)) {
+      const row = cells[Math.floor(y / 4)] as Cell[];
+      const before = row[Math.floor(x / 2)] as Cell;
+      row[Math.floor(x / 2)] = { bits: before.bits | (dots[y % 4]?.[x % 2] ?? 0), series: index };
+    }
+  });
+  return cells.map((row, index) => {
+    const line = row.map(({ bits, series: by }) =>
+      bits === 0 ? " " : (series[by]?.paint(String.fromCodePoint(0x2800 + bits)) ?? ""),
+    );
+    return `${labels[index]?.padStart(indent)} ${labels[index] ? "┤" : "│"}${line.join("").trimEnd()}`;
+  });
+}
+
+interface Cell {
+  readonly bits: number;
+  /** Which series was there last. */
+  readonly series: number;
+}
+
+/** Every dot of one line, each column joined to the one before. */
+function* trace(
+  values: readonly number[],
+  width: number,
+  height: number,
+  low: number,
+  span: number,
+): Generator<readonly [x: number, y: number]> {
+  const heightAt = (x: number): number => {
+    const place = (x / (width - 1)) * (values.length - 1);
+    const [from = 0, to = from] = values.slice(Math.floor(place), Math.floor(place) + 2);
+    return Math.round((1 - (from + (to - from) * (place % 1) - low) / span) * (height - 1));
+  };
+  let before = heightAt(0);
+  for (let x = 0; x < width; x += 1) {
+    const y = heightAt(x);
+    for (let between = Math.min(y, before); between <= Math.max(y, before); between += 1) {
+      // The column before keeps its own dot of the two ends.
+      if (between !== before || y === before) yield [x, between];
+    }
+    before = y;
+  }
+}
+
+/** A span that can be divided by. */
+function rangeOf(values: readonly number[]): { low: number; span: number } {
+  const low = Math.min(...values);
+  return { low, span: Math.max(...values) - low || 1 };
+}

@@ -1,0 +1,154 @@
+import { existsSync } from "node:fs";
+import packageJson from "../../package.json" with { type: "json" };
+import type { Settings } from "../config.ts";
+import { FxError } from "../core/errors.ts";
+import { maskPesels } from "../core/pesel.ts";
+import type { ExchangeService } from "../core/service.ts";
+import { warsawDate } from "../warsaw.ts";
+
+/** One thing that was looked at. */
+export interface Check {
+  readonly check: "node" | "server" | "store" | "schema" | "table" | "bank" | "clock";
+  readonly ok: boolean;
+  /** What was found, for people. */
+  readonly detail: string;
+}
+
+const dayMs = 86_400_000;
+const clockToleranceMs = 30_000;
+const serverTimeouts = { connectTimeoutMs: 3000, answerTimeoutMs: 5000 };
+const bankTimeouts = { connectTimeoutMs: 3000, responseTimeoutMs: 5000, requestTimeoutMs: 8000, retries: 0 };
+
+/** Looks at everything that a command with these settings depends on. What fails is a check that is not ok. */
+export async function examine(settings: Settings): Promise<readonly Check[]> {
+  const place = /^https?:/.test(settings.url) ? examineServer(settings.url) : examineStore(settings);
+  return [examineNode(process.versions.node), ...(await place)];
+}
+
+export function examineNode(version: string): Check {
+  const least = packageJson.engines.node.replace(">=", "");
+  const ok = version.localeCompare(least, "en", { numeric: true }) >= 0;
+  return { check: "node", ok, detail: `${version}, and fx needs ${least} or newer` };
+}
+
+async function examineServer(url: string): Promise<Check[]> {
+  const [{ Transport }, { openHttpService }, { ready }] = await Promise.all([
+    import("../client/transport.ts"),
+    import("../client/http-service.ts"),
+    import("../wire/schemas.ts"),
+  ]);
+  const transport = new Transport(url, serverTimeouts);
+  const service = openHttpService(url, serverTimeouts);
+  try {
+    const answer = await transport.send({ method: "GET", path: "/health/ready", repeatable: true });
+    const receivedAt = new Date();
+    const { data } = ready.safeParse(answer.body);
+    if (data === undefined) {
+      const detail = `what answers at ${transport.place} is not fx (status ${answer.status})`;
+      return [{ check: "server", ok: false, detail }];
+    }
+    const { status, rates } = data;
+    return [
+      { check: "server", ok: status === "ready", detail: `${transport.place}: ${status}` },
+      await examineTable(service, rates.recorded),
+      ...(rates.recorded ? [] : [bankCheck(rates.problem ?? undefined, `${rates.source}, asked by the server`)]),
+      compareClocks(String(answer.headers.date), receivedAt),
+    ];
+  } catch (error) {
+    return [{ check: "server", ok: false, detail: reasonOf(error) }];
+  } finally {
+    transport.close();
+    await service.close();
+  }
+}
+
+async function examineStore(settings: Settings): Promise<Check[]> {
+  const { openLedger } = await import("./compose.ts");
+  const bank = examineBank(settings.rates);
+  const path = /^sqlite:(.*)/.exec(settings.url)?.[1];
+  if (path !== undefined && !existsSync(path)) {
+    const detail = `there is no file ${path} yet; the first command that uses it makes it`;
+    return [{ check: "store", ok: false, detail }, ...(await bank)];
+  }
+  try {
+    const { service, store, rates } = await openLedger(settings.url, settings);
+    try {
+      await store.ping();
+      return [
+        { check: "store", ok: true, detail: "it answers" },
+        { check: "schema", ok: true, detail: `version ${await schemaVersion(settings.url)}, which this fx writes` },
+        await examineTable(service, rates.status().recorded),
+        ...(await bank),
+        examineClock(rates.status().table?.effectiveDate, new Date()),
+      ];
+    } finally {
+      await service.close();
+    }
+  } catch (error) {
+    const check = error instanceof FxError && error.code === "rates-unavailable" ? "table" : "store";
+    return [{ check, ok: false, detail: reasonOf(error) }, ...(await bank)];
+  }
+}
+
+/** Opening a store brings it to this version, or fails. */
+async function schemaVersion(url: string): Promise<number> {
+  const { migrations } = url.startsWith("postgres")
+    ? await import("../ledger/schema/postgres.ts")
+    : await import("../ledger/schema/sqlite.ts");
+  return migrations.length;
+}
+
+async function examineTable(service: ExchangeService, recorded: boolean): Promise<Check> {
+  try {
+    const { table, source } = await service.rates();
+    const { number, effectiveDate } = table;
+    const days = Math.round((Date.parse(warsawDate(new Date())) - Date.parse(effectiveDate)) / dayMs);
+    const age = days === 0 ? "of today" : days === 1 ? "1 day old" : `${days} days old`;
+    const from = `${source}${recorded ? ", recorded: it does not age" : ""}`;
+    return { check: "table", ok: true, detail: `${number} of ${effectiveDate}, ${age}, from ${from}` };
+  } catch (error) {
+    return { check: "table", ok: false, detail: reasonOf(error) };
+  }
+}
+
+/** Nothing for recorded rates, which need no bank. */
+async function examineBank(source: string): Promise<Check[]> {
+  const { fetchLimits, fetchTables, nbpBaseUrl } = await import("../rates/nbp.ts");
+  const baseUrl = source === "nbp" ? nbpBaseUrl : source;
+  if (!/^https?:/i.test(baseUrl)) return [];
+  const start = performance.now();
+  try {
+    const signal = AbortSignal.timeout(bankTimeouts.requestTimeoutMs);
+    const [newest] = await fetchTables(baseUrl, 1, signal, { ...fetchLimits, ...bankTimeouts });
+    const ms = Math.round(performance.now() - start);
+    return [bankCheck(undefined, `answered in ${ms} ms, with table ${newest?.number}`)];
+  } catch (error) {
+    return [bankCheck(reasonOf(error), "")];
+  }
+}
+
+function bankCheck(problem: string | undefined, detail: string): Check {
+  return { check: "bank", ok: problem === undefined, detail: problem ?? detail };
+}
+
+/** Against a server's Date header, which has whole seconds. */
+export function compareClocks(date: string, now: Date): Check {
+  const differenceMs = now.getTime() - Date.parse(date);
+  if (Number.isNaN(differenceMs)) return { check: "clock", ok: false, detail: "the server does not tell the time" };
+  const ok = Math.abs(differenceMs) <= clockToleranceMs;
+  const seconds = Math.round(Math.abs(differenceMs) / 1000);
+  const off = `${seconds} s ${differenceMs < 0 ? "behind" : "ahead of"} the server's`;
+  return { check: "clock", ok, detail: ok ? "as the server's" : off };
+}
+
+/** No table takes effect in the future, so one that seems to shows a clock that is behind. */
+export function examineClock(newestTable: string | undefined, now: Date): Check {
+  const today = warsawDate(now);
+  const ok = newestTable === undefined || newestTable <= today;
+  const detail = ok ? `${today} in Warsaw` : `${today} in Warsaw, before the table's ${newestTable}`;
+  return { check: "clock", ok, detail };
+}
+
+function reasonOf(error: unknown): string {
+  return maskPesels(error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+}

@@ -1,0 +1,60 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { type Config, withoutPassword } from "../../config.ts";
+import { command, setting } from "../command.ts";
+import type { CommandOptions, Context } from "../context.ts";
+import { UsageError } from "../exit.ts";
+import { ProgressLine } from "../progress.ts";
+import { auditProgress, tellReport } from "./ledger.ts";
+
+interface BackupOptions extends CommandOptions {
+  readonly db?: string;
+}
+
+export function defineBackup(program: Command, context: Context): void {
+  command(program, "backup", "copy a SQLite database, which may be in use, and audit the copy", [
+    "fx backup fx-2026-11-21.db --db sqlite:fx.db",
+    "FX_DB=sqlite:fx.db fx backup copy.db --json",
+  ])
+    .argument("<file>", "the copy: a new file, which is there only if all went well")
+    .addOption(setting("db").conflicts("url"))
+    .addOption(setting("url"))
+    .option("--json", "print one JSON document")
+    .action(async (file: string, options: BackupOptions) => {
+      const { stdout, stderr } = context.terminal;
+      const source = sourceOf(context.config(options), file);
+      if (existsSync(file))
+        throw new UsageError(`${file} exists. Name a new file: a backup replaces nothing.`);
+      const { backUpSqlite } = await import("../../ledger/sqlite-backup.ts");
+      const progress = new ProgressLine(stderr);
+      const report = await backUpSqlite(source, file, (done) => progress.show(auditProgress(done)));
+      progress.clear();
+      const copy = report.findingsTotal === 0 ? file : null;
+      if (copy === null) process.exitCode = 1;
+      if (options.json) {
+        const { encodeAudit } = await import("../../wire/codecs.ts");
+        return context.document({ file: copy, ...encodeAudit(report) });
+      }
+      await tellReport(stdout, report, [
+        ["copy", copy ?? "none, for what it would be a copy of is not sound"],
+      ]);
+    });
+}
+
+/** The path of the database that is to be copied: --db or FX_DB, unless --url names one. */
+function sourceOf({ settings, origins }: Config, file: string): string {
+  const place = origins.db === "flag" || (origins.db !== "default" && origins.url !== "flag") ? "db" : "url";
+  const source = settings[place];
+  if (source.startsWith("sqlite:")) return source.slice("sqlite:".length);
+  if (source.startsWith("postgres")) {
+    throw new UsageError(
+      `PostgreSQL has its own: pg_dump --format=custom --file=${file} '${withoutPassword(source)}'. ` +
+        "It is consistent while fx runs.",
+    );
+  }
+  throw new UsageError(
+    source === "memory:"
+      ? "A database in memory is another one in every process. There is nothing to copy."
+      : "A backup is made where the database is, not over HTTP. Name it with --db sqlite:PATH; it may be in use.",
+  );
+}

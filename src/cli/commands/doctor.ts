@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { type Config, definitions, type SettingName, settingNames, withoutSecrets } from "../../config.ts";
+import { asking, command } from "../command.ts";
+import type { CommandOptions, Context } from "../context.ts";
+import { writeTable } from "../output.ts";
+import { write } from "../terminal.ts";
+
+export function defineDoctor(program: Command, context: Context): void {
+  asking(
+    command(program, "doctor", "look at the settings and at all they lead to; exit 1 if anything is wrong", [
+      "fx doctor",
+      "fx doctor --url sqlite:fx.db --json",
+    ]),
+    { rates: true },
+  ).action(async (options: CommandOptions) => {
+    const { stdout } = context.terminal;
+    const config = context.config(options);
+    context.watchSignals();
+    const { examine } = await import("../checkup.ts");
+    const checks = await examine(config.settings);
+    const ok = checks.every((check) => check.ok);
+    if (!ok) process.exitCode = 1;
+    const { file } = config;
+    const settings = settingNames.map((name) => ({ name, ...shown(config, name) }));
+    if (options.json) {
+      const configFile = { path: file, exists: existsSync(file) };
+      return context.document({ ok, version: context.version, configFile, settings, checks });
+    }
+    const { paint, rich } = stdout;
+    if (rich) write(stdout, `fx ${context.version}, config file ${file}${existsSync(file) ? "" : " (not there)"}\n`);
+    await writeTable(
+      stdout,
+      [{ title: "", pipeOnly: true }, { title: "Setting" }, { title: "Value", wraps: true }, { title: "From" }],
+      settings.map(({ name, value, origin }) => ["setting", name, String(value ?? ""), from(config, name, origin)]),
+    );
+    if (rich) write(stdout, "");
+    await writeTable(
+      stdout,
+      [{ title: "", pipeOnly: true }, { title: "Check" }, { title: "State" }, { title: "Found", wraps: true }],
+      checks.map((check) => [
+        "check",
+        check.check,
+        check.ok ? paint.green("ok") : paint.red("wrong"),
+        check.detail,
+      ]),
+    );
+  });
+}
+
+function shown({ settings, origins }: Config, name: SettingName) {
+  const value = settings[name];
+  return { value: typeof value === "string" ? withoutSecrets(value) : (value ?? null), origin: origins[name] };
+}
+
+function from(_config: Config, name: SettingName, origin: string): string {
+  return origin === "environment" ? definitions[name].env : origin;
+}

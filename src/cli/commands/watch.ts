@@ -1,0 +1,132 @@
+import { PassThrough } from "node:stream";
+import { Argument, type Command } from "commander";
+import type { Account } from "../../core/account.ts";
+import { maskPesels, type Pesel } from "../../core/pesel.ts";
+import type { ExchangeService } from "../../core/service.ts";
+import { type Board, readBoard, writeBoard } from "../board.ts";
+import { command, setting, wholeArgument } from "../command.ts";
+import type { CommandOptions, Context } from "../context.ts";
+import { describeFailure, UsageError } from "../exit.ts";
+import { moneyText, writeText } from "../output.ts";
+import { resized, type Screen, showPage, write } from "../terminal.ts";
+
+interface WatchOptions extends CommandOptions {
+  readonly every: number;
+}
+
+interface Page {
+  readonly board: Board;
+  readonly account: Account | undefined;
+}
+
+export function defineWatch(program: Command, context: Context): void {
+  command(program, "watch", "keep the rates and an account on the screen, until q", [
+    "fx watch",
+    "fx watch 44051401359 --every 2",
+  ])
+    .addArgument(new Argument("[pesel]", "11 digits; without it only the rates are shown"))
+    .option("--every <seconds>", "how often to look", wholeArgument(1, 3600), 5)
+    .addOption(setting("url"))
+    .addOption(setting("rates", ", for a store in this process"))
+    .action(async (argument: string | undefined, options: WatchOptions) => {
+      const { stdin, stdout } = context.terminal;
+      if (!stdin.isTTY || !stdout.live) {
+        throw new UsageError("fx watch needs a terminal. In a script, use fx rates and fx account show.");
+      }
+      const pesel = argument === undefined ? undefined : await context.pesel(argument);
+      const service = await context.service(options, { rates: true });
+      // What fails at the start is a failure of the command; later it is shown, and tried again.
+      const first = await readPage(service, pesel, resized(stdout));
+      await show(context, options.every, first, (before) =>
+        readPage(service, pesel, resized(stdout), before),
+      );
+    });
+}
+
+/** Resolves when the reader has had enough. */
+async function show(
+  context: Context,
+  everySeconds: number,
+  first: Page,
+  read: (before: Page) => Promise<Page>,
+): Promise<void> {
+  const { stdin, stdout } = context.terminal;
+  let page = first;
+  let readAt = clock();
+  const fine = () => `${readAt}, every ${everySeconds} s, q ends`;
+  let state = fine();
+  let paint = stdout.paint.dim;
+  let wake = () => {};
+  const ended = new Promise<"ended">((resolve) => {
+    context.takeScreen((key) => {
+      if (key === "q" || key === "Q") resolve("ended");
+      else if (key === " ") wake();
+    });
+    stdin.once("end", () => resolve("ended"));
+  });
+  const draw = () => {
+    const screen = resized(stdout);
+    pageText(screen, page).then(
+      (text) => showPage(screen, text, paint(state.slice(0, screen.columns))),
+      () => {},
+    );
+  };
+  stdout.stream.on("resize", draw);
+  for (;;) {
+    draw();
+    let timer: NodeJS.Timeout | undefined;
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve;
+      timer = setTimeout(resolve, 1000 * everySeconds);
+    });
+    const wasEnded = await Promise.race([ended, woken]);
+    clearTimeout(timer);
+    if (wasEnded) break;
+    try {
+      const answer = await Promise.race([ended, read(page)]);
+      if (answer === "ended") break;
+      page = answer;
+      readAt = clock();
+      state = fine();
+      paint = stdout.paint.dim;
+    } catch (error) {
+      state = `as of ${readAt}. ${describeFailure(error).message}`;
+      paint = stdout.paint.red;
+    }
+  }
+  stdout.stream.removeListener("resize", draw);
+  context.giveBackScreen();
+}
+
+async function readPage(
+  service: ExchangeService,
+  pesel: Pesel | undefined,
+  screen: Screen,
+  before?: Page,
+): Promise<Page> {
+  const [board, account] = await Promise.all([
+    readBoard(service, screen, before?.board),
+    pesel === undefined ? undefined : service.account(pesel),
+  ]);
+  return { board, account };
+}
+
+/** The account comes first, so that a low terminal cuts off rates and no balances. */
+async function pageText(screen: Screen, { board, account }: Page): Promise<string> {
+  const stream = new PassThrough();
+  const page = { ...screen, stream };
+  const { table, source } = board.inForce;
+  if (account !== undefined) {
+    writeText(page, `${account.name} ${account.surname}, ${maskPesels(account.pesel)}`, screen.paint.bold);
+    writeText(page, account.balances.map((balance) => moneyText(page, balance)).join(", "));
+    write(page, "");
+  }
+  writeText(page, `Table ${table.number} of ${table.effectiveDate}, source: ${source}`);
+  write(page, "");
+  await writeBoard(page, board);
+  return String(stream.read());
+}
+
+function clock(): string {
+  return new Date().toLocaleTimeString("sv-SE");
+}

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { formatDecimal } from "../src/core/money.ts";
+import type { Pesel } from "../src/core/pesel.ts";
+import { parseRateTable } from "../src/core/rates.ts";
+import type { ExchangeService } from "../src/core/service.ts";
+import type { Subject } from "./service.contract.ts";
+import { adult, table, terms } from "./support/fixture.ts";
+import { everyPage, refuses, texts } from "./support/service.ts";
+
+/** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
+export function describeBooks(subjectNow: () => Subject, person: () => Promise<Pesel>): void {
+  let subject: Subject;
+  let service: ExchangeService;
+  before(() => {
+    subject = subjectNow();
+    service = subject.service;
+  });
+
+  describe("the journal", () => {
+    test("a statement has every entry, newest first, page by page", async () => {
+      const pesel = await person();
+      for (const amount of ["1", "2", "3"]) {
+        await service.exchange({ pesel, ...terms(`sell ${amount} PLN for USD`), key: `n${amount}` });
+      }
+      const first = await service.statement(pesel, { limit: 3 });
+      const second = await service.statement(pesel, { limit: 3, cursor: first.next });
+      assert.equal(second.next, undefined);
+      const entries = [...first.items, ...second.items];
+      assert.deepEqual(
+        entries.map(({ kind, sequence, key }) => [kind, sequence, key]),
+        [
+          ["exchange", 4, "n3"],
+          ["exchange", 3, "n2"],
+          ["exchange", 2, "n1"],
+          ["opening", 1, undefined],
+        ],
+      );
+      const last = entries[3];
+      assert.ok(last?.kind === "opening");
+      assert.deepEqual(
+        [last.name, last.surname, ...texts([last.initial])],
+        ["Jan", "Kowalski", "1000.00 PLN"],
+      );
+      assert.ok(
+        entries.every(({ time }) => time instanceof Date && time.toISOString().startsWith("2026-06-08")),
+      );
+    });
+
+    test("a bad cursor is refused", async () => {
+      const pesel = await person();
+      await refuses(
+        service.statement(pesel, { limit: 3, cursor: "x" }),
+        "invalid-request",
+        "The cursor is not one that a page before has given.",
+      );
+    });
+
+    test("the statement of an unknown account is refused", async () => {
+      await refuses(service.statement(adult(9999), { limit: 3 }), "account-not-found");
+    });
+
+    test("a receipt has all that is needed to compute the exchange again", async () => {
+      const pesel = await person();
+      const order = { pesel, ...terms("buy 10.01 USD for PLN"), key: "r" };
+      const { receiptId } = await service.exchange(order);
+      const { time, sold, bought, balances, bid, ask, ...rest } = await service.receipt(receiptId);
+      assert.deepEqual(rest, {
+        kind: "exchange",
+        id: receiptId,
+        pesel,
+        sequence: 2,
+        key: "r",
+        side: "toBuy",
+        table: "108/C/NBP/2026",
+        effectiveDate: "2026-06-08",
+      });
+      assert.equal(time.toISOString(), "2026-06-08T12:00:00.000Z");
+      assert.deepEqual(texts([sold, bought, ...balances]), [
+        "37.04 PLN",
+        "10.01 USD",
+        "962.96 PLN",
+        "10.01 USD",
+      ]);
+      assert.deepEqual([bid, ask && formatDecimal(ask, 4)], [undefined, "3.7000"]);
+    });
+
+    test("an unknown receipt is told as such", async () => {
+      await refuses(
+        service.receipt("01a1fc0e-8c6f-70af-a44a-e5ac3576edce"),
+        "not-found",
+        "There is no receipt with this id.",
+      );
+    });
+
+    test("the accounts come by PESEL, page by page, each once", async () => {
+      const newest = await person();
+      const all = await everyPage((page) => service.accounts(page), 7);
+      const pesels = all.map(({ pesel }) => pesel);
+      assert.deepEqual(pesels, [...new Set(pesels)].sort());
+      assert.ok(pesels.includes(newest));
+    });
+
+    test("the position adds up to what was deposited, and the spread is earned", async () => {
+      const { currencies, spreadEarned } = await service.position();
+      const accounts = await everyPage((page) => service.accounts(page), 1000);
+      for (const { currency, customers } of currencies) {
+        const held = accounts
+          .flatMap(({ balances }) => balances)
+          .filter((held) => held.currency === currency);
+        assert.equal(
+          customers,
+          held.reduce((sum, { minor }) => sum + minor, 0n),
+          currency,
+        );
+      }
+      assert.ok(currencies.some(({ house }) => house < 0n) && spreadEarned.minor > 0n);
+    });
+
+    test("the audit finds nothing wrong", async () => {
+      const { accounts, entries, findings, findingsTotal } = await service.audit();
+      assert.deepEqual([findings, findingsTotal], [[], 0]);
+      assert.ok(accounts > 10 && entries > accounts);
+    });
+  });
+
+  describe("the rates", () => {
+    test("the table in force comes whole, exact", async () => {
+      const { table: inForce, source, previous } = await service.rates();
+      assert.deepEqual([source, previous], ["fixed", undefined]);
+      assert.deepEqual([...inForce.rates.keys()], [...table.rates.keys()]);
+      for (const [currency, { bid, ask, name }] of table.rates) {
+        const rate = inForce.rates.get(currency);
+        assert.ok(rate !== undefined && rate.name === name);
+        assert.deepEqual(
+          [rate.bid, rate.ask].map((r) => formatDecimal(r)),
+          [bid, ask].map((r) => formatDecimal(r)),
+        );
+      }
+      const { rates: _, ...head } = inForce;
+      assert.deepEqual(head, {
+        number: "108/C/NBP/2026",
+        tradingDate: "2026-06-05",
+        effectiveDate: "2026-06-08",
+      });
+    });
+
+    test("the history of a currency comes table by table", async () => {
+      const { to } = terms("sell 1 PLN for HUF");
+      const history = await service.rateHistory(to, 90);
+      assert.deepEqual(
+        history.map(({ bid, ask, ...day }) => [day, formatDecimal(bid), formatDecimal(ask)]),
+        [[{ table: "108/C/NBP/2026", effectiveDate: "2026-06-08" }, "0.011793", "0.012031"]],
+      );
+    });
+
+    test("PLN and unknown currencies have no history", async () => {
+      for (const words of ["sell 1 PLN for XAU", "sell 1 USD for PLN"]) {
+        await refuses(
+          service.rateHistory(terms(words).to, 90),
+          "unsupported-currency",
+          "Table 108/C/NBP/2026 does not quote that currency.",
+        );
+      }
+    });
+
+    test("orders settle at a new table from when it is in force", async () => {
+      const dearer = parseRateTable({
+        table: "C",
+        no: "109/C/NBP/2026",
+        tradingDate: "2026-06-08",
+        effectiveDate: "2026-06-09",
+        rates: [{ currency: "dolar", code: "USD", bid: 4.9, ask: 5.1 }],
+      });
+      const pesel = await person();
+      subject.rates.use(dearer);
+      try {
+        const { account } = await service.exchange({ pesel, ...terms("buy 10 USD for PLN") });
+        assert.deepEqual(texts(account.balances), ["949.00 PLN", "10.00 USD"]);
+        assert.equal((await service.rates()).previous?.number, "108/C/NBP/2026");
+      } finally {
+        subject.rates.use(table);
+      }
+    });
+  });
+}

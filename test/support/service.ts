@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { type ErrorCode, FxError } from "../../src/core/errors.ts";
+import { formatMoney, type Money } from "../../src/core/money.ts";
+import { maskPesels } from "../../src/core/pesel.ts";
+import type { Page, PageRequest } from "../../src/core/service.ts";
+
+/** Waits for a refusal with this code and message, and gives it. */
+export async function refuses(
+  answer: Promise<unknown>,
+  code: ErrorCode,
+  message?: string | RegExp,
+): Promise<FxError> {
+  try {
+    await answer;
+  } catch (error) {
+    assert.ok(error instanceof FxError, String(error));
+    assert.equal(error.code, code, error.message);
+    if (typeof message === "string") assert.equal(error.message, message);
+    else if (message !== undefined) assert.match(error.message, message);
+    assert.equal(maskPesels(error.message), error.message);
+    return error;
+  }
+  return assert.fail(`not refused with ${code}`);
+}
+
+export function texts(balances: readonly Money[]): string[] {
+  return balances.map(formatMoney);
+}
+
+/** An account without what only a store knows of it. */
+export function plain(account: { pesel: string; name: string; surname: string; balances: readonly Money[] }) {
+  const { pesel, name, surname, balances } = account;
+  return { pesel, name, surname, balances: texts(balances) };
+}
+
+export async function everyPage<T>(
+  load: (page: PageRequest) => Promise<Page<T>>,
+  limit: number,
+): Promise<T[]> {
+  const items: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await load({ limit, cursor });
+    assert.ok(page.items.length <= limit);
+    items.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return items;
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { FxError } from "../../src/core/errors.ts";
+import { formatDecimal } from "../../src/core/money.ts";
+import {
+  encodeIdempotencyKey,
+  encodeOpening,
+  encodeOrder,
+  parseIdempotencyKey,
+  parseJson,
+  parseOpeningBody,
+  parseOrderBody,
+} from "../../src/wire/requests.ts";
+import { adult, decimal, opening, terms } from "../support/fixture.ts";
+
+function isRefused(act: () => unknown, code: string): void {
+  assert.throws(act, (error) => error instanceof FxError && error.code === code);
+}
+
+describe("numbers in a body", () => {
+  test("are read by their exact decimal value", () => {
+    const body = parseJson('{"name":"a","surname":"b","pesel":"c","pln":9999999999999.99}');
+    assert.equal(formatDecimal(parseOpeningBody(body).initial), "9999999999999.99");
+  });
+
+  for (const number of ["0.1", "1e3", "-0", "100.0000000000000000000", "123456789012345", "1E-2"]) {
+    test(`${number} is taken`, () => {
+      assert.deepEqual(parseJson(`{"a":${number}}`), { a: Number(number) });
+    });
+  }
+
+  for (const number of [
+    "1.00000000000000001",
+    "12345678901234567",
+    "1e309",
+    "1e-330",
+    "0.30000000000000000001",
+  ]) {
+    test(`${number}, which a double would round, is refused`, () => {
+      isRefused(() => parseJson(`{"a":${number}}`), "invalid-request");
+    });
+  }
+
+  test("are not looked for in strings", () => {
+    const body = { "1.00000000000000001": '\\"12345678901234567"' };
+    assert.deepEqual(parseJson(JSON.stringify(body)), body);
+  });
+});
+
+describe("an order for the wire", () => {
+  test("is what the other end reads", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1n, max: 999_999_999_999_999n }), fc.nat(2), (coefficient, scale) => {
+        const order = { ...terms("sell 1 PLN for USD"), amount: { coefficient, scale } };
+        const { pesel, toSell, toBuy } = parseOrderBody(
+          parseJson(JSON.stringify(encodeOrder(adult(), order))),
+        );
+        assert.equal(toSell && formatDecimal(toSell), formatDecimal(order.amount));
+        assert.deepEqual([pesel, toBuy], [adult(), undefined]);
+      }),
+    );
+  });
+
+  test("whose amount a JSON number cannot say is refused, not rounded", () => {
+    for (const amount of ["1.00000000000000000001", "9007199254740993", "1e400", "0.12345678901234567"]) {
+      const order = { ...terms("sell 1 PLN for USD"), amount: decimal(amount) };
+      isRefused(() => encodeOrder(adult(), order), "invalid-amount");
+      isRefused(() => encodeOpening(opening({ pln: amount })), "invalid-amount");
+    }
+  });
+});
+
+describe("an idempotency key", () => {
+  test("is the same at both ends of the wire", () => {
+    const visible = fc.string({
+      unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+    });
+    fc.assert(
+      fc.property(visible, (key) => {
+        fc.pre(key.length > 0 && key.length <= 255);
+        assert.equal(parseIdempotencyKey(encodeIdempotencyKey(key)), key);
+      }),
+    );
+  });
+
+  test("may be bare", () => {
+    assert.equal(parseIdempotencyKey("order-1"), "order-1");
+    assert.equal(parseIdempotencyKey("a".repeat(255)), "a".repeat(255));
+  });
+
+  test("of a wrong form is refused", () => {
+    for (const key of ["", '""', "a b", '"a b"', '"a', "a".repeat(256), "klucz-ż", "a\n"]) {
+      isRefused(() => parseIdempotencyKey(key), "invalid-request");
+    }
+    isRefused(() => encodeIdempotencyKey("a\nb"), "invalid-request");
+  });
+});
