@@ -1,5 +1,6 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 // These load faster from one file than from the hundreds of their own. The others have native parts or files beside
@@ -16,14 +17,9 @@ const globalProcess = {
   },
 };
 
-const { metafile } = await build({
-  metafile: true,
+const options = {
   absWorkingDir: import.meta.dirname,
-  entryPoints: ["src/cli/main.ts"],
-  outdir: "dist",
   bundle: true,
-  // What a command imports when it runs stays in files of its own, and is read only then.
-  splitting: true,
   format: "esm",
   platform: "node",
   target: "node20",
@@ -34,9 +30,35 @@ const { metafile } = await build({
     js: 'import { createRequire as createRequireOf } from "node:module"; const require = createRequireOf(import.meta.url);',
   },
   logLevel: "warning",
+};
+
+const { metafile } = await build({
+  ...options,
+  metafile: true,
+  entryPoints: ["src/cli/main.ts"],
+  outdir: "dist",
+  // What a command imports when it runs stays in files of its own, and is read only then.
+  splitting: true,
 });
 
 // What a build before has left goes last, so that a command that runs meanwhile finds its files.
 const dist = new URL("dist/", import.meta.url);
 const built = Object.keys(metafile.outputs).map((path) => basename(path));
-for (const name of await readdir(dist)) if (!built.includes(name)) await rm(new URL(name, dist));
+for (const { name } of (await readdir(dist, { withFileTypes: true })).filter((entry) => entry.isFile())) {
+  if (!built.includes(name)) await rm(new URL(name, dist), { force: true });
+}
+
+await writeManual();
+
+/** The man pages, made from the definitions of the commands by a program that is gone afterwards. */
+async function writeManual() {
+  const program = new URL(`manual-${process.pid}.js`, dist);
+  await build({ ...options, entryPoints: ["src/cli/manual.ts"], outfile: fileURLToPath(program) });
+  const { manualPages } = await import(program.href).finally(() => rm(program, { force: true }));
+  const pages = manualPages();
+  const folder = new URL("man/", dist);
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of pages) await writeFile(new URL(name, folder), text);
+  for (const name of await readdir(folder))
+    if (!pages.has(name)) await rm(new URL(name, folder), { force: true });
+}

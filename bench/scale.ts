@@ -1,1 +1,132 @@
-export async function benchScale(_args: readonly string[]): Promise<void> {}
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { LedgerService } from "../src/ledger/service.ts";
+import { openSqlite } from "../src/ledger/sqlite.ts";
+import { adult, decimal, fixedRates, now, terms } from "../test/support/fixture.ts";
+import { median } from "./http.ts";
+import { startFx } from "./servers.ts";
+
+const batch = 256;
+const buy = terms("buy 0.01 USD for PLN");
+
+/**
+ * What grows with the ledger and what does not: SQLite files of more and more accounts, and an account of more and
+ * more entries. 10 million accounts take some ten minutes and 6 GB of disk.
+ */
+export async function benchScale(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { sizes: { type: "string", default: "10000,1000000,10000000" } },
+  });
+  const folder = mkdtempSync(join(tmpdir(), "fx-scale-"));
+  try {
+    print(
+      "| accounts | file | CPU µs/order | wall µs/order | memory | start to ready | audit | audit's peak |",
+    );
+    print("|---|---|---|---|---|---|---|---|");
+    for (const size of values.sizes.split(",").map(Number)) await benchSize(join(folder, `${size}.db`), size);
+    print("");
+    print("| entries of one account | statement page of 50 |");
+    print("|---|---|");
+    await benchStatement(join(folder, "statement.db"));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function benchSize(path: string, size: number): Promise<void> {
+  const service = open(path);
+  await together(size, (index) =>
+    service.createAccount({ ...person(index), initial: decimal("1000000"), key: undefined }),
+  );
+  const orders = 50_000;
+  let turn = 0;
+  const order = () => {
+    turn += 1;
+    return service.exchange({ ...buy, pesel: adult((turn * 7_368_787) % size) });
+  };
+  await together(orders, order);
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  await together(orders, order);
+  const wallUs = ((performance.now() - started) * 1000) / orders;
+  const { user, system } = process.cpuUsage(cpu);
+  const memory = process.memoryUsage().rss;
+  await service.close();
+
+  const starts: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const before = performance.now();
+    const server = await startFx("fx", `sqlite:${path}`);
+    while ((await fetch(`${server.url}/health/ready`)).status !== 200);
+    starts.push(performance.now() - before);
+    await server.stop();
+  }
+
+  const audited = open(path);
+  let peak = 0;
+  const auditStarted = performance.now();
+  const report = await audited.audit(() => {
+    peak = Math.max(peak, process.memoryUsage().rss);
+  });
+  const auditSeconds = (performance.now() - auditStarted) / 1000;
+  if (report.findingsTotal > 0) throw new Error("the audit found disagreements");
+  await audited.close();
+  const cells = [
+    size,
+    megabytes(statSync(path).size),
+    ((user + system) / orders).toFixed(1),
+    wallUs.toFixed(1),
+    megabytes(memory),
+    `${median(starts).toFixed(0)} ms`,
+    `${auditSeconds.toFixed(1)} s`,
+    megabytes(peak),
+  ];
+  print(`| ${cells.join(" | ")} |`);
+}
+
+async function benchStatement(path: string): Promise<void> {
+  const service = open(path);
+  for (const [index, entries] of [100, 1_000_000].entries()) {
+    const pesel = adult(index);
+    await service.createAccount({ ...person(index), initial: decimal("1000000"), key: undefined });
+    await together(entries - 1, () => service.exchange({ ...buy, pesel }));
+    const took: number[] = [];
+    for (let round = 0; round < 201; round += 1) {
+      const started = performance.now();
+      await service.statement(pesel, {
+        limit: 50,
+        cursor: round % 2 === 0 ? undefined : String(entries / 2),
+      });
+      took.push(performance.now() - started);
+    }
+    print(`| ${entries} | ${(median(took) * 1000).toFixed(0)} µs |`);
+  }
+  await service.close();
+}
+
+function open(path: string): LedgerService {
+  return new LedgerService(openSqlite(path), fixedRates(), () => now);
+}
+
+function person(index: number) {
+  return { pesel: adult(index), name: "Jan", surname: "Kowalski" };
+}
+
+/** Does `count` pieces of work, a batch at a time. */
+async function together(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
+  for (let done = 0; done < count; done += batch) {
+    const size = Math.min(batch, count - done);
+    await Promise.all(Array.from({ length: size }, (_, index) => work(done + index)));
+  }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1_048_576)} MB`;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-export type LogLevel = "silent" | "error" | "warn" | "info" | "debug";
+export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
+
+export type LogLevel = (typeof logLevels)[number];
 
 /** Everything that can be set, with its value in force. */
 export interface Settings {
@@ -87,7 +89,7 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
   logLevel: {
     env: "FX_LOG_LEVEL",
     fallback: undefined,
-    parse: (text) => (["silent", "error", "warn", "info", "debug"] as const).find((level) => level === text),
+    parse: (text) => logLevels.find((level) => level === text),
     form: "silent, error, warn, info or debug",
   },
 };

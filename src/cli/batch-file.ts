@@ -46,7 +46,7 @@ export async function openBatch(path: string, stdin: Readable, id?: string): Pro
   const chunks = readLines(source);
   const first = await reading(path, () => firstOf(chunks));
   const [head, ...rest] = first;
-  const isJson = head !== undefined && head.bytes.toString().trimStart().startsWith("{");
+  const isJson = head?.bytes.toString().trimStart().startsWith("{") === true;
   const lines = prepend(isJson ? first : rest, chunks);
   const common = {
     id: id ?? facts?.id ?? randomUUID(),
@@ -54,8 +54,7 @@ export async function openBatch(path: string, stdin: Readable, id?: string): Pro
     lineCount: facts?.lineCount,
     close: () => void source.destroy(),
   };
-  if (head === undefined) return { ...common, hasOrders: false, lines };
-  if (isJson) return { ...common, hasOrders: true, lines: mapped(lines, readBody) };
+  if (head === undefined || isJson) return { ...common, hasOrders: isJson, lines: mapped(lines, readBody) };
   const { columns, hasOrders } = readHeader(head);
   return { ...common, hasOrders, lines: readRecords(columns, lines) };
 }

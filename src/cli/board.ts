@@ -48,5 +48,5 @@ async function readTrends(
     const history: readonly RateOnDay[] = await service.rateHistory(currency, trendDays).catch(() => []);
     return [currency, sparkline(history.slice(-trendTables).map(middle))] as const;
   });
-  return new Map(await Promise.all(trends));
+  return new Map((await Promise.all(trends)).filter(([, trend]) => trend !== ""));
 }

@@ -45,11 +45,24 @@ export function plot(
     }
   });
   return cells.map((row, index) => {
-    const line = row.map(({ bits, series: by }) =>
-      bits === 0 ? " " : (series[by]?.paint(String.fromCodePoint(0x2800 + bits)) ?? ""),
-    );
-    return `${labels[index]?.padStart(indent)} ${labels[index] ? "┤" : "│"}${line.join("").trimEnd()}`;
+    const scale = labels[index] ?? "";
+    return `${scale.padStart(indent)} ${scale === "" ? "│" : "┤"}${painted(row, series)}`;
   });
+}
+
+/** A row as text, with neighbours of one series painted together. */
+function painted(row: readonly Cell[], series: readonly Series[]): string {
+  const runs: { text: string; series: number }[] = [];
+  for (const { bits, series: by } of row) {
+    const text = bits === 0 ? " " : String.fromCodePoint(0x2800 + bits);
+    const run = runs.at(-1);
+    // A gap takes the paint of what is before it.
+    if (run !== undefined && (bits === 0 || run.series === by)) run.text += text;
+    else runs.push({ text, series: bits === 0 ? -1 : by });
+  }
+  const last = runs.at(-1);
+  if (last !== undefined) last.text = last.text.trimEnd();
+  return runs.map(({ text, series: by }) => series[by]?.paint(text) ?? text).join("");
 }
 
 interface Cell {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import packageJson from "../../package.json" with { type: "json" };
-import type { Settings } from "../config.ts";
+import { type Settings, withoutPassword } from "../config.ts";
 import { FxError } from "../core/errors.ts";
 import { maskPesels } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
@@ -48,10 +48,12 @@ async function examineServer(url: string): Promise<Check[]> {
       return [{ check: "server", ok: false, detail }];
     }
     const { status, rates } = data;
+    const problem =
+      rates.problem ?? (rates.table === null ? `no answer from ${rates.source} yet` : undefined);
     return [
       { check: "server", ok: status === "ready", detail: `${transport.place}: ${status}` },
       await examineTable(service, rates.recorded),
-      ...(rates.recorded ? [] : [bankCheck(rates.problem ?? undefined, `${rates.source}, asked by the server`)]),
+      ...(rates.recorded ? [] : [bankCheck(problem, `${rates.source}, asked by the server`)]),
       compareClocks(String(answer.headers.date), receivedAt),
     ];
   } catch (error) {
@@ -75,8 +77,12 @@ async function examineStore(settings: Settings): Promise<Check[]> {
     try {
       await store.ping();
       return [
-        { check: "store", ok: true, detail: "it answers" },
-        { check: "schema", ok: true, detail: `version ${await schemaVersion(settings.url)}, which this fx writes` },
+        { check: "store", ok: true, detail: `${withoutPassword(settings.url)} answers` },
+        {
+          check: "schema",
+          ok: true,
+          detail: `version ${await schemaVersion(settings.url)}, which this fx writes`,
+        },
         await examineTable(service, rates.status().recorded),
         ...(await bank),
         examineClock(rates.status().table?.effectiveDate, new Date()),
@@ -134,7 +140,8 @@ function bankCheck(problem: string | undefined, detail: string): Check {
 /** Against a server's Date header, which has whole seconds. */
 export function compareClocks(date: string, now: Date): Check {
   const differenceMs = now.getTime() - Date.parse(date);
-  if (Number.isNaN(differenceMs)) return { check: "clock", ok: false, detail: "the server does not tell the time" };
+  if (Number.isNaN(differenceMs))
+    return { check: "clock", ok: false, detail: "the server does not tell the time" };
   const ok = Math.abs(differenceMs) <= clockToleranceMs;
   const seconds = Math.round(Math.abs(differenceMs) / 1000);
   const off = `${seconds} s ${differenceMs < 0 ? "behind" : "ahead of"} the server's`;

@@ -3,7 +3,7 @@ import { definitions, flagOf, type SettingName } from "../config.ts";
 import { type Decimal, parseDecimal } from "../core/money.ts";
 import { UsageError } from "./exit.ts";
 
-const meanings: Readonly<Record<SettingName, readonly [placeholder: string, meaning: string]>> = {
+export const meanings: Readonly<Record<SettingName, readonly [placeholder: string, meaning: string]>> = {
   url: [
     "<place>",
     "where to work: a running server, or sqlite:PATH, postgres://… or memory: in this process",

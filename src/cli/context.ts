@@ -46,7 +46,7 @@ export class Context {
   /** Opens the service that the settings name, here or behind HTTP. Without `rates`, an embedded one has none. */
   async service(options: CommandOptions, needs: { readonly rates: boolean }): Promise<ExchangeService> {
     const { settings } = this.config(options);
-    this.#watchSignals();
+    this.watchSignals();
     const { openService } = await import("./compose.ts");
     this.#service = await openService(settings, needs);
     return this.#service;
@@ -55,7 +55,7 @@ export class Context {
   /** At the first signal `stop` is called, for the command to end by itself; the next one interrupts it. */
   stopOnSignal(stop: (signal: Interrupted["signal"]) => void): void {
     this.#stop = stop;
-    this.#watchSignals();
+    this.watchSignals();
   }
 
   /** Says before a request that moves money is sent that there will be one, so that an interrupt can tell. */
@@ -114,7 +114,8 @@ export class Context {
     await this.#service?.close();
   }
 
-  #watchSignals(): void {
+  /** Has SIGINT and SIGTERM end the command with their exits. Before this, they end it without a word. */
+  watchSignals(): void {
     if (this.#watching) return;
     this.#watching = true;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -144,7 +145,7 @@ export class Context {
   }
 
   async #ask(prompt: string): Promise<string> {
-    this.#watchSignals();
+    this.watchSignals();
     const { stdin, stderr } = this.terminal;
     const { createInterface } = await import("node:readline/promises");
     const lines = createInterface({ input: stdin, output: stderr.stream });

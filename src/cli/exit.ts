@@ -11,7 +11,7 @@ export const exitTable = [
   { exit: 0, meaning: "done", moved: "as reported", next: "" },
   {
     exit: 1,
-    meaning: "a bug, the server's internal error, or audit findings",
+    meaning: "a bug, the server's internal error, or findings of audit or doctor",
     moved: "unknown",
     next: "repeat with the printed key",
   },

@@ -78,7 +78,9 @@ export async function writeTable(
   const record = (row: readonly string[]) =>
     stacked(
       screen,
-      shown.map((index) => [columns[index]?.title ?? "", row[index] ?? ""]),
+      shown
+        .filter((index) => row[index] !== "")
+        .map((index) => [columns[index]?.title ?? "", row[index] ?? ""]),
     );
   write(screen, rows.map(record).join("\n\n"));
 }
@@ -128,18 +130,20 @@ async function layOut(
   const edges =
     "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
   const widest = (index: number) => Math.max(...rows.map((row) => width(row[index] ?? "")));
+  // Folded here, because cli-table3 breaks at the thin spaces of an amount, and cuts long words off.
+  const field = (row: readonly string[], index: number): string => {
+    const text = row[index] ?? "";
+    if (excess === 0 || !columns[index]?.wraps) return text;
+    return fold(text, Math.max(narrowest, widest(index) - excess)).join("\n");
+  };
   const table = new Table({
-    colWidths: kept.map((index) =>
-      excess > 0 && columns[index]?.wraps ? Math.max(narrowest, widest(index) - excess) : null,
-    ),
-    wordWrap: true,
     head: kept.map((index) => screen.paint.bold(columns[index]?.title ?? "")),
     colAligns: kept.map((index) => columns[index]?.align ?? "left"),
     // cli-table3 colours its head and borders unasked, in pipes too.
     style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
     chars: { ...Object.fromEntries(edges.split(" ").map((edge) => [edge, ""])), middle: "  " },
   });
-  for (const row of rows) table.push(kept.map((index) => row[index] ?? ""));
+  for (const row of rows) table.push(kept.map((index) => field(row, index)));
   return table
     .toString()
     .split("\n")

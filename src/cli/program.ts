@@ -1,7 +1,9 @@
-import { Command } from "commander";
+import { Command, Help } from "commander";
 import { defineAccount } from "./commands/account.ts";
 import { defineBackup } from "./commands/backup.ts";
 import { defineBatch } from "./commands/batch.ts";
+import { defineCompletion } from "./commands/completion.ts";
+import { defineDoctor } from "./commands/doctor.ts";
 import { defineExchange, defineQuote } from "./commands/exchange.ts";
 import { defineHelp } from "./commands/help.ts";
 import { defineAudit, definePosition, defineReceipt } from "./commands/ledger.ts";
@@ -23,6 +25,8 @@ export function buildProgram(context: Context): Command {
     .configureHelp({
       showGlobalOptions: true,
       styleTitle: (title) => stdout.paint.bold(title),
+      minWidthToWrap: 24,
+      formatItem: formatHelpItem,
     })
     .configureOutput({
       // Errors are told in one place, with --json as a document.
@@ -44,8 +48,20 @@ export function buildProgram(context: Context): Command {
   definePosition(program, context);
   defineAudit(program, context);
   defineBackup(program, context);
+  defineDoctor(program, context);
+  defineCompletion(program, context);
   defineHelp(program, context);
   return program;
+}
+
+/** Next to each other where there is room, and otherwise the description under the term. */
+function formatHelpItem(term: string, termWidth: number, description: string, help: Help): string {
+  const { helpWidth = 80, minWidthToWrap } = help;
+  if (helpWidth - termWidth >= minWidthToWrap + 4 || description === "") {
+    return Help.prototype.formatItem.call(help, term, termWidth, description, help);
+  }
+  const folded = help.boxWrap(description, helpWidth - 6);
+  return `  ${term}\n${folded.replace(/^/gm, "      ")}`;
 }
 
 /** The command that a command line is about, as far as its words go. */

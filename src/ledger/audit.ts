@@ -123,7 +123,8 @@ class Audit {
         find(problem, recorded, recomputed);
       }
     } catch (error) {
-      find("unreadable entry", error instanceof Error ? error.message : String(error), "a whole entry");
+      const reason = maskPesels(error instanceof Error ? error.message : String(error));
+      find("unreadable entry", reason, "a whole entry");
       chain.hash = row.hash;
       return;
     }
@@ -181,8 +182,8 @@ class Audit {
       ["number of entries", String(row.sequence), String(chain.sequence)],
       ["hash of the last entry", row.hash, chain.hash],
       ["balances", row.balances, chain.balancesText()],
-      ["name", row.name, chain.names?.name ?? ""],
-      ["surname", row.surname, chain.names?.surname ?? ""],
+      ["name", maskPesels(row.name), maskPesels(chain.names?.name ?? "")],
+      ["surname", maskPesels(row.surname), maskPesels(chain.names?.surname ?? "")],
     ];
     for (const [problem, recorded, recomputed] of pairs) {
       if (recorded !== recomputed) this.#find(row.pesel, undefined, problem, recorded, recomputed);
@@ -213,8 +214,8 @@ class Audit {
       entry: at?.sequence,
       id: at?.id,
       problem,
-      recorded: maskPesels(recorded),
-      recomputed: maskPesels(recomputed),
+      recorded,
+      recomputed,
     });
   }
 }

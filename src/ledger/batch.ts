@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 import { FxError } from "../core/errors.ts";
 import { type Entry, sealedText } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
@@ -141,5 +141,5 @@ class Work {
 
 /** The hash of an entry in its account's chain: SHA-256 of `sealedText`, in hexadecimal. */
 export function entryHash(entry: Entry, previousHash: string): string {
-  return createHash("sha256").update(sealedText(entry, previousHash)).digest("hex");
+  return digest("sha256", sealedText(entry, previousHash), "hex");
 }

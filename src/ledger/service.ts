@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from "uuid";
 import { type Account, type Opening, planOpening } from "../core/account.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
@@ -33,6 +32,7 @@ import type {
 } from "../core/service.ts";
 import { auditLedger } from "./audit.ts";
 import { Batcher, type Outcome } from "./batch.ts";
+import { entryId, isEntryId } from "./entry-id.ts";
 import { positionOf } from "./position.ts";
 import { decodeAccount } from "./rows.ts";
 import type { Store } from "./store.ts";
@@ -53,7 +53,7 @@ export class LedgerService implements ExchangeService {
 
   createAccount(opening: Opening): Promise<{ readonly replayed: boolean }> {
     const { pesel, key } = opening;
-    const id = uuidv7();
+    const id = entryId();
     return this.#batcher.run({ pesel, key }, (existing, earlier): Outcome<{ readonly replayed: boolean }> => {
       if (earlier !== undefined) {
         requireSameRequest(isAnswerToOpening(earlier, opening));
@@ -82,7 +82,7 @@ export class LedgerService implements ExchangeService {
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
     const { pesel, key } = order;
-    const id = uuidv7();
+    const id = entryId();
     return this.#batcher.run({ pesel, key }, (stored, earlier): Outcome<Settlement> => {
       if (stored === undefined) return accountNotFound();
       if (earlier !== undefined) {
@@ -144,12 +144,13 @@ export class LedgerService implements ExchangeService {
   }
 
   async receipt(id: string): Promise<ExchangeEntry> {
-    const entry = (await this.#store.entry(id))?.entry;
+    const entry = isEntryId(id) ? (await this.#store.entry(id))?.entry : undefined;
     if (entry?.kind === "exchange") return entry;
     throw new FxError("not-found", "There is no receipt with this id.");
   }
 
   async accounts({ limit, cursor }: PageRequest): Promise<Page<Account>> {
+    if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
     const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1 });
     const items = accounts.slice(0, limit).map(decodeAccount);
     return { items, next: accounts.length > limit ? items.at(-1)?.pesel : undefined };
@@ -185,7 +186,11 @@ function requireSameRequest(same: boolean): void {
 
 function parseSequence(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new FxError("invalid-request", "The cursor is not one that a page before has given.", {
+  throw unknownCursor();
+}
+
+function unknownCursor(): FxError {
+  return new FxError("invalid-request", "The cursor is not one that a page before has given.", {
     fields: [{ pointer: "/cursor", detail: "is not a cursor" }],
   });
 }

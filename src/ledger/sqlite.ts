@@ -5,6 +5,7 @@ import { FxError } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
+import { AccountCache } from "./account-cache.ts";
 import {
   type AccountRow,
   decodeAccount,
@@ -30,6 +31,9 @@ import type {
 } from "./store.ts";
 
 const busyTimeoutMs = 5000;
+/** 32 MiB of log between checkpoints: a page that many orders touch is then written to the file once. */
+const checkpointPages = 8192;
+const cacheKibibytes = 64 * 1024;
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:", and brings its schema up to date. Several
@@ -44,7 +48,9 @@ export function openSqlite(path: string): SqliteStore {
     database = new DatabaseSync(path, { timeout: busyTimeoutMs });
     database.exec("pragma synchronous = full");
     migrate(database, path);
-    database.exec("pragma journal_mode = wal");
+    database.exec(
+      `pragma journal_mode = wal; pragma wal_autocheckpoint = ${checkpointPages}; pragma cache_size = -${cacheKibibytes}`,
+    );
     if (!inMemory) refuseDamage(database, path);
     return new SqliteStore(database);
   } catch (error) {
@@ -55,23 +61,27 @@ export function openSqlite(path: string): SqliteStore {
 
 export class SqliteStore implements Store {
   readonly #database: DatabaseSyncInstance;
+  readonly #accounts: AccountCache;
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #savedTables = new Set<string>();
 
   constructor(database: DatabaseSyncInstance) {
     this.#database = database;
+    this.#accounts = new AccountCache(() => pragma(this.#statement("pragma data_version")));
   }
 
   async transact<T>(_touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
     return this.#guard(() => {
       this.#run("begin immediate");
       try {
+        this.#accounts.refresh();
         const { writes, answer } = decide({
           account: (pesel) => this.#guard(() => this.#account(pesel)),
           entryByKey: (pesel, key) => this.#guard(() => this.#entryByKey(pesel, key)),
         });
         this.#write(writes);
         this.#run("commit");
+        for (const account of writes.accounts) this.#accounts.put(account);
         return answer;
       } catch (error) {
         if (this.#database.isTransaction) this.#run("rollback");
@@ -81,7 +91,10 @@ export class SqliteStore implements Store {
   }
 
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {
-    return this.#guard(() => this.#account(pesel));
+    return this.#guard(() => {
+      this.#accounts.refreshOnceATurn();
+      return this.#account(pesel);
+    });
   }
 
   async accounts({
@@ -167,8 +180,13 @@ export class SqliteStore implements Store {
   }
 
   #account(pesel: Pesel): StoredAccount | undefined {
+    const known = this.#accounts.get(pesel);
+    if (known !== undefined) return known;
     const row = this.#statement("select * from account where pesel = ?").get(pesel) as AccountRow | undefined;
-    return row && decodeAccount(row);
+    if (row === undefined) return undefined;
+    const account = decodeAccount(row);
+    this.#accounts.put(account);
+    return account;
   }
 
   #entryByKey(pesel: Pesel, key: string): Entry | undefined {
@@ -185,14 +203,7 @@ export class SqliteStore implements Store {
         "insert into rate_table (number, trading_date, effective_date, rates) values (?, ?, ?, ?) on conflict do nothing",
       ).run(row.number, row.trading_date, row.effective_date, row.rates);
     }
-    const saveAccount = this.#statement(
-      "insert into account (pesel, name, surname, balances, sequence, hash) values (?, ?, ?, ?, ?, ?) " +
-        "on conflict (pesel) do update set balances = excluded.balances, sequence = excluded.sequence, hash = excluded.hash",
-    );
-    for (const account of accounts) {
-      const row = encodeAccount(account);
-      saveAccount.run(row.pesel, row.name, row.surname, row.balances, row.sequence, row.hash);
-    }
+    for (const account of accounts) this.#saveAccount(encodeAccount(account));
     const append = this.#statement(
       `insert into journal (${journalColumns.join(", ")}) values (${journalColumns.map(() => "?").join(", ")})`,
     );
@@ -201,6 +212,14 @@ export class SqliteStore implements Store {
       append.run(...journalColumns.map((column) => row[column]));
     }
     for (const { number } of fresh) this.#savedTables.add(number);
+  }
+
+  #saveAccount({ pesel, name, surname, balances, sequence, hash }: AccountRow): void {
+    const update = this.#statement("update account set balances = ?, sequence = ?, hash = ? where pesel = ?");
+    if (sequence > 1 && update.run(balances, sequence, hash, pesel).changes === 1) return;
+    this.#statement(
+      "insert into account (pesel, name, surname, balances, sequence, hash) values (?, ?, ?, ?, ?, ?)",
+    ).run(pesel, name, surname, balances, sequence, hash);
   }
 
   #run(sql: string): void {
@@ -231,8 +250,8 @@ export class SqliteStore implements Store {
 
 function migrate(database: DatabaseSyncInstance, path: string): void {
   database.exec("begin immediate");
-  const version = pragma(database, "user_version");
-  const marked = pragma(database, "application_id") === applicationId;
+  const version = pragma(database.prepare("pragma user_version"));
+  const marked = pragma(database.prepare("pragma application_id")) === applicationId;
   const strange = !marked && database.prepare("select 1 from sqlite_schema limit 1").get() !== undefined;
   if (strange) {
     throw unusable(`${path} is a SQLite database, but not one of fx. Name another file.`);
@@ -269,7 +288,7 @@ function refuseRemains(path: string): void {
 /** Reads the whole of a small database, and of a large one what cannot be missing: a full check would take minutes. */
 function refuseDamage(database: DatabaseSyncInstance, path: string): void {
   const fullCheckBytes = 64 * 1024 * 1024;
-  const bytes = pragma(database, "page_count") * pragma(database, "page_size");
+  const bytes = pragma(database.prepare("pragma page_count")) * pragma(database.prepare("pragma page_size"));
   const verdict =
     bytes <= fullCheckBytes
       ? (database.prepare("pragma quick_check(1)").get() as { quick_check: string }).quick_check
@@ -277,9 +296,8 @@ function refuseDamage(database: DatabaseSyncInstance, path: string): void {
   if (verdict !== "ok") throw unusable(`${path} is damaged: ${verdict}. Restore it from a backup.`);
 }
 
-function pragma(database: DatabaseSyncInstance, name: string): number {
-  const row = database.prepare(`pragma ${name}`).get() as Record<string, number>;
-  return row[name] ?? 0;
+function pragma(statement: StatementSyncInstance): number {
+  return Object.values(statement.get() as Record<string, number>)[0] ?? 0;
 }
 
 function unusable(message: string, cause?: unknown): FxError {

@@ -111,6 +111,23 @@ describe("settings", () => {
     assert.ok(!refusal({ db: address }, nowhere).includes("secret"));
   });
 
+  test("a variable's value may stand in a file that its _FILE names, as of a container's secrets", () => {
+    const secret = join(mkdtempSync(join(home, "secret-")), "db");
+    writeFileSync(secret, "postgres://fx:secret@db/fx\n");
+    const { settings, origins } = loadConfig({}, { ...nowhere, FX_DB_FILE: secret });
+    assert.deepEqual([settings.db, origins.db], ["postgres://fx:secret@db/fx", "environment"]);
+    assert.equal(
+      refusal({}, { ...nowhere, FX_DB_FILE: secret, FX_DB: "memory:" }),
+      "Set FX_DB or FX_DB_FILE, not both.",
+    );
+    assert.match(
+      refusal({}, { ...nowhere, FX_DB_FILE: "/no/such/file" }),
+      /^The file \/no\/such\/file that FX_DB_FILE names cannot be read \(ENOENT\)\.$/,
+    );
+    writeFileSync(secret, "hidden");
+    assert.ok(!refusal({}, { ...nowhere, FX_DB_FILE: secret }).includes("hidden"));
+  });
+
   test("an address is shown without its password", () => {
     assert.equal(withoutPassword("postgres://fx:s:e/c@db/fx"), "postgres://fx:***@db/fx");
     assert.equal(

@@ -42,6 +42,13 @@ describe("help", () => {
     });
   }
 
+  test("of a narrow terminal has descriptions under what they describe", async () => {
+    const { stdout } = await runFx(["exchange", "--help"], { env: { FX_FORCE_TTY: "40" } });
+    const [upToExamples = ""] = stdout.split("\nExamples:");
+    assert.match(stdout, /\n {2}--to-buy <amount>\n {6}buy exactly this much\n/);
+    for (const line of upToExamples.split("\n")) assert.ok([...line].length <= 40, line);
+  });
+
   test("fx help COMMAND is the command's help", async () => {
     const words = ["account", "create"];
     assert.equal((await runFx(["help", ...words])).stdout, (await runFx([...words, "--help"])).stdout);
@@ -53,6 +60,34 @@ describe("help", () => {
       stdout,
       exitTable.map(({ exit, meaning, moved, next }) => `${exit}\t${meaning}\t${moved}\t${next}\n`).join(""),
     );
+  });
+
+  test("fx help environment has every setting's variable", async () => {
+    const { stdout } = await runFx(["help", "environment"]);
+    for (const name of settingNames) assert.ok(stdout.includes(`${definitions[name].env}\t`));
+  });
+
+  test("fx help json has every command that takes --json", async () => {
+    const { stdout } = await runFx(["help", "json"]);
+    const listed = stdout
+      .split("\n")
+      .flatMap((line) => (line.split("\t")[0] ?? "").split(", ").map((name) => `fx ${name}`));
+    const printing = commandsUnder(program).filter(({ options }) =>
+      options.some(({ long }) => long === "--json"),
+    );
+    for (const name of printing.map(fullName))
+      assert.ok(
+        listed.includes(name.replace(/ show$/, (show) => (name === "fx rates show" ? "" : show))),
+        name,
+      );
+  });
+
+  test("every topic stands in fx help --help", async () => {
+    const { stdout } = await runFx(["help", "--help"]);
+    for (const topic of ["exit-codes", "settings", "environment", "json"]) {
+      assert.match(stdout, new RegExp(`^  ${topic} `, "m"));
+      assert.equal((await runFx(["help", topic])).exit, 0);
+    }
   });
 
   test("fx help settings has every setting", async () => {

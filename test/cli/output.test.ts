@@ -65,6 +65,21 @@ describe("tables", () => {
     assert.match(screen.text(), /USD {3}100\.00 {2}a note of a few\n {14}more words\n$/);
   });
 
+  test("never break an amount at its thin spaces", async () => {
+    const screen = screenOf(32);
+    await writeTable(screen, columns, [["PLN", "1.00", "100\u202f460.17 PLN, 30\u202f000 JPY", "", ""]]);
+    assert.match(screen.text(), /PLN {5}1\.00 {2}100\u202f460\.17 PLN,\n {14}30\u202f000 JPY\n$/);
+  });
+
+  test("never cut a word off", async () => {
+    const screen = screenOf(34);
+    await writeTable(screen, columns, [["PLN", "1.00", "see http://127.0.0.1:8080/api", "", ""]]);
+    assert.match(
+      screen.text(),
+      /^Code {4}PLN\nAmount {2}1\.00\nNote {4}see\n {8}http:\/\/127\.0\.0\.1:8080\/api\n$/,
+    );
+  });
+
   test("become records when nothing else fits", async () => {
     const screen = screenOf(24);
     await writeTable(screen, columns, rows);

@@ -129,8 +129,30 @@ describe("at a terminal", () => {
   test("rates are a board, in colour", async () => {
     const { screen, text } = await runAtTerminal(["rates"], { env });
     assert.match(text, /^Table 069\/C\/NBP\/2022 of 2022-04-08, source: demo\n/);
-    assert.match(text, /\nUSD +4\.2113 +4\.2963 +-0\.05 % +dolar amerykański\n/);
+    assert.match(text, /\nUSD +4\.2113 +4\.2963 +-0\.05 % +[▁-█]{20} +dolar amerykański\n/);
     assert.ok(screen.includes("\u001b[31m-0.05 %"));
+  });
+
+  test("rates of a terminal that is too narrow have no trend, and ask for none", async () => {
+    const { text } = await runAtTerminal(["rates"], { env, columns: 50 });
+    assert.match(text, /\nUSD +4\.2113 +4\.2963 +-0\.05 %( +dolar amerykański)?\n/);
+  });
+
+  test("rates history is a chart between its dates, with the extremes under it", async () => {
+    const { text } = await runAtTerminal(["rates", "history", "USD"], { env });
+    assert.match(text, /^PLN for 1 USD, in 65 tables: ask above, bid below\n4\.6130 ┤ .*[⠁-⣿]/);
+    assert.match(text, /\n3\.8959 ┤.*\n +└─+\n +2022-01-10 +2022-04-08\n/);
+    assert.match(text, /\nask +4\.2963 +\+5\.99 % +3\.9747 +2022-02-10 +4\.6130 +2022-03-08\n/);
+  });
+
+  test("rates history of one table is that table", async () => {
+    const { text } = await runAtTerminal(["rates", "history", "USD", "--days", "1"], { env });
+    assert.match(text, /^Effective +Bid +Ask +Table\n2022-04-08 +4\.2113 +4\.2963 +069\/C\/NBP\/2022\n$/);
+  });
+
+  test("a chart fits a terminal that is low", async () => {
+    const { text } = await runAtTerminal(["rates", "history", "USD"], { env, rows: 16 });
+    assert.ok(text.split("\n").length <= 16, text);
   });
 
   for (const [name, extra, args] of [
@@ -153,6 +175,10 @@ describe("at a terminal", () => {
     test(`no line is wider than ${columns} columns`, async () => {
       for (const args of [
         ["rates"],
+        ["rates", "history", "HUF", "--days", "3660"],
+        ["doctor"],
+        ["help", "environment"],
+        ["help", "json"],
         ["account", "list"],
         ["account", "history", jan],
         ["position"],

@@ -147,6 +147,16 @@ describe("an edit behind the ledger's back is found", () => {
     assert.deepEqual([sold?.recorded, sold?.recomputed], ["370.01 PLN", "370.00 PLN"]);
   });
 
+  test("figures as long as a PESEL are named too", async (t) => {
+    const { service, tamper } = await ledger(t);
+    tamper("update journal set sold = 44051401359 where pesel = ? and sequence = 2");
+    const { findings } = await service.audit();
+    assert.equal(findings.find(({ problem }) => problem === "sold")?.recorded, "440514013.59 PLN");
+    tamper(`update account set balances = '{"PLN":44051401359}' where pesel = ?`);
+    const figures = (await service.audit()).findings.find(({ problem }) => problem === "balances");
+    assert.equal(figures?.recorded, '{"PLN":44051401359}');
+  });
+
   test("the first broken entry of a chain is the edited one, and the later ones are not blamed", async (t) => {
     const { tamper, problems } = await ledger(t);
     tamper("update journal set time = time + 1 where pesel = ? and sequence = 2");

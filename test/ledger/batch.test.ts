@@ -181,5 +181,6 @@ describe("statements, receipts and lists", () => {
   test("a cursor that no page gave is refused", async () => {
     const { service } = await start();
     await assert.rejects(service.statement(adult(), { limit: 1, cursor: "x" }), { code: "invalid-request" });
+    await assert.rejects(service.accounts({ limit: 1, cursor: "x" }), { code: "invalid-request" });
   });
 });

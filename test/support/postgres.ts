@@ -30,6 +30,8 @@ export interface PostgresServer {
   readonly dataFolder: string;
   /** Ends all of its processes at once, as a power cut would; the data stays until this process ends. */
   kill(): Promise<void>;
+  /** The same with SIGKILL, of which it hears nothing. */
+  killNine(): Promise<void>;
   /** Starts it again on its data and port. */
   start(): Promise<void>;
   /** Ends it and deletes its data. */
@@ -58,22 +60,23 @@ export async function createDatabase(server?: string): Promise<Database> {
   const name = `fx_test_${randomBytes(6).toString("hex")}`;
   const at = new URL(admin);
   at.pathname = `/${name}`;
-  const run = async (url: string, sql: string) => {
-    const connection = postgres(url, { max: 1, onnotice: () => {} });
-    try {
-      return await connection.unsafe(sql);
-    } finally {
-      await connection.end();
-    }
-  };
-  await run(admin, `create database ${name} encoding 'UTF8' template template0`);
+  await runSql(admin, `create database ${name} encoding 'UTF8' template template0`);
   return {
     url: at.href,
-    run: (sql) => run(at.href, sql),
+    run: (sql) => runSql(at.href, sql),
     drop: async () => {
-      await run(admin, `drop database if exists ${name} with (force)`);
+      await runSql(admin, `drop database if exists ${name} with (force)`);
     },
   };
+}
+
+export async function runSql(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+  const connection = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await connection.unsafe(sql);
+  } finally {
+    await connection.end();
+  }
 }
 
 export interface StartOptions {
@@ -82,6 +85,8 @@ export interface StartOptions {
   /** With the certificate of test/fixtures/tls, which is for localhost and signed by itself. */
   readonly tls?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
+  /** Makes it a standby that streams from this server, which is killed and started again for a copy of its data. */
+  readonly standbyOf?: PostgresServer;
 }
 
 /**
@@ -94,22 +99,26 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
   const system = given === "embedded" ? undefined : systemPrograms();
   const programs = system ?? (await embeddedPrograms(folder));
   const dataFolder = join(folder, "data");
-  const passwordFile = join(folder, "password");
-  const password = options.password ?? randomBytes(9).toString("hex");
-  writeFileSync(passwordFile, password, { mode: 0o600 });
+  const primary = options.standbyOf;
+  const password = primary?.password ?? options.password ?? randomBytes(9).toString("hex");
   for (const name of ["server.crt", "server.key"]) {
     cpSync(new URL(`../fixtures/tls/${name}`, import.meta.url), join(folder, name));
     chmodSync(join(folder, name), 0o600);
   }
+  if (primary !== undefined) await copyData(primary, dataFolder);
+  const passwordFile = join(folder, "password");
+  writeFileSync(passwordFile, password, { mode: 0o600 });
   if (user !== undefined) execFileSync("chown", ["-R", `${user.uid}:${user.gid}`, folder]);
-  execFileSync(
-    join(programs, "initdb"),
-    ["-D", dataFolder, "-U", "fx", "-A", "scram-sha-256", `--pwfile=${passwordFile}`, "-E", "UTF8"].concat([
-      "--locale=C",
-      "--no-sync",
-    ]),
-    { ...user, cwd: folder, env: environment, stdio: ["ignore", "ignore", "pipe"] },
-  );
+  if (primary === undefined) {
+    execFileSync(
+      join(programs, "initdb"),
+      ["-D", dataFolder, "-U", "fx", "-A", "scram-sha-256", `--pwfile=${passwordFile}`, "-E", "UTF8"].concat([
+        "--locale=C",
+        "--no-sync",
+      ]),
+      { ...user, cwd: folder, env: environment, stdio: ["ignore", "ignore", "pipe"] },
+    );
+  }
   const port = await freePort();
   const settings = {
     listen_addresses: "127.0.0.1",
@@ -120,6 +129,9 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
     ssl: options.tls ? "on" : "off",
     ssl_cert_file: join(folder, "server.crt"),
     ssl_key_file: join(folder, "server.key"),
+    ...(primary && {
+      primary_conninfo: `host=127.0.0.1 port=${primary.port} user=fx password=${password} application_name=standby`,
+    }),
     ...options.settings,
   };
   const args = [
@@ -127,14 +139,27 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
     ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
   ];
   let running: Running | undefined;
+  const url = `postgres://fx:${password}@127.0.0.1:${port}/postgres`;
   const server: PostgresServer = {
-    url: `postgres://fx:${password}@127.0.0.1:${port}/postgres`,
+    url,
     port,
     password,
     dataFolder,
     kill: async () => {
       await running?.end("keep\n");
       running = undefined;
+    },
+    killNine: async () => {
+      const postmaster = Number.parseInt(readFileSync(join(dataFolder, "postmaster.pid"), "utf8"), 10);
+      const others = await runSql(url, "select pid from pg_stat_activity");
+      for (const pid of [postmaster, ...others.map(({ pid }) => Number(pid))]) {
+        try {
+          process.kill(pid, "SIGKILL");
+        } catch {
+          // It ended with the one before.
+        }
+      }
+      await server.kill();
     },
     start: async () => {
       running ??= await run(join(programs, "postgres"), args, { folder, user });
@@ -146,6 +171,16 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
   };
   await server.start();
   return server;
+}
+
+/** What pg_basebackup would do, which not every source of PostgreSQL has. */
+async function copyData(primary: PostgresServer, dataFolder: string): Promise<void> {
+  await primary.kill();
+  cpSync(primary.dataFolder, dataFolder, { recursive: true });
+  await primary.start();
+  rmSync(join(dataFolder, "postmaster.pid"), { force: true });
+  writeFileSync(join(dataFolder, "standby.signal"), "");
+  chmodSync(dataFolder, 0o700);
 }
 
 interface Running {
@@ -180,7 +215,7 @@ async function run(
     child.stderr.on("data", (chunk: Buffer) => {
       if (started) return;
       log += chunk;
-      started = log.includes("ready to accept connections");
+      started = /ready to accept (read.only )?connections/.test(log);
       if (started) resolve();
       else if (/FATAL(?!: +the database system is)|is shut down/.test(log)) child.stdin.end();
     });

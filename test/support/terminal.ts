@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 
@@ -13,21 +14,32 @@ export interface AtTerminal {
 
 const launcher = fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
 
-/**
- * Runs the built `fx` at a real terminal, which util-linux's `script` makes. Each reply is typed when what it waits
- * for has been shown.
- */
-export async function runAtTerminal(
-  args: readonly string[],
-  options: {
-    readonly replies?: readonly (readonly [after: string, typed: string | (() => string)])[];
-    readonly env?: Readonly<Record<string, string>>;
-    readonly columns?: number;
-  } = {},
+/** Typed when what it waits for has been shown. A function is called then with the id of the command's process. */
+export type Reply = readonly [after: string, typed: string | ((pid: number) => string)];
+
+export interface TerminalOptions {
+  readonly replies?: readonly Reply[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly cwd?: string;
+}
+
+/** Runs the built `fx` at a real terminal. */
+export function runAtTerminal(args: readonly string[], options: TerminalOptions = {}): Promise<AtTerminal> {
+  return runCommandAtTerminal([process.execPath, launcher, ...args], options);
+}
+
+/** Runs any command at a real terminal, which util-linux's `script` makes. */
+export async function runCommandAtTerminal(
+  words: readonly string[],
+  options: TerminalOptions = {},
 ): Promise<AtTerminal> {
-  const { replies = [], env = {}, columns = 80 } = options;
-  const command = [process.execPath, launcher, ...args].map((word) => `'${word}'`).join(" ");
-  const child = spawn("script", ["-qfec", `stty cols ${columns} rows 40 && exec ${command}`, "/dev/null"], {
+  const { replies = [], env = {}, columns = 80, rows = 40, cwd } = options;
+  const command = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  const line = `stty cols ${columns} rows ${rows} && exec ${command}`;
+  const child = spawn("script", ["-qfec", line, "/dev/null"], {
+    cwd,
     env: {
       PATH: process.env.PATH ?? "",
       HOME: "/nonexistent",
@@ -46,9 +58,14 @@ export async function runAtTerminal(
     if (after === undefined || typed === undefined || !screen.includes(after, answered)) return;
     left.shift();
     answered = screen.length;
-    child.stdin.write(typeof typed === "string" ? typed : typed());
+    child.stdin.write(typeof typed === "string" ? typed : typed(childOf(child.pid ?? 0)));
   });
   await once(child, "close");
   child.stdin.destroy();
   return { screen, text: stripVTControlCharacters(screen).replaceAll("\r", ""), exit: child.exitCode };
+}
+
+/** The process that `script` runs, as Linux tells it. */
+function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")[0]);
 }

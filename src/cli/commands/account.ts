@@ -12,7 +12,7 @@ import {
 } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { accountColumns, accountPairs, accountRow, entryColumns, entryRow } from "../figures.ts";
-import { writeRecord } from "../output.ts";
+import { writeRecord, writeText } from "../output.ts";
 import { readPages, writePages } from "../pages.ts";
 import { write } from "../terminal.ts";
 
@@ -59,7 +59,7 @@ export function defineAccount(program: Command, context: Context): void {
       const { encodeAccount } = await import("../../wire/codecs.ts");
       return context.document({ ...encodeAccount(opened), key, replayed });
     }
-    if (replayed) write(stderr, replayNote);
+    if (replayed) writeText(stderr, replayNote);
     writeRecord(stdout, accountPairs(stdout, opened));
   });
 

@@ -1,9 +1,16 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { type Config, definitions, type SettingName, settingNames, withoutSecrets } from "../../config.ts";
+import {
+  type Config,
+  definitions,
+  type Origin,
+  type SettingName,
+  settingNames,
+  withoutPassword,
+} from "../../config.ts";
 import { asking, command } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { writeTable } from "../output.ts";
+import { writeTable, writeText } from "../output.ts";
 import { write } from "../terminal.ts";
 
 export function defineDoctor(program: Command, context: Context): void {
@@ -28,16 +35,35 @@ export function defineDoctor(program: Command, context: Context): void {
       return context.document({ ok, version: context.version, configFile, settings, checks });
     }
     const { paint, rich } = stdout;
-    if (rich) write(stdout, `fx ${context.version}, config file ${file}${existsSync(file) ? "" : " (not there)"}\n`);
+    if (rich) {
+      const there = existsSync(file) ? "" : " (not there)";
+      writeText(stdout, `fx ${context.version}, config file ${file}${there}`);
+      write(stdout, "");
+    }
     await writeTable(
       stdout,
-      [{ title: "", pipeOnly: true }, { title: "Setting" }, { title: "Value", wraps: true }, { title: "From" }],
-      settings.map(({ name, value, origin }) => ["setting", name, String(value ?? ""), from(config, name, origin)]),
+      [
+        { title: "", pipeOnly: true },
+        { title: "Setting" },
+        { title: "Value", wraps: true },
+        { title: "From" },
+      ],
+      settings.map(({ name, value, origin }) => [
+        "setting",
+        name,
+        String(value ?? ""),
+        originText(name, origin),
+      ]),
     );
     if (rich) write(stdout, "");
     await writeTable(
       stdout,
-      [{ title: "", pipeOnly: true }, { title: "Check" }, { title: "State" }, { title: "Found", wraps: true }],
+      [
+        { title: "", pipeOnly: true },
+        { title: "Check" },
+        { title: "State" },
+        { title: "Found", wraps: true },
+      ],
       checks.map((check) => [
         "check",
         check.check,
@@ -48,11 +74,22 @@ export function defineDoctor(program: Command, context: Context): void {
   });
 }
 
+/** The value without secrets, and where it came from. */
 function shown({ settings, origins }: Config, name: SettingName) {
   const value = settings[name];
-  return { value: typeof value === "string" ? withoutSecrets(value) : (value ?? null), origin: origins[name] };
+  return {
+    value: typeof value === "string" ? withoutSecrets(value) : (value ?? null),
+    origin: origins[name],
+  };
 }
 
-function from(_config: Config, name: SettingName, origin: string): string {
+/** In the address of an API, the user and the parameters may be a secret too. */
+function withoutSecrets(address: string): string {
+  return withoutPassword(address)
+    .replace(/^(https?:\/\/)[^/@]*@/i, "$1***@")
+    .replace(/^(https?:[^?]*\?).*/i, "$1***");
+}
+
+function originText(name: SettingName, origin: Origin): string {
   return origin === "environment" ? definitions[name].env : origin;
 }

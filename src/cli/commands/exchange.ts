@@ -9,7 +9,7 @@ import { amountArgument, asking, command, keyed, peselArgument, replayNote } fro
 import type { CommandOptions, Context } from "../context.ts";
 import { Declined, RequestFailed, UsageError } from "../exit.ts";
 import { balancePairs, exchangePairs } from "../figures.ts";
-import { amountText, writeRecord, writeTable } from "../output.ts";
+import { amountText, writeRecord, writeTable, writeText } from "../output.ts";
 import { write } from "../terminal.ts";
 
 interface TermsOptions extends CommandOptions {
@@ -145,7 +145,7 @@ async function tellSettlement(
     const { encodeAccount } = await import("../../wire/codecs.ts");
     return context.document({ ...encodeAccount(account), receipt: receiptId, key, replayed });
   }
-  if (replayed) write(stderr, replayNote);
+  if (replayed) writeText(stderr, replayNote);
   // The money has moved: that its receipt cannot be read now is no failure of the exchange.
   const entry = await service.receipt(receiptId).catch(() => undefined);
   writeRecord(stdout, [

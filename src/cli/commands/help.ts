@@ -1,15 +1,18 @@
 import type { Command } from "commander";
 import { definitions, flagOf, settingNames } from "../../config.ts";
+import { meanings } from "../command.ts";
 import type { Context } from "../context.ts";
 import { exitTable, UsageError } from "../exit.ts";
-import { writeTable } from "../output.ts";
-import type { Screen } from "../terminal.ts";
+import { writeTable, writeText } from "../output.ts";
+import { type Screen, write } from "../terminal.ts";
 
-const topics: Readonly<
+export const topics: Readonly<
   Record<string, { readonly about: string; readonly tell: (stdout: Screen) => Promise<void> }>
 > = {
   "exit-codes": { about: "how a command ends, and whether money moved", tell: tellExits },
   settings: { about: "flags, environment variables and the config file", tell: tellSettings },
+  environment: { about: "every environment variable that fx reads", tell: tellEnvironment },
+  json: { about: "what --json prints", tell: tellJson },
 };
 
 export function defineHelp(program: Command, context: Context): void {
@@ -59,4 +62,51 @@ async function tellSettings(stdout: Screen): Promise<void> {
       String(definitions[name].fallback ?? ""),
     ]),
   );
+}
+
+async function tellEnvironment(stdout: Screen): Promise<void> {
+  const ofSettings = settingNames.map((name) => [definitions[name].env, meanings[name][1]]);
+  await writeTable(
+    stdout,
+    [{ title: "Variable" }, { title: "Meaning", wraps: true }],
+    [
+      ...ofSettings,
+      ["FX_…_FILE", "for each of these, a file that holds the value: how containers are given secrets"],
+      ["FX_FORCE_TTY", "lay output out as for a terminal of so many columns"],
+      ["XDG_CONFIG_HOME", "the folder of fx/config.json, by default ~/.config"],
+      ["NO_COLOR", "no colour, unless it is empty"],
+      ["FORCE_COLOR", "colour even in a pipe; 0 for none"],
+      ["TERM", "dumb is a terminal without colour, where no line is written over"],
+      ["LC_ALL, LC_CTYPE, LANG", "a terminal of another character set than UTF-8 gets ASCII"],
+      ["TZ", "in which times are shown at a terminal; in a pipe they are UTC"],
+      ["PGHOST, PGPORT, PGSSL…", "as of libpq, for what a postgres:// address leaves out"],
+    ],
+  );
+}
+
+/** The documents of each command with --json, in the shapes of docs/JSON.md. */
+const documents = [
+  ["account create, exchange", "the account, with key and replayed, and for an exchange receipt"],
+  ["account show", "the account: name, surname, pesel, currencies"],
+  ["account list", "an array of accounts"],
+  ["account history", "an array of entries, newest first"],
+  ["receipt", "one entry"],
+  ["quote, exchange --dry-run", "the quote: side, sold, bought, bid, ask, rate, table, effectiveDate"],
+  ["rates", "table, tradingDate, effectiveDate, source, rates, previous"],
+  ["rates history", "symbol and rates: table, effectiveDate, bid, ask"],
+  ["batch", "a document a line, for each line of the file"],
+  ["position", "currencies with customers and house, spreadEarned"],
+  ["audit, backup", "ok, accounts, entries, findings, findingsTotal"],
+  ["doctor", "ok, version, configFile, settings, checks"],
+] as const;
+
+async function tellJson(stdout: Screen): Promise<void> {
+  if (stdout.rich) {
+    const about =
+      "With --json a command prints one JSON document on stdout, in the shapes of the HTTP service, and a failure as " +
+      "{code, message, hint, exit} on stderr. PESELs are not masked in it.";
+    writeText(stdout, about);
+    write(stdout, "");
+  }
+  await writeTable(stdout, [{ title: "Command" }, { title: "Document", wraps: true }], documents);
 }

@@ -112,7 +112,7 @@ async function writeChart(
   write(stdout, chart.join("\n"));
   write(stdout, `${" ".repeat(indent)}└${"─".repeat(span)}`);
   const dates = `${first.effectiveDate}${last.effectiveDate.padStart(span - first.effectiveDate.length)}`;
-  write(stdout, paint.dim(`${" ".repeat(indent + 1)}${dates}\n`));
+  write(stdout, `${paint.dim(" ".repeat(indent + 1) + dates)}\n`);
   const summary = sides.map(({ side, paint: painted, rates, values }) => {
     const [low, high] = [values.indexOf(Math.min(...values)), values.indexOf(Math.max(...values))];
     const at = (index: number) => [

@@ -1,0 +1,162 @@
+import type { Command, Option } from "commander";
+
+/** What can stand next on a command line, with what it means. */
+export interface Candidate {
+  readonly text: string;
+  readonly meaning: string;
+}
+
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  /** Whether a path may stand there too. */
+  readonly paths: boolean;
+}
+
+/** What a placeholder such as <currency> stands for. */
+export type Placeholders = Readonly<
+  Record<string, { readonly values: () => Promise<readonly Candidate[]>; readonly paths?: boolean }>
+>;
+
+/**
+ * What can complete the last of `words`, which are those after "fx". It is read off the definitions of the commands,
+ * so that it knows each command, option and value that there is.
+ */
+export async function complete(
+  program: Command,
+  words: readonly string[],
+  placeholders: Placeholders,
+): Promise<Completion> {
+  const { command, waiting, place, current, prefix, given } = readWords(program, words);
+  const startsSo = ({ text }: Candidate) => text.startsWith(current);
+  const valuesOf = async (placeholder: string): Promise<Completion> => {
+    const { values, paths = false } = placeholders[placeholder] ?? { values: async () => [] };
+    const candidates = (await values()).filter(startsSo);
+    return { candidates: candidates.map(({ text, meaning }) => ({ text: prefix + text, meaning })), paths };
+  };
+  if (waiting !== undefined) return valuesOf(placeholderOf(waiting));
+  const options = optionsOf(command)
+    .filter((option) => !option.hidden && !given.has(option))
+    .map((option) => ({ text: option.long ?? option.short ?? "", meaning: meaningOf(option.description) }));
+  if (current.startsWith("-")) return { candidates: options.filter(startsSo), paths: false };
+  const commands = place > 0 ? [] : command.commands;
+  const candidates = commands
+    .map((child) => ({ text: child.name(), meaning: child.description() }))
+    .filter(startsSo);
+  if (candidates.length > 0) return { candidates, paths: false };
+  const expected =
+    command.registeredArguments[place] ?? command.registeredArguments.find(({ variadic }) => variadic);
+  if (expected !== undefined) return valuesOf(expected.name());
+  return { candidates: current === "" ? options : [], paths: false };
+}
+
+/** Walks over the finished words, and says what the last one can be. */
+function readWords(program: Command, words: readonly string[]) {
+  let command = program;
+  let waiting: Option | undefined;
+  let place = 0;
+  const given = new Set<Option>();
+  for (const word of words.slice(0, -1)) {
+    // bash breaks "--from=USD" into three words.
+    if (word === "=") continue;
+    if (waiting !== undefined) {
+      waiting = undefined;
+    } else if (word.startsWith("-")) {
+      const [flag] = word.split("=");
+      const option = optionsOf(command).find(({ long, short }) => flag === long || flag === short);
+      if (option !== undefined) given.add(option);
+      if (option?.required && !word.includes("=")) waiting = option;
+    } else {
+      const child = place > 0 ? undefined : command.commands.find((candidate) => candidate.name() === word);
+      if (child === undefined) place += 1;
+      else command = child;
+    }
+  }
+  const last = words.at(-1) ?? "";
+  const [flag = "", value] = last.split(/=(.*)/s);
+  const assigned = optionsOf(command).find(({ long, required }) => required && long === flag);
+  if (waiting === undefined && assigned !== undefined && value !== undefined) {
+    return { command, waiting: assigned, place, current: value, prefix: `${flag}=`, given };
+  }
+  return { command, waiting, place, current: last === "=" ? "" : last, prefix: "", given };
+}
+
+/** Those of the command, of the one that it runs when it stands alone, and of fx. */
+function optionsOf(command: Command): readonly Option[] {
+  const alone = command.commands.filter((child) => child.name() === defaultOf(command));
+  const global = parentsOf(command)
+    .flatMap((parent) => parent.options)
+    .filter(({ long }) => long !== "--version");
+  const help = command.createOption("-h, --help", "print help");
+  return [...[command, ...alone].flatMap((each) => each.options), ...global, help];
+}
+
+function parentsOf(command: Command): Command[] {
+  return command.parent === null ? [] : [command.parent, ...parentsOf(command.parent)];
+}
+
+function defaultOf(command: Command): string | undefined {
+  const name: unknown = Reflect.get(command, "_defaultCommandName");
+  return typeof name === "string" ? name : undefined;
+}
+
+/** "currency" of "--from <currency>". */
+function placeholderOf({ flags }: Option): string {
+  return /[<[]([\w-]+)/.exec(flags)?.[1] ?? "";
+}
+
+/** Without the environment variable and the default. */
+function meaningOf(description: string): string {
+  return description.replace(/ \((env|default):.*\)$/, "");
+}
+
+/** The script for each shell. It asks `fx completion SHELL -- WORDS…` and hands on what comes. */
+export const scripts = {
+  bash: `# fx completion for bash: put  source <(fx completion bash)  into ~/.bashrc
+_fx() {
+  local line current="\${COMP_WORDS[COMP_CWORD]}"
+  [[ $current == "=" ]] && current=
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ $line == :paths ]]; then
+      compopt -o filenames 2>/dev/null
+      while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$current")
+    else
+      COMPREPLY+=("\${line%%$'\\t'*}")
+    fi
+  done < <(command fx completion bash -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -F _fx fx
+`,
+  zsh: `#compdef fx
+# fx completion for zsh: put  source <(fx completion zsh)  into ~/.zshrc, after compinit
+_fx() {
+  local line paths
+  local -a found
+  for line in "\${(@f)$(command fx completion zsh -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    if [[ $line == :paths ]]; then
+      paths=1
+    elif [[ -n $line ]]; then
+      found+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+    fi
+  done
+  (( $#found )) && _describe fx found
+  [[ -n $paths ]] && _files
+}
+if [[ $funcstack[1] == _fx ]]; then _fx; else compdef _fx fx; fi
+`,
+  fish: `# fx completion for fish: fx completion fish > ~/.config/fish/completions/fx.fish
+function __fx_complete
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l current (commandline -ct)
+    for line in (command fx completion fish -- $words "$current" 2>/dev/null)
+        if test "$line" = :paths
+            __fish_complete_path "$current"
+        else
+            echo $line
+        end
+    end
+end
+complete -c fx -f -a '(__fx_complete)'
+`,
+} as const;

@@ -1,0 +1,102 @@
+import type { Command, Option } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
+import { definitions, settingNames } from "../config.ts";
+import { meanings } from "./command.ts";
+import { Context } from "./context.ts";
+import { exitTable } from "./exit.ts";
+import { buildProgram, fullName } from "./program.ts";
+import { openTerminal } from "./terminal.ts";
+
+/** The manual: a page of roff for fx and for each command of it, by file name. The build writes it. */
+export function manualPages(): ReadonlyMap<string, string> {
+  const terminal = openTerminal(process, {}, true);
+  const program = buildProgram(new Context(terminal, packageJson.version));
+  const commands = [program, ...commandsUnder(program)];
+  return new Map(commands.map((command) => [`${pageName(command)}.1`, pageOf(command)]));
+}
+
+function commandsUnder(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...commandsUnder(child)]);
+}
+
+function pageName(command: Command): string {
+  return fullName(command).replaceAll(" ", "-");
+}
+
+function pageOf(command: Command): string {
+  const { parent, commands } = command;
+  const help = command.createHelp();
+  const described = help
+    .visibleArguments(command)
+    .map((argument) => entry(argument.name(), argument.description));
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)].map(optionEntry);
+  const children = commands.map((child) => entry(`${pageName(child)}(1)`, child.description()));
+  const others = parent === null ? [] : [parent, ...parent.commands.filter((sister) => sister !== command)];
+  const isWhole = parent === null;
+  return [
+    `.TH "${roff(pageName(command).toUpperCase())}" "1" "" "fx ${packageJson.version}" "fx"`,
+    ...section("NAME", [`${roff(pageName(command))} \\- ${roff(command.description().replace(/\.$/, ""))}`]),
+    ...section("SYNOPSIS", [`\\fB${roff(fullName(command))}\\fR ${roff(command.usage())}`]),
+    ...section("ARGUMENTS", described),
+    ...section("COMMANDS", children),
+    ...section("OPTIONS", options),
+    ...section("EXIT STATUS", isWhole ? exitTable.map(exitEntry) : ["As of \\fBfx\\fR(1)."]),
+    ...section(
+      "ENVIRONMENT",
+      isWhole ? settingNames.map((name) => entry(definitions[name].env, meanings[name][1])) : [],
+    ),
+    ...section(
+      "FILES",
+      isWhole ? [entry("$XDG_CONFIG_HOME/fx/config.json", "settings, as fx help settings names them")] : [],
+    ),
+    ...section("EXAMPLES", [".EX", ...examplesOf(command).map(roff), ".EE"]),
+    ...section(
+      "SEE ALSO",
+      [others.map((other) => `\\fB${roff(pageName(other))}\\fR(1)`).join(",\n")].filter(Boolean),
+    ),
+    "",
+  ].join("\n");
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`.SH ${title}`, ...lines];
+}
+
+function entry(term: string, text: string): string {
+  return `.TP\n\\fB${roff(term)}\\fR\n${roff(text)}`;
+}
+
+function optionEntry({ flags, description }: Option): string {
+  return entry(flags, description);
+}
+
+function exitEntry({ exit, meaning, moved, next }: (typeof exitTable)[number]): string {
+  return entry(String(exit), `${meaning}. Money moved: ${moved}.${next === "" ? "" : ` Do: ${next}.`}`);
+}
+
+/** What the help shows under "Examples:". */
+function examplesOf(command: Command): string[] {
+  let text = "";
+  command.configureOutput({
+    writeOut: (written) => {
+      text += written;
+    },
+  });
+  command.outputHelp();
+  const [, examples = ""] = /\nExamples:\n([\s\S]*)$/.exec(text) ?? [];
+  return examples
+    .trim()
+    .split("\n")
+    .map((line) => line.trim());
+}
+
+/** roff reads a backslash, a line that begins with a point or a quote, and typographic quotes and dashes. */
+function roff(text: string): string {
+  return text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replaceAll("'", "\\(aq")
+    .replaceAll("~", "\\(ti")
+    .replaceAll("^", "\\(ha")
+    .replace(/^\./gm, "\\&.");
+}

@@ -1,0 +1,47 @@
+import type { Pesel } from "../core/pesel.ts";
+import type { StoredAccount } from "./store.ts";
+
+const accountsKept = 100_000;
+
+/**
+ * Accounts as they were last read or written by this process, for as long as no other process has written to the
+ * database. `version` tells: it changes with another's commit, and not with one's own (SQLite's data_version).
+ */
+export class AccountCache {
+  readonly #version: () => number;
+  readonly #accounts = new Map<Pesel, StoredAccount>();
+  #knownVersion = Number.NaN;
+  #refreshed = false;
+
+  constructor(version: () => number) {
+    this.#version = version;
+  }
+
+  /** Forgets everything if another process has written. Within a transaction nobody can write after. */
+  refresh(): void {
+    const version = this.#version();
+    if (version !== this.#knownVersion) this.#accounts.clear();
+    this.#knownVersion = version;
+  }
+
+  /** For reads: what another process commits is seen from the next turn of the event loop on. */
+  refreshOnceATurn(): void {
+    if (this.#refreshed) return;
+    this.#refreshed = true;
+    setImmediate(() => {
+      this.#refreshed = false;
+    });
+    this.refresh();
+  }
+
+  get(pesel: Pesel): StoredAccount | undefined {
+    return this.#accounts.get(pesel);
+  }
+
+  put(account: StoredAccount): void {
+    this.#accounts.set(account.pesel, account);
+    if (this.#accounts.size <= accountsKept) return;
+    const [oldest] = this.#accounts.keys();
+    if (oldest !== undefined) this.#accounts.delete(oldest);
+  }
+}

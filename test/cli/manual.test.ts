@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
+import { Context } from "../../src/cli/context.ts";
+import { buildProgram, fullName } from "../../src/cli/program.ts";
+import { openTerminal } from "../../src/cli/terminal.ts";
+
+const folder = fileURLToPath(new URL(`../../${packageJson.directories.man}/`, import.meta.url));
+const program = buildProgram(new Context(openTerminal(process, {}, true), "0.0.0"));
+const commandsUnder = (command: Command): Command[] => [command, ...command.commands.flatMap(commandsUnder)];
+const pageOf = (command: Command) => `${fullName(command).replaceAll(" ", "-")}.1`;
+
+describe("the manual that the build writes", () => {
+  test("has a page for every command, and no other", () => {
+    assert.deepEqual(readdirSync(folder).sort(), commandsUnder(program).map(pageOf).sort());
+  });
+
+  for (const command of commandsUnder(program)) {
+    test(`${pageOf(command)} has every option and an example`, () => {
+      const text = readFileSync(folder + pageOf(command), "utf8").replaceAll("\\-", "-");
+      for (const { flags } of command.options) assert.ok(text.includes(`\n\\fB${flags}\\fR\n`), flags);
+      for (const child of command.commands) assert.ok(text.includes(`\\fB${pageOf(child).slice(0, -2)}(1)`));
+      assert.match(
+        text,
+        new RegExp(`\\n\\.SH EXAMPLES\\n\\.EX\\n\\$ (FX_\\w+=\\S+ )?${fullName(command)}\\b`),
+      );
+    });
+  }
+
+  const isHere = spawnSync("groff", ["--version"]).status === 0;
+  const name = isHere ? "is read by groff without a warning" : "is only there: groff is not on this machine";
+  test(name, () => {
+    for (const page of readdirSync(folder)) {
+      assert.ok(readFileSync(folder + page, "utf8").startsWith(".TH "));
+      if (!isHere) continue;
+      const { status, stderr } = spawnSync("groff", ["-man", "-Tutf8", "-Kutf8", "-ww", folder + page]);
+      assert.deepEqual([String(stderr), status], ["", 0], page);
+    }
+  });
+});

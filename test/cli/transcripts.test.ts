@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import { runFx } from "../support/run-fx.ts";
+import { runAtTerminal } from "../support/terminal.ts";
+
+/**
+ * The same commands in different surroundings, against what they printed when that was last looked at:
+ * TRANSCRIPTS_WRITE=1 writes the files of test/cli/transcripts anew, to be read before they are kept.
+ */
+const commands = `
+account create 80010112340 --name Anna --surname Nowak --pln 10000 --key open-1
+account create 80010112340 --name Anna --surname Nowak --pln 10000
+quote --from PLN --to USD --to-buy 100
+exchange 80010112340 --from PLN --to USD --to-buy 100 --yes --key buy-1
+exchange 80010112340 --from USD --to JPY --to-sell 12.50 --yes
+exchange 80010112340 --from PLN --to USD --to-buy 100 --yes --key buy-1
+exchange 80010112340 --from PLN --to USD --to-buy 99999 --yes
+account show 80010112340
+account show 75061598768
+account list
+account history 80010112340
+position
+rates
+rates history USD --days 30
+account show 80010112340 --json
+account show 75061598768 --json
+quote --from PLN
+`
+  .trim()
+  .split("\n");
+
+const folder = mkdtempSync(join(tmpdir(), "fx-transcripts-"));
+after(() => rmSync(folder, { recursive: true }));
+let stores = 0;
+
+type Surroundings = { readonly columns?: number; readonly env?: Record<string, string> };
+
+/** Runs all commands on a new store, at a terminal of so many columns or with pipes. stderr has a "! " in a pipe. */
+async function transcribe({ columns, env = {} }: Surroundings): Promise<string> {
+  stores += 1;
+  const settings = { FX_URL: `sqlite:${join(folder, `${stores}.db`)}`, FX_RATES: "demo", ...env };
+  let transcript = "";
+  for (const line of commands) {
+    const args = line.split(" ");
+    if (columns === undefined) {
+      const { stdout, stderr, exit } = await runFx(args, { env: settings });
+      transcript += `$ fx ${line}\n${stdout}${stderr.replace(/^(?=.)/gm, "! ")}[exit ${exit}]\n\n`;
+    } else {
+      const { screen, exit } = await runAtTerminal(args, { columns, env: settings });
+      transcript += `$ fx ${line}\n${screen.replaceAll("\r", "")}[exit ${exit}]\n\n`;
+    }
+  }
+  return transcript
+    .replaceAll("\u001b", "␛")
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f-]{21}/g, "<id>")
+    .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?/g, "<time>");
+}
+
+function plain(transcript: string): string {
+  return stripVTControlCharacters(transcript.replaceAll("␛", "\u001b"));
+}
+
+function recorded(name: string, transcript: string): string {
+  const file = new URL(`transcripts/${name}.txt`, import.meta.url);
+  if (process.env.TRANSCRIPTS_WRITE) writeFileSync(file, transcript);
+  return readFileSync(file, "utf8");
+}
+
+describe("transcripts", { concurrency: 3 }, () => {
+  const pipe = transcribe({});
+  const terminal = transcribe({ columns: 80 });
+
+  for (const [name, surroundings] of [
+    ["pipe", {}],
+    ["terminal-80", { columns: 80 }],
+    ["terminal-40", { columns: 40 }],
+    ["terminal-80-ascii", { columns: 80, env: { LC_ALL: "C" } }],
+  ] as [string, Surroundings][]) {
+    test(`${name} is as recorded`, async () => {
+      const now = await (name === "pipe"
+        ? pipe
+        : name === "terminal-80"
+          ? terminal
+          : transcribe(surroundings));
+      assert.equal(now, recorded(name, now));
+    });
+  }
+
+  for (const env of [{ NO_COLOR: "1" }, { TERM: "dumb" }, { FORCE_COLOR: "0" }]) {
+    test(`${JSON.stringify(env)} at a terminal changes the colour and nothing else`, async () => {
+      assert.equal(await transcribe({ columns: 80, env }), plain(await terminal));
+    });
+  }
+
+  test("FORCE_COLOR in a pipe changes the colour and nothing else", async () => {
+    const forced = await transcribe({ env: { FORCE_COLOR: "1" } });
+    assert.ok(forced.includes("␛["));
+    assert.equal(plain(forced), await pipe);
+  });
+
+  test("LANG=pl_PL.UTF-8 changes nothing, in a pipe and at a terminal", async () => {
+    const env = { LANG: "pl_PL.UTF-8", LC_ALL: "pl_PL.UTF-8" };
+    assert.equal(await transcribe({ env }), await pipe);
+    assert.equal(await transcribe({ columns: 80, env }), await terminal);
+  });
+
+  test("no colour reaches a pipe, and no line of a terminal is wider than it is", async () => {
+    assert.ok(!(await pipe).includes("␛"));
+    for (const line of plain(await terminal).split("\n")) {
+      // What was typed, and JSON, which is never broken into lines.
+      if (!/^\$|[{}"]/.test(line)) assert.ok([...line].length <= 80, line);
+    }
+  });
+});

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { openPostgres } from "../../src/ledger/postgres.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { adult, fixedRates, opening } from "../support/fixture.ts";
+import { isProblem, send } from "../support/http.ts";
+import { createDatabase } from "../support/postgres.ts";
+import { Network } from "../support/proxy.ts";
+import { startFx } from "../support/run-fx.ts";
+import { centOrder, type OrderAnswer, sendOrder } from "./orders.ts";
+
+const accounts = 50;
+
+/** `fx serve` and its database, with a network between them that can be cut. */
+async function start(t: TestContext, parameters = "") {
+  const database = await createDatabase();
+  t.after(() => database.drop());
+  const store = await openPostgres(database.url);
+  t.after(() => store.close());
+  const service = new LedgerService(store, fixedRates());
+  const openings = Array.from({ length: accounts }, (_, index) => opening({ index }));
+  await Promise.all(openings.map((each) => service.createAccount(each)));
+  const network = await Network.open(database.url);
+  t.after(() => network.close());
+  const served = await startFx(["--rates", "demo", "--log-level", "silent"], {
+    env: { FX_DB: `${network.url}${parameters}` },
+  });
+  t.after(() => served.stop());
+  return { store, network, url: served.url };
+}
+
+const statusOfReady = async (url: string) => (await send(url, "GET", "/health/ready")).status;
+
+test("a server is ready only while its database answers, and lives on meanwhile", {
+  timeout: 60_000,
+}, async (t) => {
+  const { network, url } = await start(t);
+  for (const goAway of [() => network.cut(), () => network.silence()]) {
+    assert.equal(await statusOfReady(url), 200);
+    goAway();
+    const answer = await send(url, "GET", "/health/ready");
+    assert.equal(answer.status, 503);
+    assert.equal((answer.json as { status: string }).status, "store-unavailable");
+    assert.equal((await send(url, "GET", "/health/live")).status, 200);
+    network.restore();
+    for (let tries = 0; (await statusOfReady(url)) !== 200; tries += 1) {
+      assert.ok(tries < 100, "it is ready again");
+      await pause(20);
+    }
+  }
+});
+
+const queued = 16_384;
+const batch = 256;
+
+test("orders that the queue does not hold are refused in bounded memory, and the queued ones are settled", {
+  timeout: 90_000,
+}, async (t) => {
+  const { network, url, store } = await start(t, "?deadline=60");
+  const rss = async () => {
+    const { text } = await send(url, "GET", "/metrics");
+    return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)?.[1]) / 1e6;
+  };
+  assert.equal((await sendOrder(url, centOrder(adult(), "first"))).status, 200);
+  network.cut();
+  const waiting = await pipeline(url, queued + batch, "waiting");
+  const probes = await overloadedSoon(url);
+  const full = await rss();
+  const refused = await pipeline(url, 2 * queued, "refused");
+  assert.deepEqual(await refused.answers(), { "503": 2 * queued });
+  const after = await rss();
+  t.diagnostic(`${Math.round(full)} MB with a full queue, ${Math.round(after)} MB after twice as many more`);
+  assert.ok(after < full + 100, `${full} MB with a full queue, ${after} MB after twice as many more`);
+
+  network.restore();
+  const { "200": settled = 0, "503": overloaded = 0, ...others } = await waiting.answers();
+  assert.deepEqual(others, {});
+  assert.ok(
+    settled + probes.length >= queued && settled + overloaded === queued + batch,
+    `${settled} settled`,
+  );
+  assert.ok((await Promise.all(probes)).every(({ status }) => status === 200));
+  assert.equal(await store.entryCount(), accounts + 1 + settled + probes.length);
+});
+
+/** Orders until one is refused because the queue is full. Gives those that wait in it. */
+async function overloadedSoon(url: string): Promise<readonly Promise<OrderAnswer>[]> {
+  const waiting: Promise<OrderAnswer>[] = [];
+  for (;;) {
+    const asked = sendOrder(url, centOrder(adult(), `probe-${waiting.length}`));
+    const answer = await Promise.race([asked, pause(500)]);
+    if (answer !== undefined) {
+      assert.equal(answer.status, 503);
+      isProblem(answer, "overloaded");
+      assert.equal(answer.headers.get("retry-after"), "1");
+      return waiting;
+    }
+    waiting.push(asked);
+    assert.ok(waiting.length < 60, "the queue is full");
+  }
+}
+
+/** Sends orders without waiting for answers, over a few connections. */
+async function pipeline(url: string, count: number, name: string) {
+  const { hostname, port } = new URL(url);
+  const connections = 16;
+  const pipes = Array.from({ length: connections }, async (_, index) => {
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    let answers = "";
+    socket.setEncoding("latin1").on("data", (chunk) => {
+      answers += chunk;
+    });
+    const mine = Math.ceil((count - index) / connections);
+    for (let sent = 0; sent < mine; sent += 1) {
+      const { key, ...body } = centOrder(adult(sent % accounts), `${name}-${index}-${sent}`);
+      const text = JSON.stringify(body);
+      socket.write(
+        `POST /api/exchange/${body.pesel} HTTP/1.1\r\nHost: fx\r\nContent-Type: application/json\r\n` +
+          `Idempotency-Key: ${key}\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+      );
+    }
+    return async () => {
+      const statuses = () => [...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status ?? "");
+      while (statuses().length < mine) await once(socket, "data");
+      socket.destroy();
+      return statuses();
+    };
+  });
+  const open = await Promise.all(pipes);
+  return {
+    /** How many answers of each status there were, when all are here. */
+    answers: async () => {
+      const all = (await Promise.all(open.map((statuses) => statuses()))).flat();
+      const counts: Record<string, number> = {};
+      for (const status of all) counts[status] = (counts[status] ?? 0) + 1;
+      return counts;
+    },
+  };
+}
