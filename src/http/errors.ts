@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
+import { maskPesels } from "../core/pesel.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
 import { type Headers, sendJson } from "./answers.ts";
 
@@ -16,7 +17,7 @@ const requestFaults: Readonly<Record<string, string>> = {
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toFxError(thrown);
   const problem = encodeProblem(error, request.id);
-  if (problem.status >= 500) request.log.error({ id: request.id, err: thrown, code: error.code }, "failed");
+  if (problem.status >= 500) logFailure(request, error, thrown);
   const headers: Headers = { "content-type": `${problemType}; charset=utf-8` };
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
@@ -24,6 +25,13 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   // Fastify asks for it where the rest of a body that it refused may still be on its way.
   if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);
+}
+
+/** What passes by itself is a line for each request; anything else brings its stack. */
+function logFailure(request: FastifyRequest, { code, message }: FxError, thrown: unknown): void {
+  const passing = code === "rates-unavailable" || code === "overloaded";
+  if (passing) request.log.warn({ id: request.id, code, reason: maskPesels(message) }, "failed");
+  else request.log.error({ id: request.id, code, err: thrown }, "failed");
 }
 
 /** Answers what is not HTTP, and what is too slow or too large for it, before there is a request. */

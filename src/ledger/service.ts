@@ -18,7 +18,7 @@ import {
 } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { CurrentRates } from "../core/rates.ts";
+import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
   AuditProgress,
   AuditReport,
@@ -36,6 +36,10 @@ import { entryId, isEntryId } from "./entry-id.ts";
 import { positionOf } from "./position.ts";
 import { decodeAccount } from "./rows.ts";
 import type { Store } from "./store.ts";
+
+const dayMs = 86_400_000;
+/** No holidays are so long that there is no table before in as many days. */
+const daysToPrevious = 30;
 
 /** ExchangeService over a store and the rates in force. `now` is injected so that tests own the time. */
 export class LedgerService implements ExchangeService {
@@ -114,11 +118,11 @@ export class LedgerService implements ExchangeService {
 
   async rates(): Promise<RatesInForce> {
     const table = this.#rates.inForce();
-    const newest = await this.#store.tables({ last: 2 });
+    const recent = await this.#tablesUpTo(table, daysToPrevious);
     return {
       table,
       source: this.#rates.status().source,
-      previous: newest.findLast(({ effectiveDate }) => effectiveDate < table.effectiveDate),
+      previous: recent.findLast(({ effectiveDate }) => effectiveDate < table.effectiveDate),
     };
   }
 
@@ -127,12 +131,18 @@ export class LedgerService implements ExchangeService {
     if (currency === pln || !table.rates.has(currency)) {
       throw new FxError("unsupported-currency", `Table ${table.number} does not quote that currency.`);
     }
-    const since = new Date(Date.parse(table.effectiveDate) - (days - 1) * 86_400_000);
-    const tables = await this.#store.tables({ since: since.toISOString().slice(0, 10) });
+    const tables = await this.#tablesUpTo(table, days);
     return tables.flatMap(({ number, effectiveDate, rates }) => {
       const rate = rates.get(currency);
       return rate === undefined ? [] : [{ table: number, effectiveDate, bid: rate.bid, ask: rate.ask }];
     });
+  }
+
+  /** The tables of the `days` that end with `table`. A store that outlives a recording may have later ones, too. */
+  async #tablesUpTo({ effectiveDate }: RateTable, days: number): Promise<RateTable[]> {
+    const since = new Date(Date.parse(effectiveDate) - (days - 1) * dayMs).toISOString().slice(0, 10);
+    const tables = await this.#store.tables({ since });
+    return tables.filter((table) => table.effectiveDate <= effectiveDate);
   }
 
   async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Entry>> {

@@ -9,7 +9,7 @@ import { Context } from "../../src/cli/context.ts";
 import { buildProgram, fullName } from "../../src/cli/program.ts";
 import { openTerminal } from "../../src/cli/terminal.ts";
 
-const folder = fileURLToPath(new URL(`../../${packageJson.directories.man}/`, import.meta.url));
+const folder = fileURLToPath(new URL("../../dist/man/", import.meta.url));
 const program = buildProgram(new Context(openTerminal(process, {}, true), "0.0.0"));
 const commandsUnder = (command: Command): Command[] => [command, ...command.commands.flatMap(commandsUnder)];
 const pageOf = (command: Command) => `${fullName(command).replaceAll(" ", "-")}.1`;
@@ -17,6 +17,15 @@ const pageOf = (command: Command) => `${fullName(command).replaceAll(" ", "-")}.
 describe("the manual that the build writes", () => {
   test("has a page for every command, and no other", () => {
     assert.deepEqual(readdirSync(folder).sort(), commandsUnder(program).map(pageOf).sort());
+  });
+
+  test("is listed in package.json, from which npm installs it", () => {
+    assert.deepEqual(
+      packageJson.man,
+      readdirSync(folder)
+        .sort()
+        .map((page) => `dist/man/${page}`),
+    );
   });
 
   for (const command of commandsUnder(program)) {

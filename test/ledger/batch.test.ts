@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { parseCurrencyCode } from "../../src/core/currency.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { Batcher } from "../../src/ledger/batch.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/ledger/sqlite.ts";
 import { FaultyStore } from "../simulation/faulty-store.ts";
-import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
 
 async function start(accounts = 1) {
   const store = new FaultyStore(openSqlite(":memory:"));
@@ -145,6 +146,25 @@ describe("the position of the house", () => {
       currencies: [{ currency: "PLN", customers: 0n, house: 0n }],
       spreadEarned: { currency: "PLN", minor: 0n },
     });
+  });
+});
+
+describe("the table in force and its history", () => {
+  test("know nothing of tables that come after it", async () => {
+    const { service, store } = await start();
+    const dated = (effectiveDate: string, number: string) => ({ ...table, effectiveDate, number });
+    await store.saveTables([
+      dated("2026-06-05", "107/C/NBP/2026"),
+      table,
+      dated("2026-06-09", "109/C/NBP/2026"),
+      dated("2026-06-10", "110/C/NBP/2026"),
+    ]);
+    assert.equal((await service.rates()).previous?.number, "107/C/NBP/2026");
+    const history = await service.rateHistory(parseCurrencyCode("USD"), 90);
+    assert.deepEqual(
+      history.map((rate) => rate.table),
+      ["107/C/NBP/2026", "108/C/NBP/2026"],
+    );
   });
 });
 

@@ -1,6 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { after } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -32,9 +31,12 @@ export interface Served {
 
 /** What a failed test has left running would keep the file's process alive for good. */
 const running = new Set<ChildProcessWithoutNullStreams>();
-after(() => {
-  for (const child of running) child.kill("SIGKILL");
-});
+if (process.env.NODE_TEST_CONTEXT !== undefined) {
+  const { after } = await import("node:test");
+  after(() => {
+    for (const child of running) child.kill("SIGKILL");
+  });
+}
 
 const launcher = fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
 

@@ -24,7 +24,7 @@ export function defineWatch(program: Command, context: Context): void {
     "fx watch",
     "fx watch 44051401359 --every 2",
   ])
-    .addArgument(new Argument("[pesel]", "11 digits; without it only the rates are shown"))
+    .addArgument(new Argument("[pesel]", "11 digits, or - to type it; without it only the rates are shown"))
     .option("--every <seconds>", "how often to look", wholeArgument(1, 3600), 5)
     .addOption(setting("url"))
     .addOption(setting("rates", ", for a store in this process"))
