@@ -20,6 +20,7 @@ export type Decide<T> = (account: StoredAccount | undefined, earlier: Entry | un
 interface Pending {
   readonly touch: Touch;
   readonly decide: Decide<unknown>;
+  readonly queuedAtMs: number;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -28,6 +29,8 @@ type Verdict = { readonly answer: unknown } | { readonly refusal: unknown };
 
 const batchLimit = 256;
 const queueLimit = 16_384;
+/** A store that is away makes one batch wait for its deadline, and not each that is queued behind it in turn. */
+const longestWaitMs = 10_000;
 
 /**
  * Collects the commands that arrive in one turn of the event loop, or while a commit is under way, into the next
@@ -35,11 +38,13 @@ const queueLimit = 16_384;
  */
 export class Batcher {
   readonly #store: Store;
+  readonly #longestWaitMs: number;
   #queue: Pending[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(store: Store) {
+  constructor(store: Store, options: { longestWaitMs?: number } = {}) {
     this.#store = store;
+    this.#longestWaitMs = options.longestWaitMs ?? longestWaitMs;
   }
 
   /**
@@ -54,7 +59,8 @@ export class Batcher {
       );
     }
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ touch, decide, resolve: resolve as (answer: unknown) => void, reject });
+      const queuedAtMs = performance.now();
+      this.#queue.push({ touch, decide, queuedAtMs, resolve: resolve as (answer: unknown) => void, reject });
       this.#running ??= new Promise((done) => setImmediate(() => this.#drain().then(done)));
     });
   }
@@ -66,7 +72,7 @@ export class Batcher {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, batchLimit);
+      const batch = this.#inTime(this.#queue.splice(0, batchLimit));
       try {
         const verdicts = await this.#commit(batch);
         for (const [index, pending] of batch.entries()) {
@@ -79,6 +85,18 @@ export class Batcher {
       }
     }
     this.#running = undefined;
+  }
+
+  /** Refuses those that have waited too long, and gives the others. */
+  #inTime(batch: readonly Pending[]): readonly Pending[] {
+    const oldestMs = performance.now() - this.#longestWaitMs;
+    return batch.filter(({ queuedAtMs, reject }) => {
+      if (queuedAtMs >= oldestMs) return true;
+      const message =
+        "The store was not ready for the order in time: it was not begun, and nothing was changed.";
+      reject(new FxError("storage-unavailable", message, { retryAfterSeconds: 1 }));
+      return false;
+    });
   }
 
   #commit(batch: readonly Pending[]): Promise<Verdict[]> {

@@ -28,7 +28,7 @@ const sendBufferBytes = 4 * 1024 * 1024;
 /**
  * One connection to one server, for as long as that lasts. postgres.js speaks the protocol; its pool is not used: it
  * connects anew in silence, so that what is left of a transaction could run outside of it, and it can end the process
- * or hang for ever when a connection is lost (porsager/postgres#1208, #1174). Statements are sent at once, in order,
+ * or hang for ever when a connection is lost (porsager/postgres#1216, #1208, #1174). Statements are sent at once, in order,
  * without waiting for the answers to those before.
  */
 export class Connection {

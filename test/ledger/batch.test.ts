@@ -81,6 +81,22 @@ describe("a batch", () => {
     assert.equal((outcomes.at(-2) as PromiseRejectedResult).reason.code, "unsupported-currency");
   });
 
+  test("that waited too long behind a stalled one is refused, and was not begun", async () => {
+    const store = openSqlite(":memory:");
+    const stalled = openSqlite(":memory:");
+    store.transact = (touched, decide) =>
+      new Promise<void>((done) => setTimeout(done, 50)).then(() => stalled.transact(touched, decide));
+    const batcher = new Batcher(store, { longestWaitMs: 25 });
+    const touch = { pesel: adult(), key: undefined };
+    let begun = 0;
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 300 }, () => batcher.run(touch, () => ({ answer: ++begun }))),
+    );
+    const codes = outcomes.map((one) => (one.status === "fulfilled" ? "done" : one.reason.code));
+    assert.deepEqual(codes, [...Array(256).fill("done"), ...Array(44).fill("storage-unavailable")]);
+    assert.equal(begun, 256);
+  });
+
   test("is answered before the service closes", async () => {
     const { service } = await start();
     const settled = outcome(service.exchange(order("buy 1 USD for PLN")));
