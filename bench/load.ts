@@ -10,6 +10,8 @@ export interface Load {
   readonly seconds: number;
   /** Requests a second, sent whether or not the answers come: without it, as fast as they come. */
   readonly rate?: number;
+  /** The first account that `create` opens: each load opens others. */
+  readonly firstNew?: number;
 }
 
 export interface Measured {
@@ -19,12 +21,20 @@ export interface Measured {
   readonly failed: number;
 }
 
-let created = 0;
 let keys = 0;
 
 /** Sends a load from this process. Every order has an idempotency key of its own. */
-export async function sendLoad({ url, kind, connections, accounts, seconds, rate }: Load): Promise<Measured> {
+export async function sendLoad({
+  url,
+  kind,
+  connections,
+  accounts,
+  seconds,
+  rate,
+  firstNew = 0,
+}: Load): Promise<Measured> {
   let turn = 0;
+  let created = firstNew;
   const nextAccount = () => {
     turn += 1;
     return adult((turn * 7919) % accounts);
@@ -41,7 +51,7 @@ export async function sendLoad({ url, kind, connections, accounts, seconds, rate
         const body = JSON.stringify({
           name: "Jan",
           surname: "Kowalski",
-          pesel: adult(100_000 + created),
+          pesel: adult(created),
           pln: 1000,
         });
         return { ...request, headers: json, body };

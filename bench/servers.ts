@@ -66,10 +66,13 @@ export async function openAccounts({ url }: Server, count: number): Promise<void
   await Promise.all(clients);
 }
 
+let loads = 0;
+
 /** Sends a load from a process of its own, so that the bench's own work is in nobody's way. */
 export async function measure(load: Load): Promise<Measured> {
   const child = fork(here("load.ts"), { execArgv: ["--import", "tsx"] });
-  child.send(load);
+  loads += 1;
+  child.send({ ...load, firstNew: loads * 100_000 } satisfies Load);
   const [measured] = (await once(child, "message")) as [Measured];
   child.kill();
   if (measured.failed > 0) throw new Error(`${measured.failed} of ${load.kind} at ${load.url} failed`);

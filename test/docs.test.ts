@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { exitOf } from "../src/cli/exit.ts";
+import { exitOf, exitTable } from "../src/cli/exit.ts";
+import { manualPages } from "../src/cli/manual.ts";
 import { errorCodes } from "../src/core/errors.ts";
 import { statusOf } from "../src/wire/problem.ts";
 
@@ -18,6 +19,26 @@ test("docs/ERRORS.md has a row for every code, with its status and its exit", ()
   assert.deepEqual(
     rows.map(([, code, status, exit]) => `${code} ${status} ${exit}`).sort(),
     errorCodes.map((code) => `${code} ${statusOf[code]} ${exitOf[code]}`).sort(),
+  );
+});
+
+test("docs/CLI.md has the exit table as it is", () => {
+  const rows = exitTable.map(
+    ({ exit, meaning, moved, next }) => `| ${exit} | ${meaning} | ${moved} | ${next} |`,
+  );
+  const page = read("docs/CLI.md").replaceAll("|  |", "| |");
+  for (const row of rows) assert.ok(page.includes(row.replaceAll("|  |", "| |")), row);
+});
+
+test("docs/CLI.md names every command", () => {
+  const page = read("docs/CLI.md");
+  const commands = [...manualPages().keys()].map(
+    (file) => file.replace(/^fx-?|\.1$/g, "").split("-")[0] ?? "",
+  );
+  assert.ok(commands.length > 10);
+  assert.deepEqual(
+    commands.filter((name) => !page.includes(`fx ${name}`)),
+    [],
   );
 });
 
