@@ -1,36 +1,23 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { DatabaseSync } from "@photostructure/sqlite";
 import { LedgerService } from "../../src/ledger/service.ts";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
+import { adapters, type SharedDatabase } from "../support/adapters.ts";
 import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
 
 const masked = "700110*****";
 
-/** A ledger on disk with three accounts and six exchanges, and a way to edit it behind the ledger's back. */
-async function ledger(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-audit-"));
-  const path = join(folder, "ledger.db");
-  const rates = fixedRates();
-  const service = new LedgerService(openSqlite(path), rates, () => now);
-  t.after(async () => {
-    await service.close();
-    rmSync(folder, { recursive: true });
-  });
-  await rates.close();
+/** A ledger with three accounts and six exchanges, and a way to edit it behind the ledger's back. */
+async function ledgerOn(database: SharedDatabase) {
+  const service = new LedgerService(await database.open(), fixedRates(), () => now);
   for (const index of [0, 1, 2]) await service.createAccount(opening({ index, pln: "1000" }));
   for (const order of ["buy 100 USD for PLN", "sell 50 USD for EUR"]) {
     for (const index of [0, 1, 2]) await service.exchange({ ...terms(order), pesel: adult(index) });
   }
   return {
     service,
-    tamper(sql: string, rows = 1) {
-      const database = new DatabaseSync(path);
-      assert.equal(database.prepare(sql).run(adult(0)).changes, rows);
-      database.close();
+    async tamper(sql: string, rows = 1) {
+      const edited = await database.run(`${sql.replace("?", `'${adult(0)}'`)} returning pesel`);
+      assert.equal(edited.length, rows);
     },
     async problems() {
       const { findings } = await service.audit();
@@ -39,151 +26,157 @@ async function ledger(t: TestContext) {
   };
 }
 
-test("a ledger that nobody edited is clean", async (t) => {
-  const { service } = await ledger(t);
-  assert.deepEqual(await service.audit(), { accounts: 3, entries: 9, findings: [], findingsTotal: 0 });
-});
-
-describe("an edit behind the ledger's back is found", () => {
-  const edits: [what: string, sql: string, finding: string][] = [
-    [
-      "the amount sold",
-      "update journal set sold = sold + 1 where pesel = ? and sequence = 2",
-      `${masked} 2 sold`,
-    ],
-    [
-      "the amount bought",
-      "update journal set bought = bought - 1 where pesel = ? and sequence = 3",
-      `${masked} 3 bought`,
-    ],
-    ["the rate", "update journal set ask = '3.6999' where pesel = ? and sequence = 2", `${masked} 2 ask`],
-    [
-      "the table",
-      "update journal set table_number = '1/C/NBP/2026' where pesel = ? and sequence = 2",
-      `${masked} 2 rate table`,
-    ],
-    [
-      "the time",
-      "update journal set time = time + 1 where pesel = ? and sequence = 2",
-      `${masked} 2 broken hash chain`,
-    ],
-    [
-      "the key",
-      "update journal set key = 'x' where pesel = ? and sequence = 2",
-      `${masked} 2 broken hash chain`,
-    ],
-    [
-      "the initial balance",
-      "update journal set bought = bought + 1 where pesel = ? and sequence = 1",
-      `${masked} 1 broken hash chain`,
-    ],
-    [
-      "the balances after an entry",
-      `update journal set balances = '{"PLN":1}' where pesel = ? and sequence = 2`,
-      `${masked} 2 balances after the entry`,
-    ],
-    [
-      "an entry's hash",
-      "update journal set hash = 'x' where pesel = ? and sequence = 2",
-      `${masked} 2 broken hash chain`,
-    ],
-    [
-      "a missing entry",
-      "delete from journal where pesel = ? and sequence = 2",
-      `${masked} 3 gap in the sequence`,
-    ],
-    [
-      "a missing last entry",
-      "delete from journal where pesel = ? and sequence = 3",
-      `${masked} - number of entries`,
-    ],
-    [
-      "a balance of the account",
-      "update account set balances = replace(balances, '5000', '5001') where pesel = ?",
-      `${masked} - balances`,
-    ],
-    [
-      "balances that are no JSON",
-      "update account set balances = 'many' where pesel = ?",
-      `${masked} - balances`,
-    ],
-    [
-      "the balances of an entry that are no JSON",
-      "update journal set balances = '[' where pesel = ? and sequence = 2",
-      `${masked} 2 unreadable entry`,
-    ],
-    ["the holder's name", "update account set name = 'Eve' where pesel = ?", `${masked} - name`],
-    [
-      "an account set back by an entry",
-      "update account set sequence = 2 where pesel = ?",
-      `${masked} 3 entry after the account's last`,
-    ],
-    ["a deleted account", "delete from account where pesel = ?", `${masked} 1 entry without an account`],
-  ];
-  for (const [what, sql, finding] of edits) {
-    test(what, async (t) => {
-      const { tamper, problems } = await ledger(t);
-      tamper(sql);
-      const found = await problems();
-      assert.ok(found.includes(finding), found.join("\n"));
-      assert.ok(
-        found.every((line) => line.startsWith(masked) || line.startsWith("all accounts")),
-        found.join("\n"),
-      );
+for (const { name, database } of adapters) {
+  if (database === undefined) continue;
+  const ledger = async (t: TestContext) => ledgerOn(await database(t));
+  describe(`an audit over ${name}`, () => {
+    test("a ledger that nobody edited is clean", async (t) => {
+      const { service } = await ledger(t);
+      assert.deepEqual(await service.audit(), { accounts: 3, entries: 9, findings: [], findingsTotal: 0 });
     });
-  }
 
-  test("all entries of an account deleted", async (t) => {
-    const { tamper, problems } = await ledger(t);
-    tamper("delete from journal where pesel = ?", 3);
-    assert.ok((await problems()).includes(`${masked} - account without entries`));
+    describe("an edit behind the ledger's back is found", () => {
+      const edits: [what: string, sql: string, finding: string][] = [
+        [
+          "the amount sold",
+          "update journal set sold = sold + 1 where pesel = ? and sequence = 2",
+          `${masked} 2 sold`,
+        ],
+        [
+          "the amount bought",
+          "update journal set bought = bought - 1 where pesel = ? and sequence = 3",
+          `${masked} 3 bought`,
+        ],
+        ["the rate", "update journal set ask = '3.6999' where pesel = ? and sequence = 2", `${masked} 2 ask`],
+        [
+          "the table",
+          "update journal set table_number = '1/C/NBP/2026' where pesel = ? and sequence = 2",
+          `${masked} 2 rate table`,
+        ],
+        [
+          "the time",
+          "update journal set time = time + 1 where pesel = ? and sequence = 2",
+          `${masked} 2 broken hash chain`,
+        ],
+        [
+          "the key",
+          "update journal set key = 'x' where pesel = ? and sequence = 2",
+          `${masked} 2 broken hash chain`,
+        ],
+        [
+          "the initial balance",
+          "update journal set bought = bought + 1 where pesel = ? and sequence = 1",
+          `${masked} 1 broken hash chain`,
+        ],
+        [
+          "the balances after an entry",
+          `update journal set balances = '{"PLN":1}' where pesel = ? and sequence = 2`,
+          `${masked} 2 balances after the entry`,
+        ],
+        [
+          "an entry's hash",
+          "update journal set hash = 'x' where pesel = ? and sequence = 2",
+          `${masked} 2 broken hash chain`,
+        ],
+        [
+          "a missing entry",
+          "delete from journal where pesel = ? and sequence = 2",
+          `${masked} 3 gap in the sequence`,
+        ],
+        [
+          "a missing last entry",
+          "delete from journal where pesel = ? and sequence = 3",
+          `${masked} - number of entries`,
+        ],
+        [
+          "a balance of the account",
+          "update account set balances = replace(balances, '5000', '5001') where pesel = ?",
+          `${masked} - balances`,
+        ],
+        [
+          "balances that are no JSON",
+          "update account set balances = 'many' where pesel = ?",
+          `${masked} - balances`,
+        ],
+        [
+          "the balances of an entry that are no JSON",
+          "update journal set balances = '[' where pesel = ? and sequence = 2",
+          `${masked} 2 unreadable entry`,
+        ],
+        ["the holder's name", "update account set name = 'Eve' where pesel = ?", `${masked} - name`],
+        [
+          "an account set back by an entry",
+          "update account set sequence = 2 where pesel = ?",
+          `${masked} 3 entry after the account's last`,
+        ],
+        ["a deleted account", "delete from account where pesel = ?", `${masked} 1 entry without an account`],
+      ];
+      for (const [what, sql, finding] of edits) {
+        test(what, async (t) => {
+          const { tamper, problems } = await ledger(t);
+          await tamper(sql);
+          const found = await problems();
+          assert.ok(found.includes(finding), found.join("\n"));
+          assert.ok(
+            found.every((line) => line.startsWith(masked) || line.startsWith("all accounts")),
+            found.join("\n"),
+          );
+        });
+      }
+
+      test("all entries of an account deleted", async (t) => {
+        const { tamper, problems } = await ledger(t);
+        await tamper("delete from journal where pesel = ?", 3);
+        assert.ok((await problems()).includes(`${masked} - account without entries`));
+      });
+
+      test("both figures are named", async (t) => {
+        const { service, tamper } = await ledger(t);
+        await tamper("update journal set sold = sold + 1 where pesel = ? and sequence = 2");
+        const { findings } = await service.audit();
+        const sold = findings.find(({ problem }) => problem === "sold");
+        assert.deepEqual([sold?.recorded, sold?.recomputed], ["370.01 PLN", "370.00 PLN"]);
+      });
+
+      test("figures as long as a PESEL are named too", async (t) => {
+        const { service, tamper } = await ledger(t);
+        await tamper("update journal set sold = 44051401359 where pesel = ? and sequence = 2");
+        const { findings } = await service.audit();
+        assert.equal(findings.find(({ problem }) => problem === "sold")?.recorded, "440514013.59 PLN");
+        await tamper(`update account set balances = '{"PLN":44051401359}' where pesel = ?`);
+        const figures = (await service.audit()).findings.find(({ problem }) => problem === "balances");
+        assert.equal(figures?.recorded, '{"PLN":44051401359}');
+      });
+
+      test("the first broken entry of a chain is the edited one, and the later ones are not blamed", async (t) => {
+        const { tamper, problems } = await ledger(t);
+        await tamper("update journal set time = time + 1 where pesel = ? and sequence = 2");
+        assert.deepEqual(await problems(), [`${masked} 2 broken hash chain`]);
+      });
+
+      test("a currency whose sum over all accounts is off is named", async (t) => {
+        const { tamper, problems } = await ledger(t);
+        await tamper("update account set balances = replace(balances, '5000', '5001') where pesel = ?");
+        assert.ok((await problems()).includes("all accounts - sum of USD"));
+      });
+    });
+
+    test("orders go on during an audit, and disturb nothing", async (t) => {
+      const { service } = await ledger(t);
+      let auditing = true;
+      const orders = (async () => {
+        for (let index = 3; auditing; index += 1) {
+          await service.createAccount(opening({ index, pln: "10" }));
+          await service.exchange({ ...terms("buy 0.01 USD for PLN"), pesel: adult(index % 3) });
+        }
+      })();
+      for (let round = 0; round < 20; round += 1) {
+        const { findings } = await service.audit(() => {});
+        assert.deepEqual(findings, []);
+        await new Promise((next) => setImmediate(next));
+      }
+      auditing = false;
+      await orders;
+    });
   });
-
-  test("both figures are named", async (t) => {
-    const { service, tamper } = await ledger(t);
-    tamper("update journal set sold = sold + 1 where pesel = ? and sequence = 2");
-    const { findings } = await service.audit();
-    const sold = findings.find(({ problem }) => problem === "sold");
-    assert.deepEqual([sold?.recorded, sold?.recomputed], ["370.01 PLN", "370.00 PLN"]);
-  });
-
-  test("figures as long as a PESEL are named too", async (t) => {
-    const { service, tamper } = await ledger(t);
-    tamper("update journal set sold = 44051401359 where pesel = ? and sequence = 2");
-    const { findings } = await service.audit();
-    assert.equal(findings.find(({ problem }) => problem === "sold")?.recorded, "440514013.59 PLN");
-    tamper(`update account set balances = '{"PLN":44051401359}' where pesel = ?`);
-    const figures = (await service.audit()).findings.find(({ problem }) => problem === "balances");
-    assert.equal(figures?.recorded, '{"PLN":44051401359}');
-  });
-
-  test("the first broken entry of a chain is the edited one, and the later ones are not blamed", async (t) => {
-    const { tamper, problems } = await ledger(t);
-    tamper("update journal set time = time + 1 where pesel = ? and sequence = 2");
-    assert.deepEqual(await problems(), [`${masked} 2 broken hash chain`]);
-  });
-
-  test("a currency whose sum over all accounts is off is named", async (t) => {
-    const { tamper, problems } = await ledger(t);
-    tamper("update account set balances = replace(balances, '5000', '5001') where pesel = ?");
-    assert.ok((await problems()).includes("all accounts - sum of USD"));
-  });
-});
-
-test("orders go on during an audit, and disturb nothing", async (t) => {
-  const { service } = await ledger(t);
-  let auditing = true;
-  const orders = (async () => {
-    for (let index = 3; auditing; index += 1) {
-      await service.createAccount(opening({ index, pln: "10" }));
-      await service.exchange({ ...terms("buy 0.01 USD for PLN"), pesel: adult(index % 3) });
-    }
-  })();
-  for (let round = 0; round < 20; round += 1) {
-    const { findings } = await service.audit(() => {});
-    assert.deepEqual(findings, []);
-    await new Promise((next) => setImmediate(next));
-  }
-  auditing = false;
-  await orders;
-});
+}

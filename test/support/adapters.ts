@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { DatabaseSync } from "@photostructure/sqlite";
 import { openPostgres } from "../../src/ledger/postgres.ts";
 import { openSqlite } from "../../src/ledger/sqlite.ts";
 import type { Store } from "../../src/ledger/store.ts";
@@ -20,6 +21,8 @@ export interface SharedDatabase {
   /** For `--db` and `--url`. */
   readonly url: string;
   open(): Promise<Store>;
+  /** Runs one statement of SQL behind the ledger's back, and gives its rows. */
+  run(sql: string): Promise<readonly unknown[]>;
 }
 
 /** Every kind of store. A suite that holds for all of them runs over this list. */
@@ -29,7 +32,13 @@ export const adapters: readonly Adapter[] = [
     const folder = mkdtempSync(join(tmpdir(), "fx-store-"));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     const path = join(folder, "ledger.db");
-    return { url: `sqlite:${path}`, open: async () => openSqlite(path) };
+    const run = async (sql: string) => {
+      const database = new DatabaseSync(path);
+      const rows = database.prepare(sql).all();
+      database.close();
+      return rows;
+    };
+    return { url: `sqlite:${path}`, open: async () => openSqlite(path), run };
   }),
   adapterOf("postgres:", postgresDatabase({})),
   adapterOf("postgres: serializable", postgresDatabase({ serializable: true })),
@@ -40,14 +49,14 @@ function postgresDatabase(options: { serializable?: boolean }) {
     const database = await createDatabase();
     t.after(() => database.drop());
     const url = `${database.url}?serializable=${options.serializable ?? false}`;
-    return { url, open: () => openPostgres(url) };
+    return { url, open: () => openPostgres(url), run: database.run };
   };
 }
 
 function adapterOf(name: string, create: (t: TestContext) => Promise<SharedDatabase>): Adapter {
   const database = async (t: TestContext): Promise<SharedDatabase> => {
-    const { url, open } = await create(t);
-    return { url, open: async () => closing(t, await open()) };
+    const { open, ...database } = await create(t);
+    return { ...database, open: async () => closing(t, await open()) };
   };
   return { name, database, open: async (t) => (await database(t)).open() };
 }
