@@ -40,7 +40,7 @@ const busyAttempts = 100;
 export class BatchRunner {
   readonly #run: BatchRun;
   readonly #lanes: Lanes;
-  readonly #stopped: Promise<undefined>;
+  /** Ends the wait for more lines. */
   #tellStopped: () => void = () => {};
   /** The last line that may be started. */
   #through = Number.POSITIVE_INFINITY;
@@ -48,9 +48,6 @@ export class BatchRunner {
   constructor(run: BatchRun) {
     this.#run = run;
     this.#lanes = new Lanes(run.concurrency);
-    this.#stopped = new Promise((resolve) => {
-      this.#tellStopped = () => resolve(undefined);
-    });
   }
 
   /** The lines' results, in the order of the lines. */
@@ -68,8 +65,13 @@ export class BatchRunner {
   async *#lines(): AsyncGenerator<BatchLine> {
     const chunks = this.#run.batch.lines[Symbol.asyncIterator]();
     for (;;) {
-      // Standard input may have nothing more to say for a long time.
-      const next = await Promise.race([chunks.next(), this.#stopped]);
+      // Standard input may have nothing more to say for a long time. A race with one promise for the whole batch
+      // would keep every chunk until the end.
+      const next = await new Promise<IteratorResult<readonly BatchLine[]> | undefined>((resolve, reject) => {
+        this.#tellStopped = () => resolve(undefined);
+        if (this.#through === 0) resolve(undefined);
+        chunks.next().then(resolve, reject);
+      });
       if (next === undefined || next.done) return;
       for (const line of next.value) {
         if (line.number > this.#through) return;
