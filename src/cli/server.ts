@@ -33,7 +33,11 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const { service, store, rates } = await openLedger(settings.db, settings, (event) => report(event));
   const app = buildServer({
     service,
-    probes: { ping: () => store.ping(), rates: () => rates.status() },
+    probes: {
+      schemaVersion: store.schemaVersion,
+      ping: () => store.ping(),
+      rates: () => rates.status(),
+    },
     now: () => new Date(),
     version,
     log: { level: logLevel, stream: process.stderr },

@@ -6,6 +6,8 @@ import type { Metrics } from "./metrics.ts";
 
 /** What can be asked of the process that the routes serve. */
 export interface Probes {
+  /** Of the database, as far as this fx knows it. */
+  readonly schemaVersion: number;
   /** Fails unless the store answers now. */
   ping(): Promise<void>;
   rates(): RatesStatus;
@@ -36,6 +38,7 @@ export function probeHandlers(
         : "store-unavailable";
     const body: ReadyJson = {
       status,
+      schemaVersion: probes.schemaVersion,
       rates: {
         source,
         recorded,

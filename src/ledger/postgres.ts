@@ -9,6 +9,7 @@ import { accountList, accountRow, journalList, journalRow, Transaction } from ".
 import { type PostgresPlace, parsePostgresUrl } from "./postgres-url.ts";
 import type { RateTableRow } from "./rows.ts";
 import { type AccountRow, decodeAccount, decodeEntry, decodeTable, type JournalRow } from "./rows.ts";
+import { migrations } from "./schema/postgres.ts";
 import type { Decision, JournalPlace, Loaded, SealedEntry, Store, StoredAccount, Touch } from "./store.ts";
 
 /** What may be said in place of the URL's parameters. */
@@ -38,6 +39,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 
 /** A lost or contended database is tried again until the deadline; only then does a method fail. */
 export class PostgresStore implements Store {
+  readonly schemaVersion = migrations.length;
   readonly #place: PostgresPlace;
   readonly #pool: Pool;
   readonly #savedTables = new Set<string>();

@@ -60,6 +60,7 @@ export function openSqlite(path: string): SqliteStore {
 }
 
 export class SqliteStore implements Store {
+  readonly schemaVersion = migrations.length;
   readonly #database: DatabaseSyncInstance;
   readonly #accounts: AccountCache;
   readonly #statements = new Map<string, StatementSyncInstance>();

@@ -31,6 +31,8 @@ export interface Store {
   /** Tables in force on or after a date, oldest first; with `last`, only the newest so many. */
   tables(range: { since?: string; last?: number }): Promise<RateTable[]>;
   table(number: string): Promise<RateTable | undefined>;
+  /** The version of the schema that this fx writes, to which opening a store brings it. */
+  readonly schemaVersion: number;
   /** Fails unless the store answers now. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -172,6 +172,7 @@ export const live = z.object({ status: z.literal("live") }).meta({ id: "Live" })
 export const ready = z
   .object({
     status: z.enum(["ready", "draining", "store-unavailable"]),
+    schemaVersion: z.int().min(1).meta({ description: "Of the database schema that the server writes" }),
     rates: z.object({
       source: z.string(),
       recorded: z.boolean(),

@@ -56,8 +56,9 @@ describe("fx doctor", () => {
     const server = await startFx();
     const report = await examined({ FX_URL: server.url });
     await server.stop();
-    assert.deepEqual(states(report), ["node ok", "server ok", "table ok", "clock ok"]);
+    assert.deepEqual(states(report), ["node ok", "server ok", "schema ok", "table ok", "clock ok"]);
     assert.equal(detailOf(report, "server"), `${server.url}: ready`);
+    assert.match(detailOf(report, "schema"), /^version \d+, which the server writes$/);
   });
 
   test("asks the bank where the rates are live", async () => {
@@ -84,7 +85,13 @@ describe("fx doctor", () => {
     const server = await startFx(["--rates", "http://127.0.0.1:1/api"]);
     const report = await examined({ FX_URL: server.url });
     await server.stop();
-    assert.deepEqual(states(report).slice(1), ["server ok", "table wrong", "bank wrong", "clock ok"]);
+    assert.deepEqual(states(report).slice(1), [
+      "server ok",
+      "schema ok",
+      "table wrong",
+      "bank wrong",
+      "clock ok",
+    ]);
   });
 
   test("a server that does not answer is wrong", async () => {

@@ -67,7 +67,7 @@ describe("at a terminal", () => {
   test("rates that change at the question are shown and asked about again", async () => {
     const rates = fixedRates();
     const service = new LedgerService(openSqlite(":memory:"), rates, () => now);
-    const probes = { ping: async () => {}, rates: () => rates.status() };
+    const probes = { schemaVersion: 1, ping: async () => {}, rates: () => rates.status() };
     const app = buildServer({ service, probes, now: () => now });
     const FX_URL = await app.listen({ host: "127.0.0.1", port: 0 });
     await service.createAccount(opening({ pln: "10000" }));

@@ -156,6 +156,7 @@ describe("probes and metrics", () => {
       assert.equal(answer.status, 200);
       assert.deepEqual(answer.json, {
         status: "ready",
+        schemaVersion: server.store.schemaVersion,
         rates: { source: "fixed", recorded: true, table: null, effectiveDate: null, problem: null },
       });
       assert.doesNotMatch((await get("/metrics")).text, /^fx_rates_table_age_seconds /m);

@@ -44,6 +44,9 @@ export class FaultyStore implements Store {
   saveTables: Store["saveTables"] = (tables) => this.#store.saveTables(tables);
   tables: Store["tables"] = (range) => this.#store.tables(range);
   table: Store["table"] = (number) => this.#store.table(number);
+  get schemaVersion(): number {
+    return this.#store.schemaVersion;
+  }
   ping: Store["ping"] = () => this.#store.ping();
   close: Store["close"] = () => this.#store.close();
 }

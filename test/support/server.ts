@@ -45,7 +45,11 @@ export async function startServer(replace: Partial<ExchangeService> = {}): Promi
   });
   const app = buildServer({
     service,
-    probes: { ping: () => store.ping(), rates: () => rates.status() },
+    probes: {
+      schemaVersion: store.schemaVersion,
+      ping: () => store.ping(),
+      rates: () => rates.status(),
+    },
     now: () => now,
     version: "1.2.3",
     log: { level: "info", stream },
