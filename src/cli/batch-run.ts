@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { parseOpening, planOpening } from "../core/account.ts";
+import { type Account, parseOpening, planOpening } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
 import { parseTerms } from "../core/exchange.ts";
 import { type CalendarDate, parsePesel } from "../core/pesel.ts";
@@ -13,7 +13,13 @@ import { describeFailure, type Exit, type Failure, RequestFailed } from "./exit.
 
 /** What became of one line. `unstarted`: the batch was stopped before it was sent. */
 export type LineResult =
-  | { readonly line: number; readonly state: "done" | "replayed"; readonly answer: object }
+  | {
+      readonly line: number;
+      readonly state: "done" | "replayed";
+      readonly account: Account;
+      /** As a document. */
+      readonly answer: object;
+    }
   | { readonly line: number; readonly state: "refused" | "failed"; readonly failure: Failure }
   | { readonly line: number; readonly state: "unstarted" };
 
@@ -115,7 +121,7 @@ export class BatchRunner {
       const opening = parseOpening({ ...parseOpeningBody(body), key }, today);
       const carryOut = async () => {
         const { replayed } = await sent(key, () => service.createAccount(opening));
-        return outcome({ ...encodeAccount(planOpening(undefined, opening)), key, replayed });
+        return outcome(planOpening(undefined, opening), { key, replayed });
       };
       return { account: opening.pesel, carryOut };
     }
@@ -124,7 +130,7 @@ export class BatchRunner {
     const order = { pesel, ...parseTerms(fields), key };
     const carryOut = async () => {
       const { account, receiptId, replayed } = await sent(key, () => service.exchange(order));
-      return outcome({ ...encodeAccount(account), receipt: receiptId, key, replayed });
+      return outcome(account, { receipt: receiptId, key, replayed });
     };
     return { account: pesel, carryOut };
   }
@@ -198,6 +204,7 @@ async function sent<T>(key: string, request: () => Promise<T>): Promise<T> {
   }
 }
 
-function outcome<T extends { readonly replayed: boolean }>(answer: T) {
-  return { state: answer.replayed ? ("replayed" as const) : ("done" as const), answer };
+function outcome(account: Account, facts: { readonly receipt?: string; key: string; replayed: boolean }) {
+  const state = facts.replayed ? ("replayed" as const) : ("done" as const);
+  return { state, account, answer: { ...encodeAccount(account), ...facts } };
 }

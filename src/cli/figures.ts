@@ -52,8 +52,18 @@ export const accountColumns: readonly Column[] = [
   { title: "Balances", wraps: true },
 ];
 
-export function accountRow(screen: Screen, { pesel, name, surname, balances }: Account): string[] {
-  return [maskPesels(pesel), name, surname, balances.map((balance) => moneyText(screen, balance)).join(", ")];
+export function accountRow(screen: Screen, account: Account): string[] {
+  const { pesel, name, surname } = account;
+  return [maskPesels(pesel), name, surname, balancesText(screen, account)];
+}
+
+/** The holder and the balances in a line. */
+export function accountText(screen: Screen, account: Account): string {
+  return `${account.name} ${account.surname}, ${balancesText(screen, account)}`;
+}
+
+export function balancesText(screen: Screen, { balances }: Account): string {
+  return balances.map((balance) => moneyText(screen, balance)).join(", ");
 }
 
 export const entryColumns: readonly Column[] = [

@@ -24,7 +24,7 @@ const narrowest = 16;
 
 /** The result of a command as one JSON document. */
 export function writeDocument(screen: Screen, document: unknown): void {
-  write(screen, JSON.stringify(document, undefined, screen.rich ? 2 : undefined));
+  write(screen, screen.rich ? layOutJson(document, screen.columns) : JSON.stringify(document));
 }
 
 /** Pairs of a name and a value: aligned at a terminal, separated by a tab in a pipe. */
@@ -151,6 +151,25 @@ async function layOut(
     .join("\n");
 }
 
+/** JSON in lines, where what fits stays on one. */
+function layOutJson(value: unknown, columns: number, indent = ""): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const isArray = Array.isArray(value);
+  const [open, close] = isArray ? "[]" : "{}";
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .map(([key, member]) => [isArray ? "" : `${JSON.stringify(key)}: `, member] as const);
+  const flat = members.map(([key, member]) => key + layOutJson(member, Number.POSITIVE_INFINITY));
+  const line = `${open}${flat.join(", ")}${close}`;
+  // A comma may follow.
+  if (indent.length + line.length < columns) return line;
+  const inner = `${indent}  `;
+  const lines = members.map(
+    ([key, member]) => `${inner}${key}${layOutJson(member, columns - key.length, inner)}`,
+  );
+  return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
+}
+
 function stacked({ paint, columns }: Screen, pairs: Pairs): string {
   const indent = Math.max(...pairs.map(([name]) => name.length)) + 2;
   return pairs
@@ -165,7 +184,7 @@ function stacked({ paint, columns }: Screen, pairs: Pairs): string {
 }
 
 /** Breaks text into lines between words. A longer word has a line to itself. */
-function fold(text: string, columns: number): string[] {
+export function fold(text: string, columns: number): string[] {
   const folded: string[] = [];
   for (const word of text.length <= columns ? [text] : text.split(" ")) {
     const line = folded.at(-1);

@@ -46,9 +46,9 @@ export function describeProgress({ done, total, unit }: Progress, rate: number, 
   if (!total) return counted.slice(0, columns - 1);
   const share = Math.min(1, done / total);
   const left = rate > 0 ? `, ${duration((total - done) / rate)} left` : "";
-  const figures = ` ${Math.floor(share * 100)} %  ${counted}${left}`;
-  const width = Math.min(30, columns - figures.length - 3);
-  const bar = width < 5 ? "" : `[${"#".repeat(Math.round(share * width)).padEnd(width, ".")}]`;
+  const figures = `${Math.floor(share * 100)} %  ${counted}${left}`;
+  const width = Math.min(30, columns - figures.length - 4);
+  const bar = width < 5 ? "" : `[${"#".repeat(Math.round(share * width)).padEnd(width, ".")}] `;
   return `${bar}${figures}`.slice(0, columns - 1);
 }
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { adult } from "../support/fixture.ts";
 import { type Ran, runFx, spawnFx, startFx, until } from "../support/run-fx.ts";
+import { runAtTerminal } from "../support/terminal.ts";
 
 interface Result {
   readonly line: number;
@@ -153,6 +154,34 @@ describe("fx batch", () => {
     await server.stop();
     const entries = JSON.parse((await fx("audit --json")).stdout);
     assert.deepEqual([entries.ok, entries.entries], [true, lines + 1]);
+  });
+
+  test("at a terminal tells the balances after each line, and masks the PESELs of what is refused", async (t) => {
+    const { env, write, path } = await desk(t);
+    write("orders.csv", [header, buyOne, `${adult()},USD,PLN,,5`]);
+    const { text, exit } = await runAtTerminal(["batch", path("orders.csv")], { env });
+    assert.match(text, /^line 2: Jan Kowalski, 995\.70 PLN, 1\.00 USD\nline 3: The order takes 5\.00 USD/);
+    assert.match(text, /\nbatch +[0-9a-f]{32}\ndone +1\nrefused +1\ntook +0:0\d\n$/);
+    assert.ok(!text.includes(adult()));
+    assert.equal(exit, 3);
+    const { text: json } = await runAtTerminal(["batch", path("orders.csv"), "--json"], { env });
+    assert.match(json, /^\{"line":2,"ok":true,.*"replayed":true\}\n\{"line":3,"ok":false,/);
+  });
+
+  test("stopped by Ctrl-C at its progress bar answers what is under way, and run again does the rest", async (t) => {
+    const { env, fx, write, path } = await desk(t);
+    const lines = 5000;
+    write("orders.csv", [header, ...Array.from({ length: lines }, () => `${adult()},PLN,USD,0.01,`)]);
+    const batch = ["batch", path("orders.csv")];
+    const stopped = await runAtTerminal(batch, { env, replies: [["] 1 %", "\u0003"]] });
+    assert.match(stopped.text, /\nStopping when what is under way is answered\./);
+    const [, done] = /\ndone +(\d+)\ntook +\d:\d\d\nstopped +before the end\n/.exec(stopped.text) ?? [];
+    assert.ok(Number(done) > 0 && Number(done) < lines, `${done} were done`);
+    assert.equal(stopped.exit, 130);
+    const again = await fx("batch orders.csv");
+    assert.match(again.stderr, new RegExp(`\ndone\t${lines - Number(done)}\ndone before\t${done}\n`));
+    assert.equal(again.exit, 0);
+    assert.equal(JSON.parse((await fx("audit --json")).stdout).entries, lines + 1);
   });
 
   test("of a file that is not there is a usage error", async (t) => {

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
 import { Chalk } from "chalk";
 import { describeFailure, exitOf, exitTable, Interrupted, RequestFailed } from "../../src/cli/exit.ts";
-import { amountText, rateText, writeRecord, writeTable } from "../../src/cli/output.ts";
+import { amountText, rateText, writeDocument, writeRecord, writeTable } from "../../src/cli/output.ts";
 import { hasColor, type Screen } from "../../src/cli/terminal.ts";
 import { parseCurrencyCode } from "../../src/core/currency.ts";
 import { errorCodes, FxError } from "../../src/core/errors.ts";
@@ -99,6 +99,55 @@ describe("tables", () => {
     const screen = screenOf(undefined);
     writeRecord(screen, [["holder", "Jan\tKow\nalski"]]);
     assert.equal(screen.text(), "holder\tJan Kow alski\n");
+  });
+});
+
+describe("a JSON document", () => {
+  const document = {
+    table: "069/C/NBP/2022",
+    previous: null,
+    rates: [
+      { symbol: "USD", name: 'the "dollar"', bid: 4.2113, ask: undefined },
+      { symbol: "HUF", name: "forint", bid: 0.012116, ask: 0.01236 },
+    ],
+    none: [],
+  };
+  const written = (columns: number | undefined) => {
+    const screen = screenOf(columns);
+    writeDocument(screen, document);
+    return screen.text();
+  };
+
+  test("is one line in a pipe", () => {
+    assert.equal(written(undefined), `${JSON.stringify(document)}\n`);
+  });
+
+  test("has lines that fit a terminal, each as full as may be", () => {
+    assert.equal(
+      written(73),
+      `{
+  "table": "069/C/NBP/2022",
+  "previous": null,
+  "rates": [
+    {"symbol": "USD", "name": "the \\"dollar\\"", "bid": 4.2113},
+    {"symbol": "HUF", "name": "forint", "bid": 0.012116, "ask": 0.01236}
+  ],
+  "none": []
+}
+`,
+    );
+    assert.ok(
+      Math.max(
+        ...written(40)
+          .split("\n")
+          .map(({ length }) => length),
+      ) <= 40,
+    );
+  });
+
+  test("says the same at every width", () => {
+    const same = JSON.parse(JSON.stringify(document));
+    for (let columns = 1; columns < 200; columns += 1) assert.deepEqual(JSON.parse(written(columns)), same);
   });
 });
 

@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from "node:util";
 export interface AtTerminal {
   /** What the screen has shown, colour and all. */
   readonly screen: string;
-  /** The same as plain text. */
+  /** What is left of it, as plain text: without what was written over. */
   readonly text: string;
   readonly exit: number | null;
 }
@@ -62,7 +62,8 @@ export async function runCommandAtTerminal(
   });
   await once(child, "close");
   child.stdin.destroy();
-  return { screen, text: stripVTControlCharacters(screen).replaceAll("\r", ""), exit: child.exitCode };
+  const text = stripVTControlCharacters(screen).replaceAll(/\r+\n/g, "\n").replaceAll(/^.*\r/gm, "");
+  return { screen, text, exit: child.exitCode };
 }
 
 /** The process that `script` runs, as Linux tells it. */

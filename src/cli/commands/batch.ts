@@ -5,7 +5,8 @@ import type { LineResult } from "../batch-run.ts";
 import { asking, command, wholeArgument } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, type Exit, type Failure, Interrupted, UsageError } from "../exit.ts";
-import { type Pairs, writeRecord, writeText } from "../output.ts";
+import { accountText } from "../figures.ts";
+import { fold, type Pairs, writeRecord, writeText } from "../output.ts";
 import { duration, ProgressLine } from "../progress.ts";
 import { type Screen, write } from "../terminal.ts";
 
@@ -36,11 +37,16 @@ const toldFailures = 10;
 
 export function defineBatch(program: Command, context: Context): void {
   asking(
-    command(program, "batch", "carry out a file of orders or new accounts, one JSON result a line", [
-      "fx batch orders.csv > results.ndjson",
-      "fx batch accounts.ndjson --stop-on-error",
-      "zcat orders.csv.gz | fx batch - --id 2026-11-21",
-    ]),
+    command(
+      program,
+      "batch",
+      "carry out a file of orders or new accounts; in a pipe, one JSON result a line",
+      [
+        "fx batch orders.csv > results.ndjson",
+        "fx batch accounts.ndjson --stop-on-error",
+        "zcat orders.csv.gz | fx batch - --id 2026-11-21",
+      ],
+    ),
     { rates: true },
   )
     .argument(
@@ -70,7 +76,8 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   context.stopOnSignal((name) => {
     signal = name;
     runner.stop();
-    write(stderr, "\nStopping when what is under way is answered. A second signal stops at once.");
+    write(stderr, "");
+    writeText(stderr, "Stopping when what is under way is answered. A second signal stops at once.");
   });
   if (batch.isRandomId) tellId(stderr, batch.id, options.json === true);
   const report = new Report(context, batch, options.json === true);
@@ -87,6 +94,8 @@ class Report {
   readonly #stderr: Screen;
   readonly #batch: Batch;
   readonly #json: boolean;
+  /** Whether the results are for a person to follow, and the failures are told among them. */
+  readonly #isFollowed: boolean;
   readonly #progress: ProgressLine;
   readonly #start = performance.now();
   readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0, unstarted: 0 };
@@ -98,6 +107,7 @@ class Report {
     this.#stderr = terminal.stderr;
     this.#batch = batch;
     this.#json = json;
+    this.#isFollowed = terminal.stdout.rich && !json;
     this.#progress = new ProgressLine(terminal.stderr);
   }
 
@@ -107,12 +117,9 @@ class Report {
     if (result.state === "unstarted") return this.#isRead;
     if (this.#stdout.live) this.#progress.clear();
     if ("failure" in result) this.#tellFailure(result.line, result.failure);
-    const { line } = result;
-    const text = JSON.stringify(
-      "failure" in result ? { line, ok: false, ...result.failure } : { line, ok: true, ...result.answer },
-    );
-    this.#isRead &&= await written(this.#stdout, `${text}\n`);
-    this.#progress.show({ done: line, total: this.#batch.lineCount, unit: "lines" });
+    const text = this.#isFollowed ? this.#row(result) : documentOf(result);
+    if (text !== undefined) this.#isRead &&= await written(this.#stdout, `${text}\n`);
+    this.#progress.show({ done: result.line, total: this.#batch.lineCount, unit: "lines" });
     return this.#isRead;
   }
 
@@ -132,12 +139,20 @@ class Report {
     }
   }
 
+  #row(result: LineResult): string | undefined {
+    if (!("account" in result)) return undefined;
+    const account = accountText(this.#stdout, result.account);
+    const before = result.state === "replayed" ? "done before: " : "";
+    return fold(`line ${result.line}: ${before}${account}`, this.#stdout.columns).join("\n");
+  }
+
   #tellFailure(line: number, { message, exit }: Failure): void {
     this.#exits.add(exit);
     const { refused, failed } = this.#counts;
-    if (this.#json || refused + failed > toldFailures + 1) return;
+    const isTold = this.#isFollowed || refused + failed <= toldFailures;
+    if (this.#json || (!isTold && refused + failed > toldFailures + 1)) return;
     this.#progress.clear();
-    if (refused + failed <= toldFailures) writeText(this.#stderr, `line ${line}: ${message}`);
+    if (isTold) writeText(this.#stderr, `line ${line}: ${message}`, this.#stderr.paint.red);
     else write(this.#stderr, "More lines did not go through. The results have them all.");
   }
 
@@ -148,6 +163,14 @@ class Report {
     if (this.#exits.size > 0) return 3;
     return complete ? 0 : 1;
   }
+}
+
+/** One JSON document, on one line. */
+function documentOf(result: Exclude<LineResult, { state: "unstarted" }>): string {
+  const { line } = result;
+  return JSON.stringify(
+    "failure" in result ? { line, ok: false, ...result.failure } : { line, ok: true, ...result.answer },
+  );
 }
 
 function summaryPairs({ id, done, replayed, refused, failed, complete }: Summary, seconds: number): Pairs {

@@ -101,11 +101,13 @@ async function settleAsked(
     if (isRepeat) write(stderr, "With this key an order that was done is not done again.");
     else await showBalances(context, account, quote);
     if (!(await context.confirm("Exchange?"))) throw new Declined();
+    write(stderr, "");
     try {
       return await settle(table ?? quote.table);
     } catch (error) {
       if (table !== undefined || !isRateChange(error)) throw error;
-      write(stderr, "\nThe rates have changed, and nothing was exchanged. The new quote:\n");
+      writeText(stderr, "The rates have changed, and nothing was exchanged. The new quote:");
+      write(stderr, "");
     }
   }
 }

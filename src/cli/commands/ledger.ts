@@ -18,7 +18,7 @@ export function defineReceipt(program: Command, context: Context): void {
     ]),
     needs,
   )
-    .argument("<id>", "as fx exchange and fx account history print it")
+    .argument("<id>", "as fx exchange prints it, and fx account history in a pipe or with --json")
     .action(async (id: string, options: CommandOptions) => {
       const service = await context.service(options, needs);
       const entry = await service.receipt(id);

@@ -134,7 +134,7 @@ async function writeChart(
 const summaryColumns = [
   { title: "" },
   { title: "Latest", align: "right" },
-  { title: "Change", align: "right" },
+  { title: "Change", align: "right", optional: true },
   { title: "Lowest", align: "right" },
   { title: "on", optional: true },
   { title: "Highest", align: "right" },

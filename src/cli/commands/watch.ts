@@ -7,7 +7,8 @@ import { type Board, readBoard, writeBoard } from "../board.ts";
 import { command, setting, wholeArgument } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, UsageError } from "../exit.ts";
-import { moneyText, writeText } from "../output.ts";
+import { balancesText } from "../figures.ts";
+import { writeText } from "../output.ts";
 import { resized, type Screen, showPage, write } from "../terminal.ts";
 
 interface WatchOptions extends CommandOptions {
@@ -118,7 +119,7 @@ async function pageText(screen: Screen, { board, account }: Page): Promise<strin
   const { table, source } = board.inForce;
   if (account !== undefined) {
     writeText(page, `${account.name} ${account.surname}, ${maskPesels(account.pesel)}`, screen.paint.bold);
-    writeText(page, account.balances.map((balance) => moneyText(page, balance)).join(", "));
+    writeText(page, balancesText(page, account));
     write(page, "");
   }
   writeText(page, `Table ${table.number} of ${table.effectiveDate}, source: ${source}`);
