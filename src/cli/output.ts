@@ -152,7 +152,7 @@ async function layOut(
 }
 
 /** JSON in lines, where what fits stays on one. */
-function layOutJson(value: unknown, columns: number, indent = ""): string {
+function layOutJson(value: unknown, columns: number, indent = "", name = ""): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const isArray = Array.isArray(value);
   const [open, close] = isArray ? "[]" : "{}";
@@ -162,11 +162,9 @@ function layOutJson(value: unknown, columns: number, indent = ""): string {
   const flat = members.map(([key, member]) => key + layOutJson(member, Number.POSITIVE_INFINITY));
   const line = `${open}${flat.join(", ")}${close}`;
   // A comma may follow.
-  if (indent.length + line.length < columns) return line;
+  if (indent.length + name.length + line.length < columns) return line;
   const inner = `${indent}  `;
-  const lines = members.map(
-    ([key, member]) => `${inner}${key}${layOutJson(member, columns - key.length, inner)}`,
-  );
+  const lines = members.map(([key, member]) => inner + key + layOutJson(member, columns, inner, key));
   return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
 }
 
