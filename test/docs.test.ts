@@ -4,7 +4,6 @@ import { dirname, join, relative } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { exitOf, exitTable } from "../src/cli/exit.ts";
-import { manualPages } from "../src/cli/manual.ts";
 import { errorCodes } from "../src/core/errors.ts";
 import { statusOf } from "../src/wire/problem.ts";
 
@@ -28,18 +27,6 @@ test("docs/CLI.md has the exit table as it is", () => {
   );
   const page = read("docs/CLI.md").replaceAll("|  |", "| |");
   for (const row of rows) assert.ok(page.includes(row.replaceAll("|  |", "| |")), row);
-});
-
-test("docs/CLI.md names every command", () => {
-  const page = read("docs/CLI.md");
-  const commands = [...manualPages().keys()].map(
-    (file) => file.replace(/^fx-?|\.1$/g, "").split("-")[0] ?? "",
-  );
-  assert.ok(commands.length > 10);
-  assert.deepEqual(
-    commands.filter((name) => !page.includes(`fx ${name}`)),
-    [],
-  );
 });
 
 describe("every link to a file of the project leads to one", () => {

@@ -153,19 +153,19 @@ async function layOut(
 
 /** JSON in lines, where what fits stays on one. */
 function layOutJson(value: unknown, columns: number, indent = "", name = ""): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const isArray = Array.isArray(value);
-  const [open, close] = isArray ? "[]" : "{}";
+  const line = JSON.stringify(value);
+  // A comma may follow.
+  if (typeof value !== "object" || value === null || indent.length + name.length + line.length < columns)
+    return line;
+  const inner = `${indent}  `;
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
-    .map(([key, member]) => [isArray ? "" : `${JSON.stringify(key)}: `, member] as const);
-  const flat = members.map(([key, member]) => key + layOutJson(member, Number.POSITIVE_INFINITY));
-  const line = `${open}${flat.join(", ")}${close}`;
-  // A comma may follow.
-  if (indent.length + name.length + line.length < columns) return line;
-  const inner = `${indent}  `;
-  const lines = members.map(([key, member]) => inner + key + layOutJson(member, columns, inner, key));
-  return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
+    .map(([key, member]) => {
+      const named = Array.isArray(value) ? "" : `${JSON.stringify(key)}: `;
+      return inner + named + layOutJson(member, columns, inner, named);
+    });
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  return `${open}\n${members.join(",\n")}\n${indent}${close}`;
 }
 
 function stacked({ paint, columns }: Screen, pairs: Pairs): string {

@@ -1,19 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { Context } from "../../src/cli/context.ts";
 import { exitTable } from "../../src/cli/exit.ts";
-import { buildProgram, fullName } from "../../src/cli/program.ts";
-import { openTerminal } from "../../src/cli/terminal.ts";
+import { fullName } from "../../src/cli/program.ts";
 import { definitions, settingNames } from "../../src/config.ts";
+import { commands, jsonCommands, program } from "../support/commands.ts";
 import { runFx } from "../support/run-fx.ts";
-
-const program = buildProgram(new Context(openTerminal(process, {}, true), "0.0.0"));
-
-function commandsUnder(command: Command): Command[] {
-  return command.commands.flatMap((child) => [child, ...commandsUnder(child)]);
-}
 
 describe("help", () => {
   test("--version is the package's", async () => {
@@ -28,7 +20,7 @@ describe("help", () => {
       assert.match(alone.stdout, new RegExp(`^  ${command.name()} `, "m"));
   });
 
-  for (const command of commandsUnder(program)) {
+  for (const command of commands) {
     const name = fullName(command);
     test(`of ${name} has an example that begins with its name`, () => {
       let help = "";
@@ -72,10 +64,7 @@ describe("help", () => {
     const listed = stdout
       .split("\n")
       .flatMap((line) => (line.split("\t")[0] ?? "").split(", ").map((name) => `fx ${name}`));
-    const printing = commandsUnder(program).filter(({ options }) =>
-      options.some(({ long }) => long === "--json"),
-    );
-    for (const name of printing.map(fullName))
+    for (const name of jsonCommands.map(fullName))
       assert.ok(
         listed.includes(name.replace(/ show$/, (show) => (name === "fx rates show" ? "" : show))),
         name,

@@ -124,13 +124,13 @@ describe("a JSON document", () => {
 
   test("has lines that fit a terminal, each as full as may be", () => {
     assert.equal(
-      written(73),
+      written(66),
       `{
   "table": "069/C/NBP/2022",
   "previous": null,
   "rates": [
-    {"symbol": "USD", "name": "the \\"dollar\\"", "bid": 4.2113},
-    {"symbol": "HUF", "name": "forint", "bid": 0.012116, "ask": 0.01236}
+    {"symbol":"USD","name":"the \\"dollar\\"","bid":4.2113},
+    {"symbol":"HUF","name":"forint","bid":0.012116,"ask":0.01236}
   ],
   "none": []
 }

@@ -6,6 +6,7 @@ import { after, describe, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { runFx } from "../support/run-fx.ts";
 import { runAtTerminal } from "../support/terminal.ts";
+import { settled } from "../support/volatile.ts";
 
 /**
  * The same commands in different surroundings, against what they printed when that was last looked at:
@@ -54,10 +55,7 @@ async function transcribe({ columns, env = {} }: Surroundings): Promise<string> 
       transcript += `$ fx ${line}\n${screen.replaceAll("\r", "")}[exit ${exit}]\n\n`;
     }
   }
-  return transcript
-    .replaceAll("\u001b", "␛")
-    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f-]{21}/g, "<id>")
-    .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?/g, "<time>");
+  return settled(transcript.replaceAll("\u001b", "␛"));
 }
 
 function plain(transcript: string): string {

@@ -1,0 +1,16 @@
+import type { Command } from "commander";
+import { Context } from "../../src/cli/context.ts";
+import { buildProgram } from "../../src/cli/program.ts";
+import { openTerminal } from "../../src/cli/terminal.ts";
+
+export const program = buildProgram(new Context(openTerminal(process, {}, true), "0.0.0"));
+
+/** Every command of fx, groups included. */
+export const commands: readonly Command[] = commandsUnder(program);
+
+/** Those that print JSON if asked to. */
+export const jsonCommands = commands.filter(({ options }) => options.some(({ long }) => long === "--json"));
+
+function commandsUnder(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...commandsUnder(child)]);
+}

@@ -1,0 +1,13 @@
+/** What differs from run to run, as the name of its kind: ids, times, ages, ports and versions. */
+export function settled(output: string): string {
+  return output
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f-]{21}/g, "<id>")
+    .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?/g, "<time>")
+    .replaceAll(/\b\d\d:\d\d:\d\d(?=, every)/g, "<time>")
+    .replaceAll(/\b\d{4}-\d\d-\d\d(?= in Warsaw)/g, "<date>")
+    .replaceAll(/\b\d+ days old/g, "<age>")
+    .replaceAll(/(?<=\btook +)\d+:\d\d/g, "<duration>")
+    .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:<port>")
+    .replaceAll(/\b\d+\.\d+\.\d+(?=, and fx needs)/g, "<version>")
+    .replaceAll(/\bversion \d+(?=, which)/g, "version <number>");
+}
