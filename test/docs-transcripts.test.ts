@@ -90,7 +90,7 @@ for (const page of pages) {
     played.set(page, steps);
     assert.ok(steps.length > 5);
     if (process.env.TRANSCRIPTS_WRITE) return;
-    for (const { line, expected, printed } of steps) assert.equal(settled(expected), settled(printed), line);
+    for (const { line, expected, printed } of steps) assert.equal(settled(printed), settled(expected), line);
   });
 }
 

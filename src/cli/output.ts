@@ -181,10 +181,10 @@ function stacked({ paint, columns }: Screen, pairs: Pairs): string {
     .join("\n");
 }
 
-/** Breaks text into lines between words. A longer word has a line to itself. */
+/** Breaks text into lines between words, and not between an amount and its currency. A longer word has its own line. */
 export function fold(text: string, columns: number): string[] {
   const folded: string[] = [];
-  for (const word of text.length <= columns ? [text] : text.split(" ")) {
+  for (const word of text.length <= columns ? [text] : text.split(/(?<!\d) | (?![A-Z]{3}\b)/)) {
     const line = folded.at(-1);
     if (line === undefined || width(line) + 1 + width(word) > columns) folded.push(word);
     else folded[folded.length - 1] = `${line} ${word}`;

@@ -71,6 +71,12 @@ describe("tables", () => {
     assert.match(screen.text(), /PLN {5}1\.00 {2}100\u202f460\.17 PLN,\n {14}30\u202f000 JPY\n$/);
   });
 
+  test("never break between an amount and its currency", async () => {
+    const screen = screenOf(35);
+    await writeTable(screen, columns, [["PLN", "1.00", "Jan Kowalski, 250.50 PLN, 3 USD", "", ""]]);
+    assert.match(screen.text(), /PLN {5}1\.00 {2}Jan Kowalski,\n {14}250\.50 PLN, 3 USD\n$/);
+  });
+
   test("never cut a word off", async () => {
     const screen = screenOf(34);
     await writeTable(screen, columns, [["PLN", "1.00", "see http://127.0.0.1:8080/api", "", ""]]);
