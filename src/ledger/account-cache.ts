@@ -1,5 +1,4 @@
 import type { Pesel } from "../core/pesel.ts";
-import type { StoredAccount } from "./store.ts";
 
 const accountsKept = 100_000;
 
@@ -7,9 +6,9 @@ const accountsKept = 100_000;
  * Accounts as they were last read or written by this process, for as long as no other process has written to the
  * database. `version` tells: it changes with another's commit, and not with one's own (SQLite's data_version).
  */
-export class AccountCache {
+export class AccountCache<A> {
   readonly #version: () => number;
-  readonly #accounts = new Map<Pesel, StoredAccount>();
+  readonly #accounts = new Map<Pesel, A>();
   #knownVersion = Number.NaN;
   #refreshed = false;
 
@@ -34,12 +33,12 @@ export class AccountCache {
     this.refresh();
   }
 
-  get(pesel: Pesel): StoredAccount | undefined {
+  get(pesel: Pesel): A | undefined {
     return this.#accounts.get(pesel);
   }
 
-  put(account: StoredAccount): void {
-    this.#accounts.set(account.pesel, account);
+  put(pesel: Pesel, account: A): void {
+    this.#accounts.set(pesel, account);
     if (this.#accounts.size <= accountsKept) return;
     const [oldest] = this.#accounts.keys();
     if (oldest !== undefined) this.#accounts.delete(oldest);

@@ -114,6 +114,10 @@ class Audit {
       find("gap in the sequence", String(row.sequence), String(chain.sequence + 1));
     }
     chain.sequence = row.sequence;
+    if (row.position !== undefined && (row.previous ?? undefined) !== chain.position) {
+      find("link to the entry before", `position ${row.previous}`, `position ${chain.position ?? null}`);
+    }
+    chain.position = row.position;
     let entry: Entry;
     try {
       entry = decodeEntry(row).entry;
@@ -182,6 +186,7 @@ class Audit {
       ["number of entries", String(row.sequence), String(chain.sequence)],
       ["hash of the last entry", row.hash, chain.hash],
       ["balances", row.balances, chain.balancesText()],
+      ["link to the last entry", `position ${row.newest}`, `position ${chain.position}`],
       ["name", maskPesels(row.name), maskPesels(chain.names?.name ?? "")],
       ["surname", maskPesels(row.surname), maskPesels(chain.names?.surname ?? "")],
     ];
@@ -225,6 +230,7 @@ class Chain {
   readonly pesel: string;
   sequence = 0;
   hash = "";
+  position: number | undefined;
   names: { name: string; surname: string } | undefined;
   /** The first entry past the account's row as it was read. */
   later: JournalRow | undefined;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
 import { type Connection, ConnectionLost, type Parameter, type Row } from "./postgres-connection.ts";
@@ -84,12 +85,12 @@ export class PostgresStore implements Store {
 
   async statement(
     pesel: Pesel,
-    { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number | undefined; limit: number },
+    { before, limit }: { before?: Entry | undefined; limit: number },
   ): Promise<SealedEntry[]> {
     const rows = await this.#all(
       `select ${journalList} from journal where pesel = $1 and sequence < $2 order by sequence desc limit $3`,
       Number(pesel),
-      before,
+      before?.sequence ?? Number.MAX_SAFE_INTEGER,
       limit,
     );
     return rows.map((row) => decodeEntry(journalRow(row)));

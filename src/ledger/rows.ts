@@ -13,10 +13,15 @@ export interface AccountRow {
   readonly balances: string;
   readonly sequence: number;
   readonly hash: string;
+  /** The position of its newest entry, in a store that links entries. */
+  readonly newest?: number;
 }
 
 /** A row of the table `journal`. An opening "buys" its initial balance and sells nothing. */
 export interface JournalRow {
+  /** Where the entry stands in the order of commits, and the account's entry before it, in a store that links them. */
+  readonly position?: number;
+  readonly previous?: number | null;
   readonly pesel: string;
   readonly sequence: number;
   readonly id: string;

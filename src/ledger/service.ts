@@ -147,10 +147,16 @@ export class LedgerService implements ExchangeService {
 
   async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Entry>> {
     await this.account(pesel);
-    const before = cursor === undefined ? undefined : parseSequence(cursor);
+    const before = cursor === undefined ? undefined : await this.#entryOf(pesel, cursor);
     const sealed = await this.#store.statement(pesel, { before, limit: limit + 1 });
     const items = sealed.slice(0, limit).map(({ entry }) => entry);
-    return { items, next: sealed.length > limit ? String(items.at(-1)?.sequence) : undefined };
+    return { items, next: sealed.length > limit ? items.at(-1)?.id : undefined };
+  }
+
+  async #entryOf(pesel: Pesel, id: string): Promise<Entry> {
+    const entry = isEntryId(id) ? (await this.#store.entry(id))?.entry : undefined;
+    if (entry?.pesel === pesel) return entry;
+    throw unknownCursor();
   }
 
   async receipt(id: string): Promise<ExchangeEntry> {
@@ -192,11 +198,6 @@ function requireSameRequest(same: boolean): void {
     "idempotency-key-reused",
     "This Idempotency-Key was used on this account for another request. Use a new key for a new request.",
   );
-}
-
-function parseSequence(cursor: string): number {
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw unknownCursor();
 }
 
 function unknownCursor(): FxError {

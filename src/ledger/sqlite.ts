@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
 import { FxError } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
@@ -34,6 +35,8 @@ const busyTimeoutMs = 5000;
 /** 32 MiB of log between checkpoints: a page that many orders touch is then written to the file once. */
 const checkpointPages = 8192;
 const cacheKibibytes = 64 * 1024;
+/** Entries indexed for an audit before the event loop has its turn again. */
+const orderedAtOnce = 5000;
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:", and brings its schema up to date. Several
@@ -59,12 +62,20 @@ export function openSqlite(path: string): SqliteStore {
   }
 }
 
+/** An account with the position of its newest entry, from which the entries before it are found. */
+interface LinkedAccount {
+  readonly account: StoredAccount;
+  readonly newest: number;
+}
+
 export class SqliteStore implements Store {
   readonly schemaVersion = migrations.length;
   readonly #database: DatabaseSyncInstance;
-  readonly #accounts: AccountCache;
+  readonly #accounts: AccountCache<LinkedAccount>;
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #savedTables = new Set<string>();
+  /** The position of the last entry that `#orderJournal` has indexed. */
+  #orderedTo = 0;
 
   constructor(database: DatabaseSyncInstance) {
     this.#database = database;
@@ -77,12 +88,12 @@ export class SqliteStore implements Store {
       try {
         this.#accounts.refresh();
         const { writes, answer } = decide({
-          account: (pesel) => this.#guard(() => this.#account(pesel)),
+          account: (pesel) => this.#guard(() => this.#account(pesel)?.account),
           entryByKey: (pesel, key) => this.#guard(() => this.#entryByKey(pesel, key)),
         });
-        this.#write(writes);
+        const written = this.#write(writes);
         this.#run("commit");
-        for (const account of writes.accounts) this.#accounts.put(account);
+        for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
         return answer;
       } catch (error) {
         if (this.#database.isTransaction) this.#run("rollback");
@@ -94,7 +105,7 @@ export class SqliteStore implements Store {
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {
     return this.#guard(() => {
       this.#accounts.refreshOnceATurn();
-      return this.#account(pesel);
+      return this.#account(pesel)?.account;
     });
   }
 
@@ -114,12 +125,18 @@ export class SqliteStore implements Store {
 
   async statement(
     pesel: Pesel,
-    { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number | undefined; limit: number },
+    { before, limit }: { before?: Entry | undefined; limit: number },
   ): Promise<SealedEntry[]> {
+    const start = before
+      ? "select previous from journal where id = ?"
+      : "select newest from account where pesel = ?";
     return this.#all<JournalRow>(
-      "select * from journal where pesel = ? and sequence < ? order by sequence desc limit ?",
-      pesel,
-      before,
+      `with recursive page as (
+         select 1 as nth, * from journal where position = (${start})
+         union all
+         select nth + 1, journal.* from page join journal on journal.position = page.previous where nth < ?
+       ) select * from page`,
+      before?.id ?? pesel,
       limit,
     ).map(decodeEntry);
   }
@@ -130,13 +147,37 @@ export class SqliteStore implements Store {
     limit: number;
   }): Promise<JournalRow[]> {
     const { after = { pesel: "", sequence: 0 }, through = "~", limit } = page;
+    await this.#orderJournal();
     return this.#all<JournalRow>(
-      "select * from journal where (pesel, sequence) > (?, ?) and pesel <= ? order by pesel, sequence limit ?",
+      `select journal.* from journal_order as place join journal using (position)
+       where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ?
+       order by place.pesel, place.sequence limit ?`,
       after.pesel,
       after.sequence,
       through,
       limit,
     );
+  }
+
+  /** Indexes the entries that are new since the last time, for this connection only, in steps. */
+  async #orderJournal(): Promise<void> {
+    this.#run(
+      `create temp table if not exists journal_order
+       (pesel, sequence, position, primary key (pesel, sequence, position)) without rowid`,
+    );
+    const [{ last } = { last: 0 }] = this.#all<{ last: number }>(
+      "select coalesce(max(position), 0) as last from journal",
+    );
+    while (this.#orderedTo < last) {
+      const next = Math.min(this.#orderedTo + orderedAtOnce, last);
+      this.#all(
+        "insert into journal_order select pesel, sequence, position from journal where position > ? and position <= ?",
+        this.#orderedTo,
+        next,
+      );
+      this.#orderedTo = next;
+      if (next < last) await nextTurn();
+    }
   }
 
   async entry(id: string): Promise<SealedEntry | undefined> {
@@ -180,14 +221,16 @@ export class SqliteStore implements Store {
     this.#database.close();
   }
 
-  #account(pesel: Pesel): StoredAccount | undefined {
+  #account(pesel: Pesel): LinkedAccount | undefined {
     const known = this.#accounts.get(pesel);
     if (known !== undefined) return known;
-    const row = this.#statement("select * from account where pesel = ?").get(pesel) as AccountRow | undefined;
+    const row = this.#statement("select * from account where pesel = ?").get(pesel) as
+      | Required<AccountRow>
+      | undefined;
     if (row === undefined) return undefined;
-    const account = decodeAccount(row);
-    this.#accounts.put(account);
-    return account;
+    const linked = { account: decodeAccount(row), newest: row.newest };
+    this.#accounts.put(pesel, linked);
+    return linked;
   }
 
   #entryByKey(pesel: Pesel, key: string): Entry | undefined {
@@ -197,30 +240,41 @@ export class SqliteStore implements Store {
     return row && decodeEntry(row).entry;
   }
 
-  #write({ accounts, entries, tables }: Writes): void {
+  #write({ accounts, entries, tables }: Writes): LinkedAccount[] {
     const fresh = tables.filter(({ number }) => !this.#savedTables.has(number)).map(encodeTable);
     for (const row of fresh) {
       this.#statement(
         "insert into rate_table (number, trading_date, effective_date, rates) values (?, ?, ?, ?) on conflict do nothing",
       ).run(row.number, row.trading_date, row.effective_date, row.rates);
     }
-    for (const account of accounts) this.#saveAccount(encodeAccount(account));
+    const newest = new Map<Pesel, number>();
     const append = this.#statement(
-      `insert into journal (${journalColumns.join(", ")}) values (${journalColumns.map(() => "?").join(", ")})`,
+      `insert into journal (previous, ${journalColumns.join(", ")}) values (?, ${journalColumns.map(() => "?").join(", ")})`,
     );
-    for (const entry of entries) {
-      const row = encodeEntry(entry);
-      append.run(...journalColumns.map((column) => row[column]));
+    for (const sealed of entries) {
+      const { pesel, sequence } = sealed.entry;
+      const previous = sequence === 1 ? null : (newest.get(pesel) ?? this.#account(pesel)?.newest ?? null);
+      const row = encodeEntry(sealed);
+      const { lastInsertRowid } = append.run(previous, ...journalColumns.map((column) => row[column]));
+      newest.set(pesel, Number(lastInsertRowid));
     }
     for (const { number } of fresh) this.#savedTables.add(number);
+    return accounts.map((account) => {
+      const linked = { account, newest: newest.get(account.pesel) as number };
+      this.#saveAccount(linked);
+      return linked;
+    });
   }
 
-  #saveAccount({ pesel, name, surname, balances, sequence, hash }: AccountRow): void {
-    const update = this.#statement("update account set balances = ?, sequence = ?, hash = ? where pesel = ?");
-    if (sequence > 1 && update.run(balances, sequence, hash, pesel).changes === 1) return;
+  #saveAccount({ account, newest }: LinkedAccount): void {
+    const { pesel, name, surname, balances, sequence, hash } = encodeAccount(account);
+    const update = this.#statement(
+      "update account set balances = ?, sequence = ?, hash = ?, newest = ? where pesel = ?",
+    );
+    if (sequence > 1 && update.run(balances, sequence, hash, newest, pesel).changes === 1) return;
     this.#statement(
-      "insert into account (pesel, name, surname, balances, sequence, hash) values (?, ?, ?, ?, ?, ?)",
-    ).run(pesel, name, surname, balances, sequence, hash);
+      "insert into account (pesel, name, surname, balances, sequence, hash, newest) values (?, ?, ?, ?, ?, ?, ?)",
+    ).run(pesel, name, surname, balances, sequence, hash, newest);
   }
 
   #run(sql: string): void {

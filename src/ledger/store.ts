@@ -19,8 +19,8 @@ export interface Store {
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
   /** By PESEL, from the one after `after`. As rows, because the audit reads ones that may not decode. */
   accounts(page: { after?: string | undefined; limit: number }): Promise<AccountRow[]>;
-  /** Entries of one account with a sequence below `before`, newest first. */
-  statement(pesel: Pesel, page: { before?: number | undefined; limit: number }): Promise<SealedEntry[]>;
+  /** Entries of one account from the one before `before`, which is one of them, newest first. */
+  statement(pesel: Pesel, page: { before?: Entry | undefined; limit: number }): Promise<SealedEntry[]>;
   /** All entries in the order of (pesel, sequence), from the one after `after`, up to the account `through`. */
   journal(page: { after?: JournalPlace | undefined; through?: string; limit: number }): Promise<JournalRow[]>;
   entry(id: string): Promise<SealedEntry | undefined>;

@@ -215,8 +215,11 @@ describe("statements, receipts and lists", () => {
   });
 
   test("a cursor that no page gave is refused", async () => {
-    const { service } = await start();
-    await assert.rejects(service.statement(adult(), { limit: 1, cursor: "x" }), { code: "invalid-request" });
+    const { service } = await start(2);
+    const ofAnother = (await service.statement(adult(1), { limit: 1 })).items[0]?.id;
+    for (const cursor of ["x", ofAnother]) {
+      await assert.rejects(service.statement(adult(), { limit: 1, cursor }), { code: "invalid-request" });
+    }
     await assert.rejects(service.accounts({ limit: 1, cursor: "x" }), { code: "invalid-request" });
   });
 });

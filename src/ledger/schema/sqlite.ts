@@ -1,4 +1,7 @@
 /**
+ * The journal is a table that grows at its end only, and each entry names the account's entry before it: an index of
+ * (pesel, sequence) would be one more page at a random place to read and write for every order.
+ *
  * The steps that bring a database from version n to n + 1, for n = 0, 1, …; `PRAGMA user_version` holds n.
  * A step that has been released is never changed: add one.
  */
@@ -10,10 +13,13 @@ export const migrations: readonly string[] = [
     surname text not null,
     balances text not null,
     sequence integer not null check (sequence >= 1),
-    hash text not null
+    hash text not null,
+    newest integer not null
   ) strict, without rowid;
 
   create table journal (
+    position integer primary key,
+    previous integer,
     pesel text not null,
     sequence integer not null check (sequence >= 1),
     id text not null,
@@ -32,9 +38,8 @@ export const migrations: readonly string[] = [
     table_number text,
     effective_date text,
     balances text not null,
-    hash text not null,
-    primary key (pesel, sequence)
-  ) strict, without rowid;
+    hash text not null
+  ) strict;
 
   create unique index journal_id on journal (id);
   create unique index journal_key on journal (pesel, key) where key is not null;
