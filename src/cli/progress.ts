@@ -1,4 +1,4 @@
-import type { Screen } from "./terminal.ts";
+import { clearLine, type Screen } from "./terminal.ts";
 
 /** How far something has come. `total` is undefined where that is not known. */
 export interface Progress {
@@ -35,7 +35,7 @@ export class ProgressLine {
   /** Takes the line away, for something else to be written in its place. */
   clear(): void {
     if (this.#drawn === Number.NEGATIVE_INFINITY) return;
-    this.#screen.stream.write("\r\u001b[K");
+    clearLine(this.#screen);
     this.#drawn = Number.NEGATIVE_INFINITY;
   }
 }

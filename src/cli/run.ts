@@ -5,7 +5,7 @@ import { maskPesels } from "../core/pesel.ts";
 import { Context } from "./context.ts";
 import { describeFailure, Interrupted, tellFailure, UsageError } from "./exit.ts";
 import { buildProgram, commandOf, fullName } from "./program.ts";
-import { openTerminal, write } from "./terminal.ts";
+import { clearLine, openTerminal, write } from "./terminal.ts";
 
 /** Runs one command line. It sets the exit code and leaves the exit to Node: process.exit() would cut off output. */
 export async function run(process: NodeJS.Process): Promise<void> {
@@ -30,6 +30,7 @@ export async function run(process: NodeJS.Process): Promise<void> {
     const name = fullName(commandOf(program, argv));
     const error = isBareGroup(thrown) ? new UsageError(`${name} needs a command.`) : thrown;
     const failure = describeFailure(error, `${name} --help shows how.`);
+    if (thrown instanceof Interrupted) clearLine(terminal.stderr);
     tellFailure(terminal.stderr, failure, argv.includes("--json"));
     if (failure.code === "internal" && process.env.FX_LOG_LEVEL === "debug") {
       write(terminal.stderr, maskPesels(inspect(thrown)));

@@ -47,6 +47,11 @@ export function write(screen: Screen, text: string): void {
   screen.stream.write(`${text}\n`);
 }
 
+/** Takes away what is in the way of a new line, such as a progress bar, or the ^C that the terminal shows. */
+export function clearLine({ stream, live }: Screen): void {
+  if (live) stream.write("\r\u001b[K");
+}
+
 /**
  * Takes the whole screen, without a cursor and on a page of its own, and every key as it is pressed. What it returns
  * gives everything back as it was, and may be called again. At the latest it is given back when the process ends.

@@ -8,7 +8,8 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/ledger/sqlite.ts";
 import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
 import { runFx } from "../support/run-fx.ts";
-import { runAtTerminal } from "../support/terminal.ts";
+import { openStandIn } from "../support/stand-in.ts";
+import { runAtTerminal, runCommandAtTerminal } from "../support/terminal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-terminal-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -50,6 +51,15 @@ describe("at a terminal", () => {
     assert.match(text, /\nfx: Interrupted before anything was sent: nothing was done\./);
     assert.equal(exit, 130);
     assert.match(await balances(), /\nPLN\t10000\.00\n$/);
+  });
+
+  test("Ctrl-C while an order is under way is told in place of the ^C that the terminal shows", async () => {
+    const server = await openStandIn("hang");
+    const fx = ["exec", process.execPath, "bin/fx.js", ...order, "--yes", "--url", server.url].join(" ");
+    const pressed = `sh -c '${fx}' & sleep 1; printf ^C; kill -INT $!; wait $!`;
+    const { text, exit } = await runCommandAtTerminal(["sh", "-c", pressed], { env });
+    assert.match(text, /^fx: Interrupted (before|after) /);
+    assert.equal(exit, 130);
   });
 
   test("exchange goes through on the answer yes", async () => {

@@ -27,8 +27,9 @@ export function defineBackup(program: Command, context: Context): void {
         throw new UsageError(`${file} exists. Name a new file: a backup replaces nothing.`);
       const { backUpSqlite } = await import("../../ledger/sqlite-backup.ts");
       const progress = new ProgressLine(stderr);
-      const report = await backUpSqlite(source, file, (done) => progress.show(auditProgress(done)));
-      progress.clear();
+      const report = await backUpSqlite(source, file, (done) => progress.show(auditProgress(done))).finally(
+        () => progress.clear(),
+      );
       const copy = report.findingsTotal === 0 ? file : null;
       if (copy === null) process.exitCode = 1;
       if (options.json) {

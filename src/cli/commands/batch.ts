@@ -8,7 +8,7 @@ import { describeFailure, type Exit, type Failure, Interrupted, UsageError } fro
 import { accountText } from "../figures.ts";
 import { fold, type Pairs, writeRecord, writeText } from "../output.ts";
 import { duration, ProgressLine } from "../progress.ts";
-import { type Screen, write } from "../terminal.ts";
+import { clearLine, type Screen, write } from "../terminal.ts";
 
 interface BatchOptions extends CommandOptions {
   readonly id?: string;
@@ -76,7 +76,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   context.stopOnSignal((name) => {
     signal = name;
     runner.stop();
-    write(stderr, "");
+    clearLine(stderr);
     writeText(stderr, "Stopping when what is under way is answered. A second signal stops at once.");
   });
   if (batch.isRandomId) tellId(stderr, batch.id, options.json === true);

@@ -68,8 +68,9 @@ export function defineAudit(program: Command, context: Context): void {
     const { stdout, stderr } = context.terminal;
     const service = await context.service(options, needs);
     const progress = new ProgressLine(stderr);
-    const report = await service.audit((done) => progress.show(auditProgress(done)));
-    progress.clear();
+    const report = await service
+      .audit((done) => progress.show(auditProgress(done)))
+      .finally(() => progress.clear());
     if (report.findingsTotal > 0) process.exitCode = 1;
     if (options.json) {
       const { encodeAudit } = await import("../../wire/codecs.ts");
