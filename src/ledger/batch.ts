@@ -123,16 +123,31 @@ class Work {
     this.#loaded = loaded;
   }
 
-  take({ touch: { pesel, key }, decide }: Pending): Verdict {
+  take(pending: Pending): Verdict {
     try {
-      const account = this.#accounts.get(pesel) ?? this.#loaded.account(pesel);
-      const earlier =
-        key === undefined ? undefined : (this.#keyed.get(pesel + key) ?? this.#loaded.entryByKey(pesel, key));
-      const { answer, written } = decide(account, earlier);
-      if (written !== undefined) this.#append(written, account?.hash ?? "");
-      return { answer };
+      return { answer: this.#decide(pending) };
     } catch (refusal) {
       return { refusal };
+    }
+  }
+
+  #decide({ touch: { pesel, key }, decide }: Pending): unknown {
+    const { keysFirst } = this.#loaded;
+    const account = this.#accounts.get(pesel) ?? this.#loaded.account(pesel);
+    const lookUp = () => (key === undefined ? undefined : this.#loaded.entryByKey(pesel, key));
+    const inBatch = key === undefined ? undefined : this.#keyed.get(pesel + key);
+    const decideOn = (earlier: Entry | undefined) => {
+      const { answer, written } = decide(account, earlier);
+      if (written !== undefined) this.#append(written, account?.hash ?? "");
+      return answer;
+    };
+    const first = inBatch ?? (keysFirst ? lookUp() : undefined);
+    try {
+      return decideOn(first);
+    } catch (refusal) {
+      const earlier = first === undefined && !keysFirst ? lookUp() : undefined;
+      if (earlier === undefined) throw refusal;
+      return decideOn(earlier);
     }
   }
 

@@ -151,6 +151,7 @@ export class Transaction<T> {
     return {
       loaded: {
         account: (pesel) => accounts.get(pesel),
+        keysFirst: true,
         entryByKey: (pesel, key) => entries.get(`${pesel}${key}`),
       },
       done: this.#sent.find(({ hashes }) =>

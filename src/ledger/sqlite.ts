@@ -34,6 +34,8 @@ import type {
 const busyTimeoutMs = 5000;
 /** 32 MiB of log between checkpoints: a page that many orders touch is then written to the file once. */
 const checkpointPages = 8192;
+/** SQLITE_CONSTRAINT_UNIQUE */
+const uniqueViolation = 2067;
 const cacheKibibytes = 64 * 1024;
 /** Entries indexed for an audit before the event loop has its turn again. */
 const orderedAtOnce = 5000;
@@ -84,22 +86,32 @@ export class SqliteStore implements Store {
 
   async transact<T>(_touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
     return this.#guard(() => {
-      this.#run("begin immediate");
       try {
-        this.#accounts.refresh();
-        const { writes, answer } = decide({
-          account: (pesel) => this.#guard(() => this.#account(pesel)?.account),
-          entryByKey: (pesel, key) => this.#guard(() => this.#entryByKey(pesel, key)),
-        });
-        const written = this.#write(writes);
-        this.#run("commit");
-        for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
-        return answer;
+        return this.#try(decide, false);
       } catch (error) {
-        if (this.#database.isTransaction) this.#run("rollback");
-        throw error;
+        if ((error as { errcode?: number }).errcode !== uniqueViolation) throw error;
+        return this.#try(decide, true);
       }
     });
+  }
+
+  #try<T>(decide: (loaded: Loaded) => Decision<T>, keysFirst: boolean): T {
+    this.#run("begin immediate");
+    try {
+      this.#accounts.refresh();
+      const { writes, answer } = decide({
+        account: (pesel) => this.#guard(() => this.#account(pesel)?.account),
+        keysFirst,
+        entryByKey: (pesel, key) => this.#guard(() => this.#entryByKey(pesel, key)),
+      });
+      const written = this.#write(writes);
+      this.#run("commit");
+      for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
+      return answer;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#run("rollback");
+      throw error;
+    }
   }
 
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {

@@ -12,8 +12,8 @@ export interface Store {
   /**
    * One durable transaction: loads and locks the accounts that are touched, lets `decide` say what to write, and
    * writes it. Resolves when all of it is durable, to the answer that was decided with it; rejects when none of it is,
-   * or when that cannot be known. `decide` is pure and may be called again, when a conflict with another process or a
-   * lost connection makes the store begin anew.
+   * or when that cannot be known. `decide` is pure and may be called again, when a conflict with another process, a
+   * lost connection or a key that was taken makes the store begin anew.
    */
   transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T>;
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
@@ -46,6 +46,11 @@ export interface Touch {
 
 export interface Loaded {
   account(pesel: Pesel): StoredAccount | undefined;
+  /**
+   * Whether to look a key up before deciding. Else it is enough to look it up before refusing: a key that was taken
+   * fails the commit, and `decide` is called again.
+   */
+  readonly keysFirst: boolean;
   /** The entry of this account that carries this key. */
   entryByKey(pesel: Pesel, key: string): Entry | undefined;
 }

@@ -85,8 +85,8 @@ describe("a batch", () => {
     const store = openSqlite(":memory:");
     const stalled = openSqlite(":memory:");
     store.transact = (touched, decide) =>
-      new Promise<void>((done) => setTimeout(done, 50)).then(() => stalled.transact(touched, decide));
-    const batcher = new Batcher(store, { longestWaitMs: 25 });
+      new Promise<void>((done) => setTimeout(done, 600)).then(() => stalled.transact(touched, decide));
+    const batcher = new Batcher(store, { longestWaitMs: 300 });
     const touch = { pesel: adult(), key: undefined };
     let begun = 0;
     const outcomes = await Promise.allSettled(

@@ -36,6 +36,39 @@ for (const adapter of adapters) {
       assert.deepEqual((await service.exchange(order)).account, first.account);
     });
 
+    test("answers what it answered first when the money is gone", async (t) => {
+      const { service } = await start(t);
+      const all = { ...order, ...terms("sell 1000 PLN for USD") };
+      const first = await service.exchange(all);
+      assert.deepEqual(await service.exchange(all), { ...first, replayed: true });
+    });
+
+    test("that was used before disturbs no order beside it", async (t) => {
+      const { service } = await start(t);
+      const first = await service.exchange(order);
+      const answers = await Promise.all([
+        service.exchange({ ...order, key: "order-2" }),
+        service.exchange(order),
+        service.exchange({ ...order, key: "order-3" }),
+      ]);
+      assert.deepEqual(
+        answers.map(({ replayed }) => replayed),
+        [false, true, false],
+      );
+      assert.equal(answers[1]?.receiptId, first.receiptId);
+      assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 4);
+    });
+
+    test('"undefined" is no more than a key: an order without a key is another order', async (t) => {
+      const { service } = await start(t);
+      const both = [
+        { ...order, key: "undefined" },
+        { ...order, key: undefined },
+      ];
+      const answers = await Promise.all(both.map((one) => service.exchange(one)));
+      assert.ok(answers.every(({ replayed }) => !replayed));
+    });
+
     test("takes 10 and 10.00 for the same order", async (t) => {
       const { service } = await start(t);
       await service.exchange(order);
