@@ -102,6 +102,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       handler: async (request, reply) => {
         const start = performance.now();
         try {
+          await endOfTurn();
           await handle(request, reply);
         } catch (error) {
           answerError(error, request, reply);
@@ -113,6 +114,22 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
   registerDocs(app, document);
   return app;
+}
+
+let turn: Promise<void> | undefined;
+
+/**
+ * Resolves when the event loop has read what has arrived. The requests of one turn then take each step together, and
+ * a processor does the same thing many times in a row in a third of the time that it takes in between others.
+ */
+function endOfTurn(): Promise<void> {
+  turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined;
+      resolve();
+    });
+  });
+  return turn;
 }
 
 function drainOnClose(app: FastifyInstance, service: ExchangeService): Lifecycle {

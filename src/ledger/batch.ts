@@ -1,4 +1,5 @@
 import { hash as digest } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import { type Entry, sealedText } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
@@ -61,7 +62,7 @@ export class Batcher {
     return new Promise<T>((resolve, reject) => {
       const queuedAtMs = performance.now();
       this.#queue.push({ touch, decide, queuedAtMs, resolve: resolve as (answer: unknown) => void, reject });
-      this.#running ??= new Promise((done) => setImmediate(() => this.#drain().then(done)));
+      this.#running ??= this.#drain();
     });
   }
 
@@ -72,6 +73,7 @@ export class Batcher {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
+      await this.#gather();
       const batch = this.#inTime(this.#queue.splice(0, batchLimit));
       try {
         const verdicts = await this.#commit(batch);
@@ -85,6 +87,14 @@ export class Batcher {
       }
     }
     this.#running = undefined;
+  }
+
+  /** Waits for as long as each turn of the event loop brings more, so that many share a commit. */
+  async #gather(): Promise<void> {
+    for (let before = 0; this.#queue.length > before && this.#queue.length < batchLimit; ) {
+      before = this.#queue.length;
+      await nextTurn();
+    }
   }
 
   /** Refuses those that have waited too long, and gives the others. */

@@ -43,7 +43,7 @@ export interface JournalRow {
   readonly hash: string;
 }
 
-/** The columns of `journal`, in the order in which rows are written. */
+/** The columns of `journal`, in the order in which `encodeEntry` gives them. */
 export const journalColumns = [
   "pesel",
   "sequence",

@@ -267,7 +267,7 @@ export class SqliteStore implements Store {
       const { pesel, sequence } = sealed.entry;
       const previous = sequence === 1 ? null : (newest.get(pesel) ?? this.#account(pesel)?.newest ?? null);
       const row = encodeEntry(sealed);
-      const { lastInsertRowid } = append.run(previous, ...journalColumns.map((column) => row[column]));
+      const { lastInsertRowid } = append.run(previous, ...Object.values(row));
       newest.set(pesel, Number(lastInsertRowid));
     }
     for (const { number } of fresh) this.#savedTables.add(number);

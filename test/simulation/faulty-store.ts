@@ -18,9 +18,8 @@ export class FaultyStore implements Store {
     this.#store = store;
   }
 
-  get died(): boolean {
-    return this.fault === "dies before" || this.fault === "dies after";
-  }
+  /** Whether a commit has met its end. */
+  died = false;
 
   static written(fault: Fault): boolean {
     return fault === "none" || fault === "answer lost" || fault === "dies after";
@@ -31,7 +30,10 @@ export class FaultyStore implements Store {
     if (fault === "none") return this.#store.transact(touched, decide);
     if (FaultyStore.written(fault)) await this.#store.transact(touched, decide);
     else await this.#store.transact(touched, (loaded) => abort(decide(loaded))).catch(ignoreAbort);
-    if (this.died) return new Promise(() => {});
+    if (fault.startsWith("dies")) {
+      this.died = true;
+      return new Promise(() => {});
+    }
     throw new FxError("storage-unavailable", "The disk failed on purpose.");
   }
 

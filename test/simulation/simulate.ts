@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Opening } from "../../src/core/account.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { type ExchangeOrder, parseTerms } from "../../src/core/exchange.ts";
@@ -88,7 +89,7 @@ class Game {
         "dies after",
       ]);
       store.fault = fault;
-      await this.#turn(service, fault, 1 + this.#below(commandsPerStep));
+      await this.#turn(service, store, 1 + this.#below(commandsPerStep));
       store.fault = "none";
       if (fault.startsWith("dies")) {
         await store.close();
@@ -109,7 +110,8 @@ class Game {
   }
 
   /** Sends commands together, so that they share a commit, and checks what each is answered. */
-  async #turn(service: LedgerService, fault: Fault, count: number): Promise<void> {
+  async #turn(service: LedgerService, store: FaultyStore, count: number): Promise<void> {
+    const { fault } = store;
     const commands = Array.from({ length: count }, () => this.#command());
     const answers = commands.map((command) =>
       answerOf(
@@ -135,7 +137,8 @@ class Game {
       }
     }
     if (fault.startsWith("dies")) {
-      await new Promise((done) => setImmediate(done));
+      while (!store.died) await nextTurn();
+      await nextTurn();
       const answered = await Promise.race([...answers, undefined]);
       assert.equal(answered, undefined, "answered by a process that had died");
     }
