@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
+import { journalColumns } from "../../src/ledger/rows.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/ledger/sqlite.ts";
 import { backUpSqlite } from "../../src/ledger/sqlite-backup.ts";
@@ -122,6 +123,37 @@ test("a commit that fails half-way writes nothing, and the next one goes through
   edit(path, "drop trigger full");
   assert.equal((await service.exchange(order)).account.balances[1]?.minor, 1100n);
   assert.deepEqual((await service.audit()).findings, []);
+});
+
+/** The columns of a journal row, with what is unique made so. */
+const twice = `previous, ${journalColumns.join(", ").replace("id,", "'x' || id,").replace("key,", "null,")}`;
+
+describe("an audit of a SQLite file", () => {
+  for (const [what, sql, problem] of [
+    [
+      "a link between entries",
+      "update journal set previous = 1 where sequence = 2",
+      "link to the entry before",
+    ],
+    ["the link to the last entry", "update account set newest = 1", "link to the last entry"],
+    [
+      "an entry written twice",
+      `insert into journal select null, ${twice} from journal where sequence = 2`,
+      "gap in the sequence",
+    ],
+  ] as const) {
+    test(`finds an edit of ${what}`, async (t) => {
+      const path = await ledgerFile(t);
+      edit(path, sql);
+      const service = serve(path);
+      t.after(() => service.close());
+      const { findings } = await service.audit();
+      assert.ok(
+        findings.some((finding) => finding.problem === problem),
+        JSON.stringify(findings),
+      );
+    });
+  }
 });
 
 describe("a backup", () => {
