@@ -66,14 +66,18 @@ export async function openAccounts({ url }: Server, count: number): Promise<void
   await Promise.all(clients);
 }
 
-let loads = 0;
+/** How many loads have opened accounts. */
+let openings = 0;
 
 /** Sends a load from a process of its own, so that the bench's own work is in nobody's way. */
 export async function measure(load: Load): Promise<Measured> {
   const child = fork(here("load.ts"), { execArgv: ["--import", "tsx"] });
-  loads += 1;
-  child.send({ ...load, firstNew: loads * 100_000 } satisfies Load);
-  const [measured] = (await once(child, "message")) as [Measured];
+  if (load.kind === "create") openings += 1;
+  child.send({ ...load, firstNew: openings * 100_000 } satisfies Load);
+  const measured = await new Promise<Measured>((resolve, reject) => {
+    child.once("message", resolve);
+    child.once("exit", (code) => reject(new Error(`a load of ${load.kind} ended with ${code}`)));
+  });
   child.kill();
   if (measured.failed > 0) throw new Error(`${measured.failed} of ${load.kind} at ${load.url} failed`);
   return measured;

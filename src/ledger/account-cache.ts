@@ -8,7 +8,9 @@ const accountsKept = 100_000;
  */
 export class AccountCache<A> {
   readonly #version: () => number;
-  readonly #accounts = new Map<Pesel, A>();
+  /** The older half goes as a whole: a Map whose first keys are deleted one by one takes ever longer to find its first. */
+  #recent = new Map<Pesel, A>();
+  #older = new Map<Pesel, A>();
   #knownVersion = Number.NaN;
   #refreshed = false;
 
@@ -19,7 +21,10 @@ export class AccountCache<A> {
   /** Forgets everything if another process has written. Within a transaction nobody can write after. */
   refresh(): void {
     const version = this.#version();
-    if (version !== this.#knownVersion) this.#accounts.clear();
+    if (version !== this.#knownVersion) {
+      this.#recent.clear();
+      this.#older.clear();
+    }
     this.#knownVersion = version;
   }
 
@@ -34,13 +39,17 @@ export class AccountCache<A> {
   }
 
   get(pesel: Pesel): A | undefined {
-    return this.#accounts.get(pesel);
+    const recent = this.#recent.get(pesel);
+    if (recent !== undefined) return recent;
+    const older = this.#older.get(pesel);
+    if (older !== undefined) this.put(pesel, older);
+    return older;
   }
 
   put(pesel: Pesel, account: A): void {
-    this.#accounts.set(pesel, account);
-    if (this.#accounts.size <= accountsKept) return;
-    const [oldest] = this.#accounts.keys();
-    if (oldest !== undefined) this.#accounts.delete(oldest);
+    this.#recent.set(pesel, account);
+    if (this.#recent.size < accountsKept / 2) return;
+    this.#older = this.#recent;
+    this.#recent = new Map();
   }
 }

@@ -40,10 +40,10 @@ export function peselOf(tenDigits: string): string {
   return `${tenDigits}${(10 - (sum % 10)) % 10}`;
 }
 
-/** The `index`-th of ten thousand different adults, all born in the 1970s. */
+/** The `index`-th of 63 million different adults: nine million were born in the 1970s, as many in the 1960s, and so on. */
 export function adult(index = 0): Pesel {
-  const born = `7${index % 10}0${1 + (Math.floor(index / 10) % 9)}1${Math.floor(index / 90) % 10}`;
-  return parsePesel(peselOf(`${born}${String(Math.floor(index / 900)).padStart(4, "0")}`), today);
+  const born = `${7 - Math.floor(index / 9_000_000)}${index % 10}0${1 + (Math.floor(index / 10) % 9)}1${Math.floor(index / 90) % 10}`;
+  return parsePesel(peselOf(`${born}${String(Math.floor(index / 900) % 10_000).padStart(4, "0")}`), today);
 }
 
 export function decimal(text: string): Decimal {
