@@ -107,6 +107,7 @@ export class SqliteStore implements Store {
       const written = this.#write(writes);
       this.#run("commit");
       for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
+      for (const { number } of writes.tables) this.#savedTables.add(number);
       return answer;
     } catch (error) {
       if (this.#database.isTransaction) this.#run("rollback");
@@ -270,7 +271,6 @@ export class SqliteStore implements Store {
       const { lastInsertRowid } = append.run(previous, ...Object.values(row));
       newest.set(pesel, Number(lastInsertRowid));
     }
-    for (const { number } of fresh) this.#savedTables.add(number);
     return accounts.map((account) => {
       const linked = { account, newest: newest.get(account.pesel) as number };
       this.#saveAccount(linked);

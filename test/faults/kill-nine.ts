@@ -5,11 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { auditLedger } from "../../src/ledger/audit.ts";
-import { readJournal } from "../../src/ledger/journal-reader.ts";
 import { openSqlite } from "../../src/ledger/sqlite.ts";
 import { adult } from "../support/fixture.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
+import { assertSettledOnce } from "./orders.ts";
 
 const accounts = 20;
 const clients = 32;
@@ -90,20 +89,7 @@ export async function killNine(kills: number): Promise<KillReport> {
 
 async function check(path: string, answered: ReadonlyMap<string, string>): Promise<void> {
   const store = openSqlite(path);
-  const receipts = new Map<string, string>();
-  for await (const rows of readJournal(store)) {
-    for (const { kind, key, id } of rows) {
-      if (kind !== "exchange") continue;
-      assert.ok(key !== null && !receipts.has(key), "one entry for each key");
-      receipts.set(key, id);
-    }
-  }
-  const report = await auditLedger(store);
-  await store.close();
-  assert.deepEqual(report.findings, []);
-  assert.equal(receipts.size, answered.size, "entries and answers");
-  for (const [key, receipt] of answered)
-    assert.equal(receipts.get(key), receipt, "the receipt that was answered");
+  await assertSettledOnce(store, answered).finally(() => store.close());
 }
 
 /** Starts the server on what the last one left, and waits until it is ready. */
