@@ -5,7 +5,7 @@ import { build } from "esbuild";
 
 // These load faster from one file than from the hundreds of their own. The others have native parts or files beside
 // their code, and stay in node_modules.
-const bundled = ["chalk", "cli-table3", "commander", "csv-parse", "got", "uuid", "zod"];
+const bundled = ["chalk", "cli-table3", "commander", "csv-parse", "dataloader", "got", "uuid", "zod"];
 
 const { dependencies } = JSON.parse(await readFile(new URL("package.json", import.meta.url), "utf8"));
 // As an ES module, node:process reads all of its properties, and opens the standard streams: 8 ms at every start.

@@ -143,9 +143,10 @@ class Work {
 
   #decide({ touch: { pesel, key }, decide }: Pending): unknown {
     const { keysFirst } = this.#loaded;
-    const account = this.#accounts.get(pesel) ?? this.#loaded.account(pesel);
+    const touched = this.#accounts.get(pesel);
+    const account = touched ?? this.#loaded.account(pesel);
     const lookUp = () => (key === undefined ? undefined : this.#loaded.entryByKey(pesel, key));
-    const inBatch = key === undefined ? undefined : this.#keyed.get(pesel + key);
+    const inBatch = key === undefined || touched === undefined ? undefined : this.#keyed.get(pesel + key);
     const decideOn = (earlier: Entry | undefined) => {
       const { answer, written } = decide(account, earlier);
       if (written !== undefined) this.#append(written, account?.hash ?? "");

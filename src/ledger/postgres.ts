@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import DataLoader from "dataloader";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
-import { type Connection, ConnectionLost, type Parameter, type Row } from "./postgres-connection.ts";
+import {
+  arrayText,
+  type Connection,
+  ConnectionLost,
+  type Parameter,
+  type Row,
+} from "./postgres-connection.ts";
 import { isPassing, storageFailure } from "./postgres-failures.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { Pool } from "./postgres-pool.ts";
@@ -44,6 +51,10 @@ export class PostgresStore implements Store {
   readonly #place: PostgresPlace;
   readonly #pool: Pool;
   readonly #savedTables = new Set<string>();
+  /** Accounts that are asked for at once are read by one statement. */
+  readonly #accounts = new DataLoader((pesels: readonly Pesel[]) => this.#accountsOf(pesels), {
+    cache: false,
+  });
 
   constructor(place: PostgresPlace) {
     this.#place = place;
@@ -64,8 +75,16 @@ export class PostgresStore implements Store {
   }
 
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {
-    const [row] = await this.#all(`select ${accountList} from account where pesel = $1`, Number(pesel));
-    return row && decodeAccount(accountRow(row));
+    return this.#accounts.load(pesel);
+  }
+
+  async #accountsOf(pesels: readonly Pesel[]): Promise<(StoredAccount | undefined)[]> {
+    const rows = await this.#all(
+      `select ${accountList} from account where pesel = any($1::bigint[])`,
+      arrayText(pesels),
+    );
+    const found = new Map(rows.map((row) => [Number(row.pesel), decodeAccount(accountRow(row))]));
+    return pesels.map((pesel) => found.get(Number(pesel)));
   }
 
   async accounts({

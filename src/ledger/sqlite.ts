@@ -12,7 +12,6 @@ import {
   decodeAccount,
   decodeEntry,
   decodeTable,
-  encodeAccount,
   encodeEntry,
   encodeTable,
   type JournalRow,
@@ -36,9 +35,22 @@ const busyTimeoutMs = 5000;
 const checkpointPages = 8192;
 /** SQLITE_CONSTRAINT_UNIQUE */
 const uniqueViolation = 2067;
-const cacheKibibytes = 64 * 1024;
+/**
+ * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so that more
+ * is not better: the rest is read from the system's cache.
+ */
+const cacheKibibytes = 8 * 1024;
+/** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
+const memoryPath = "file:ledger?vfs=memdb";
 /** Entries indexed for an audit before the event loop has its turn again. */
 const orderedAtOnce = 5000;
+
+const appendEntry =
+  `insert into journal (position, previous, ${journalColumns.join(", ")}) ` +
+  `values (?, ?, ${journalColumns.map(() => "?").join(", ")})`;
+const insertAccount =
+  "insert into account (pesel, name, surname, balances, sequence, hash, newest) values (?, ?, ?, ?, ?, ?, ?)";
+const updateAccount = "update account set balances = ?, sequence = ?, hash = ?, newest = ? where pesel = ?";
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:", and brings its schema up to date. Several
@@ -50,7 +62,7 @@ export function openSqlite(path: string): SqliteStore {
   if (!inMemory) refuseRemains(path);
   let database: DatabaseSyncInstance | undefined;
   try {
-    database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    database = new DatabaseSync(inMemory ? memoryPath : path, { timeout: busyTimeoutMs });
     database.exec("pragma synchronous = full");
     migrate(database, path);
     database.exec(
@@ -178,9 +190,7 @@ export class SqliteStore implements Store {
       `create temp table if not exists journal_order
        (pesel, sequence, position, primary key (pesel, sequence, position)) without rowid`,
     );
-    const [{ last } = { last: 0 }] = this.#all<{ last: number }>(
-      "select coalesce(max(position), 0) as last from journal",
-    );
+    const last = this.#lastPosition();
     while (this.#orderedTo < last) {
       const next = Math.min(this.#orderedTo + orderedAtOnce, last);
       this.#all(
@@ -260,37 +270,40 @@ export class SqliteStore implements Store {
         "insert into rate_table (number, trading_date, effective_date, rates) values (?, ?, ?, ?) on conflict do nothing",
       ).run(row.number, row.trading_date, row.effective_date, row.rates);
     }
-    const newest = new Map<Pesel, number>();
-    const append = this.#statement(
-      `insert into journal (previous, ${journalColumns.join(", ")}) values (?, ${journalColumns.map(() => "?").join(", ")})`,
-    );
+    // `get` is half a microsecond faster than `run`, which counts changes.
+    let position = this.#lastPosition();
+    const heads = new Map<Pesel, { readonly row: JournalRow; readonly newest: number }>();
+    const opened = new Set<Pesel>();
+    const append = this.#statement(appendEntry);
     for (const sealed of entries) {
       const { pesel, sequence } = sealed.entry;
-      const previous = sequence === 1 ? null : (newest.get(pesel) ?? this.#account(pesel)?.newest ?? null);
+      const previous = sequence === 1 ? null : (heads.get(pesel) ?? this.#account(pesel))?.newest;
       const row = encodeEntry(sealed);
-      const { lastInsertRowid } = append.run(previous, ...Object.values(row));
-      newest.set(pesel, Number(lastInsertRowid));
+      position += 1;
+      append.get(position, previous, ...Object.values(row));
+      heads.set(pesel, { row, newest: position });
+      if (sequence === 1) opened.add(pesel);
     }
+    const insert = this.#statement(insertAccount);
+    const update = this.#statement(updateAccount);
     return accounts.map((account) => {
-      const linked = { account, newest: newest.get(account.pesel) as number };
-      this.#saveAccount(linked);
-      return linked;
+      const { pesel, name, surname } = account;
+      const { row, newest } = heads.get(pesel) as { row: JournalRow; newest: number };
+      const { balances, sequence, hash } = row;
+      if (opened.has(pesel)) insert.get(pesel, name, surname, balances, sequence, hash, newest);
+      else update.get(balances, sequence, hash, newest, pesel);
+      return { account, newest };
     });
   }
 
-  #saveAccount({ account, newest }: LinkedAccount): void {
-    const { pesel, name, surname, balances, sequence, hash } = encodeAccount(account);
-    const update = this.#statement(
-      "update account set balances = ?, sequence = ?, hash = ?, newest = ? where pesel = ?",
+  #lastPosition(): number {
+    return (
+      this.#all<{ last: number }>("select coalesce(max(position), 0) as last from journal")[0]?.last ?? 0
     );
-    if (sequence > 1 && update.run(balances, sequence, hash, newest, pesel).changes === 1) return;
-    this.#statement(
-      "insert into account (pesel, name, surname, balances, sequence, hash, newest) values (?, ?, ?, ?, ?, ?, ?)",
-    ).run(pesel, name, surname, balances, sequence, hash, newest);
   }
 
   #run(sql: string): void {
-    this.#statement(sql).run();
+    this.#statement(sql).get();
   }
 
   #all<Row>(sql: string, ...parameters: (string | number)[]): Row[] {

@@ -286,13 +286,24 @@ describe("transactions that get into each other's way", () => {
   });
 });
 
+test("accounts asked for at once are read by one statement", async (t) => {
+  const { url, run } = await emptyDatabase(t);
+  const store = await openStore(t, url);
+  await create(store, adult());
+  await Promise.all(Array.from({ length: 50 }, () => store.account(adult())));
+  const [{ connections } = {}] = await run(
+    "select count(*)::int as connections from pg_stat_activity where application_name = 'fx' and datname = current_database()",
+  );
+  assert.equal(connections, 1);
+});
+
 describe("the pool", () => {
   test("answers more at once than it has connections", async (t) => {
     const { url, run } = await emptyDatabase(t);
     const store = await openStore(t, url, { poolSize: 2 });
     await create(store, adult());
-    const read = await Promise.all(Array.from({ length: 200 }, () => store.account(adult())));
-    assert.ok(read.every((account) => account?.sequence === 1));
+    const read = await Promise.all(Array.from({ length: 200 }, () => store.statement(adult(), { limit: 1 })));
+    assert.ok(read.every(([newest]) => newest?.entry.sequence === 1));
     const [{ connections } = {}] = await run(
       "select count(*)::int as connections from pg_stat_activity where application_name = 'fx' and datname = current_database()",
     );
@@ -303,7 +314,7 @@ describe("the pool", () => {
     const { url } = await emptyDatabase(t);
     const store = await openStore(t, url, { poolSize: 2 });
     await create(store, adult());
-    const reading = Promise.all(Array.from({ length: 20 }, () => store.account(adult())));
+    const reading = Promise.all(Array.from({ length: 20 }, () => store.statement(adult(), { limit: 1 })));
     await Promise.all([store.close(), reading]);
     await assert.rejects(store.account(adult()), { code: "storage-unavailable" });
   });
@@ -312,7 +323,7 @@ describe("the pool", () => {
     const { url, run } = await emptyDatabase(t);
     const store = await openStore(t, url);
     await create(store, adult());
-    await Promise.all(Array.from({ length: 5 }, () => store.account(adult())));
+    await Promise.all(Array.from({ length: 5 }, () => store.statement(adult(), { limit: 1 })));
     await run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fx'");
     await sellGrosz(store, [adult()]);
     assert.equal((await store.account(adult()))?.sequence, 2);

@@ -234,6 +234,16 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.statement(adult(), { before: oldest[0]?.entry, limit: 2 }), []);
     });
 
+    test("each that asks for an account at once gets its own", async (t) => {
+      const { store, pesels } = await filled(t);
+      const asked = [pesels[2], pesels[0], adult(99), pesels[2], pesels[1]] as Pesel[];
+      const accounts = await Promise.all(asked.map((pesel) => store.account(pesel)));
+      assert.deepEqual(
+        accounts.map((account) => account?.pesel),
+        [pesels[2], pesels[0], undefined, pesels[2], pesels[1]],
+      );
+    });
+
     test("accounts come by PESEL, after any text", async (t) => {
       const { store, pesels } = await filled(t);
       const after = async (text?: string) =>
