@@ -42,8 +42,8 @@ const uniqueViolation = 2067;
 const cacheKibibytes = 8 * 1024;
 /** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
 const memoryPath = "file:ledger?vfs=memdb";
-/** Entries indexed for an audit before the event loop has its turn again. */
-const orderedAtOnce = 5000;
+/** Entries indexed for an audit, in their order, before the event loop has its turn again: some 50 ms. */
+const orderedAtOnce = 50_000;
 
 const appendEntry =
   `insert into journal (position, previous, ${journalColumns.join(", ")}) ` +
@@ -194,7 +194,7 @@ export class SqliteStore implements Store {
     while (this.#orderedTo < last) {
       const next = Math.min(this.#orderedTo + orderedAtOnce, last);
       this.#all(
-        "insert into journal_order select pesel, sequence, position from journal where position > ? and position <= ?",
+        "insert into journal_order select pesel, sequence, position from journal where position > ? and position <= ? order by pesel, sequence",
         this.#orderedTo,
         next,
       );
@@ -390,7 +390,7 @@ const reasons: Readonly<Record<number, string>> = {
   8: "it is read-only",
   10: "reading or writing it failed",
   11: "it is damaged; restore it from a backup",
-  13: "the disk is full",
+  13: "the disk is full, or the 1 GiB that a ledger in memory may take",
   14: "it cannot be opened",
   26: "it is not a SQLite database; name another file",
 };
