@@ -31,8 +31,8 @@ import type {
 } from "./store.ts";
 
 const busyTimeoutMs = 5000;
-/** 32 MiB of log between checkpoints: a page that many orders touch is then written to the file once. */
-const checkpointPages = 8192;
+/** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */
+const checkpointPages = 3000;
 /** SQLITE_CONSTRAINT_UNIQUE */
 const uniqueViolation = 2067;
 /**
