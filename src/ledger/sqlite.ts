@@ -2,7 +2,6 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
-import { FxError } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
@@ -19,6 +18,7 @@ import {
   type RateTableRow,
 } from "./rows.ts";
 import { applicationId, migrations } from "./schema/sqlite.ts";
+import { storageFailure, unusable } from "./sqlite-failures.ts";
 import type {
   Decision,
   JournalPlace,
@@ -378,27 +378,4 @@ function refuseDamage(database: DatabaseSyncInstance, path: string): void {
 
 function pragma(statement: StatementSyncInstance): number {
   return Object.values(statement.get() as Record<string, number>)[0] ?? 0;
-}
-
-function unusable(message: string, cause?: unknown): FxError {
-  return new FxError("storage-unavailable", message, { cause });
-}
-
-/** What went wrong, by SQLite's primary result code (https://sqlite.org/rescode.html). */
-const reasons: Readonly<Record<number, string>> = {
-  5: "another process holds it locked",
-  8: "it is read-only",
-  10: "reading or writing it failed",
-  11: "it is damaged; restore it from a backup",
-  13: "the disk is full, or the 1 GiB that a ledger in memory may take",
-  14: "it cannot be opened",
-  26: "it is not a SQLite database; name another file",
-};
-
-function storageFailure(error: unknown, what: string): unknown {
-  if (error instanceof FxError || !(error instanceof Error)) return error;
-  const { errcode } = error as { errcode?: number };
-  if (errcode === undefined) return error;
-  const reason = reasons[errcode & 0xff] ?? error.message;
-  return unusable(`The store failed: ${what}: ${reason}.`, error);
 }

@@ -1,0 +1,26 @@
+import { FxError } from "../core/errors.ts";
+
+/** A store that cannot be worked with. */
+export function unusable(message: string, cause?: unknown): FxError {
+  return new FxError("storage-unavailable", message, { cause });
+}
+
+/** What went wrong, by SQLite's primary result code (https://sqlite.org/rescode.html). */
+const reasons: Readonly<Record<number, string>> = {
+  5: "another process holds it locked",
+  8: "it is read-only",
+  10: "reading or writing it failed",
+  11: "it is damaged; restore it from a backup",
+  13: "the disk is full, or the 1 GiB that a ledger in memory may take",
+  14: "it cannot be opened",
+  26: "it is not a SQLite database; name another file",
+};
+
+/** A failure of SQLite as an FxError that says why; any other error as it is. */
+export function storageFailure(error: unknown, what: string): unknown {
+  if (error instanceof FxError || !(error instanceof Error)) return error;
+  const { errcode } = error as { errcode?: number };
+  if (errcode === undefined) return error;
+  const reason = reasons[errcode & 0xff] ?? error.message;
+  return unusable(`The store failed: ${what}: ${reason}.`, error);
+}
