@@ -36,16 +36,31 @@ export type Entry = OpeningEntry | ExchangeEntry;
  * every field. A change to any field of any entry changes every later hash of the account.
  */
 export function sealedText(entry: Entry, previousHash: string): string {
-  const { id, pesel, sequence, time, key, kind } = entry;
+  const { id, pesel, sequence, time, key = null } = entry;
   const facts =
     entry.kind === "opening"
-      ? `${jsonText(entry.name)},${jsonText(entry.surname)},${moneyText(entry.initial)}`
-      : `"${entry.side}",${moneyText(entry.sold)},${moneyText(entry.bought)},` +
-        `${decimalText(entry.bid)},${decimalText(entry.ask)},${jsonText(entry.table)},"${entry.effectiveDate}"`;
-  return (
-    `["${previousHash}","${id}","${pesel}",${sequence},${time.getTime()},${jsonText(key)},"${kind}",` +
-    `[${facts}],[${entry.balances.map(moneyText).join(",")}]]`
-  );
+      ? [entry.name, entry.surname, moneyText(entry.initial)]
+      : [
+          entry.side,
+          moneyText(entry.sold),
+          moneyText(entry.bought),
+          decimalText(entry.bid),
+          decimalText(entry.ask),
+          entry.table,
+          entry.effectiveDate,
+        ];
+  const balances = entry.balances.map(moneyText);
+  return JSON.stringify([
+    previousHash,
+    id,
+    pesel,
+    sequence,
+    time.getTime(),
+    key,
+    entry.kind,
+    facts,
+    balances,
+  ]);
 }
 
 /** Whether `entry` is what `opening` led to: the same body under the same key. */
@@ -74,14 +89,10 @@ export function accountAfter(entry: Entry, holder: Pick<Account, "name" | "surna
   return { pesel: entry.pesel, name: holder.name, surname: holder.surname, balances: entry.balances };
 }
 
-function moneyText({ minor, currency }: Money): string {
-  return `"${minor} ${currency}"`;
+function moneyText(money: Money): string {
+  return `${money.minor} ${money.currency}`;
 }
 
-function decimalText(decimal: Decimal | undefined): string {
-  return decimal === undefined ? "null" : `"${formatDecimal(decimal)}"`;
-}
-
-function jsonText(text: string | undefined): string {
-  return text === undefined ? "null" : JSON.stringify(text);
+function decimalText(decimal: Decimal | undefined): string | null {
+  return decimal === undefined ? null : formatDecimal(decimal);
 }

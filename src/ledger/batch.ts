@@ -34,8 +34,8 @@ const queueLimit = 16_384;
 const longestWaitMs = 10_000;
 
 /**
- * Collects the commands that arrive in one turn of the event loop, or while a commit is under way, into the next
- * commit. Each is decided on its own, and nobody is answered before the commit is durable.
+ * Collects the commands that arrive while each turn of the event loop brings more, or a commit is under way, into the
+ * next commit. Each is decided on its own, and nobody is answered before the commit is durable.
  */
 export class Batcher {
   readonly #store: Store;

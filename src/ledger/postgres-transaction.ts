@@ -136,12 +136,7 @@ export class Transaction<T> {
           ]),
       ids.length === 0 ? none : connection.query(findEntries, [arrayText(ids)]),
     ]);
-    const accounts = new Map(
-      accountRows.map((row): [string, StoredAccount] => {
-        const account = decodeAccount(accountRow(row));
-        return [account.pesel, account];
-      }),
-    );
+    const accounts = accountsByPesel(accountRows);
     const entries = new Map(
       keyRows.map((row): [string, Entry] => {
         const { entry } = decodeEntry(journalRow(row));
@@ -221,6 +216,12 @@ async function commit(connection: Connection, statements: readonly Statement[]):
 /** A row as `accountList` reads it. */
 export function accountRow(row: Row): AccountRow {
   return { ...(row as unknown as AccountRow), pesel: peselText(row.pesel) };
+}
+
+/** Accounts as `accountList` reads them. */
+export function accountsByPesel(rows: readonly Row[]): Map<Pesel, StoredAccount> {
+  const accounts = rows.map((row) => decodeAccount(accountRow(row)));
+  return new Map(accounts.map((account) => [account.pesel, account]));
 }
 
 /** A row as `journalList` reads it. */

@@ -13,10 +13,17 @@ import {
 import { isPassing, storageFailure } from "./postgres-failures.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { Pool } from "./postgres-pool.ts";
-import { accountList, accountRow, journalList, journalRow, Transaction } from "./postgres-transaction.ts";
+import {
+  accountList,
+  accountRow,
+  accountsByPesel,
+  journalList,
+  journalRow,
+  Transaction,
+} from "./postgres-transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./postgres-url.ts";
 import type { RateTableRow } from "./rows.ts";
-import { type AccountRow, decodeAccount, decodeEntry, decodeTable, type JournalRow } from "./rows.ts";
+import { type AccountRow, decodeEntry, decodeTable, type JournalRow } from "./rows.ts";
 import { migrations } from "./schema/postgres.ts";
 import type { Decision, JournalPlace, Loaded, SealedEntry, Store, StoredAccount, Touch } from "./store.ts";
 
@@ -83,8 +90,8 @@ export class PostgresStore implements Store {
       `select ${accountList} from account where pesel = any($1::bigint[])`,
       arrayText(pesels),
     );
-    const found = new Map(rows.map((row) => [Number(row.pesel), decodeAccount(accountRow(row))]));
-    return pesels.map((pesel) => found.get(Number(pesel)));
+    const found = accountsByPesel(rows);
+    return pesels.map((pesel) => found.get(pesel));
   }
 
   async accounts({
