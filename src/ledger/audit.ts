@@ -67,7 +67,9 @@ class Audit {
           chain = new Chain(row.pesel);
         }
         const account = rows.get(row.pesel);
-        if (account !== undefined && row.sequence <= account.sequence) await this.#entry(chain, row);
+        // One that lost its newest entry, and so has none, is compared with all that are left.
+        const newest = account?.sequence || Number.POSITIVE_INFINITY;
+        if (account !== undefined && row.sequence <= newest) await this.#entry(chain, row);
         else chain.later ??= row;
       }
     }
@@ -78,7 +80,7 @@ class Audit {
     }
     for (const row of rows.values()) {
       if (!this.#visited.has(row.pesel)) {
-        this.#find(row.pesel, undefined, "account without entries", `${row.sequence} entries`, "0 entries");
+        this.#find(row.pesel, undefined, "account without entries", "an account", "no entries");
       }
     }
     this.#visited.clear();

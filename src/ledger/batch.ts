@@ -15,8 +15,15 @@ export interface Outcome<T> {
   };
 }
 
-/** Decides one command on the account as its predecessors leave it. Pure; refuses by throwing an FxError. */
-export type Decide<T> = (account: StoredAccount | undefined, earlier: Entry | undefined) => Outcome<T>;
+/**
+ * Decides one command on the account as its predecessors leave it. Pure; refuses by throwing an FxError. Who writes
+ * an entry calls `nextId`, once, for its id.
+ */
+export type Decide<T> = (
+  account: StoredAccount | undefined,
+  earlier: Entry | undefined,
+  nextId: () => string,
+) => Outcome<T>;
 
 interface Pending {
   readonly touch: Touch;
@@ -148,7 +155,7 @@ class Work {
     const lookUp = () => (key === undefined ? undefined : this.#loaded.entryByKey(pesel, key));
     const inBatch = key === undefined || touched === undefined ? undefined : this.#keyed.get(pesel + key);
     const decideOn = (earlier: Entry | undefined) => {
-      const { answer, written } = decide(account, earlier);
+      const { answer, written } = decide(account, earlier, this.#loaded.nextId);
       if (written !== undefined) this.#append(written, account?.hash ?? "");
       return answer;
     };

@@ -1,5 +1,6 @@
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
+import { entryId } from "./entry-id.ts";
 import {
   arrayText,
   type Connection,
@@ -148,6 +149,7 @@ export class Transaction<T> {
         account: (pesel) => accounts.get(pesel),
         keysFirst: true,
         entryByKey: (pesel, key) => entries.get(`${pesel}${key}`),
+        nextId: () => entryId(),
       },
       done: this.#sent.find(({ hashes }) =>
         foundRows.some(({ id, hash }) => hashes.get(String(id)) === hash),
@@ -167,24 +169,24 @@ export class Transaction<T> {
         ),
       ...rowsStatement(
         updateAccounts,
-        movingColumns,
-        rows.filter((row) => !isNew(row)),
+        rows.filter((row) => !isNew(row)).map((row) => movingColumns.map((column) => row[column])),
       ),
-      ...rowsStatement(insertAccounts, accountColumns, rows.filter(isNew)),
-      ...rowsStatement(insertEntries, journalColumns, entries.map(encodeEntry)),
+      ...rowsStatement(
+        insertAccounts,
+        rows.filter(isNew).map((row) => accountColumns.map((column) => row[column])),
+      ),
+      ...rowsStatement(insertEntries, entries.map(encodeEntry)),
     ];
   }
 }
 
 type Statement = readonly [text: string, parameters: readonly Parameter[]];
 
-function rowsStatement<Column extends string>(
-  text: string,
-  columns: readonly Column[],
-  rows: readonly Readonly<Record<Column, Parameter>>[],
-): Statement[] {
-  if (rows.length === 0) return [];
-  return [[text, columns.map((column) => arrayText(rows.map((row) => row[column])))]];
+/** Rows as the parameters of one statement, which takes an array for each column. */
+function rowsStatement(text: string, rows: readonly (readonly Parameter[])[]): Statement[] {
+  const [first] = rows;
+  if (first === undefined) return [];
+  return [[text, first.map((_, column) => arrayText(rows.map((row) => row[column] ?? null)))]];
 }
 
 /**

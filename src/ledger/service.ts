@@ -32,7 +32,7 @@ import type {
 } from "../core/service.ts";
 import { auditLedger } from "./audit.ts";
 import { Batcher, type Outcome } from "./batch.ts";
-import { entryId, isEntryId } from "./entry-id.ts";
+import { isEntryId } from "./entry-id.ts";
 import { positionOf } from "./position.ts";
 import { decodeAccount } from "./rows.ts";
 import type { Store } from "./store.ts";
@@ -57,27 +57,29 @@ export class LedgerService implements ExchangeService {
 
   createAccount(opening: Opening): Promise<{ readonly replayed: boolean }> {
     const { pesel, key } = opening;
-    const id = entryId();
-    return this.#batcher.run({ pesel, key }, (existing, earlier): Outcome<{ readonly replayed: boolean }> => {
-      if (earlier !== undefined) {
-        requireSameRequest(isAnswerToOpening(earlier, opening));
-        return { answer: { replayed: true } };
-      }
-      const { name, surname, balances } = planOpening(existing, opening);
-      const entry: OpeningEntry = {
-        kind: "opening",
-        id,
-        pesel,
-        sequence: 1,
-        time: this.#now(),
-        key,
-        name,
-        surname,
-        initial: balances[0] as Money,
-        balances,
-      };
-      return { answer: { replayed: false }, written: { entry, holder: opening } };
-    });
+    return this.#batcher.run(
+      { pesel, key },
+      (existing, earlier, nextId): Outcome<{ readonly replayed: boolean }> => {
+        if (earlier !== undefined) {
+          requireSameRequest(isAnswerToOpening(earlier, opening));
+          return { answer: { replayed: true } };
+        }
+        const { name, surname, balances } = planOpening(existing, opening);
+        const entry: OpeningEntry = {
+          kind: "opening",
+          id: nextId(),
+          pesel,
+          sequence: 1,
+          time: this.#now(),
+          key,
+          name,
+          surname,
+          initial: balances[0] as Money,
+          balances,
+        };
+        return { answer: { replayed: false }, written: { entry, holder: opening } };
+      },
+    );
   }
 
   async account(pesel: Pesel): Promise<Account> {
@@ -86,8 +88,7 @@ export class LedgerService implements ExchangeService {
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
     const { pesel, key } = order;
-    const id = entryId();
-    return this.#batcher.run({ pesel, key }, (stored, earlier): Outcome<Settlement> => {
+    return this.#batcher.run({ pesel, key }, (stored, earlier, nextId): Outcome<Settlement> => {
       if (stored === undefined) return accountNotFound();
       if (earlier !== undefined) {
         requireSameRequest(isAnswerToOrder(earlier, order));
@@ -97,7 +98,7 @@ export class LedgerService implements ExchangeService {
       const { exchange, account } = planExchange(stored, order, table);
       const entry: ExchangeEntry = {
         kind: "exchange",
-        id,
+        id: nextId(),
         pesel,
         sequence: stored.sequence + 1,
         time: this.#now(),
@@ -106,7 +107,7 @@ export class LedgerService implements ExchangeService {
         balances: account.balances,
       };
       return {
-        answer: { account: accountAfter(entry, stored), receiptId: id, replayed: false },
+        answer: { account: accountAfter(entry, stored), receiptId: entry.id, replayed: false },
         written: { entry, holder: stored, table },
       };
     });

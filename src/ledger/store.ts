@@ -53,6 +53,8 @@ export interface Loaded {
   readonly keysFirst: boolean;
   /** The entry of this account that carries this key. */
   entryByKey(pesel: Pesel, key: string): Entry | undefined;
+  /** The id of the next entry to be written. */
+  nextId(): string;
 }
 
 /** What to write, and what that means for whoever asked. */

@@ -26,8 +26,22 @@ async function ledgerOn(database: SharedDatabase) {
   };
 }
 
+/** Edits of what an account is read with, where each store keeps it: SQLite with the newest entry, PostgreSQL aside. */
+const accountEdits = (store: string) =>
+  store.startsWith("sqlite")
+    ? {
+        balances: (to: string) => `update journal set balances = ${to} where pesel = ? and sequence = 3`,
+        setBack:
+          "update account set newest = (select previous from journal where position = newest) where pesel = ?",
+      }
+    : {
+        balances: (to: string) => `update account set balances = ${to} where pesel = ?`,
+        setBack: "update account set sequence = 2 where pesel = ?",
+      };
+
 for (const { name, database } of adapters) {
   if (database === undefined) continue;
+  const { balances, setBack } = accountEdits(name);
   const ledger = async (t: TestContext) => ledgerOn(await database(t));
   describe(`an audit over ${name}`, () => {
     test("a ledger that nobody edited is clean", async (t) => {
@@ -88,27 +102,15 @@ for (const { name, database } of adapters) {
           "delete from journal where pesel = ? and sequence = 3",
           `${masked} - number of entries`,
         ],
-        [
-          "a balance of the account",
-          "update account set balances = replace(balances, '5000', '5001') where pesel = ?",
-          `${masked} - balances`,
-        ],
-        [
-          "balances that are no JSON",
-          "update account set balances = 'many' where pesel = ?",
-          `${masked} - balances`,
-        ],
+        ["a balance of the account", balances("replace(balances, '5000', '5001')"), `${masked} - balances`],
+        ["balances that are no JSON", balances("'many'"), `${masked} - balances`],
         [
           "the balances of an entry that are no JSON",
           "update journal set balances = '[' where pesel = ? and sequence = 2",
           `${masked} 2 unreadable entry`,
         ],
         ["the holder's name", "update account set name = 'Eve' where pesel = ?", `${masked} - name`],
-        [
-          "an account set back by an entry",
-          "update account set sequence = 2 where pesel = ?",
-          `${masked} 3 entry after the account's last`,
-        ],
+        ["an account set back by an entry", setBack, `${masked} 3 entry after the account's last`],
         ["a deleted account", "delete from account where pesel = ?", `${masked} 1 entry without an account`],
       ];
       for (const [what, sql, finding] of edits) {
@@ -143,7 +145,7 @@ for (const { name, database } of adapters) {
         await tamper("update journal set sold = 44051401359 where pesel = ? and sequence = 2");
         const { findings } = await service.audit();
         assert.equal(findings.find(({ problem }) => problem === "sold")?.recorded, "440514013.59 PLN");
-        await tamper(`update account set balances = '{"PLN":44051401359}' where pesel = ?`);
+        await tamper(balances(`'{"PLN":44051401359}'`));
         const figures = (await service.audit()).findings.find(({ problem }) => problem === "balances");
         assert.equal(figures?.recorded, '{"PLN":44051401359}');
       });
@@ -156,7 +158,7 @@ for (const { name, database } of adapters) {
 
       test("a currency whose sum over all accounts is off is named", async (t) => {
         const { tamper, problems } = await ledger(t);
-        await tamper("update account set balances = replace(balances, '5000', '5001') where pesel = ?");
+        await tamper(balances("replace(balances, '5000', '5001')"));
         assert.ok((await problems()).includes("all accounts - sum of USD"));
       });
     });

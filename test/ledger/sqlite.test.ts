@@ -138,6 +138,11 @@ describe("an audit of a SQLite file", () => {
     ],
     ["the link to the last entry", "update account set newest = 1", "link to the last entry"],
     [
+      "an account linked to another's entry",
+      "update account set newest = 4 where newest = 2",
+      "link to the last entry",
+    ],
+    [
       "an entry written twice",
       `insert into journal select null, ${twice} from journal where sequence = 2`,
       "gap in the sequence",

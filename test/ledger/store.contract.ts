@@ -4,7 +4,7 @@ import { balanceLimit } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { RateTable } from "../../src/core/rates.ts";
 import { encodeAccount } from "../../src/ledger/rows.ts";
-import type { Store, StoredAccount } from "../../src/ledger/store.ts";
+import type { SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
 import { appending, groszEntry, money, openingEntry } from "../support/entries.ts";
 import { adult, table } from "../support/fixture.ts";
@@ -296,6 +296,16 @@ export function storeContract(adapter: Adapter): void {
       for (const sealed of await store.statement(adult(), { limit: 10 })) {
         assert.deepEqual(await store.entry(sealed.entry.id), sealed);
       }
+    });
+
+    test("an id that differs from an entry's in one digit is nobody's", async (t) => {
+      const { store } = await filled(t);
+      const [sealed] = await store.statement(adult(), { limit: 1 });
+      const { id } = (sealed as SealedEntry).entry;
+      const others = [0, 9, 19, 24, 35].map(
+        (at) => id.slice(0, at) + (id[at] === "7" ? "6" : "7") + id.slice(at + 1),
+      );
+      for (const other of others) assert.equal(await store.entry(other), undefined);
     });
   });
 

@@ -40,7 +40,7 @@ export const migrations: readonly string[] = [
   );
 
   create unique index if not exists journal_id on journal (id);
-  create unique index if not exists journal_key on journal (pesel, key) where key is not null;
+  create unique index if not exists journal_key on journal (key, pesel) where key is not null;
 
   create table if not exists rate_table (
     number text not null primary key,

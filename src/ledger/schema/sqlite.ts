@@ -11,9 +11,6 @@ export const migrations: readonly string[] = [
     pesel text not null primary key,
     name text not null,
     surname text not null,
-    balances text not null,
-    sequence integer not null check (sequence >= 1),
-    hash text not null,
     newest integer not null
   ) strict, without rowid;
 
@@ -41,8 +38,7 @@ export const migrations: readonly string[] = [
     hash text not null
   ) strict;
 
-  create unique index journal_id on journal (id);
-  create unique index journal_key on journal (pesel, key) where key is not null;
+  create unique index journal_key on journal (key, pesel) where key is not null;
 
   create table rate_table (
     number text not null primary key,
