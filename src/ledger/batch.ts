@@ -1,8 +1,8 @@
 import { hash as digest } from "node:crypto";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import { type Entry, sealedText } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
+import { gather } from "./gather.ts";
 import type { Loaded, SealedEntry, Store, StoredAccount, Touch } from "./store.ts";
 
 /** What one command came to: an answer and, if it changes anything, the entry, the holder and the table behind it. */
@@ -80,7 +80,7 @@ export class Batcher {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      await this.#gather();
+      await gather(() => this.#queue.length, batchLimit);
       const batch = this.#inTime(this.#queue.splice(0, batchLimit));
       try {
         const verdicts = await this.#commit(batch);
@@ -94,14 +94,6 @@ export class Batcher {
       }
     }
     this.#running = undefined;
-  }
-
-  /** Waits for as long as each turn of the event loop brings more, so that many share a commit. */
-  async #gather(): Promise<void> {
-    for (let before = 0; this.#queue.length > before && this.#queue.length < batchLimit; ) {
-      before = this.#queue.length;
-      await nextTurn();
-    }
   }
 
   /** Refuses those that have waited too long, and gives the others. */

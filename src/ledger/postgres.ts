@@ -3,6 +3,7 @@ import DataLoader from "dataloader";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
+import { gather } from "./gather.ts";
 import {
   arrayText,
   type Connection,
@@ -33,6 +34,7 @@ export type PostgresOptions = Partial<
 >;
 
 const pingTimeoutMs = 1000;
+const accountsAtOnce = 256;
 
 /**
  * Opens a ledger in a PostgreSQL database and brings its schema up to date. Any number of processes may work on one
@@ -61,7 +63,10 @@ export class PostgresStore implements Store {
   /** Accounts that are asked for at once are read by one statement. */
   readonly #accounts = new DataLoader((pesels: readonly Pesel[]) => this.#accountsOf(pesels), {
     cache: false,
+    batchScheduleFn: (read) => void gather(() => this.#asked, accountsAtOnce).then(read),
   });
+  /** How many accounts the next statement will read. */
+  #asked = 0;
 
   constructor(place: PostgresPlace) {
     this.#place = place;
@@ -81,11 +86,13 @@ export class PostgresStore implements Store {
     });
   }
 
-  async account(pesel: Pesel): Promise<StoredAccount | undefined> {
+  account(pesel: Pesel): Promise<StoredAccount | undefined> {
+    this.#asked += 1;
     return this.#accounts.load(pesel);
   }
 
   async #accountsOf(pesels: readonly Pesel[]): Promise<(StoredAccount | undefined)[]> {
+    this.#asked = 0;
     const rows = await this.#all(
       `select ${accountList} from account where pesel = any($1::bigint[])`,
       arrayText(pesels),
