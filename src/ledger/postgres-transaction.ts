@@ -11,13 +11,14 @@ import {
 import { isRolledBack } from "./postgres-failures.ts";
 import {
   type AccountRow,
+  accountRow,
   decodeAccount,
   decodeEntry,
   encodeAccount,
   encodeEntry,
   encodeTable,
-  type JournalRow,
   journalColumns,
+  journalRow,
 } from "./rows.ts";
 import type { Decision, Loaded, StoredAccount, Touch, Writes } from "./store.ts";
 
@@ -215,22 +216,8 @@ async function commit(connection: Connection, statements: readonly Statement[]):
   throw connection.lost;
 }
 
-/** A row as `accountList` reads it. */
-export function accountRow(row: Row): AccountRow {
-  return { ...(row as unknown as AccountRow), pesel: peselText(row.pesel) };
-}
-
 /** Accounts as `accountList` reads them. */
 export function accountsByPesel(rows: readonly Row[]): Map<Pesel, StoredAccount> {
   const accounts = rows.map((row) => decodeAccount(accountRow(row)));
   return new Map(accounts.map((account) => [account.pesel, account]));
-}
-
-/** A row as `journalList` reads it. */
-export function journalRow(row: Row): JournalRow {
-  return { ...(row as unknown as JournalRow), pesel: peselText(row.pesel) };
-}
-
-function peselText(pesel: unknown): string {
-  return String(pesel).padStart(11, "0");
 }

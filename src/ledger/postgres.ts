@@ -14,17 +14,18 @@ import {
 import { isPassing, storageFailure } from "./postgres-failures.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { Pool } from "./postgres-pool.ts";
-import {
-  accountList,
-  accountRow,
-  accountsByPesel,
-  journalList,
-  journalRow,
-  Transaction,
-} from "./postgres-transaction.ts";
+import { accountList, accountsByPesel, journalList, Transaction } from "./postgres-transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./postgres-url.ts";
 import type { RateTableRow } from "./rows.ts";
-import { type AccountRow, decodeEntry, decodeTable, type JournalRow } from "./rows.ts";
+import {
+  type AccountRow,
+  accountRow,
+  decodeEntry,
+  decodeTable,
+  type JournalRow,
+  journalRow,
+  lastUpTo,
+} from "./rows.ts";
 import { migrations } from "./schema/postgres.ts";
 import type { Decision, JournalPlace, Loaded, SealedEntry, Store, StoredAccount, Touch } from "./store.ts";
 
@@ -229,13 +230,4 @@ function isAbsent(error: unknown): boolean {
     error instanceof ConnectionLost &&
     /^(ECONNREFUSED|ENOTFOUND|ENOENT|EACCES|NO_TLS)$/.test(error.code ?? "")
   );
-}
-
-/** The largest number of 11 digits that does not sort after `text` as text, where PESELs are compared as texts. */
-function lastUpTo(text: string): number {
-  const [digits = ""] = /^\d{0,11}/.exec(text) ?? [];
-  if (digits.length === 11) return Number(digits);
-  return (text[digits.length] ?? "") > "9"
-    ? Number(digits.padEnd(11, "9"))
-    : Number(digits.padEnd(11, "0")) - 1;
 }

@@ -104,7 +104,7 @@ export function encodeEntry({ entry, hash }: SealedEntry): JournalValue[] {
   const opening = entry.kind === "opening" ? entry : undefined;
   const bought = entry.kind === "exchange" ? entry.bought : entry.initial;
   return [
-    entry.pesel,
+    Number(entry.pesel),
     entry.sequence,
     entry.id,
     entry.time.getTime(),
@@ -196,4 +196,27 @@ function requireDecimal(text: string): Decimal {
   const decimal = parseDecimal(text);
   if (decimal === undefined) throw new RangeError(`${JSON.stringify(text)} in the store is not a decimal`);
   return decimal;
+}
+
+/** A row as the database gives it: a PESEL is a number there, without the zeros before it. */
+export function accountRow(row: object): AccountRow {
+  return withPesel(row as AccountRow);
+}
+
+/** A row as the database gives it, like `accountRow`. */
+export function journalRow(row: object): JournalRow {
+  return withPesel(row as JournalRow);
+}
+
+function withPesel<Row extends { readonly pesel: string }>(row: Row): Row {
+  return { ...row, pesel: row.pesel.toString().padStart(11, "0") };
+}
+
+/** The largest number of 11 digits that does not sort after `text` as text, where PESELs are compared as texts. */
+export function lastUpTo(text: string): number {
+  const [digits = ""] = /^\d{0,11}/.exec(text) ?? [];
+  if (digits.length === 11) return Number(digits);
+  return (text[digits.length] ?? "") > "9"
+    ? Number(digits.padEnd(11, "9"))
+    : Number(digits.padEnd(11, "0")) - 1;
 }

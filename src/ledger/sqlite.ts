@@ -9,6 +9,7 @@ import { AccountCache } from "./account-cache.ts";
 import { entryId, positionInId } from "./entry-id.ts";
 import {
   type AccountRow,
+  accountRow,
   decodeAccount,
   decodeEntry,
   decodeTable,
@@ -16,6 +17,8 @@ import {
   encodeTable,
   type JournalRow,
   journalColumns,
+  journalRow,
+  lastUpTo,
   type RateTableRow,
 } from "./rows.ts";
 import { applicationId, migrations } from "./schema/sqlite.ts";
@@ -49,12 +52,14 @@ const orderedAtOnce = 50_000;
 const appendEntry =
   `insert into journal (position, previous, ${journalColumns.join(", ")}) ` +
   `values (?, ?, ${journalColumns.map(() => "?").join(", ")})`;
-const insertAccount = "insert into account (pesel, name, surname, newest) values (?, ?, ?, ?)";
+const insertAccount = "insert into account (pesel, opening, newest) values (?, ?, ?)";
 const updateAccount = "update account set newest = ? where pesel = ?";
 /** An account is as its newest entry leaves it; without that entry, which an audit tells, it holds nothing. */
 const selectAccounts =
-  "select account.*, coalesce(sequence, 0) as sequence, coalesce(balances, '{}') as balances, coalesce(hash, '') as hash " +
-  "from account left join journal on position = newest and journal.pesel = account.pesel";
+  "select account.pesel, newest, coalesce(first.name, '') as name, coalesce(first.surname, '') as surname, " +
+  "coalesce(last.sequence, 0) as sequence, coalesce(last.balances, '{}') as balances, coalesce(last.hash, '') as hash " +
+  "from account left join journal as first on first.position = opening and first.pesel = account.pesel " +
+  "left join journal as last on last.position = newest and last.pesel = account.pesel";
 const selectAccount = `${selectAccounts} where account.pesel = ?`;
 const pageAccounts = `${selectAccounts} where account.pesel > ? order by account.pesel limit ?`;
 
@@ -153,7 +158,7 @@ export class SqliteStore implements Store {
     after?: string | undefined;
     limit: number;
   }): Promise<AccountRow[]> {
-    return this.#all<AccountRow>(pageAccounts, after, limit);
+    return this.#all<object>(pageAccounts, lastUpTo(after), limit).map(accountRow);
   }
 
   async statement(
@@ -169,9 +174,9 @@ export class SqliteStore implements Store {
          union all
          select nth + 1, journal.* from page join journal on journal.position = page.previous where nth < ?
        ) select * from page`,
-      before === undefined ? pesel : positionInId(before.id),
+      before === undefined ? Number(pesel) : positionInId(before.id),
       limit,
-    ).map(decodeEntry);
+    ).map((row) => decodeEntry(journalRow(row)));
   }
 
   async journal(page: {
@@ -185,11 +190,11 @@ export class SqliteStore implements Store {
       `select journal.* from journal_order as place join journal using (position)
        where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ?
        order by place.pesel, place.sequence limit ?`,
-      after.pesel,
+      lastUpTo(after.pesel),
       after.sequence,
-      through,
+      lastUpTo(through),
       limit,
-    );
+    ).map(journalRow);
   }
 
   /** Indexes the entries that are new since the last time, for this connection only, in steps. */
@@ -214,7 +219,8 @@ export class SqliteStore implements Store {
 
   async entry(id: string): Promise<SealedEntry | undefined> {
     const byPosition = "select * from journal where position = ? and id = ?";
-    return this.#all<JournalRow>(byPosition, positionInId(id), id).map(decodeEntry)[0];
+    const [row] = this.#all<object>(byPosition, positionInId(id), id);
+    return row && decodeEntry(journalRow(row));
   }
 
   async entryCount(): Promise<number> {
@@ -257,18 +263,16 @@ export class SqliteStore implements Store {
   #account(pesel: Pesel): LinkedAccount | undefined {
     const known = this.#accounts.get(pesel);
     if (known !== undefined) return known;
-    const row = this.#statement(selectAccount).get(pesel) as Required<AccountRow> | undefined;
+    const row = this.#statement(selectAccount).get(Number(pesel)) as Required<AccountRow> | undefined;
     if (row === undefined) return undefined;
-    const linked = { account: decodeAccount(row), newest: row.newest };
+    const linked = { account: decodeAccount(accountRow(row)), newest: row.newest };
     this.#accounts.put(pesel, linked);
     return linked;
   }
 
   #entryByKey(pesel: Pesel, key: string): Entry | undefined {
-    const row = this.#statement("select * from journal where pesel = ? and key = ?").get(pesel, key) as
-      | JournalRow
-      | undefined;
-    return row && decodeEntry(row).entry;
+    const row = this.#statement("select * from journal where pesel = ? and key = ?").get(Number(pesel), key);
+    return row && decodeEntry(journalRow(row)).entry;
   }
 
   #write({ accounts, entries, tables }: Writes): LinkedAccount[] {
@@ -279,7 +283,7 @@ export class SqliteStore implements Store {
       ).run(row.number, row.trading_date, row.effective_date, row.rates);
     }
     const newest = new Map<Pesel, number>();
-    const opened = new Set<Pesel>();
+    const opened = new Map<Pesel, number>();
     // `get` is half a microsecond faster than `run`, which counts changes.
     const append = this.#statement(appendEntry);
     for (const sealed of entries) {
@@ -288,15 +292,16 @@ export class SqliteStore implements Store {
       const position = positionInId(id);
       append.get(position, previous, ...encodeEntry(sealed));
       newest.set(pesel, position);
-      if (sequence === 1) opened.add(pesel);
+      if (sequence === 1) opened.set(pesel, position);
     }
     const insert = this.#statement(insertAccount);
     const update = this.#statement(updateAccount);
     return accounts.map((account) => {
-      const { pesel, name, surname } = account;
+      const { pesel } = account;
       const last = newest.get(pesel) as number;
-      if (opened.has(pesel)) insert.get(pesel, name, surname, last);
-      else update.get(last, pesel);
+      const opening = opened.get(pesel);
+      if (opening === undefined) update.get(last, Number(pesel));
+      else insert.get(Number(pesel), opening, last);
       return { account, newest: last };
     });
   }

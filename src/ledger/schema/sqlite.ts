@@ -1,6 +1,8 @@
 /**
  * The journal is a table that grows at its end only, and each entry names the account's entry before it: an index of
- * (pesel, sequence) would be one more page at a random place to read and write for every order.
+ * (pesel, sequence) would be one more page at a random place to read and write for every order. What an order does
+ * write at a random place is its account's row, which is small, so that many share a page: the positions of the
+ * account's opening, which has the names, and of its newest entry, which has the balances.
  *
  * The steps that bring a database from version n to n + 1, for n = 0, 1, …; `PRAGMA user_version` holds n.
  * A step that has been released is never changed: add one.
@@ -8,16 +10,15 @@
 export const migrations: readonly string[] = [
   `
   create table account (
-    pesel text not null primary key,
-    name text not null,
-    surname text not null,
+    pesel integer primary key,
+    opening integer not null,
     newest integer not null
-  ) strict, without rowid;
+  ) strict;
 
   create table journal (
     position integer primary key,
     previous integer,
-    pesel text not null,
+    pesel integer not null,
     sequence integer not null check (sequence >= 1),
     id text not null,
     time integer not null,
