@@ -6,7 +6,7 @@ import { LedgerService } from "../src/ledger/service.ts";
 import { openSqlite } from "../src/ledger/sqlite.ts";
 import { adult, decimal, fixedRates, now, terms } from "../test/support/fixture.ts";
 import { median } from "./http.ts";
-import { startFx } from "./servers.ts";
+import { measure, startFx } from "./servers.ts";
 
 const batch = 256;
 const buy = terms("buy 0.01 USD for PLN");
@@ -23,7 +23,7 @@ export async function benchScale(args: readonly string[]): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "fx-scale-"));
   try {
     print(
-      "| accounts | file | CPU µs/order | wall µs/order | memory | start to ready | audit | audit's peak |",
+      "| accounts | file | CPU µs/order | … over HTTP | memory | start to ready | audit | audit's peak |",
     );
     print("|---|---|---|---|---|---|---|---|");
     for (const size of values.sizes.split(",").map(Number)) await benchSize(join(folder, `${size}.db`), size);
@@ -49,9 +49,7 @@ async function benchSize(path: string, size: number): Promise<void> {
   };
   await together(orders, order);
   const cpu = process.cpuUsage();
-  const started = performance.now();
   await together(orders, order);
-  const wallUs = ((performance.now() - started) * 1000) / orders;
   const { user, system } = process.cpuUsage(cpu);
   const memory = process.memoryUsage().rss;
   await service.close();
@@ -74,17 +72,29 @@ async function benchSize(path: string, size: number): Promise<void> {
   const auditSeconds = (performance.now() - auditStarted) / 1000;
   if (report.findingsTotal > 0) throw new Error("the audit found disagreements");
   await audited.close();
+  const served = await cpuUsPerRequest(path, size);
   const cells = [
     size,
     megabytes(statSync(path).size),
     ((user + system) / orders).toFixed(1),
-    wallUs.toFixed(1),
+    served.toFixed(1),
     megabytes(memory),
     `${median(starts).toFixed(0)} ms`,
     `${auditSeconds.toFixed(1)} s`,
     megabytes(peak),
   ];
   print(`| ${cells.join(" | ")} |`);
+}
+
+/** Of the process of `fx serve`, under a load of orders that goes through all accounts. */
+async function cpuUsPerRequest(path: string, accounts: number): Promise<number> {
+  const server = await startFx("fx", `sqlite:${path}`);
+  const load = { url: server.url, kind: "exchange", connections: 256, accounts, seconds: 4 } as const;
+  const before = server.cpuSeconds();
+  const { perSecond } = await measure(load);
+  const used = server.cpuSeconds() - before;
+  await server.stop();
+  return (used * 1e6) / (perSecond * load.seconds);
 }
 
 async function benchStatement(path: string): Promise<void> {
