@@ -26,26 +26,22 @@ async function ledgerOn(database: SharedDatabase) {
   };
 }
 
-/** Edits of what an account is read with, where each store keeps it: SQLite in its entries, PostgreSQL beside them. */
+/** Edits of what an account is read with, where each store keeps it: SQLite with the newest entry, PostgreSQL aside. */
 const accountEdits = (store: string) =>
   store.startsWith("sqlite")
     ? {
         balances: (to: string) => `update journal set balances = ${to} where pesel = ? and sequence = 3`,
         setBack:
           "update account set newest = (select previous from journal where position = newest) where pesel = ?",
-        holder: "update journal set name = 'Eve' where pesel = ? and sequence = 1",
-        nameFinding: `${masked} 1 broken hash chain`,
       }
     : {
         balances: (to: string) => `update account set balances = ${to} where pesel = ?`,
         setBack: "update account set sequence = 2 where pesel = ?",
-        holder: "update account set name = 'Eve' where pesel = ?",
-        nameFinding: `${masked} - name`,
       };
 
 for (const { name, database } of adapters) {
   if (database === undefined) continue;
-  const { balances, setBack, holder, nameFinding } = accountEdits(name);
+  const { balances, setBack } = accountEdits(name);
   const ledger = async (t: TestContext) => ledgerOn(await database(t));
   describe(`an audit over ${name}`, () => {
     test("a ledger that nobody edited is clean", async (t) => {
@@ -113,7 +109,7 @@ for (const { name, database } of adapters) {
           "update journal set balances = '[' where pesel = ? and sequence = 2",
           `${masked} 2 unreadable entry`,
         ],
-        ["the holder's name", holder, nameFinding],
+        ["the holder's name", "update account set name = 'Eve' where pesel = ?", `${masked} - name`],
         ["an account set back by an entry", setBack, `${masked} 3 entry after the account's last`],
         ["a deleted account", "delete from account where pesel = ?", `${masked} 1 entry without an account`],
       ];

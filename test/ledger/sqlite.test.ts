@@ -137,7 +137,6 @@ describe("an audit of a SQLite file", () => {
       "link to the entry before",
     ],
     ["the link to the last entry", "update account set newest = 1", "link to the last entry"],
-    ["the link to the opening", "update account set opening = newest", "name"],
     [
       "an account linked to another's entry",
       "update account set newest = 4 where newest = 2",

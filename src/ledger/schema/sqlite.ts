@@ -1,8 +1,8 @@
 /**
  * The journal is a table that grows at its end only, and each entry names the account's entry before it: an index of
  * (pesel, sequence) would be one more page at a random place to read and write for every order. What an order does
- * write at a random place is its account's row, which is small, so that many share a page: the positions of the
- * account's opening, which has the names, and of its newest entry, which has the balances.
+ * write at a random place is its account's row, which is small, so that many share a page: the balances are in the
+ * newest entry only.
  *
  * The steps that bring a database from version n to n + 1, for n = 0, 1, …; `PRAGMA user_version` holds n.
  * A step that has been released is never changed: add one.
@@ -11,7 +11,8 @@ export const migrations: readonly string[] = [
   `
   create table account (
     pesel integer primary key,
-    opening integer not null,
+    name text not null,
+    surname text not null,
     newest integer not null
   ) strict;
 
