@@ -170,24 +170,24 @@ export class Transaction<T> {
         ),
       ...rowsStatement(
         updateAccounts,
-        rows.filter((row) => !isNew(row)).map((row) => movingColumns.map((column) => row[column])),
+        movingColumns,
+        rows.filter((row) => !isNew(row)),
       ),
-      ...rowsStatement(
-        insertAccounts,
-        rows.filter(isNew).map((row) => accountColumns.map((column) => row[column])),
-      ),
-      ...rowsStatement(insertEntries, entries.map(encodeEntry)),
+      ...rowsStatement(insertAccounts, accountColumns, rows.filter(isNew)),
+      ...rowsStatement(insertEntries, journalColumns, entries.map(encodeEntry)),
     ];
   }
 }
 
 type Statement = readonly [text: string, parameters: readonly Parameter[]];
 
-/** Rows as the parameters of one statement, which takes an array for each column. */
-function rowsStatement(text: string, rows: readonly (readonly Parameter[])[]): Statement[] {
-  const [first] = rows;
-  if (first === undefined) return [];
-  return [[text, first.map((_, column) => arrayText(rows.map((row) => row[column] ?? null)))]];
+function rowsStatement<Column extends string>(
+  text: string,
+  columns: readonly Column[],
+  rows: readonly Readonly<Record<Column, Parameter>>[],
+): Statement[] {
+  if (rows.length === 0) return [];
+  return [[text, columns.map((column) => arrayText(rows.map((row) => row[column])))]];
 }
 
 /**

@@ -43,9 +43,7 @@ export interface JournalRow {
   readonly hash: string;
 }
 
-export type JournalValue = string | number | null;
-
-/** The columns of `journal` that every store has. */
+/** The columns of `journal` that every store has, in the order in which `encodeEntry` gives them. */
 export const journalColumns = [
   "pesel",
   "sequence",
@@ -67,6 +65,8 @@ export const journalColumns = [
   "balances",
   "hash",
 ] as const satisfies readonly (keyof JournalRow)[];
+
+type JournalColumn = (typeof journalColumns)[number];
 
 /** A row of the table `rate_table`. */
 export interface RateTableRow {
@@ -98,32 +98,32 @@ export function decodeAccount(row: AccountRow): StoredAccount {
   return { pesel: row.pesel as Pesel, name, surname, balances: decodeBalances(row.balances), sequence, hash };
 }
 
-/** An entry's values in the order of `journalColumns`. */
-export function encodeEntry({ entry, hash }: SealedEntry): JournalValue[] {
+export function encodeEntry({ entry, hash }: SealedEntry): Record<JournalColumn, string | number | null> {
+  const { pesel, sequence, id, kind } = entry;
   const exchange = entry.kind === "exchange" ? entry : undefined;
   const opening = entry.kind === "opening" ? entry : undefined;
   const bought = entry.kind === "exchange" ? entry.bought : entry.initial;
-  return [
-    Number(entry.pesel),
-    entry.sequence,
-    entry.id,
-    entry.time.getTime(),
-    entry.key ?? null,
-    entry.kind,
-    opening?.name ?? null,
-    opening?.surname ?? null,
-    exchange?.side ?? null,
-    exchange?.sold.currency ?? null,
-    exchange === undefined ? null : Number(exchange.sold.minor),
-    bought.currency,
-    Number(bought.minor),
-    exchange?.bid === undefined ? null : formatDecimal(exchange.bid),
-    exchange?.ask === undefined ? null : formatDecimal(exchange.ask),
-    exchange?.table ?? null,
-    exchange?.effectiveDate ?? null,
-    encodeBalances(entry.balances),
+  return {
+    pesel: Number(pesel),
+    sequence,
+    id,
+    time: entry.time.getTime(),
+    key: entry.key ?? null,
+    kind,
+    name: opening?.name ?? null,
+    surname: opening?.surname ?? null,
+    side: exchange?.side ?? null,
+    sold_currency: exchange?.sold.currency ?? null,
+    sold: exchange === undefined ? null : Number(exchange.sold.minor),
+    bought_currency: bought.currency,
+    bought: Number(bought.minor),
+    bid: exchange?.bid === undefined ? null : formatDecimal(exchange.bid),
+    ask: exchange?.ask === undefined ? null : formatDecimal(exchange.ask),
+    table_number: exchange?.table ?? null,
+    effective_date: exchange?.effectiveDate ?? null,
+    balances: encodeBalances(entry.balances),
     hash,
-  ];
+  };
 }
 
 export function decodeEntry(row: JournalRow): SealedEntry {

@@ -288,7 +288,7 @@ export class SqliteStore implements Store {
       const { id, pesel, sequence } = sealed.entry;
       const previous = sequence === 1 ? null : (newest.get(pesel) ?? this.#account(pesel)?.newest);
       const position = positionInId(id);
-      append.get(position, previous, ...encodeEntry(sealed));
+      append.get(position, previous, ...Object.values(encodeEntry(sealed)));
       newest.set(pesel, position);
       if (sequence === 1) opened.add(pesel);
     }
