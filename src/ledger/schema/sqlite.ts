@@ -54,4 +54,4 @@ export const migrations: readonly string[] = [
 ];
 
 /** "fx" and a version mark, in the file's header: tells a database of fx from any other SQLite file. */
-export const applicationId = 0x66785f31;
+export const applicationId = 0x66785f32;
