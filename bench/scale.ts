@@ -72,10 +72,11 @@ async function benchSize(path: string, size: number): Promise<void> {
   const auditSeconds = (performance.now() - auditStarted) / 1000;
   if (report.findingsTotal > 0) throw new Error("the audit found disagreements");
   await audited.close();
+  const { size: bytes } = statSync(path);
   const served = await cpuUsPerRequest(path, size);
   const cells = [
     size,
-    megabytes(statSync(path).size),
+    megabytes(bytes),
     ((user + system) / orders).toFixed(1),
     served.toFixed(1),
     megabytes(memory),

@@ -4,7 +4,7 @@ import { balanceLimit } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { RateTable } from "../../src/core/rates.ts";
 import { encodeAccount } from "../../src/ledger/rows.ts";
-import type { SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
+import type { Decision, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
 import { appending, groszEntry, money, openingEntry } from "../support/entries.ts";
 import { adult, table } from "../support/fixture.ts";
@@ -14,15 +14,16 @@ const nothing = { accounts: [], entries: [], tables: [] };
 const tableOn = (number: string, effectiveDate: string): RateTable => ({ ...table, number, effectiveDate });
 
 async function create(store: Store, pesel: Pesel, fields: Parameters<typeof openingEntry>[1] = {}) {
-  const entry = openingEntry(pesel, fields);
-  await store.transact([touch(pesel)], () => appending([entry]));
-  return entry;
+  return store.transact([touch(pesel)], ({ nextId }) => {
+    const entry = openingEntry(pesel, { id: nextId(), ...fields });
+    return { ...appending([entry]), answer: entry };
+  });
 }
 
 function sellGrosz(store: Store, pesel: Pesel): Promise<StoredAccount> {
   return store.transact([touch(pesel)], (loaded) => {
     const account = loaded.account(pesel) as StoredAccount;
-    return appending([groszEntry(account)], account);
+    return appending([groszEntry(account, { id: loaded.nextId() })], account);
   });
 }
 
@@ -31,11 +32,16 @@ export function storeContract(adapter: Adapter): void {
   describe(`a transaction on ${adapter.name}`, () => {
     test("writes what was decided, and answers what was decided with it", async (t) => {
       const store = await adapter.open(t);
-      const decision = appending([openingEntry(adult(), { key: "open" })]);
-      const answer = await store.transact([touch(adult())], () => decision);
-      assert.deepEqual(answer, decision.answer);
-      assert.deepEqual(await store.account(adult()), decision.answer);
-      assert.deepEqual(await store.statement(adult(), { limit: 10 }), decision.writes.entries);
+      const decisions: Decision<StoredAccount>[] = [];
+      const answer = await store.transact([touch(adult())], ({ nextId }) => {
+        const decision = appending([openingEntry(adult(), { id: nextId(), key: "open" })]);
+        decisions.push(decision);
+        return decision;
+      });
+      const decided = decisions.at(-1);
+      assert.deepEqual(answer, decided?.answer);
+      assert.deepEqual(await store.account(adult()), decided?.answer);
+      assert.deepEqual(await store.statement(adult(), { limit: 10 }), decided?.writes.entries);
       assert.deepEqual(await store.table(table.number), table);
     });
 
@@ -57,9 +63,12 @@ export function storeContract(adapter: Adapter): void {
         (loaded) => {
           const held = loaded.account(adult(2)) as StoredAccount;
           const decisions = [
-            appending([openingEntry(adult(1))]),
-            appending([groszEntry(held), groszEntry({ ...held, sequence: 2 })], held),
-            appending([openingEntry(adult(0))]),
+            appending([openingEntry(adult(1), { id: loaded.nextId() })]),
+            appending(
+              [1, 2].map((sequence) => groszEntry({ ...held, sequence }, { id: loaded.nextId() })),
+              held,
+            ),
+            appending([openingEntry(adult(0), { id: loaded.nextId() })]),
           ];
           const accounts = decisions.flatMap(({ writes }) => writes.accounts);
           const entries = decisions.flatMap(({ writes }) => writes.entries);
@@ -88,7 +97,8 @@ export function storeContract(adapter: Adapter): void {
       await create(store, adult());
       const failing = store.transact([touch(adult())], (loaded) => {
         const account = loaded.account(adult()) as StoredAccount;
-        return appending([groszEntry(account, { bought: money(balanceLimit + 1n) })], account);
+        const entry = groszEntry(account, { id: loaded.nextId(), bought: money(balanceLimit + 1n) });
+        return appending([entry], account);
       });
       await assert.rejects(failing);
       assert.deepEqual((await store.account(adult()))?.balances, [money(100_000n)]);
@@ -179,7 +189,10 @@ export function storeContract(adapter: Adapter): void {
           Array.from({ length: 10 }, (_, index) =>
             (stores[index % 2] as Store).transact([touch(adult())], (loaded) =>
               loaded.account(adult()) === undefined
-                ? { ...appending([openingEntry(adult(), { name: `Jan ${index}` })]), answer: true }
+                ? {
+                    ...appending([openingEntry(adult(), { id: loaded.nextId(), name: `Jan ${index}` })]),
+                    answer: true,
+                  }
                 : { writes: nothing, answer: false },
             ),
           ),

@@ -1,19 +1,11 @@
+import { v7 as uuidv7 } from "uuid";
 import type { CurrencyCode } from "../../src/core/currency.ts";
 import type { Entry, ExchangeEntry, OpeningEntry } from "../../src/core/journal.ts";
 import type { Money } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { entryHash } from "../../src/ledger/batch.ts";
-import { entryId } from "../../src/ledger/entry-id.ts";
 import type { Decision, StoredAccount } from "../../src/ledger/store.ts";
 import { now, table } from "./fixture.ts";
-
-let written = 0;
-
-/** Tests give out ids as they go, and not in a transaction: no two have one position. */
-function nextId(): string {
-  written += 1;
-  return entryId(written);
-}
 
 export function money(minor: bigint, currency = "PLN"): Money {
   return { currency: currency as CurrencyCode, minor };
@@ -25,7 +17,7 @@ export function openingEntry(
 ): OpeningEntry {
   return {
     kind: "opening",
-    id: nextId(),
+    id: uuidv7(),
     pesel,
     sequence: 1,
     time: now,
@@ -42,7 +34,7 @@ export function openingEntry(
 export function groszEntry(account: StoredAccount, fields: Partial<ExchangeEntry> = {}): ExchangeEntry {
   return {
     kind: "exchange",
-    id: nextId(),
+    id: uuidv7(),
     pesel: account.pesel,
     sequence: account.sequence + 1,
     time: now,
