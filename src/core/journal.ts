@@ -1,6 +1,7 @@
 import type { Account, Opening } from "./account.ts";
+import type { CurrencyCode } from "./currency.ts";
 import type { Exchange, ExchangeOrder } from "./exchange.ts";
-import { type Decimal, decimalOf, formatDecimal, type Money } from "./money.ts";
+import { type Decimal, decimalOf, formatDecimal, type Money, requireDecimal } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 import { compareDecimals } from "./rates.ts";
 
@@ -31,36 +32,75 @@ export interface ExchangeEntry extends EntryHead, Exchange {
 /** One line of the append-only journal. */
 export type Entry = OpeningEntry | ExchangeEntry;
 
+/** An entry as JSON has it: money as "1230 PLN" in minor units, the time in milliseconds since 1970. */
+type EntryJson = Pick<Entry, "id" | "pesel" | "sequence"> & {
+  readonly time: number;
+  readonly key: string | null;
+  readonly balances: Record<string, number>;
+} & (
+    | (Pick<OpeningEntry, "kind" | "name" | "surname"> & { readonly initial: string })
+    | (Pick<ExchangeEntry, "kind" | "side" | "table" | "effectiveDate"> & {
+        readonly sold: string;
+        readonly bought: string;
+        readonly bid: string | null;
+        readonly ask: string | null;
+      })
+  );
+
 /**
- * The text that an entry's hash is taken of: the hash of the account's entry before it (empty for the first), and
- * every field. A change to any field of any entry changes every later hash of the account.
+ * The text of an entry that the ledger keeps and takes the hash of: an object of JSON in one line, the same for the
+ * same entry. Put together by hand, in a third of the time that JSON.stringify takes of an order.
  */
-export function sealedText(entry: Entry, previousHash: string): string {
-  const { id, pesel, sequence, time, key = null } = entry;
+export function entryText(entry: Entry): string {
+  const { id, pesel, sequence, time, key, kind } = entry;
+  const head =
+    `"id":"${id}","pesel":"${pesel}","sequence":${sequence},"time":${time.getTime()},` +
+    `"key":${key === undefined ? null : JSON.stringify(key)},"kind":"${kind}"`;
   const facts =
     entry.kind === "opening"
-      ? [entry.name, entry.surname, moneyText(entry.initial)]
-      : [
-          entry.side,
-          moneyText(entry.sold),
-          moneyText(entry.bought),
-          decimalText(entry.bid),
-          decimalText(entry.ask),
-          entry.table,
-          entry.effectiveDate,
-        ];
-  const balances = entry.balances.map(moneyText);
-  return JSON.stringify([
-    previousHash,
-    id,
-    pesel,
-    sequence,
-    time.getTime(),
-    key,
-    entry.kind,
-    facts,
-    balances,
-  ]);
+      ? `"name":${JSON.stringify(entry.name)},"surname":${JSON.stringify(entry.surname)},` +
+        `"initial":"${moneyText(entry.initial)}"`
+      : `"side":"${entry.side}","sold":"${moneyText(entry.sold)}","bought":"${moneyText(entry.bought)}",` +
+        `"bid":${decimalText(entry.bid)},"ask":${decimalText(entry.ask)},` +
+        `"table":${JSON.stringify(entry.table)},"effectiveDate":"${entry.effectiveDate}"`;
+  return `{${head},${facts},"balances":${balancesText(entry.balances)}}`;
+}
+
+/**
+ * Reads what `entryText` gives.
+ * @throws SyntaxError, TypeError or RangeError if it is not the text of an entry
+ */
+export function parseEntry(text: string): Entry {
+  const json = JSON.parse(text) as EntryJson;
+  const { id, pesel, sequence } = json;
+  const balances = balancesOf(json.balances);
+  const head = { id, pesel, sequence, time: new Date(json.time), key: json.key ?? undefined, balances };
+  switch (json.kind) {
+    case "opening": {
+      const { kind, name, surname, initial } = json;
+      return { kind, ...head, name, surname, initial: moneyOf(initial) };
+    }
+    case "exchange": {
+      const { kind, side, sold, bought, bid, ask, table, effectiveDate } = json;
+      const rates = { bid: rateOf(bid), ask: rateOf(ask), table, effectiveDate };
+      return { kind, ...head, side, sold: moneyOf(sold), bought: moneyOf(bought), ...rates };
+    }
+    default:
+      throw new RangeError("an entry is an opening or an exchange");
+  }
+}
+
+/** Balances as JSON, `{"PLN":90000,"USD":1000}`: minor units by currency, in the order of the account. */
+export function balancesText(balances: readonly Money[]): string {
+  return `{${balances.map(({ currency, minor }) => `"${currency}":${minor}`).join(",")}}`;
+}
+
+/** Reads what JSON.parse makes of `balancesText`. Below 10^15 every number is exact. */
+export function balancesOf(json: Readonly<Record<string, number>>): Money[] {
+  return Object.entries(json).map(([currency, minor]) => ({
+    currency: currency as CurrencyCode,
+    minor: BigInt(minor),
+  }));
 }
 
 /** Whether `entry` is what `opening` led to: the same body under the same key. */
@@ -89,10 +129,20 @@ export function accountAfter(entry: Entry, holder: Pick<Account, "name" | "surna
   return { pesel: entry.pesel, name: holder.name, surname: holder.surname, balances: entry.balances };
 }
 
-function moneyText(money: Money): string {
-  return `${money.minor} ${money.currency}`;
+function moneyText({ currency, minor }: Money): string {
+  return `${minor} ${currency}`;
 }
 
-function decimalText(decimal: Decimal | undefined): string | null {
-  return decimal === undefined ? null : formatDecimal(decimal);
+function moneyOf(text: string): Money {
+  const [, minor = "", currency = ""] = /^(\d+) ([A-Z]{3})$/.exec(text) ?? [];
+  if (currency === "") throw new RangeError(`${JSON.stringify(text)} is no amount of minor units`);
+  return { currency: currency as CurrencyCode, minor: BigInt(minor) };
+}
+
+function decimalText(decimal: Decimal | undefined): string {
+  return decimal === undefined ? "null" : `"${formatDecimal(decimal)}"`;
+}
+
+function rateOf(text: string | null): Decimal | undefined {
+  return text === null ? undefined : requireDecimal(text);
 }

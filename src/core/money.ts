@@ -34,6 +34,13 @@ export function parseDecimal(text: string): Decimal | undefined {
   return { coefficient: sign === "-" ? -coefficient : coefficient, scale };
 }
 
+/** @throws RangeError if the text is not a decimal */
+export function requireDecimal(text: string): Decimal {
+  const decimal = parseDecimal(text);
+  if (decimal === undefined) throw new RangeError(`${JSON.stringify(text)} is not a decimal`);
+  return decimal;
+}
+
 /** The decimal's shortest text, with at least `minimumScale` places: 37 at scale 1 and 4 places is "3.7000". */
 export function formatDecimal(decimal: Decimal, minimumScale = 0): string {
   let { coefficient, scale } = decimal;

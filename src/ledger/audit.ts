@@ -1,14 +1,15 @@
 import type { CurrencyCode } from "../core/currency.ts";
 import { compareCurrencies, pln } from "../core/currency.ts";
 import { priceExchange } from "../core/exchange.ts";
-import type { Entry, ExchangeEntry } from "../core/journal.ts";
+import { balancesText, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
 import { type Decimal, decimalOf, formatDecimal, formatMoney } from "../core/money.ts";
 import { maskPesels, type Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
 import type { AuditFinding, AuditProgress, AuditReport } from "../core/service.ts";
 import { entryHash } from "./batch.ts";
+import { positionInId } from "./entry-id.ts";
 import { readJournal, TableReader } from "./journal-reader.ts";
-import { type AccountRow, decodeEntry, encodeBalances, type JournalRow } from "./rows.ts";
+import type { AccountRow, JournalRow } from "./rows.ts";
 import type { Store } from "./store.ts";
 
 const findingsKept = 1000;
@@ -122,10 +123,13 @@ class Audit {
     chain.position = row.position;
     let entry: Entry;
     try {
-      entry = decodeEntry(row).entry;
-      const hash = entryHash(entry, chain.hash);
+      entry = parseEntry(row.entry);
+      const hash = entryHash(row.entry, chain.hash);
       if (hash !== row.hash) find("broken hash chain", row.hash, hash);
-      for (const [problem, recorded, recomputed] of await this.#disagreements(entry)) {
+      for (const [problem, recorded, recomputed] of [
+        ...misplaced(row, entry),
+        ...(await this.#disagreements(entry)),
+      ]) {
         find(problem, recorded, recomputed);
       }
     } catch (error) {
@@ -144,8 +148,8 @@ class Audit {
       this.#move(chain, entry.sold.currency, -entry.sold.minor);
       this.#move(chain, entry.bought.currency, entry.bought.minor);
     }
-    const recomputed = chain.balancesText();
-    if (row.balances !== recomputed) find("balances after the entry", row.balances, recomputed);
+    const [recorded, recomputed] = [balancesText(entry.balances), chain.balancesText()];
+    if (recorded !== recomputed) find("balances after the entry", recorded, recomputed);
     for (const [currency, minor] of chain.balances) {
       if (minor < 0n) find("negative balance", minorText(minor), `at least 0 ${currency}`);
     }
@@ -209,7 +213,7 @@ class Audit {
 
   #find(
     pesel: string,
-    at: { sequence: number; id: string } | undefined,
+    at: JournalRow | undefined,
     problem: string,
     recorded: string,
     recomputed: string,
@@ -219,7 +223,7 @@ class Audit {
     this.#findings.push({
       account: maskPesels(pesel),
       entry: at?.sequence,
-      id: at?.id,
+      id: at === undefined ? undefined : idOf(at),
       problem,
       recorded,
       recomputed,
@@ -243,11 +247,35 @@ class Chain {
   }
 
   balancesText(): string {
-    return encodeBalances(
+    return balancesText(
       [...this.balances]
         .map(([currency, minor]) => ({ currency, minor }))
         .sort((a, b) => compareCurrencies(a.currency, b.currency)),
     );
+  }
+}
+
+/** Where the row's own columns, by which entries are found, are not what the entry says. */
+function misplaced(row: JournalRow, entry: Entry): [problem: string, recorded: string, recomputed: string][] {
+  const { pesel, sequence, key = null, id } = entry;
+  const { position = positionInId(id) } = row;
+  const pairs: [string, unknown, unknown][] = [
+    ["PESEL of the row", row.pesel, pesel],
+    ["number of the row", row.sequence, sequence],
+    ["key of the row", row.key, key],
+    ["id of the row", row.id ?? id, id],
+    ["position of the row", position, positionInId(id)],
+  ];
+  return pairs
+    .filter(([, recorded, right]) => recorded !== right)
+    .map(([problem, recorded, right]) => [problem, maskPesels(`${recorded}`), maskPesels(`${right}`)]);
+}
+
+function idOf({ id, entry }: JournalRow): string | undefined {
+  try {
+    return id ?? parseEntry(entry).id;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import { hash as digest } from "node:crypto";
 import { FxError } from "../core/errors.ts";
-import { type Entry, sealedText } from "../core/journal.ts";
+import { type Entry, entryText } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
 import { gather } from "./gather.ts";
 import type { Loaded, SealedEntry, Store, StoredAccount, Touch } from "./store.ts";
@@ -166,9 +166,10 @@ class Work {
   }
 
   #append({ entry, holder, table }: NonNullable<Outcome<unknown>["written"]>, previousHash: string): void {
-    const hash = entryHash(entry, previousHash);
+    const text = entryText(entry);
+    const hash = entryHash(text, previousHash);
     const { pesel, sequence, key, balances } = entry;
-    this.#entries.push({ entry, hash });
+    this.#entries.push({ entry, text, hash });
     this.#accounts.set(pesel, {
       pesel,
       name: holder.name,
@@ -182,7 +183,10 @@ class Work {
   }
 }
 
-/** The hash of an entry in its account's chain: SHA-256 of `sealedText`, in hexadecimal. */
-export function entryHash(entry: Entry, previousHash: string): string {
-  return digest("sha256", sealedText(entry, previousHash), "hex");
+/**
+ * The hash of an entry in its account's chain: SHA-256 of the hash of the entry before it (nothing, for the first) and
+ * the entry's text, in hexadecimal. An edit of an entry shows at its hash, and one of the hash at the next entry's.
+ */
+export function entryHash(text: string, previousHash: string): string {
+  return digest("sha256", previousHash + text, "hex");
 }

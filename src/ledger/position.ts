@@ -4,6 +4,7 @@ import { knownDigits } from "../core/money.ts";
 import type { RateTable } from "../core/rates.ts";
 import type { Position } from "../core/service.ts";
 import { readJournal, TableReader } from "./journal-reader.ts";
+import { decodeEntry } from "./rows.ts";
 import type { Store } from "./store.ts";
 
 /** Mid values are summed in whole 10^−20 PLN, finer than any rate times any minor unit, so the sum is exact. */
@@ -20,32 +21,27 @@ interface Flow {
 
 /**
  * Derives the house's position from the journal alone.
- * @throws FxError internal if a table that an exchange was settled at is missing
+ * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
  */
 export async function positionOf(store: Store): Promise<Position> {
   const deposited = new Map<CurrencyCode, bigint>([[pln, 0n]]);
   const flows = new Map<string, Flow>();
   for await (const rows of readJournal(store)) {
-    for (const row of rows) {
-      const to = row.bought_currency as CurrencyCode;
-      if (row.kind === "opening") {
-        add(deposited, to, BigInt(row.bought));
+    for (const { entry } of rows.map(decodeEntry)) {
+      if (entry.kind === "opening") {
+        add(deposited, entry.initial.currency, entry.initial.minor);
         continue;
       }
-      const key = `${row.table_number} ${row.sold_currency} ${to}`;
+      const { table, sold, bought } = entry;
+      const [from, to] = [sold.currency, bought.currency];
+      const key = `${table} ${from} ${to}`;
       let flow = flows.get(key);
       if (flow === undefined) {
-        flow = {
-          table: row.table_number ?? "",
-          from: row.sold_currency as CurrencyCode,
-          to,
-          sold: 0n,
-          bought: 0n,
-        };
+        flow = { table, from, to, sold: 0n, bought: 0n };
         flows.set(key, flow);
       }
-      flow.sold += BigInt(row.sold ?? 0);
-      flow.bought += BigInt(row.bought);
+      flow.sold += sold.minor;
+      flow.bought += bought.minor;
     }
   }
   const house = new Map<CurrencyCode, bigint>([[pln, 0n]]);

@@ -15,25 +15,17 @@ import {
   decodeAccount,
   decodeEntry,
   encodeAccount,
-  encodeEntry,
   encodeTable,
-  journalColumns,
-  journalRow,
+  type JournalRow,
 } from "./rows.ts";
-import type { Decision, Loaded, StoredAccount, Touch, Writes } from "./store.ts";
+import type { Decision, Loaded, SealedEntry, StoredAccount, Touch, Writes } from "./store.ts";
 
 type ColumnType = "bigint" | "text" | "uuid";
 
-const typeOf: Readonly<Record<string, ColumnType>> = {
-  pesel: "bigint",
-  sequence: "bigint",
-  id: "uuid",
-  time: "bigint",
-  sold: "bigint",
-  bought: "bigint",
-};
+const typeOf: Readonly<Record<string, ColumnType>> = { pesel: "bigint", sequence: "bigint", id: "uuid" };
 
 const accountColumns = ["pesel", "name", "surname", "balances", "sequence", "hash"] as const;
+const journalColumns = ["pesel", "sequence", "id", "key", "entry", "hash"] as const;
 const movingColumns = ["pesel", "balances", "sequence", "hash"] as const;
 
 export const accountList = accountColumns.join(", ");
@@ -141,7 +133,7 @@ export class Transaction<T> {
     const accounts = accountsByPesel(accountRows);
     const entries = new Map(
       keyRows.map((row): [string, Entry] => {
-        const { entry } = decodeEntry(journalRow(row));
+        const { entry } = decodeEntry(row as unknown as JournalRow);
         return [`${entry.pesel}${entry.key}`, entry];
       }),
     );
@@ -177,6 +169,11 @@ export class Transaction<T> {
       ...rowsStatement(insertEntries, journalColumns, entries.map(encodeEntry)),
     ];
   }
+}
+
+function encodeEntry({ entry, text, hash }: SealedEntry) {
+  const { pesel, sequence, id, key = null } = entry;
+  return { pesel, sequence, id, key, entry: text, hash };
 }
 
 type Statement = readonly [text: string, parameters: readonly Parameter[]];

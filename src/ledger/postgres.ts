@@ -127,7 +127,7 @@ export class PostgresStore implements Store {
       before?.sequence ?? Number.MAX_SAFE_INTEGER,
       limit,
     );
-    return rows.map((row) => decodeEntry(journalRow(row)));
+    return rows.map((row) => decodeEntry(row as unknown as JournalRow));
   }
 
   async journal(page: {
@@ -150,7 +150,7 @@ export class PostgresStore implements Store {
   async entry(id: string): Promise<SealedEntry | undefined> {
     if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) return undefined;
     const [row] = await this.#all(`select ${journalList} from journal where id = $1`, id);
-    return row && decodeEntry(journalRow(row));
+    return row && decodeEntry(row as unknown as JournalRow);
   }
 
   async entryCount(): Promise<number> {

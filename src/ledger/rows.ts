@@ -1,6 +1,7 @@
 import type { CurrencyCode } from "../core/currency.ts";
-import type { Entry } from "../core/journal.ts";
-import { type Decimal, formatDecimal, type Money, parseDecimal } from "../core/money.ts";
+import { FxError } from "../core/errors.ts";
+import { balancesOf, balancesText, parseEntry } from "../core/journal.ts";
+import { formatDecimal, requireDecimal } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
 import type { SealedEntry, StoredAccount } from "./store.ts";
@@ -17,56 +18,19 @@ export interface AccountRow {
   readonly newest?: number;
 }
 
-/** A row of the table `journal`. An opening "buys" its initial balance and sells nothing. */
+/** A row of the table `journal`: what the entry is found by, the text of it, and its hash. */
 export interface JournalRow {
   /** Where the entry stands in the order of commits, and the account's entry before it, in a store that links them. */
   readonly position?: number;
   readonly previous?: number | null;
+  /** In a store that has an index of ids. */
+  readonly id?: string;
   readonly pesel: string;
   readonly sequence: number;
-  readonly id: string;
-  readonly time: number;
   readonly key: string | null;
-  readonly kind: string;
-  readonly name: string | null;
-  readonly surname: string | null;
-  readonly side: string | null;
-  readonly sold_currency: string | null;
-  readonly sold: number | null;
-  readonly bought_currency: string;
-  readonly bought: number;
-  readonly bid: string | null;
-  readonly ask: string | null;
-  readonly table_number: string | null;
-  readonly effective_date: string | null;
-  readonly balances: string;
+  readonly entry: string;
   readonly hash: string;
 }
-
-/** The columns of `journal` that every store has, in the order in which `encodeEntry` gives them. */
-export const journalColumns = [
-  "pesel",
-  "sequence",
-  "id",
-  "time",
-  "key",
-  "kind",
-  "name",
-  "surname",
-  "side",
-  "sold_currency",
-  "sold",
-  "bought_currency",
-  "bought",
-  "bid",
-  "ask",
-  "table_number",
-  "effective_date",
-  "balances",
-  "hash",
-] as const satisfies readonly (keyof JournalRow)[];
-
-type JournalColumn = (typeof journalColumns)[number];
 
 /** A row of the table `rate_table`. */
 export interface RateTableRow {
@@ -76,81 +40,32 @@ export interface RateTableRow {
   readonly rates: string;
 }
 
-/** Balances as JSON text, `{"PLN":90000,"USD":1000}`: minor units by currency, in the order of the account. */
-export function encodeBalances(balances: readonly Money[]): string {
-  return `{${balances.map(({ currency, minor }) => `"${currency}":${minor}`).join(",")}}`;
-}
-
-export function decodeBalances(text: string): Money[] {
-  return Object.entries(JSON.parse(text) as Record<string, number>).map(([currency, minor]) => ({
-    currency: currency as CurrencyCode,
-    minor: BigInt(minor),
-  }));
-}
-
 export function encodeAccount(account: StoredAccount): AccountRow {
   const { pesel, name, surname, balances, sequence, hash } = account;
-  return { pesel, name, surname, balances: encodeBalances(balances), sequence, hash };
+  return { pesel, name, surname, balances: balancesText(balances), sequence, hash };
 }
 
 export function decodeAccount(row: AccountRow): StoredAccount {
   const { name, surname, sequence, hash } = row;
-  return { pesel: row.pesel as Pesel, name, surname, balances: decodeBalances(row.balances), sequence, hash };
-}
-
-export function encodeEntry({ entry, hash }: SealedEntry): Record<JournalColumn, string | number | null> {
-  const { pesel, sequence, id, kind } = entry;
-  const exchange = entry.kind === "exchange" ? entry : undefined;
-  const opening = entry.kind === "opening" ? entry : undefined;
-  const bought = entry.kind === "exchange" ? entry.bought : entry.initial;
   return {
-    pesel: Number(pesel),
+    pesel: row.pesel as Pesel,
+    name,
+    surname,
+    balances: balancesOf(JSON.parse(row.balances)),
     sequence,
-    id,
-    time: entry.time.getTime(),
-    key: entry.key ?? null,
-    kind,
-    name: opening?.name ?? null,
-    surname: opening?.surname ?? null,
-    side: exchange?.side ?? null,
-    sold_currency: exchange?.sold.currency ?? null,
-    sold: exchange === undefined ? null : Number(exchange.sold.minor),
-    bought_currency: bought.currency,
-    bought: Number(bought.minor),
-    bid: exchange?.bid === undefined ? null : formatDecimal(exchange.bid),
-    ask: exchange?.ask === undefined ? null : formatDecimal(exchange.ask),
-    table_number: exchange?.table ?? null,
-    effective_date: exchange?.effectiveDate ?? null,
-    balances: encodeBalances(entry.balances),
     hash,
   };
 }
 
-export function decodeEntry(row: JournalRow): SealedEntry {
-  const head = {
-    id: row.id,
-    pesel: row.pesel as Pesel,
-    sequence: row.sequence,
-    time: new Date(row.time),
-    key: row.key ?? undefined,
-    balances: decodeBalances(row.balances),
-  };
-  const bought = money(row.bought_currency, row.bought);
-  const entry: Entry =
-    row.kind === "opening"
-      ? { kind: "opening", ...head, name: row.name ?? "", surname: row.surname ?? "", initial: bought }
-      : {
-          kind: "exchange",
-          ...head,
-          side: row.side === "toBuy" ? "toBuy" : "toSell",
-          sold: money(row.sold_currency ?? "", row.sold ?? 0),
-          bought,
-          bid: decodeDecimal(row.bid),
-          ask: decodeDecimal(row.ask),
-          table: row.table_number ?? "",
-          effectiveDate: row.effective_date ?? "",
-        };
-  return { entry, hash: row.hash };
+/**
+ * @throws FxError internal if the row does not hold an entry
+ */
+export function decodeEntry({ entry: text, hash }: Pick<JournalRow, "entry" | "hash">): SealedEntry {
+  try {
+    return { entry: parseEntry(text), text, hash };
+  } catch (cause) {
+    throw new FxError("internal", "An entry of the journal cannot be read. Run fx audit.", { cause });
+  }
 }
 
 export function encodeTable(table: RateTable): RateTableRow {
@@ -182,20 +97,6 @@ export function decodeTable(row: RateTableRow): RateTable {
       }),
     ),
   };
-}
-
-function money(currency: string, minor: number): Money {
-  return { currency: currency as CurrencyCode, minor: BigInt(minor) };
-}
-
-function decodeDecimal(text: string | null): Decimal | undefined {
-  return text === null ? undefined : requireDecimal(text);
-}
-
-function requireDecimal(text: string): Decimal {
-  const decimal = parseDecimal(text);
-  if (decimal === undefined) throw new RangeError(`${JSON.stringify(text)} in the store is not a decimal`);
-  return decimal;
 }
 
 /** A row as the database gives it: a PESEL is a number there, without the zeros before it. */

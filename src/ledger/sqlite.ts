@@ -13,10 +13,8 @@ import {
   decodeAccount,
   decodeEntry,
   decodeTable,
-  encodeEntry,
   encodeTable,
   type JournalRow,
-  journalColumns,
   journalRow,
   lastUpTo,
   type RateTableRow,
@@ -50,13 +48,13 @@ const memoryPath = "file:ledger?vfs=memdb";
 const orderedAtOnce = 50_000;
 
 const appendEntry =
-  `insert into journal (position, previous, ${journalColumns.join(", ")}) ` +
-  `values (?, ?, ${journalColumns.map(() => "?").join(", ")})`;
+  "insert into journal (position, previous, pesel, sequence, key, entry, hash) values (?, ?, ?, ?, ?, ?, ?)";
 const insertAccount = "insert into account (pesel, name, surname, newest) values (?, ?, ?, ?)";
 const updateAccount = "update account set newest = ? where pesel = ?";
 /** An account is as its newest entry leaves it; without that entry, which an audit tells, it holds nothing. */
 const selectAccounts =
-  "select account.*, coalesce(sequence, 0) as sequence, coalesce(balances, '{}') as balances, coalesce(hash, '') as hash " +
+  "select account.*, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
+  "case when entry is null then '{}' when json_valid(entry) then coalesce(entry ->> 'balances', '') else '' end as balances " +
   "from account left join journal on position = newest and journal.pesel = account.pesel";
 const selectAccount = `${selectAccounts} where account.pesel = ?`;
 const pageAccounts = `${selectAccounts} where account.pesel > ? order by account.pesel limit ?`;
@@ -121,19 +119,26 @@ export class SqliteStore implements Store {
     try {
       this.#accounts.refresh();
       let position = this.#lastPosition();
-      const nextId = () => {
-        position += 1;
-        return entryId(position);
-      };
+      const newest = new Map<Pesel, number>();
       const { writes, answer } = decide({
-        account: (pesel) => this.#guard(() => this.#account(pesel)?.account),
+        account: (pesel) =>
+          this.#guard(() => {
+            const linked = this.#account(pesel);
+            if (linked !== undefined) newest.set(pesel, linked.newest);
+            return linked?.account;
+          }),
         keysFirst,
         entryByKey: (pesel, key) => this.#guard(() => this.#entryByKey(pesel, key)),
-        nextId,
+        nextId: () => {
+          position += 1;
+          return entryId(position);
+        },
       });
-      const written = this.#write(writes);
+      this.#write(writes, newest);
       this.#run("commit");
-      for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
+      for (const account of writes.accounts) {
+        this.#accounts.put(account.pesel, { account, newest: newest.get(account.pesel) as number });
+      }
       for (const { number } of writes.tables) this.#savedTables.add(number);
       return answer;
     } catch (error) {
@@ -166,7 +171,7 @@ export class SqliteStore implements Store {
     const start = before
       ? "select previous from journal where position = ?"
       : "select newest from account where pesel = ?";
-    return this.#all(
+    return this.#all<JournalRow>(
       `with recursive page as (
          select 1 as nth, * from journal where position = (${start})
          union all
@@ -174,7 +179,7 @@ export class SqliteStore implements Store {
        ) select * from page`,
       before === undefined ? Number(pesel) : positionInId(before.id),
       limit,
-    ).map((row) => decodeEntry(journalRow(row)));
+    ).map(decodeEntry);
   }
 
   async journal(page: {
@@ -216,9 +221,10 @@ export class SqliteStore implements Store {
   }
 
   async entry(id: string): Promise<SealedEntry | undefined> {
-    const byPosition = "select * from journal where position = ? and id = ?";
-    const [row] = this.#all(byPosition, positionInId(id), id);
-    return row && decodeEntry(journalRow(row));
+    const byPosition = "select * from journal where position = ?";
+    const [row] = this.#all<JournalRow>(byPosition, positionInId(id));
+    const sealed = row && decodeEntry(row);
+    return sealed?.entry.id === id ? sealed : undefined;
   }
 
   /** Positions have no gaps, and to count would be to read the whole journal. */
@@ -270,38 +276,37 @@ export class SqliteStore implements Store {
   }
 
   #entryByKey(pesel: Pesel, key: string): Entry | undefined {
-    const row = this.#statement("select * from journal where pesel = ? and key = ?").get(Number(pesel), key);
-    return row && decodeEntry(journalRow(row)).entry;
+    const byKey = "select * from journal where pesel = ? and key = ?";
+    const [row] = this.#all<JournalRow>(byKey, Number(pesel), key);
+    return row && decodeEntry(row).entry;
   }
 
-  #write({ accounts, entries, tables }: Writes): LinkedAccount[] {
+  /** Writes, and brings `newest` up to date: where the newest entries of the accounts that were loaded are. */
+  #write({ accounts, entries, tables }: Writes, newest: Map<Pesel, number>): void {
+    const opened = new Set<Pesel>();
     const fresh = tables.filter(({ number }) => !this.#savedTables.has(number)).map(encodeTable);
     for (const row of fresh) {
       this.#statement(
         "insert into rate_table (number, trading_date, effective_date, rates) values (?, ?, ?, ?) on conflict do nothing",
       ).run(row.number, row.trading_date, row.effective_date, row.rates);
     }
-    const newest = new Map<Pesel, number>();
-    const opened = new Set<Pesel>();
     // `get` is half a microsecond faster than `run`, which counts changes.
     const append = this.#statement(appendEntry);
-    for (const sealed of entries) {
-      const { id, pesel, sequence } = sealed.entry;
-      const previous = sequence === 1 ? null : (newest.get(pesel) ?? this.#account(pesel)?.newest);
+    for (const { entry, text, hash } of entries) {
+      const { id, pesel, sequence, key = null } = entry;
       const position = positionInId(id);
-      append.get(position, previous, ...Object.values(encodeEntry(sealed)));
+      const previous = sequence === 1 ? null : (newest.get(pesel) ?? this.#account(pesel)?.newest);
+      append.get(position, previous, Number(pesel), sequence, key, text, hash);
       newest.set(pesel, position);
       if (sequence === 1) opened.add(pesel);
     }
     const insert = this.#statement(insertAccount);
     const update = this.#statement(updateAccount);
-    return accounts.map((account) => {
-      const { pesel, name, surname } = account;
+    for (const { pesel, name, surname } of accounts) {
       const last = newest.get(pesel) as number;
       if (opened.has(pesel)) insert.get(Number(pesel), name, surname, last);
       else update.get(last, Number(pesel));
-      return { account, newest: last };
-    });
+    }
   }
 
   #lastPosition(): number {

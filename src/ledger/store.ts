@@ -77,9 +77,10 @@ export interface StoredAccount extends Account {
   readonly hash: string;
 }
 
-/** An entry with its hash, in hexadecimal. */
+/** An entry with its text, which is what is kept of it, and its hash, in hexadecimal. */
 export interface SealedEntry {
   readonly entry: Entry;
+  readonly text: string;
   readonly hash: string;
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { auditLedger } from "../../src/ledger/audit.ts";
 import { readJournal } from "../../src/ledger/journal-reader.ts";
+import { decodeEntry } from "../../src/ledger/rows.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { type HttpAnswer, send } from "../support/http.ts";
 
@@ -41,9 +42,10 @@ export async function assertSettledOnce(
 ): Promise<void> {
   const settled = new Map<string, string>();
   for await (const rows of readJournal(store)) {
-    for (const { kind, key, id } of rows) {
-      if (kind !== "exchange") continue;
-      assert.ok(key !== null && !settled.has(key), "one entry for each key");
+    for (const { entry } of rows.map(decodeEntry)) {
+      if (entry.kind !== "exchange") continue;
+      const { key, id } = entry;
+      assert.ok(key !== undefined && !settled.has(key), "one entry for each key");
       settled.set(key, id);
     }
   }

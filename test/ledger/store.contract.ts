@@ -97,7 +97,7 @@ export function storeContract(adapter: Adapter): void {
       await create(store, adult());
       const failing = store.transact([touch(adult())], (loaded) => {
         const account = loaded.account(adult()) as StoredAccount;
-        const entry = groszEntry(account, { id: loaded.nextId(), bought: money(balanceLimit + 1n) });
+        const entry = groszEntry(account, { id: loaded.nextId(), sequence: 0 });
         return appending([entry], account);
       });
       await assert.rejects(failing);

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { CurrencyCode } from "../../src/core/currency.ts";
-import type { Entry, ExchangeEntry, OpeningEntry } from "../../src/core/journal.ts";
+import { type Entry, type ExchangeEntry, entryText, type OpeningEntry } from "../../src/core/journal.ts";
 import type { Money } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { entryHash } from "../../src/ledger/batch.ts";
@@ -55,11 +55,12 @@ export function groszEntry(account: StoredAccount, fields: Partial<ExchangeEntry
 export function appending(entries: readonly Entry[], account?: StoredAccount): Decision<StoredAccount> {
   let head = account;
   const sealed = entries.map((entry) => {
-    const hash = entryHash(entry, head?.hash ?? "");
+    const text = entryText(entry);
+    const hash = entryHash(text, head?.hash ?? "");
     const { pesel, balances, sequence } = entry;
     const { name, surname } = entry.kind === "opening" ? entry : (head ?? { name: "", surname: "" });
     head = { pesel, name, surname, balances, sequence, hash };
-    return { entry, hash };
+    return { entry, text, hash };
   });
   if (head === undefined) throw new Error("nothing to append");
   return { writes: { accounts: [head], entries: sealed, tables: [table] }, answer: head };

@@ -21,22 +21,8 @@ export const migrations: readonly string[] = [
     previous integer,
     pesel integer not null,
     sequence integer not null check (sequence >= 1),
-    id text not null,
-    time integer not null,
     key text,
-    kind text not null check (kind in ('opening', 'exchange')),
-    name text,
-    surname text,
-    side text check (side in ('toBuy', 'toSell')),
-    sold_currency text,
-    sold integer check (sold between 1 and 999999999999999),
-    bought_currency text not null,
-    bought integer not null check (bought between 0 and 999999999999999),
-    bid text,
-    ask text,
-    table_number text,
-    effective_date text,
-    balances text not null,
+    entry text not null,
     hash text not null
   ) strict;
 
@@ -54,4 +40,4 @@ export const migrations: readonly string[] = [
 ];
 
 /** "fx" and a version mark, in the file's header: tells a database of fx from any other SQLite file. */
-export const applicationId = 0x66785f32;
+export const applicationId = 0x66785f33;
