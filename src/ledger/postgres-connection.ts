@@ -2,8 +2,10 @@ import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 import type { PostgresHost, PostgresPlace } from "./postgres-url.ts";
 
-/** What a statement takes, in the text form of its type: see `arrayText` for arrays. */
+/** What a statement takes, in the text form of its type: see `listText` for arrays. */
 export type Parameter = string | number | null;
+
+export type ListType = "bigint" | "text" | "uuid";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -136,16 +138,21 @@ export class Connection {
   }
 }
 
-/** A PostgreSQL array in text form. */
-export function arrayText(values: readonly Parameter[]): string {
-  return `{${values.map(elementText).join(",")}}`;
+/**
+ * Values as one parameter, for `listOf`: a line each, which is less work at both ends than quoting them as elements of
+ * an array. An empty line is a null.
+ * @throws RangeError if a value is empty or has a line break
+ */
+export function listText(values: readonly Parameter[]): string {
+  const isUnfit = (value: Parameter) => typeof value === "string" && (value === "" || value.includes("\n"));
+  if (values.some(isUnfit)) throw new RangeError("a value in a list is empty or has a line break");
+  return values.join("\n");
 }
 
-function elementText(value: Parameter): string {
-  if (value === null) return "null";
-  if (typeof value === "number") return String(value);
-  if (/^[\w-]+$/.test(value) && value.toLowerCase() !== "null") return value;
-  return `"${value.replace(/["\\]/g, "\\$&")}"`;
+/** SQL for the array that `listText` made the parameter of this number from. */
+export function listOf(number: number, type: ListType): string {
+  const texts = `string_to_array($${number}::text, chr(10), '')`;
+  return type === "text" ? texts : `${texts}::${type}[]`;
 }
 
 function tlsOf({ tls }: PostgresPlace, host: string): unknown {

@@ -2,9 +2,11 @@ import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { entryId } from "./entry-id.ts";
 import {
-  arrayText,
   type Connection,
   ConnectionLost,
+  type ListType,
+  listOf,
+  listText,
   type Parameter,
   type Row,
 } from "./postgres-connection.ts";
@@ -20,9 +22,7 @@ import {
 } from "./rows.ts";
 import type { Decision, Loaded, SealedEntry, StoredAccount, Touch, Writes } from "./store.ts";
 
-type ColumnType = "bigint" | "text" | "uuid";
-
-const typeOf: Readonly<Record<string, ColumnType>> = { pesel: "bigint", sequence: "bigint", id: "uuid" };
+const typeOf = { pesel: "bigint", sequence: "bigint", id: "uuid" } as Readonly<Record<string, ListType>>;
 
 const accountColumns = ["pesel", "name", "surname", "balances", "sequence", "hash"] as const;
 const journalColumns = ["pesel", "sequence", "id", "key", "entry", "hash"] as const;
@@ -33,13 +33,15 @@ export const journalList = journalColumns.join(", ");
 
 /** Rows as parameters, a column each: one statement, prepared once, takes any number of them. */
 const unnest = (columns: readonly string[]): string =>
-  `unnest(${columns.map((column, index) => `$${index + 1}::${typeOf[column] ?? "text"}[]`).join(", ")})`;
+  `unnest(${columns.map((column, index) => listOf(index + 1, typeOf[column] ?? "text")).join(", ")})`;
 
-const lockAccounts = `select ${accountList} from account where pesel = any($1::bigint[]) order by pesel for update`;
+/** The accounts of a list of PESELs. */
+export const selectAccounts = `select ${accountList} from account where pesel = any(${listOf(1, "bigint")})`;
+const lockAccounts = `${selectAccounts} order by pesel for update`;
 const findKeys =
   `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
-  "from unnest($1::bigint[], $2::text[]) as k (pesel, key) join journal j on j.pesel = k.pesel and j.key = k.key";
-const findEntries = "select id, hash from journal where id = any($1::uuid[])";
+  `from ${unnest(["pesel", "key"])} as k (pesel, key) join journal j on j.pesel = k.pesel and j.key = k.key`;
+const findEntries = `select id, hash from journal where id = any(${listOf(1, "uuid")})`;
 const insertAccounts = `insert into account (${accountList}) select * from ${unnest(accountColumns)}`;
 const updateAccounts =
   "update account set balances = n.balances, sequence = n.sequence, hash = n.hash " +
@@ -121,14 +123,14 @@ export class Transaction<T> {
       connection.query(this.#begin),
       this.#touched.length === 0
         ? none
-        : connection.query(lockAccounts, [arrayText([...new Set(this.#touched.map(({ pesel }) => pesel))])]),
+        : connection.query(lockAccounts, [listText([...new Set(this.#touched.map(({ pesel }) => pesel))])]),
       keyed.length === 0
         ? none
         : connection.query(findKeys, [
-            arrayText(keyed.map(({ pesel }) => pesel)),
-            arrayText(keyed.map(({ key }) => key ?? null)),
+            listText(keyed.map(({ pesel }) => pesel)),
+            listText(keyed.map(({ key = null }) => key)),
           ]),
-      ids.length === 0 ? none : connection.query(findEntries, [arrayText(ids)]),
+      ids.length === 0 ? none : connection.query(findEntries, [listText(ids)]),
     ]);
     const accounts = accountsByPesel(accountRows);
     const entries = new Map(
@@ -184,7 +186,7 @@ function rowsStatement<Column extends string>(
   rows: readonly Readonly<Record<Column, Parameter>>[],
 ): Statement[] {
   if (rows.length === 0) return [];
-  return [[text, columns.map((column) => arrayText(rows.map((row) => row[column])))]];
+  return [[text, columns.map((column) => listText(rows.map((row) => row[column])))]];
 }
 
 /**

@@ -5,16 +5,22 @@ import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
 import { gather } from "./gather.ts";
 import {
-  arrayText,
   type Connection,
   ConnectionLost,
+  listText,
   type Parameter,
   type Row,
 } from "./postgres-connection.ts";
 import { isPassing, storageFailure } from "./postgres-failures.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { Pool } from "./postgres-pool.ts";
-import { accountList, accountsByPesel, journalList, Transaction } from "./postgres-transaction.ts";
+import {
+  accountList,
+  accountsByPesel,
+  journalList,
+  selectAccounts,
+  Transaction,
+} from "./postgres-transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./postgres-url.ts";
 import type { RateTableRow } from "./rows.ts";
 import {
@@ -94,10 +100,7 @@ export class PostgresStore implements Store {
 
   async #accountsOf(pesels: readonly Pesel[]): Promise<(StoredAccount | undefined)[]> {
     this.#asked = 0;
-    const rows = await this.#all(
-      `select ${accountList} from account where pesel = any($1::bigint[])`,
-      arrayText(pesels),
-    );
+    const rows = await this.#all(selectAccounts, listText(pesels));
     const found = accountsByPesel(rows);
     return pesels.map((pesel) => found.get(pesel));
   }
