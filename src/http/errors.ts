@@ -8,9 +8,7 @@ import { type Headers, sendJson } from "./answers.ts";
 /** What Fastify finds wrong with a request, in our words: some of its own quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: "The path is not well encoded.",
-  FST_ERR_CTP_BODY_TOO_LARGE: "The body is larger than 16 KiB.",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "The body must be sent as Content-Type: application/json.",
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: "The body is not as long as its Content-Length says.",
 };
 
 /** Answers with problem details, whatever was thrown. What nobody expected is logged and not told. */
@@ -22,7 +20,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
-  // Fastify asks for it where the rest of a body that it refused may still be on its way.
+  // Where the rest of a body that was refused may still be on its way.
   if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);
 }

@@ -14,6 +14,7 @@ import { openApiDocument } from "../wire/openapi.ts";
 import { type Operation, operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
 import type { Handlers } from "./answers.ts";
+import { readBody } from "./body.ts";
 import { registerDocs } from "./docs.ts";
 import { answerError, answerMalformed } from "./errors.ts";
 import { exchangeHandlers } from "./exchange-routes.ts";
@@ -32,7 +33,6 @@ export interface ServerOptions {
   readonly log?: FastifyServerOptions["logger"];
 }
 
-const bodyLimit = 16 * 1024;
 const requestTimeoutMs = 30_000;
 const idleCheckMs = 50;
 
@@ -51,7 +51,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIds(),
-    bodyLimit,
     requestTimeout: requestTimeoutMs,
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -76,13 +75,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, text, done) => {
-    try {
-      done(null, parseJson(text as string));
-    } catch (error) {
-      done(error as Error, undefined);
-    }
-  });
+  app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
   app.setErrorHandler(onError);
   app.setNotFoundHandler((request, reply) => onError(nothingHere(), request, reply));
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
@@ -103,6 +96,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         const start = performance.now();
         try {
           await endOfTurn();
+          if (request.body !== undefined) request.body = parseJson(await readBody(reply));
           await handle(request, reply);
         } catch (error) {
           answerError(error, request, reply);

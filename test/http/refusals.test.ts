@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { adult } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
@@ -138,18 +139,60 @@ test("paths and methods that there are none of are answered with 404", async () 
   }
 });
 
-describe("what is not HTTP", () => {
-  /** What the server answers to bytes on a connection, until it closes it. */
-  async function exchangeBytes(text: string): Promise<string> {
-    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
-    const chunks: Buffer[] = [];
-    socket.on("data", (chunk) => chunks.push(chunk));
-    socket.on("error", () => {});
-    socket.end(text);
-    await once(socket, "close");
-    return Buffer.concat(chunks).toString();
+/** What the server answers to bytes on a connection, sent a piece at a time, until it closes it. */
+async function exchangeBytes(...pieces: string[]): Promise<string> {
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1").setNoDelay();
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  socket.on("error", () => {});
+  const closed = once(socket, "close");
+  for (const piece of pieces) {
+    socket.write(piece);
+    await sleep(20);
   }
+  socket.end();
+  await closed;
+  return Buffer.concat(chunks).toString();
+}
 
+describe("a body on the wire", () => {
+  const quoted = JSON.stringify({ name: "Żaneta", surname: "Nowak", pesel: adult(77), pln: 1 });
+  const head = (length: number) =>
+    `POST /api/user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n`;
+  const bytes = Buffer.byteLength(quoted);
+
+  test("that arrives in pieces is read whole", async () => {
+    const answer = await exchangeBytes(
+      `${head(bytes)}Connection: close\r\n\r\n`,
+      quoted.slice(0, 10),
+      quoted.slice(10),
+    );
+    assert.match(answer, /^HTTP\/1\.1 204 /);
+    const { json } = await send(server.url, "GET", `/api/user/${adult(77)}`);
+    assert.equal((json as { name: string }).name, "Żaneta");
+  });
+
+  test("that is refused for what it says leaves the connection open for the next", async () => {
+    const answer = await exchangeBytes(
+      `${head(2)}\r\n{,`,
+      "GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    );
+    assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 OK/);
+  });
+
+  test("that is declared too large is refused before it arrives, and the connection closed", async () => {
+    const answer = await exchangeBytes(`${head(17_000)}\r\n`);
+    assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*connection: close[\s\S]*larger than 16 KiB/i);
+  });
+
+  test("that breaks off changes nothing", async () => {
+    const other = quoted.replace(adult(77), adult(78));
+    await exchangeBytes(`${head(bytes)}\r\n`, other.slice(0, -1));
+    isProblem(await send(server.url, "GET", `/api/user/${adult(78)}`), "account-not-found");
+  });
+});
+
+describe("what is not HTTP", () => {
   const wrong: [what: string, text: string][] = [
     ["a request line that is none", `${holder}\r\n\r\n`],
     ["an unknown method", `GRAB /api/user/${holder} HTTP/1.1\r\nHost: x\r\n\r\n`],
