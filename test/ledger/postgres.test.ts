@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import postgres from "postgres";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { openPostgres } from "../../src/ledger/postgres.ts";
+import { listText } from "../../src/ledger/postgres-connection.ts";
 import type { Store, StoredAccount } from "../../src/ledger/store.ts";
 import { appending, groszEntry, openingEntry } from "../support/entries.ts";
 import { adult } from "../support/fixture.ts";
@@ -301,6 +302,11 @@ test("accounts are read by one statement while each turn asks for more", async (
     "select count(*)::int as connections from pg_stat_activity where application_name = 'fx' and datname = current_database()",
   );
   assert.equal(connections, 1);
+});
+
+test("a value that is empty or has a line break is refused, and not taken for another", () => {
+  for (const value of ["", "a\nb"]) assert.throws(() => listText(["a", value]), RangeError);
+  assert.equal(listText(["a", null, 1]), "a\n\n1");
 });
 
 describe("the pool", () => {
