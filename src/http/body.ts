@@ -34,6 +34,8 @@ function collect(request: IncomingMessage): Promise<Buffer> {
     });
     request.once("end", () => resolve(Buffer.concat(chunks)));
     request.once("error", reject);
+    // What broke off before anybody listened tells nobody.
+    if (request.destroyed) reject(new Error("aborted"));
   });
 }
 

@@ -1,8 +1,8 @@
 import type { CurrencyCode } from "../core/currency.ts";
 import { compareCurrencies, pln } from "../core/currency.ts";
 import { priceExchange } from "../core/exchange.ts";
-import { balancesText, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
-import { type Decimal, decimalOf, formatDecimal, formatMoney } from "../core/money.ts";
+import { balancesOf, balancesText, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
+import { type Decimal, decimalOf, formatDecimal, formatMoney, type Money } from "../core/money.ts";
 import { maskPesels, type Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
 import type { AuditFinding, AuditProgress, AuditReport } from "../core/service.ts";
@@ -77,7 +77,7 @@ class Audit {
     if (chain !== undefined) await this.#finish(chain, rows.get(chain.pesel));
     for (const row of page) {
       this.accountsRead += 1;
-      for (const [currency, minor] of balancesOf(row.balances)) add(this.#held, currency, minor);
+      for (const { currency, minor } of readBalances(row)) add(this.#held, currency, minor);
     }
     for (const row of rows.values()) {
       if (!this.#visited.has(row.pesel)) {
@@ -255,19 +255,18 @@ class Chain {
   }
 }
 
-/** Where the row's own columns, by which entries are found, are not what the entry says. */
+/** Where the row's own columns, as far as its store has them, are not what the entry says. */
 function misplaced(row: JournalRow, entry: Entry): [problem: string, recorded: string, recomputed: string][] {
   const { pesel, sequence, key = null, id } = entry;
-  const { position = positionInId(id) } = row;
   const pairs: [string, unknown, unknown][] = [
     ["PESEL of the row", row.pesel, pesel],
     ["number of the row", row.sequence, sequence],
     ["key of the row", row.key, key],
-    ["id of the row", row.id ?? id, id],
-    ["position of the row", position, positionInId(id)],
+    ["id of the row", row.id, id],
+    ["position of the row", row.position, positionInId(id)],
   ];
   return pairs
-    .filter(([, recorded, right]) => recorded !== right)
+    .filter(([, recorded, right]) => recorded !== undefined && recorded !== right)
     .map(([problem, recorded, right]) => [problem, maskPesels(`${recorded}`), maskPesels(`${right}`)]);
 }
 
@@ -288,12 +287,9 @@ function recompute(entry: ExchangeEntry, table: RateTable) {
 }
 
 /** The balances in a row, as far as they can be read; what cannot is found in the comparison with the chain. */
-function balancesOf(text: string): [string, bigint][] {
+function readBalances({ balances }: AccountRow): Money[] {
   try {
-    return Object.entries(JSON.parse(text) as Record<string, number>).map(([currency, minor]) => [
-      currency,
-      BigInt(minor),
-    ]);
+    return balancesOf(JSON.parse(balances));
   } catch {
     return [];
   }

@@ -6,7 +6,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
 import type { SealedEntry, StoredAccount } from "./store.ts";
 
-/** A row of the table `account`; in SQLite, with what its newest entry says. Amounts are minor units, below 10^15 and so exact as numbers. */
+/** A row of the table `account`; in SQLite, with what its newest entry says. */
 export interface AccountRow {
   readonly pesel: string;
   readonly name: string;

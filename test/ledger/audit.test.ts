@@ -68,6 +68,7 @@ for (const { name, database } of adapters) {
         ["the rate", edit(2, '"ask":"3.7"', '"ask":"3.6999"'), `${masked} 2 ask`],
         ["the table", edit(2, '"table":"', '"table":"1'), `${masked} 2 rate table`],
         ["the time", edit(2, '"time":1', '"time":2'), `${masked} 2 broken hash chain`],
+        ["the number", edit(2, '"sequence":2', '"sequence":9'), `${masked} 2 number of the row`],
         ["the key", edit(2, '"key":null', '"key":"x"'), `${masked} 2 broken hash chain`],
         [
           "the key that an entry is found by",
@@ -124,6 +125,22 @@ for (const { name, database } of adapters) {
         const { tamper, problems } = await ledger(t);
         await tamper("delete from journal where pesel = ?", 3);
         assert.ok((await problems()).includes(`${masked} - account without entries`));
+      });
+
+      test("a whole account under another PESEL", async (t) => {
+        const { tamper, problems } = await ledger(t);
+        await tamper(`update journal set pesel = '${adult(3)}' where pesel = ?`, 3);
+        await tamper(`update account set pesel = '${adult(3)}' where pesel = ?`);
+        const found = [1, 2, 3].map((number) => `730110***** ${number} PESEL of the row`);
+        assert.deepEqual(await problems(), found);
+      });
+
+      test("an entry that cannot be read is not read around", async (t) => {
+        const { service, tamper } = await ledger(t);
+        await tamper("update journal set entry = '[' where pesel = ? and sequence = 2");
+        const failure = { code: "internal", message: /Run fx audit/ };
+        await assert.rejects(service.position(), failure);
+        await assert.rejects(service.statement(adult(0), { limit: 10 }), failure);
       });
 
       test("both figures are named", async (t) => {
