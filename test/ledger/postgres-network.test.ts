@@ -237,11 +237,17 @@ test("a commit whose wait for the standby was cancelled is not answered as done"
   await open(store, adult());
   await database.run("alter system set synchronous_standby_names = 'nobody'");
   await database.run("select pg_reload_conf()");
+  let cancelled = 0;
   const cancelling = setInterval(() => {
     database
       .run("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
+      .then((backends) => {
+        cancelled += backends.length;
+      })
       .catch(() => {});
   }, 100);
   t.after(() => clearInterval(cancelling));
+  // The server takes its time to reload: until a commit was seen to wait.
+  for (let probe = 0; cancelled === 0; probe += 1) await database.run(`create table probe_${probe} ()`);
   await assert.rejects(sellGrosz(store, adult()), { code: "storage-unavailable", message: /not known/ });
 });
