@@ -246,8 +246,11 @@ test("a commit whose wait for the standby was cancelled is not answered as done"
       })
       .catch(() => {});
   }, 100);
-  t.after(() => clearInterval(cancelling));
-  // The server takes its time to reload: until a commit was seen to wait.
-  for (let probe = 0; cancelled === 0; probe += 1) await database.run(`create table probe_${probe} ()`);
-  await assert.rejects(sellGrosz(store, adult()), { code: "storage-unavailable", message: /not known/ });
+  try {
+    // The server takes its time to reload: until a commit was seen to wait.
+    for (let probe = 0; cancelled === 0; probe += 1) await database.run(`create table probe_${probe} ()`);
+    await assert.rejects(sellGrosz(store, adult()), { code: "storage-unavailable", message: /not known/ });
+  } finally {
+    clearInterval(cancelling);
+  }
 });

@@ -71,7 +71,8 @@ export async function createDatabase(server?: string): Promise<Database> {
 }
 
 export async function runSql(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
-  const connection = postgres(url, { max: 1, onnotice: () => {} });
+  // If postgres.js fetches types, a connection that is lost meanwhile is a rejection that nobody can handle.
+  const connection = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
   try {
     return await connection.unsafe(sql);
   } finally {
