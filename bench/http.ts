@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import type { Load } from "./load.ts";
-import { measure, openAccounts, type Server, startBare, startStores } from "./servers.ts";
+import { bareName, measure, openAccounts, type Server, startBare, startStores } from "./servers.ts";
 
 /** One line of the table: a kind of request, sent in one way. */
 interface Row {
@@ -20,71 +20,84 @@ const rows: readonly Row[] = [
   { kind: "quote", connections: 64, accounts: 10_000, stores: ["memory:"] },
 ];
 
+/** What one row came to on one server in one round. */
+interface Sample {
+  readonly row: Row;
+  readonly store: string;
+  readonly perSecond: number;
+  readonly cpuUs: number;
+}
+
 /**
- * Every kind of request as a ratio to the bare route, in one run: rounds in which the baseline and the stores take
- * turns, and the median over the rounds of each round's ratio.
+ * Every kind of request as a ratio to the bare route, in one run: the baseline and the stores take turns, and the
+ * median over the rounds counts. Every round has new servers: two processes of one build differ by a tenth.
  */
 export async function benchHttp(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      rounds: { type: "string", default: "3" },
+      rounds: { type: "string", default: "5" },
       seconds: { type: "string", default: "2" },
       only: { type: "string", default: "" },
     },
   });
-  const seconds = Number(values.seconds);
-  const { servers, stop } = await startStores();
-  const bare = await startBare();
-  try {
-    await Promise.all(servers.map((server) => openAccounts(server, 10_000)));
-    // Until compiled and grown to size, a server is not what it is for the rest of its life.
-    for (const server of [bare, ...servers]) {
-      await measure({ url: server.url, kind: "exchange", connections: 64, accounts: 10_000, seconds: 5 });
+  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
+  const wanted = rows.filter(({ kind }) => kind.startsWith(values.only));
+  const samples: Sample[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    process.stderr.write(`round ${round} of ${rounds}\n`);
+    const { servers, stop } = await startStores();
+    const bare = await startBare();
+    try {
+      await Promise.all(servers.map((server) => openAccounts(server, 10_000)));
+      // Until compiled and grown to size, a server is not what it is for the rest of its life.
+      for (const server of [bare, ...servers]) {
+        await measure({ url: server.url, kind: "exchange", connections: 64, accounts: 10_000, seconds: 4 });
+      }
+      for (const row of wanted) samples.push(...(await sample(row, [bare, ...servers], seconds)));
+      if (round === rounds) {
+        printTable(wanted, samples);
+        print("");
+        print("| exchange, 64 connections, half of its maximum | rate/s | p50 ms | p99 ms | p99.9 ms |");
+        print("|---|---|---|---|---|");
+        for (const server of [bare, ...servers]) await benchLatency(server, seconds * 2);
+      }
+      for (const server of servers) await requireCleanAudit(server);
+    } finally {
+      await Promise.all([bare.stop(), stop()]);
     }
-    print(
-      "| request | connections | accounts | store | requests/s | ratio to bare | CPU µs/request | bare |",
-    );
-    print("|---|---|---|---|---|---|---|---|");
-    for (const row of rows.filter(({ kind }) => kind.startsWith(values.only))) {
-      await benchRow(row, { bare, servers, rounds: Number(values.rounds), seconds });
-    }
-    print("");
-    print("| exchange, 64 connections, half of its maximum | rate/s | p50 ms | p99 ms | p99.9 ms |");
-    print("|---|---|---|---|---|");
-    for (const server of [bare, ...servers]) await benchLatency(server, seconds * 2);
-    for (const server of servers) await requireCleanAudit(server);
-  } finally {
-    await Promise.all([bare.stop(), stop()]);
   }
 }
 
-async function benchRow(
-  { kind, connections, accounts, stores }: Row,
-  run: { bare: Server; servers: readonly Server[]; rounds: number; seconds: number },
-): Promise<void> {
-  const { bare, rounds, seconds } = run;
-  const servers = run.servers.filter(({ name }) => stores.includes(name));
-  const rates = new Map<Server, number[]>([bare, ...servers].map((server) => [server, []]));
-  const cpus = new Map<Server, number[]>([bare, ...servers].map((server) => [server, []]));
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const server of [bare, ...servers]) {
-      const before = server.cpuSeconds();
-      const { perSecond } = await measure({ url: server.url, kind, connections, accounts, seconds });
-      // The first round only warms up.
-      if (round === 0) continue;
-      rates.get(server)?.push(perSecond);
-      cpus.get(server)?.push(((server.cpuSeconds() - before) * 1e6) / (perSecond * seconds));
-    }
+async function sample(row: Row, servers: readonly Server[], seconds: number): Promise<Sample[]> {
+  const { kind, connections, accounts } = row;
+  const samples: Sample[] = [];
+  for (const server of servers.filter(({ name }) => name === bareName || row.stores.includes(name))) {
+    const before = server.cpuSeconds();
+    const { perSecond } = await measure({ url: server.url, kind, connections, accounts, seconds });
+    const cpuUs = ((server.cpuSeconds() - before) * 1e6) / (perSecond * seconds);
+    samples.push({ row, store: server.name, perSecond, cpuUs });
   }
-  const bareRates = rates.get(bare) ?? [];
-  for (const server of servers) {
-    const own = rates.get(server) ?? [];
-    const ratio = median(own.map((rate, round) => rate / (bareRates[round] ?? Number.NaN)));
-    const cells = [kind, connections, accounts, server.name, Math.round(median(own)), ratio.toFixed(2)];
-    const cpu = Math.round(median(cpus.get(server) ?? []));
-    const bareCpu = Math.round(median(cpus.get(bare) ?? []));
-    print(`| ${[...cells, cpu, `${Math.round(median(bareRates))}/s, ${bareCpu} µs`].join(" | ")} |`);
+  return samples;
+}
+
+function printTable(wanted: readonly Row[], samples: readonly Sample[]): void {
+  print(
+    "| request | connections | accounts | store | requests/s | ratio to bare | each round's | CPU µs/request | bare |",
+  );
+  print("|---|---|---|---|---|---|---|---|---|");
+  for (const row of wanted) {
+    const of = (name: string) => samples.filter((sample) => sample.row === row && sample.store === name);
+    const bare = of(bareName);
+    for (const store of row.stores) {
+      const own = of(store);
+      const ratios = own.map(({ perSecond }, round) => perSecond / (bare[round]?.perSecond ?? Number.NaN));
+      const rate = (of: readonly Sample[]) => Math.round(median(of.map(({ perSecond }) => perSecond)));
+      const cpu = (of: readonly Sample[]) => Math.round(median(of.map(({ cpuUs }) => cpuUs)));
+      const cells = [row.kind, row.connections, row.accounts, store, rate(own), median(ratios).toFixed(2)];
+      const each = ratios.map((ratio) => ratio.toFixed(2)).join(" ");
+      print(`| ${[...cells, each, cpu(own), `${rate(bare)}/s, ${cpu(bare)} µs`].join(" | ")} |`);
+    }
   }
 }
 
@@ -102,7 +115,7 @@ async function requireCleanAudit({ name, url }: Server): Promise<void> {
     entries: number;
   };
   if (!ok) throw new Error(`the audit of ${name} after the bench found disagreements`);
-  print(`\naudit of ${name} after the bench: ${entries} entries, clean`);
+  process.stderr.write(`audit of ${name} after the round: ${entries} entries, clean\n`);
 }
 
 export function median(values: readonly number[]): number {

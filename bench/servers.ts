@@ -19,9 +19,11 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+export const bareName = "bare Fastify route";
+
 /** The baseline, built by the same bundler as fx. */
 export async function startBare(): Promise<Server> {
-  return serverOf("bare Fastify route", spawn(process.execPath, ["--import", "tsx", here("bare.ts")], pipes));
+  return serverOf(bareName, spawn(process.execPath, ["--import", "tsx", here("bare.ts")], pipes));
 }
 
 /** `fx serve`, as built, with its default settings and no request log. */

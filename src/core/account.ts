@@ -94,9 +94,10 @@ export function credit(account: Account, money: Money): Account {
 }
 
 function withBalance(account: Account, balance: Money): Account {
-  const balances = account.balances.filter(({ currency }) => currency !== balance.currency);
-  const index = balances.findIndex(({ currency }) => compareCurrencies(balance.currency, currency) < 0);
-  balances.splice(index < 0 ? balances.length : index, 0, balance);
+  const balances = [...account.balances];
+  const index = balances.findIndex(({ currency }) => compareCurrencies(currency, balance.currency) >= 0);
+  if (balances[index]?.currency === balance.currency) balances[index] = balance;
+  else balances.splice(index < 0 ? balances.length : index, 0, balance);
   return { ...account, balances };
 }
 

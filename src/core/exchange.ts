@@ -1,7 +1,7 @@
 import { type Account, credit, debit, formatAsked } from "./account.ts";
 import { type CurrencyCode, parseCurrencyCode, pln } from "./currency.ts";
 import { FxError } from "./errors.ts";
-import { type Decimal, formatMoney, knownDigits, type Money, minorUnitsOf } from "./money.ts";
+import { type Decimal, formatMoney, knownDigits, type Money, minorUnitsOf, powerOfTen } from "./money.ts";
 import type { CalendarDate, Pesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
 
@@ -65,8 +65,8 @@ export function priceExchange(terms: ExchangeTerms, table: RateTable): Exchange 
   const ask = quotation(terms.to, table)?.ask;
   const asked = askedAmount(terms);
   // sold × bid = bought × ask, both in PLN, with every decimal point moved out into two whole factors.
-  const soldFactor = (bid?.coefficient ?? 1n) * 10n ** BigInt((ask?.scale ?? 0) + knownDigits(terms.to));
-  const boughtFactor = (ask?.coefficient ?? 1n) * 10n ** BigInt((bid?.scale ?? 0) + knownDigits(terms.from));
+  const soldFactor = (bid?.coefficient ?? 1n) * powerOfTen((ask?.scale ?? 0) + knownDigits(terms.to));
+  const boughtFactor = (ask?.coefficient ?? 1n) * powerOfTen((bid?.scale ?? 0) + knownDigits(terms.from));
   const sold = terms.side === "toSell" ? asked : ceilDivide(asked * boughtFactor, soldFactor);
   const bought = terms.side === "toBuy" ? asked : (asked * soldFactor) / boughtFactor;
   if (bought === 0n) {

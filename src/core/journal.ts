@@ -55,14 +55,14 @@ export function entryText(entry: Entry): string {
   const { id, pesel, sequence, time, key, kind } = entry;
   const head =
     `"id":"${id}","pesel":"${pesel}","sequence":${sequence},"time":${time.getTime()},` +
-    `"key":${key === undefined ? null : JSON.stringify(key)},"kind":"${kind}"`;
+    `"key":${key === undefined ? null : jsonString(key)},"kind":"${kind}"`;
   const facts =
     entry.kind === "opening"
-      ? `"name":${JSON.stringify(entry.name)},"surname":${JSON.stringify(entry.surname)},` +
+      ? `"name":${jsonString(entry.name)},"surname":${jsonString(entry.surname)},` +
         `"initial":"${moneyText(entry.initial)}"`
       : `"side":"${entry.side}","sold":"${moneyText(entry.sold)}","bought":"${moneyText(entry.bought)}",` +
         `"bid":${decimalText(entry.bid)},"ask":${decimalText(entry.ask)},` +
-        `"table":${JSON.stringify(entry.table)},"effectiveDate":"${entry.effectiveDate}"`;
+        `"table":${jsonString(entry.table)},"effectiveDate":"${entry.effectiveDate}"`;
   return `{${head},${facts},"balances":${balancesText(entry.balances)}}`;
 }
 
@@ -73,17 +73,37 @@ export function entryText(entry: Entry): string {
 export function parseEntry(text: string): Entry {
   const json = JSON.parse(text) as EntryJson;
   const { id, pesel, sequence } = json;
+  const time = new Date(json.time);
+  const key = json.key ?? undefined;
   const balances = balancesOf(json.balances);
-  const head = { id, pesel, sequence, time: new Date(json.time), key: json.key ?? undefined, balances };
   switch (json.kind) {
     case "opening": {
-      const { kind, name, surname, initial } = json;
-      return { kind, ...head, name, surname, initial: moneyOf(initial) };
+      const { kind, name, surname } = json;
+      const initial = moneyOf(json.initial);
+      return { kind, id, pesel, sequence, time, key, balances, name, surname, initial };
     }
     case "exchange": {
-      const { kind, side, sold, bought, bid, ask, table, effectiveDate } = json;
-      const rates = { bid: rateOf(bid), ask: rateOf(ask), table, effectiveDate };
-      return { kind, ...head, side, sold: moneyOf(sold), bought: moneyOf(bought), ...rates };
+      const { kind, side, table, effectiveDate } = json;
+      const sold = moneyOf(json.sold);
+      const bought = moneyOf(json.bought);
+      const bid = rateOf(json.bid);
+      const ask = rateOf(json.ask);
+      return {
+        kind,
+        id,
+        pesel,
+        sequence,
+        time,
+        key,
+        balances,
+        side,
+        sold,
+        bought,
+        bid,
+        ask,
+        table,
+        effectiveDate,
+      };
     }
     default:
       throw new RangeError("an entry is an opening or an exchange");
@@ -92,7 +112,14 @@ export function parseEntry(text: string): Entry {
 
 /** Balances as JSON, `{"PLN":90000,"USD":1000}`: minor units by currency, in the order of the account. */
 export function balancesText(balances: readonly Money[]): string {
-  return `{${balances.map(({ currency, minor }) => `"${currency}":${minor}`).join(",")}}`;
+  let text = "{";
+  for (const { currency, minor } of balances) text += `${text === "{" ? "" : ","}"${currency}":${minor}`;
+  return `${text}}`;
+}
+
+/** Text as JSON has it. What needs no escapes is most of it, and takes a third of the time so. */
+export function jsonString(text: string): string {
+  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 /** Reads what JSON.parse makes of `balancesText`. Below 10^15 every number is exact. */

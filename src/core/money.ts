@@ -28,7 +28,7 @@ export function parseDecimal(text: string): Decimal | undefined {
   let coefficient = BigInt(whole + fraction);
   let scale = fraction.length - Number(exponent);
   if (scale < 0) {
-    coefficient *= 10n ** BigInt(-scale);
+    coefficient *= powerOfTen(-scale);
     scale = 0;
   }
   return { coefficient: sign === "-" ? -coefficient : coefficient, scale };
@@ -59,9 +59,16 @@ export function formatDecimal(decimal: Decimal, minimumScale = 0): string {
 
 /** `decimal` in minor units of a currency of `digits` places, or undefined if it is finer than they are. */
 export function minorUnitsOf(decimal: Decimal, digits: number): bigint | undefined {
-  if (decimal.scale <= digits) return decimal.coefficient * 10n ** BigInt(digits - decimal.scale);
-  const unit = 10n ** BigInt(decimal.scale - digits);
+  if (decimal.scale <= digits) return decimal.coefficient * powerOfTen(digits - decimal.scale);
+  const unit = powerOfTen(decimal.scale - digits);
   return decimal.coefficient % unit === 0n ? decimal.coefficient / unit : undefined;
+}
+
+const powersOfTen = Array.from({ length: 32 }, (_, exponent) => 10n ** BigInt(exponent));
+
+/** 10^`exponent`. */
+export function powerOfTen(exponent: number): bigint {
+  return powersOfTen[exponent] ?? 10n ** BigInt(exponent);
 }
 
 /** Money as an exact decimal with all of its currency's places. */

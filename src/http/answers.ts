@@ -8,15 +8,15 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<
 /** Headers of an answer beside those that every answer has. */
 export type Headers = Record<string, string>;
 
-/** Answers with JSON. */
+/** Answers with JSON: of an object, or as it is. */
 export function sendJson(
   reply: FastifyReply,
-  body: object,
+  body: object | string,
   status = 200,
   headers: Headers = {},
 ): FastifyReply {
   headers["content-type"] ??= "application/json; charset=utf-8";
-  return sendText(reply, JSON.stringify(body), status, headers);
+  return sendText(reply, typeof body === "string" ? body : JSON.stringify(body), status, headers);
 }
 
 /**

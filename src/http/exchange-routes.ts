@@ -5,7 +5,7 @@ import { type ExchangeOrder, parseTerms } from "../core/exchange.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { warsawDate } from "../warsaw.ts";
-import { encodeAccount, encodeQuote } from "../wire/codecs.ts";
+import { accountText, encodeQuote } from "../wire/codecs.ts";
 import { parseIdempotencyKey, parseOpeningBody, parseOrderBody, parseQuoteQuery } from "../wire/requests.ts";
 import { type Handler, type Headers, pathParameter, sendJson, sendText } from "./answers.ts";
 import { toFxError } from "./errors.ts";
@@ -25,7 +25,7 @@ export function exchangeHandlers(
 
   const account: Handler = async (request, reply) => {
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    return sendJson(reply, encodeAccount(await service.account(pesel)));
+    return sendJson(reply, accountText(await service.account(pesel)));
   };
 
   const exchange: Handler = async (request, reply) => {
@@ -34,7 +34,7 @@ export function exchangeHandlers(
       metrics.order(replayed ? "replayed" : "settled");
       const headers: Headers = { "fx-receipt": `/api/receipts/${receiptId}` };
       if (replayed) headers["idempotency-replayed"] = "true";
-      return sendJson(reply, encodeAccount(account), 200, headers);
+      return sendJson(reply, accountText(account), 200, headers);
     } catch (error) {
       metrics.order(toFxError(error).code);
       throw error;
@@ -46,16 +46,18 @@ export function exchangeHandlers(
 
   /** Checks in the order in which faults are told: body, PESEL, mismatch, same currency. */
   function parseOrder(request: FastifyRequest): ExchangeOrder {
-    const { pesel: peselInBody, ...fields } = parseOrderBody(request.body);
+    const body = parseOrderBody(request.body);
     const key = idempotencyKey(request);
     const today = warsawDate(now());
     const pesel = parsePesel(pathParameter(request, "pesel"), today);
-    if (peselInBody !== pesel) {
-      parsePesel(peselInBody, today);
+    if (body.pesel !== pesel) {
+      parsePesel(body.pesel, today);
       throw new FxError("pesel-mismatch", "The PESEL in the body is not the one in the path.");
     }
     const table = request.headers["fx-table"];
-    return { pesel, ...parseTerms(fields), table: typeof table === "string" ? table : undefined, key };
+    // Named one by one: a spread between other fields takes V8 longer than the rest of this function.
+    const { from, to, side, amount } = parseTerms(body);
+    return { pesel, from, to, side, amount, table: typeof table === "string" ? table : undefined, key };
   }
 
   return { createAccount, account, exchange, quote };

@@ -96,7 +96,10 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         const start = performance.now();
         try {
           await endOfTurn();
-          if (request.body !== undefined) request.body = parseJson(await readBody(reply));
+          if (request.body !== undefined) {
+            const text = readBody(reply);
+            request.body = parseJson(typeof text === "string" ? text : await text);
+          }
           await handle(request, reply);
         } catch (error) {
           answerError(error, request, reply);

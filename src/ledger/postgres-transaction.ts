@@ -13,7 +13,6 @@ import {
 import { isRolledBack } from "./postgres-failures.ts";
 import {
   type AccountRow,
-  accountRow,
   decodeAccount,
   decodeEntry,
   encodeAccount,
@@ -217,6 +216,6 @@ async function commit(connection: Connection, statements: readonly Statement[]):
 
 /** Accounts as `accountList` reads them. */
 export function accountsByPesel(rows: readonly Row[]): Map<Pesel, StoredAccount> {
-  const accounts = rows.map((row) => decodeAccount(accountRow(row)));
+  const accounts = rows.map((row) => decodeAccount(row as unknown as AccountRow));
   return new Map(accounts.map((account) => [account.pesel, account]));
 }

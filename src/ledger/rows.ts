@@ -45,10 +45,11 @@ export function encodeAccount(account: StoredAccount): AccountRow {
   return { pesel, name, surname, balances: balancesText(balances), sequence, hash };
 }
 
+/** Takes a row as the database gives it, too: see `accountRow`. */
 export function decodeAccount(row: AccountRow): StoredAccount {
   const { name, surname, sequence, hash } = row;
   return {
-    pesel: row.pesel as Pesel,
+    pesel: peselText(row.pesel) as Pesel,
     name,
     surname,
     balances: balancesOf(JSON.parse(row.balances)),
@@ -110,7 +111,11 @@ export function journalRow(row: object): JournalRow {
 }
 
 function withPesel<Row extends { readonly pesel: string }>(row: Row): Row {
-  return { ...row, pesel: row.pesel.toString().padStart(11, "0") };
+  return { ...row, pesel: peselText(row.pesel) };
+}
+
+function peselText(pesel: string | number): string {
+  return pesel.toString().padStart(11, "0");
 }
 
 /** The largest number of 11 digits that does not sort after `text` as text, where PESELs are compared as texts. */

@@ -96,6 +96,8 @@ export class LedgerService implements ExchangeService {
       }
       const table = this.#rates.inForce();
       const { exchange, account } = planExchange(stored, order, table);
+      // Named one by one: spread between the others, the fields of the exchange take V8 longer than all the rest.
+      const { side, sold, bought, bid, ask, effectiveDate } = exchange;
       const entry: ExchangeEntry = {
         kind: "exchange",
         id: nextId(),
@@ -103,7 +105,13 @@ export class LedgerService implements ExchangeService {
         sequence: stored.sequence + 1,
         time: this.#now(),
         key,
-        ...exchange,
+        side,
+        sold,
+        bought,
+        bid,
+        ask,
+        table: exchange.table,
+        effectiveDate,
         balances: account.balances,
       };
       return {

@@ -270,7 +270,7 @@ export class SqliteStore implements Store {
     if (known !== undefined) return known;
     const row = this.#statement(selectAccount).get(Number(pesel)) as Required<AccountRow> | undefined;
     if (row === undefined) return undefined;
-    const linked = { account: decodeAccount(accountRow(row)), newest: row.newest };
+    const linked = { account: decodeAccount(row), newest: row.newest };
     this.#accounts.put(pesel, linked);
     return linked;
   }

@@ -3,7 +3,7 @@ import type { Account } from "../core/account.ts";
 import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
 import type { Exchange } from "../core/exchange.ts";
-import type { Entry, ExchangeEntry } from "../core/journal.ts";
+import { type Entry, type ExchangeEntry, jsonString } from "../core/journal.ts";
 import {
   type Decimal,
   formatDecimal,
@@ -24,6 +24,16 @@ import * as schemas from "./schemas.ts";
 
 export function encodeAccount({ name, surname, pesel, balances }: Account): schemas.AccountJson {
   return { name, surname, pesel, currencies: balances.map(encodeMoney) };
+}
+
+/** `encodeAccount` as JSON. */
+export function accountText({ name, surname, pesel, balances }: Account): string {
+  let currencies = "";
+  for (const { currency, minor } of balances) {
+    const amount = formatDecimal({ coefficient: minor, scale: knownDigits(currency) });
+    currencies += `${currencies === "" ? "" : ","}{"symbol":"${currency}","amount":${amount}}`;
+  }
+  return `{"name":${jsonString(name)},"surname":${jsonString(surname)},"pesel":"${pesel}","currencies":[${currencies}]}`;
 }
 
 export function decodeAccount(body: unknown): Account {

@@ -124,7 +124,7 @@ function decimalOf(amount: number | string | undefined): Decimal | undefined {
 }
 
 /** What a number that a double does not hold exactly looks like at least. Most bodies have nothing like it. */
-const longNumber = /[\d.]{16}|[eE][+-]?\d{3}/;
+const longNumber = /\d(?:[\d.]{15}|[eE][+-]?\d{3})/;
 
 /** Whether every number in JSON text is the one that JSON.parse makes of it. */
 function numbersAreExact(text: string): boolean {

@@ -5,6 +5,7 @@ import type { CurrencyCode } from "../../src/core/currency.ts";
 import { errorCodes, FxError } from "../../src/core/errors.ts";
 import { balanceLimit } from "../../src/core/money.ts";
 import {
+  accountText,
   decodeAccount,
   decodeAudit,
   decodeEntry,
@@ -32,6 +33,18 @@ describe("figures over the wire", () => {
         const account = { pesel: adult(), name: "Jan", surname: "K", balances: [{ currency: code, minor }] };
         assert.deepEqual(decodeAccount(overTheWire(encodeAccount(account))), account);
       }),
+    );
+  });
+
+  test("an account's text is the JSON of the account", () => {
+    const balance = fc.record({ currency, minor: fc.bigInt({ min: 0n, max: balanceLimit }) });
+    const name = fc.string({ unit: "binary" });
+    fc.assert(
+      fc.property(name, name, fc.array(balance, { maxLength: 4 }), (name, surname, balances) => {
+        const account = { pesel: adult(), name, surname, balances };
+        assert.equal(accountText(account), JSON.stringify(encodeAccount(account)));
+      }),
+      { numRuns: 1000 },
     );
   });
 
