@@ -96,7 +96,7 @@ export class LedgerService implements ExchangeService {
       }
       const table = this.#rates.inForce();
       const { exchange, account } = planExchange(stored, order, table);
-      // Named one by one: spread between the others, the fields of the exchange take V8 longer than all the rest.
+      // Named one by one: a spread between other fields costs V8 a sixth of the whole order (docs/PERFORMANCE.md).
       const { side, sold, bought, bid, ask, effectiveDate } = exchange;
       const entry: ExchangeEntry = {
         kind: "exchange",

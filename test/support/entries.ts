@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import type { CurrencyCode } from "../../src/core/currency.ts";
-import { type Entry, type ExchangeEntry, entryText, type OpeningEntry } from "../../src/core/journal.ts";
+import type { Entry, ExchangeEntry, OpeningEntry } from "../../src/core/journal.ts";
 import type { Money } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
-import { entryHash } from "../../src/ledger/batch.ts";
+import { sealEntry } from "../../src/ledger/batch.ts";
 import type { Decision, StoredAccount } from "../../src/ledger/store.ts";
 import { now, table } from "./fixture.ts";
 
@@ -54,14 +54,13 @@ export function groszEntry(account: StoredAccount, fields: Partial<ExchangeEntry
 /** What a transaction writes that appends these entries to one account. */
 export function appending(entries: readonly Entry[], account?: StoredAccount): Decision<StoredAccount> {
   let head = account;
-  const sealed = entries.map((entry) => {
-    const text = entryText(entry);
-    const hash = entryHash(text, head?.hash ?? "");
+  const all = entries.map((entry) => {
+    const sealed = sealEntry(entry, head?.hash ?? "");
     const { pesel, balances, sequence } = entry;
     const { name, surname } = entry.kind === "opening" ? entry : (head ?? { name: "", surname: "" });
-    head = { pesel, name, surname, balances, sequence, hash };
-    return { entry, text, hash };
+    head = { pesel, name, surname, balances, sequence, hash: sealed.hash };
+    return sealed;
   });
   if (head === undefined) throw new Error("nothing to append");
-  return { writes: { accounts: [head], entries: sealed, tables: [table] }, answer: head };
+  return { writes: { accounts: [head], entries: all, tables: [table] }, answer: head };
 }
