@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { LedgerService } from "../src/ledger/service.ts";
-import { openSqlite } from "../src/ledger/sqlite.ts";
+import { openSqlite } from "../src/sqlite/store.ts";
 import { adult, decimal, fixedRates, now, terms } from "../test/support/fixture.ts";
 import { median } from "./http.ts";
 import { measure, startFx } from "./servers.ts";

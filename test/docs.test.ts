@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { exitOf, exitTable } from "../src/cli/exit.ts";
-import { errorCodes } from "../src/core/errors.ts";
+import { exitOf, exitTable } from "../src/cli/errors.ts";
+import { answerCodes } from "../src/core/errors.ts";
 import { statusOf } from "../src/wire/problem.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -17,7 +17,7 @@ test("docs/ERRORS.md has a row for every code, with its status and its exit", ()
   const rows = [...read("docs/ERRORS.md").matchAll(/^\| `([a-z-]+)` \| (\d+) \| (\d+) \| (.+?) \|/gm)];
   assert.deepEqual(
     rows.map(([, code, status, exit]) => `${code} ${status} ${exit}`).sort(),
-    errorCodes.map((code) => `${code} ${statusOf[code]} ${exitOf[code]}`).sort(),
+    answerCodes.map((code) => `${code} ${statusOf[code]} ${exitOf[code]}`).sort(),
   );
 });
 

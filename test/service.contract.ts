@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { ErrorCode } from "../src/core/errors.ts";
-import { formatDecimal } from "../src/core/money.ts";
+import fc from "fast-check";
+import { formatDecimal } from "../src/core/decimal.ts";
+import { type ErrorCode, FxError } from "../src/core/errors.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { describeBooks } from "./service-books.contract.ts";
 import { adult, type fixedRates, opening, table, terms } from "./support/fixture.ts";
@@ -80,7 +81,8 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       });
 
       test("a refused opening leaves no account", async () => {
-        await refuses(service.account(adult(9000)), "account-not-found");
+        await refuses(service.createAccount(opening({ index: 9001, pln: "-1" })), "invalid-amount");
+        await refuses(service.account(adult(9001)), "account-not-found");
       });
 
       test("the largest balance comes back to the grosz", async () => {
@@ -128,8 +130,42 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         const order = terms("buy 123.45 GBP for PLN");
         const quoted = await service.quote(order);
         const { receiptId } = await service.exchange({ pesel, ...order });
-        const { side, sold, bought, bid, ask, table, effectiveDate } = await service.receipt(receiptId);
-        assert.deepEqual({ side, sold, bought, bid, ask, table, effectiveDate }, quoted);
+        const { source, ...priced } = quoted;
+        const receipt = await service.receipt(receiptId);
+        assert.deepEqual([{ ...receipt, ...priced }, source], [receipt, "fixed"]);
+      });
+
+      test("a quote of any terms is what the order that follows it does, or the same refusal", async () => {
+        const codes = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR"];
+        const pesel = await person("1000000000");
+        for (const code of codes.slice(1)) {
+          await service.exchange({ pesel, ...terms(`buy 10000000 ${code} for PLN`) });
+        }
+        const anyTerms = fc
+          .record({
+            verb: fc.constantFrom("buy", "sell"),
+            minor: fc.oneof(fc.nat(20), fc.nat(500_000)),
+            codes: fc.shuffledSubarray(codes, { minLength: 2, maxLength: 2 }),
+          })
+          .map(({ verb, minor, codes: [one, other] }) => terms(`${verb} ${minor / 100} ${one} for ${other}`));
+        const outcomes = { settled: 0, refused: 0 };
+        await fc.assert(
+          fc.asyncProperty(anyTerms, async (asked) => {
+            const quote = await service.quote(asked).catch((error: FxError) => error);
+            const order = await service.exchange({ pesel, ...asked }).catch((error: FxError) => error);
+            if (order instanceof FxError || quote instanceof FxError) {
+              assert.deepEqual([quote, order].map(toldBy), [toldBy(quote), toldBy(quote)]);
+              outcomes.refused += 1;
+            } else {
+              const { source, ...priced } = quote;
+              const receipt = await service.receipt(order.receiptId);
+              assert.deepEqual([{ ...receipt, ...priced }, source], [receipt, "fixed"]);
+              outcomes.settled += 1;
+            }
+          }),
+          { numRuns: 150 },
+        );
+        assert.ok(outcomes.settled > 75 && outcomes.refused > 0, JSON.stringify(outcomes));
       });
 
       test("a quote names the table and both rates", async () => {
@@ -139,7 +175,12 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
           [bid, ask].map((rate) => rate && formatDecimal(rate, 4)),
           ["4.1967", "3.7000"],
         );
-        assert.deepEqual(quote, { table: "108/C/NBP/2026", effectiveDate: "2026-06-08" });
+        assert.deepEqual(quote, {
+          table: "108/C/NBP/2026",
+          tableId: table.id,
+          source: "fixed",
+          effectiveDate: "2026-06-08",
+        });
       });
 
       test("an order at the table in force is settled", async () => {
@@ -264,6 +305,9 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
     });
 
     describeBooks(() => subject, person);
+
+    const toldBy = (answer: unknown) =>
+      answer instanceof FxError ? [answer.code, answer.message] : "no refusal";
 
     async function balances(pesel: ReturnType<typeof adult>): Promise<string[]> {
       return texts((await service.account(pesel)).balances);

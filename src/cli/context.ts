@@ -1,9 +1,11 @@
-import { type Config, loadConfig } from "../config.ts";
-import { type CalendarDate, type Pesel, parsePesel } from "../core/pesel.ts";
+import type { CalendarDate } from "../core/date.ts";
+import { type Pesel, parsePesel } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
-import { Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./exit.ts";
-import { writeDocument } from "./output.ts";
-import { type Terminal, takeScreen, write } from "./terminal.ts";
+import { type Config, loadConfig, withoutPassword } from "./config.ts";
+import { Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
+import type { Needs } from "./open.ts";
+import { writeDocument, writeText } from "./terminal/output.ts";
+import { type Terminal, takeScreen, write } from "./terminal/terminal.ts";
 
 /** What the command line gave, by the option's name. */
 export interface CommandOptions {
@@ -43,12 +45,16 @@ export class Context {
     return loadConfig({ ...options }, this.terminal.env);
   }
 
-  /** Opens the service that the settings name, here or behind HTTP. Without `rates`, an embedded one has none. */
-  async service(options: CommandOptions, needs: { readonly rates: boolean }): Promise<ExchangeService> {
+  /** Opens the service that the settings name, here or behind HTTP. */
+  async service(options: CommandOptions, needs: Needs): Promise<ExchangeService> {
     const { settings } = this.config(options);
     this.watchSignals();
-    const { openService } = await import("./compose.ts");
-    this.#service = await openService(settings, needs);
+    const { openService } = await import("./open.ts");
+    this.#service = await openService(settings, needs, (from, to) => {
+      const text = `The schema of ${withoutPassword(settings.url.address)} was upgraded from ${from} to ${to}. An older fx does not open it any more.`;
+      if (options.json) write(this.terminal.stderr, JSON.stringify({ upgraded: { from, to } }));
+      else writeText(this.terminal.stderr, text);
+    });
     return this.#service;
   }
 
@@ -56,6 +62,11 @@ export class Context {
   stopOnSignal(stop: (signal: Interrupted["signal"]) => void): void {
     this.#stop = stop;
     this.watchSignals();
+  }
+
+  /** The request that moves money, if the command has one. */
+  get request(): MoneyRequest | undefined {
+    return this.#request;
   }
 
   /** Says before a request that moves money is sent that there will be one, so that an interrupt can tell. */
@@ -87,7 +98,7 @@ export class Context {
 
   /** Today in Poland. */
   async today(): Promise<CalendarDate> {
-    const { warsawDate } = await import("../warsaw.ts");
+    const { warsawDate } = await import("../core/date.ts");
     return warsawDate(new Date());
   }
 
@@ -101,7 +112,7 @@ export class Context {
     writeDocument(this.terminal.stdout, document);
   }
 
-  /** Takes the screen until `giveBackScreen`, which is called at the latest before a failure is told. */
+  /** Takes the screen until `giveBackScreen`, which is called at the latest before a failure is shown. */
   takeScreen(onKey: (key: string) => void): void {
     this.giveBackScreen = takeScreen(this.terminal, (key) => {
       // In raw mode Ctrl-C is a key, and no signal unless it is made one.

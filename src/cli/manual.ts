@@ -1,11 +1,11 @@
 import type { Command, Option } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { definitions, settingNames } from "../config.ts";
-import { meanings } from "./command.ts";
+import { definitions, settingNames } from "./config.ts";
 import { Context } from "./context.ts";
-import { exitTable } from "./exit.ts";
+import { exitTable } from "./errors.ts";
+import { meanings } from "./options.ts";
 import { buildProgram, fullName } from "./program.ts";
-import { openTerminal } from "./terminal.ts";
+import { openTerminal } from "./terminal/terminal.ts";
 
 /** The manual: a page of roff for fx and for each command of it, by file name. The build writes it. */
 export function manualPages(): ReadonlyMap<string, string> {

@@ -1,14 +1,17 @@
 import { Command, Help } from "commander";
 import { defineAccount } from "./commands/account.ts";
+import { defineAudit } from "./commands/audit.ts";
 import { defineBackup } from "./commands/backup.ts";
-import { defineBatch } from "./commands/batch.ts";
-import { defineCompletion } from "./commands/completion.ts";
-import { defineDoctor } from "./commands/doctor.ts";
-import { defineExchange, defineQuote } from "./commands/exchange.ts";
+import { defineBatch } from "./commands/batch/batch.ts";
+import { defineCompletion } from "./commands/completion/completion.ts";
+import { defineDoctor } from "./commands/doctor/doctor.ts";
+import { defineExchange } from "./commands/exchange.ts";
 import { defineHelp } from "./commands/help.ts";
-import { defineAudit, definePosition, defineReceipt } from "./commands/ledger.ts";
-import { defineRates } from "./commands/rates.ts";
-import { defineServe } from "./commands/serve.ts";
+import { definePosition } from "./commands/position.ts";
+import { defineQuote } from "./commands/quote.ts";
+import { defineRates } from "./commands/rates/rates.ts";
+import { defineReceipt } from "./commands/receipt.ts";
+import { defineServe } from "./commands/serve/serve.ts";
 import { defineWatch } from "./commands/watch.ts";
 import type { Context } from "./context.ts";
 
@@ -29,7 +32,7 @@ export function buildProgram(context: Context): Command {
       formatItem: formatHelpItem,
     })
     .configureOutput({
-      // Errors are told in one place, with --json as a document.
+      // Errors are printed in one place, with --json as a document.
       writeErr: () => {},
       writeOut: (text) => stdout.stream.write(text),
       getOutHelpWidth: () => Math.min(stdout.columns, 100),

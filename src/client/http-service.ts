@@ -1,7 +1,7 @@
 import type { Account, Opening } from "../core/account.ts";
 import type { CurrencyCode } from "../core/currency.ts";
-import { FxError } from "../core/errors.ts";
-import type { Exchange, ExchangeOrder, ExchangeTerms } from "../core/exchange.ts";
+import { type ErrorCode, FxError } from "../core/errors.ts";
+import type { ExchangeOrder, ExchangeTerms, Quote } from "../core/exchange.ts";
 import type { Entry, ExchangeEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
@@ -28,7 +28,6 @@ import {
 } from "../wire/codecs.ts";
 import { decodeProblem } from "../wire/problem.ts";
 import { encodeIdempotencyKey, encodeOpening, encodeOrder, encodeQuoteQuery } from "../wire/requests.ts";
-import { OutcomeUnknown } from "./errors.ts";
 import { type Answer, Transport, type TransportOptions } from "./transport.ts";
 
 /** An audit or a position reads the whole journal. */
@@ -36,8 +35,7 @@ const longTimeoutMs = 3_600_000;
 
 /**
  * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call.
- * A call that moves money and has a key is sent again when its answer is lost; without a key it is sent once.
- * Beside FxErrors, its methods throw ServerUnreachable and OutcomeUnknown.
+ * A call that moves money and has a key is sent again while it is open whether it was done; without a key, once.
  */
 export function openHttpService(baseUrl: string, options: TransportOptions = {}): ExchangeService {
   return new HttpService(new Transport(baseUrl, options));
@@ -75,7 +73,7 @@ class HttpService implements ExchangeService {
     });
   }
 
-  quote(terms: ExchangeTerms): Promise<Exchange> {
+  quote(terms: ExchangeTerms): Promise<Quote> {
     return this.#get("/api/quote", decodeQuote, { query: encodeQuoteQuery(terms) });
   }
 
@@ -119,12 +117,17 @@ class HttpService implements ExchangeService {
     decode: (body: unknown) => T,
     options: { query?: Record<string, string>; timeoutMs?: number } = {},
   ): Promise<T> {
-    const answer = await this.#transport.send({ method: "GET", path, repeatable: true, ...options });
-    if (answer.status === 200 && answer.body !== undefined) return decode(answer.body);
-    throw this.#errorOf(answer);
+    return this.#transport.send({ method: "GET", path, repeatable: true, ...options }, (answer) => {
+      const { status, body, headers } = answer;
+      if (status === 200 && body !== undefined) return { value: decode(body) };
+      const problem = problemOf(answer);
+      if (problem !== undefined) throw problem;
+      const type = String(headers["content-type"] ?? "no content type");
+      const message = `What answers at ${this.#transport.place} is not fx (status ${status}, ${type}).`;
+      return { failure: new FxError("internal", message), isOpen: gatewayStatuses.includes(status) };
+    });
   }
 
-  /** An answer to a POST that fx cannot have given leaves open what happened, unless it is a refusal (4xx). */
   async #post<T>(
     path: string,
     body: object,
@@ -135,45 +138,42 @@ class HttpService implements ExchangeService {
       ...(key !== undefined && { "idempotency-key": encodeIdempotencyKey(key) }),
       ...(table !== undefined && { "fx-table": headerText(table, "table number") }),
     };
-    const answer = await this.#transport.send({
-      method: "POST",
-      path,
-      body,
-      headers,
-      repeatable: key !== undefined,
+    const request = { method: "POST", path, body, headers, repeatable: key !== undefined } as const;
+    return this.#transport.send(request, (answer) => {
+      const problem = problemOf(answer);
+      if (problem !== undefined) {
+        if (isRefusal(problem, answer.status)) throw problem;
+        return { failure: problem, isOpen: undecided.includes(problem.code) };
+      }
+      try {
+        return { value: decode(answer) };
+      } catch {
+        const what = `what answered is not fx (status ${answer.status})`;
+        const failure = new FxError(
+          "outcome-unknown",
+          `The request was sent to ${this.#transport.place}, and ${what}.`,
+        );
+        return { failure, isOpen: true };
+      }
     });
-    const { status } = answer;
-    if (status >= 300 && status < 500) throw this.#errorOf(answer);
-    const problem = problemOf(answer);
-    if (problem !== undefined) throw problem;
-    try {
-      return decode(answer);
-    } catch {
-      throw new OutcomeUnknown(
-        `The request was sent to ${this.#transport.place}, and what answered is not fx (status ${status}).`,
-      );
-    }
-  }
-
-  #errorOf(answer: Answer): FxError {
-    const { status, headers } = answer;
-    const type = String(headers["content-type"] ?? "no content type");
-    return (
-      problemOf(answer) ??
-      new FxError(
-        "internal",
-        `What answers at ${this.#transport.place} is not fx (status ${status}, ${type}).`,
-      )
-    );
   }
 }
 
 const receiptPath = "/api/receipts/";
 
-function problemOf({ status, headers, body }: Answer): FxError | undefined {
-  if (status < 400) return undefined;
-  const seconds = Number(headers["retry-after"]);
-  return decodeProblem(body, Number.isInteger(seconds) && seconds > 0 ? seconds : undefined);
+/** What a proxy answers while it cannot reach the server behind it. */
+const gatewayStatuses = [502, 503, 504];
+/** With these fx does not say whether the request was done. */
+const undecided: readonly ErrorCode[] = ["storage-unavailable", "internal"];
+
+/** Whether fx has decided on the request by its key. Any other problem says nothing of an attempt before. */
+function isRefusal({ code }: FxError, status: number): boolean {
+  return [400, 404, 409, 422].includes(status) && code !== "not-found";
+}
+
+/** The problem that fx answers with; undefined for any other answer, such as a proxy's page with the same status. */
+function problemOf({ status, body, retryAfterSeconds }: Answer): FxError | undefined {
+  return decodeProblem(body, status, retryAfterSeconds);
 }
 
 function isReplay(headers: Answer["headers"]): boolean {

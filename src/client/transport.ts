@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import type { Got, RequestError } from "got";
-import { OutcomeUnknown, ServerUnreachable } from "./errors.ts";
+import type { Got, RequestError, Response } from "got";
+import { FxError } from "../core/errors.ts";
 
 export interface Request {
   readonly method: "GET" | "POST";
@@ -10,7 +10,7 @@ export interface Request {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
-  /** Whether a lost answer may be had by sending the request again. */
+  /** Whether it may be sent again while it is open what became of it. */
   readonly repeatable: boolean;
   readonly timeoutMs?: number;
 }
@@ -20,7 +20,11 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** What the body says as JSON; undefined if it is none. */
   readonly body: unknown;
+  readonly retryAfterSeconds: number | undefined;
 }
+
+/** What an attempt came to: the result, or a failure that leaves open what became of the request, or does not. */
+export type Attempt<T> = { readonly value: T } | { readonly failure: Error; readonly isOpen: boolean };
 
 export interface TransportOptions {
   readonly connectTimeoutMs?: number;
@@ -30,10 +34,10 @@ export interface TransportOptions {
 }
 
 const attempts = 4;
-/** What a proxy answers while it cannot reach the server behind it. */
-const gatewayStatuses = [502, 503, 504];
+/** The longest that a server's Retry-After is waited for. */
+const longestWaitSeconds = 5;
 
-/** HTTP to one server, over connections that are kept, with answers that are lost on the way asked for again. */
+/** HTTP to one server, over connections that are kept. What is left open is sent again until it is settled. */
 export class Transport {
   /** The base URL for messages: without credentials. */
   readonly place: string;
@@ -51,24 +55,22 @@ export class Transport {
   }
 
   /**
-   * @throws ServerUnreachable, or OutcomeUnknown for a POST that was sent
+   * Once an attempt has left open what became of the request, only an answer from which `read` gives a value, or
+   * throws, settles it.
+   * @throws what `read` throws; FxError unreachable, outcome-unknown, and the failure of the only attempt or of all alike
    */
-  async send(request: Request): Promise<Answer> {
-    let wasSent = false;
-    for (let attempt = 1; ; attempt += 1) {
-      const result = await this.#attempt(request);
-      const isLast = attempt === attempts || !request.repeatable;
-      if ("answer" in result) {
-        const { status, body } = result.answer;
-        const isGateway = gatewayStatuses.includes(status) && body === undefined;
-        if (isLast || !isGateway) return result.answer;
-        wasSent = true;
-      } else {
-        wasSent ||= result.wasSent;
-        // Where nobody listens now, somebody may in a moment, but only what was sent is worth waiting for.
-        if (isLast || !wasSent) throw this.#failure(request, result.reason, wasSent);
-      }
-      await pause(Math.random() * this.#options.pauseMs * 2 ** (attempt - 1));
+  async send<T>(request: Request, read: (answer: Answer) => Attempt<T>): Promise<T> {
+    const failures: Error[] = [];
+    let isOpen = false;
+    for (;;) {
+      const { retryAfterSeconds = 0, ...attempt } = await this.#attempt(request, read);
+      if ("value" in attempt) return attempt.value;
+      failures.push(attempt.failure);
+      isOpen ||= attempt.isOpen;
+      // Where nobody listens now, somebody may in a moment, but only what is open is worth waiting for.
+      if (!isOpen || !request.repeatable || failures.length === attempts) throw outcomeOf(request, failures);
+      const waitMs = 1000 * Math.min(retryAfterSeconds, longestWaitSeconds);
+      await pause(waitMs + Math.random() * this.#options.pauseMs * 2 ** (failures.length - 1));
     }
   }
 
@@ -77,13 +79,18 @@ export class Transport {
     this.#agents.https.destroy();
   }
 
-  async #attempt({ method, path, query, headers, body, timeoutMs }: Request) {
+  async #attempt<T>(
+    request: Request,
+    read: (answer: Answer) => Attempt<T>,
+  ): Promise<Attempt<T> & { readonly retryAfterSeconds?: number | undefined }> {
+    const { method, path, query, headers, body, timeoutMs } = request;
     // Imported here, because it takes as long as starting Node, and most commands do without.
     this.#got ??= import("got").then(({ got }) => got);
     const got = await this.#got;
     const { connectTimeoutMs: connect, answerTimeoutMs } = this.#options;
+    let response: Response<string>;
     try {
-      const response = await got(`${this.#base}${path}`, {
+      response = await got(`${this.#base}${path}`, {
         method,
         agent: this.#agents,
         headers: { accept: "application/json", "user-agent": "fx", ...headers },
@@ -94,37 +101,49 @@ export class Transport {
         throwHttpErrors: false,
         followRedirect: false,
       });
-      const answer: Answer = {
-        status: response.statusCode,
-        headers: response.headers,
-        body: parseBody(response.body),
-      };
-      return { answer };
     } catch (error) {
-      return failureOf(error as RequestError);
+      return this.#failure(request, error as RequestError);
     }
+    const { statusCode: status, headers: answered } = response;
+    const seconds = Number(answered["retry-after"]);
+    const retryAfterSeconds = Number.isInteger(seconds) && seconds > 0 ? seconds : undefined;
+    const attempt = read({ status, headers: answered, body: parseBody(response.body), retryAfterSeconds });
+    return { ...attempt, retryAfterSeconds };
   }
 
-  #failure({ method }: Request, reason: string, wasSent: boolean): Error {
-    if (method === "POST" && wasSent) {
-      return new OutcomeUnknown(`The request was sent to ${this.place}, and no answer came (${reason}).`);
+  #failure({ method }: Request, error: RequestError): { failure: Error; isOpen: boolean } {
+    const reason = reasons[error.code] ?? error.code ?? error.name;
+    if (!wasSent(error)) {
+      const failure = new FxError("unreachable", `Nothing answers at ${this.place} (${reason}).`);
+      return { failure, isOpen: false };
     }
-    return new ServerUnreachable(
-      wasSent
-        ? `No answer came from ${this.place} (${reason}).`
-        : `Nothing answers at ${this.place} (${reason}).`,
-    );
+    const failure =
+      method === "GET"
+        ? new FxError("unreachable", `No answer came from ${this.place} (${reason}).`)
+        : new FxError(
+            "outcome-unknown",
+            `The request was sent to ${this.place}, and no answer came (${reason}).`,
+          );
+    return { failure, isOpen: true };
   }
 }
 
+/** The failure of a request whose last attempt settled it no more than those before did. */
+function outcomeOf({ method }: Request, failures: readonly Error[]): Error {
+  const [first, last] = [failures[0] as Error, failures.at(-1) as Error];
+  if (method === "GET" || failures.every((failure) => kindOf(failure) === kindOf(first))) return last;
+  return new FxError("outcome-unknown", `${first.message} Sent again: ${last.message}`);
+}
+
+function kindOf(failure: Error): string {
+  return failure instanceof FxError ? failure.code : failure.name;
+}
+
 /** A request is on its way from the moment there is a connection; before that, nothing can have been sent. */
-function failureOf(error: RequestError): { reason: string; wasSent: boolean } {
-  const { connect, secureConnect } = error.timings ?? {};
-  const isSecure = String(error.options?.url ?? "").startsWith("https:");
-  return {
-    reason: reasons[error.code] ?? error.code ?? error.name,
-    wasSent: (isSecure ? secureConnect : connect) !== undefined,
-  };
+function wasSent({ timings, options }: RequestError): boolean {
+  const { connect, secureConnect } = timings ?? {};
+  const isSecure = String(options?.url ?? "").startsWith("https:");
+  return (isSecure ? secureConnect : connect) !== undefined;
 }
 
 const reasons: Readonly<Record<string, string>> = {

@@ -1,7 +1,9 @@
 import { type CurrencyCode, compareCurrencies, pln } from "./currency.ts";
+import type { CalendarDate } from "./date.ts";
+import { type Decimal, formatDecimal } from "./decimal.ts";
 import { FxError } from "./errors.ts";
-import { balanceLimit, type Decimal, formatDecimal, formatMoney, type Money, minorUnitsOf } from "./money.ts";
-import { type CalendarDate, isAdult, type Pesel, parsePesel } from "./pesel.ts";
+import { balanceLimit, formatMoney, type Money, minorUnitsOf } from "./money.ts";
+import { isAdult, type Pesel, parsePesel } from "./pesel.ts";
 
 /** What a customer holds: one balance per currency ever held, PLN first, then by symbol. */
 export interface Account {
@@ -16,7 +18,7 @@ export interface Opening {
   readonly pesel: Pesel;
   readonly name: string;
   readonly surname: string;
-  /** In PLN. Checked by `planOpening`, because a taken PESEL is told first. */
+  /** In PLN. Checked by `planOpening`, because a taken PESEL is reported first. */
   readonly initial: Decimal;
   readonly key?: string | undefined;
 }

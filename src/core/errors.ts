@@ -1,5 +1,7 @@
-/** Every way in which fx refuses or fails. Stable: programs tell errors apart by these and by nothing else. */
-export const errorCodes = [
+import { maskPesels } from "./mask.ts";
+
+/** Every way in which fx answers that it refuses or fails. Stable: programs tell errors apart by these alone. */
+export const answerCodes = [
   "invalid-request",
   "invalid-pesel",
   "pesel-mismatch",
@@ -24,7 +26,15 @@ export const errorCodes = [
   "overloaded",
 ] as const;
 
-export type ErrorCode = (typeof errorCodes)[number];
+export type AnswerCode = (typeof answerCodes)[number];
+
+/**
+ * What only a client of a server can find: no answer came, and nothing can have happened; or a request that moves money
+ * was sent, and no answer of fx came back, so whether it was done is not known.
+ */
+export type ClientCode = "unreachable" | "outcome-unknown";
+
+export type ErrorCode = AnswerCode | ClientCode;
 
 /** One field of a request that is wrong. `pointer` is an RFC 6901 JSON pointer into the body. */
 export interface FieldError {
@@ -32,7 +42,10 @@ export interface FieldError {
   readonly detail: string;
 }
 
-/** A refusal or failure with a code of the closed set. `message` says what happened, why, and what to do. */
+/**
+ * A refusal or failure with a code of the closed set. `message` says what happened, why, and what to do. No PESEL stays
+ * in it, nor in the fields.
+ */
 export class FxError extends Error {
   override readonly name = "FxError";
   readonly code: ErrorCode;
@@ -45,9 +58,11 @@ export class FxError extends Error {
     message: string,
     options: { fields?: readonly FieldError[]; retryAfterSeconds?: number; cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(maskPesels(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.fields = options.fields;
+    this.fields = options.fields?.map(({ pointer, detail }) => {
+      return { pointer: maskPesels(pointer), detail: maskPesels(detail) };
+    });
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }

@@ -1,8 +1,10 @@
 import { type Account, credit, debit, formatAsked } from "./account.ts";
 import { type CurrencyCode, parseCurrencyCode, pln } from "./currency.ts";
+import type { CalendarDate } from "./date.ts";
+import { type Decimal, powerOfTen } from "./decimal.ts";
 import { FxError } from "./errors.ts";
-import { type Decimal, formatMoney, knownDigits, type Money, minorUnitsOf, powerOfTen } from "./money.ts";
-import type { CalendarDate, Pesel } from "./pesel.ts";
+import { formatMoney, knownDigits, type Money, minorUnitsOf } from "./money.ts";
+import type { Pesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
 
 /** What is asked for. `toBuy` fixes what the customer receives, `toSell` what the customer pays. */
@@ -14,7 +16,7 @@ export interface ExchangeTerms {
   readonly amount: Decimal;
 }
 
-/** Terms on an account. With `table`, only at that table number; `key` is the idempotency key. */
+/** Terms on an account. With `table`, only at the table of that id or number; `key` is the idempotency key. */
 export interface ExchangeOrder extends ExchangeTerms {
   readonly pesel: Pesel;
   readonly table?: string | undefined;
@@ -31,7 +33,15 @@ export interface Exchange {
   /** The bank's ask for the bought currency, in PLN for one unit; absent where PLN is bought. */
   readonly ask: Decimal | undefined;
   readonly table: string;
+  /** Of the table, which is one of one source. Absent in exchanges from before fx kept sources. */
+  readonly tableId: string | undefined;
   readonly effectiveDate: CalendarDate;
+}
+
+/** What an exchange would come to, at a table of `source`. */
+export interface Quote extends Exchange {
+  readonly tableId: string;
+  readonly source: string;
 }
 
 /**
@@ -83,6 +93,7 @@ export function priceExchange(terms: ExchangeTerms, table: RateTable): Exchange 
     bid,
     ask,
     table: table.number,
+    tableId: table.id,
     effectiveDate: table.effectiveDate,
   };
 }
@@ -96,7 +107,7 @@ export function planExchange(
   order: ExchangeOrder,
   table: RateTable,
 ): { readonly exchange: Exchange; readonly account: Account } {
-  if (order.table !== undefined && order.table !== table.number) {
+  if (order.table !== undefined && order.table !== table.number && order.table !== table.id) {
     throw new FxError(
       "rate-changed",
       `Table ${table.number} is in force now. Ask for a quote and order again.`,

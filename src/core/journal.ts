@@ -1,9 +1,9 @@
 import type { Account, Opening } from "./account.ts";
 import type { CurrencyCode } from "./currency.ts";
+import { compareDecimals, type Decimal, formatDecimal, requireDecimal } from "./decimal.ts";
 import type { Exchange, ExchangeOrder } from "./exchange.ts";
-import { type Decimal, decimalOf, formatDecimal, type Money, requireDecimal } from "./money.ts";
+import { decimalOfMoney, type Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
-import { compareDecimals } from "./rates.ts";
 
 interface EntryHead {
   /** A UUID, version 7. An exchange's id is its receipt's. */
@@ -44,6 +44,8 @@ type EntryJson = Pick<Entry, "id" | "pesel" | "sequence"> & {
         readonly bought: string;
         readonly bid: string | null;
         readonly ask: string | null;
+        /** Absent in entries from before fx kept the sources of tables. */
+        readonly tableId?: string;
       })
   );
 
@@ -61,9 +63,10 @@ export function entryText(entry: Entry): string {
       ? `"name":${jsonString(entry.name)},"surname":${jsonString(entry.surname)},` +
         `"initial":"${moneyText(entry.initial)}"`
       : `"side":"${entry.side}","sold":"${moneyText(entry.sold)}","bought":"${moneyText(entry.bought)}",` +
-        `"bid":${decimalText(entry.bid)},"ask":${decimalText(entry.ask)},` +
-        `"table":${jsonString(entry.table)},"effectiveDate":"${entry.effectiveDate}"`;
-  return `{${head},${facts},"balances":${balancesText(entry.balances)}}`;
+        `"bid":${rateJson(entry.bid)},"ask":${rateJson(entry.ask)},` +
+        `"table":${jsonString(entry.table)},${entry.tableId === undefined ? "" : `"tableId":"${entry.tableId}",`}` +
+        `"effectiveDate":"${entry.effectiveDate}"`;
+  return `{${head},${facts},"balances":${balancesJson(entry.balances)}}`;
 }
 
 /**
@@ -83,7 +86,7 @@ export function parseEntry(text: string): Entry {
       return { kind, id, pesel, sequence, time, key, balances, name, surname, initial };
     }
     case "exchange": {
-      const { kind, side, table, effectiveDate } = json;
+      const { kind, side, table, tableId, effectiveDate } = json;
       const sold = moneyOf(json.sold);
       const bought = moneyOf(json.bought);
       const bid = rateOf(json.bid);
@@ -102,6 +105,7 @@ export function parseEntry(text: string): Entry {
         bid,
         ask,
         table,
+        tableId,
         effectiveDate,
       };
     }
@@ -111,7 +115,7 @@ export function parseEntry(text: string): Entry {
 }
 
 /** Balances as JSON, `{"PLN":90000,"USD":1000}`: minor units by currency, in the order of the account. */
-export function balancesText(balances: readonly Money[]): string {
+export function balancesJson(balances: readonly Money[]): string {
   let text = "{";
   for (const { currency, minor } of balances) text += `${text === "{" ? "" : ","}"${currency}":${minor}`;
   return `${text}}`;
@@ -122,7 +126,7 @@ export function jsonString(text: string): string {
   return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Reads what JSON.parse makes of `balancesText`. Below 10^15 every number is exact. */
+/** Reads what JSON.parse makes of `balancesJson`. Below 10^15 every number is exact. */
 export function balancesOf(json: Readonly<Record<string, number>>): Money[] {
   return Object.entries(json).map(([currency, minor]) => ({
     currency: currency as CurrencyCode,
@@ -136,7 +140,7 @@ export function isAnswerToOpening(entry: Entry, opening: Opening): boolean {
     entry.kind === "opening" &&
     entry.name === opening.name &&
     entry.surname === opening.surname &&
-    compareDecimals(decimalOf(entry.initial), opening.initial) === 0
+    compareDecimals(decimalOfMoney(entry.initial), opening.initial) === 0
   );
 }
 
@@ -147,7 +151,7 @@ export function isAnswerToOrder(entry: Entry, order: ExchangeOrder): boolean {
     entry.side === order.side &&
     entry.sold.currency === order.from &&
     entry.bought.currency === order.to &&
-    compareDecimals(decimalOf(order.side === "toSell" ? entry.sold : entry.bought), order.amount) === 0
+    compareDecimals(decimalOfMoney(order.side === "toSell" ? entry.sold : entry.bought), order.amount) === 0
   );
 }
 
@@ -166,7 +170,7 @@ function moneyOf(text: string): Money {
   return { currency: currency as CurrencyCode, minor: BigInt(minor) };
 }
 
-function decimalText(decimal: Decimal | undefined): string {
+function rateJson(decimal: Decimal | undefined): string {
   return decimal === undefined ? "null" : `"${formatDecimal(decimal)}"`;
 }
 

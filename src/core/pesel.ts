@@ -1,12 +1,10 @@
+import { type CalendarDate, dateExists } from "./date.ts";
 import { FxError } from "./errors.ts";
 
 declare const pesel: unique symbol;
 
 /** A PESEL that was checked: 11 digits, check digit, a date of birth that exists and is not in the future. */
 export type Pesel = string & { readonly [pesel]: true };
-
-/** A calendar date as ISO 8601 text, "2026-11-21". Such texts compare as the dates do. */
-export type CalendarDate = string;
 
 const weights = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3] as const;
 /** The month's tens tell the century: 81 is January 1800, 1 is 1900, 21 is 2000, 41 is 2100, 61 is 2200. */
@@ -43,19 +41,6 @@ export function isAdult(pesel: Pesel, today: CalendarDate): boolean {
   const born = birthDate(pesel);
   const monthAndDay = born.slice(4) === "-02-29" ? "-02-28" : born.slice(4);
   return `${Number(born.slice(0, 4)) + 18}${monthAndDay}` <= today;
-}
-
-/** Hides all but the first six of every run of 11 digits or more in `text`, unless it is an amount such as "1.00". */
-export function maskPesels(text: string): string {
-  return text.replace(/(?<!\d)\d{11,}(?!\d|\.\d| [A-Z]{3}\b)/g, (digits) => `${digits.slice(0, 6)}*****`);
-}
-
-/** Whether there is such a day. Date.parse takes 30 February, and ten times as long. */
-export function dateExists(date: CalendarDate): boolean {
-  const month = Number(date.slice(5, 7));
-  const day = Number(date.slice(8, 10));
-  const same = new Date(Date.UTC(Number(date.slice(0, 4)), month - 1, day));
-  return same.getUTCMonth() === month - 1 && same.getUTCDate() === day;
 }
 
 function invalidPesel(reason: string): FxError {

@@ -1,6 +1,6 @@
 import { type CurrencyCode, compareCurrencies, minorUnitDigits, parseCurrencyCode, pln } from "./currency.ts";
-import { type Decimal, parseDecimal } from "./money.ts";
-import { type CalendarDate, dateExists } from "./pesel.ts";
+import { type CalendarDate, dateExists } from "./date.ts";
+import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "./decimal.ts";
 
 /** The bank's side of one currency, in PLN for one unit: it buys at `bid` and sells at `ask`. */
 export interface Rate {
@@ -10,33 +10,89 @@ export interface Rate {
   readonly ask: Decimal;
 }
 
-/** One table C, as published. `number` is its identity, such as "108/C/NBP/2026". */
-export interface RateTable {
+/** One table C, as published, such as "108/C/NBP/2026". A number is not an identity: a correction may come under it. */
+export interface PublishedTable {
   readonly number: string;
   readonly tradingDate: CalendarDate;
   readonly effectiveDate: CalendarDate;
   readonly rates: ReadonlyMap<CurrencyCode, Rate>;
 }
 
-/** The tables that orders are settled at. */
+/** A table of one source. */
+export interface RateTable extends PublishedTable {
+  /** "nbp", "demo", the real path of a file, or a base URL without user and query. */
+  readonly source: string;
+  /** 32 hexadecimal digits, which stand for source, number, dates, bids and asks: see `identifyTable`. */
+  readonly id: string;
+}
+
+/** The source of tables that were stored before fx kept sources. No process trades at it. */
+export const unknownSource = "unknown";
+
+/** The id of a table of an unknown source. Entries that name no id were settled at the one of their table number. */
+export function unknownTableId(number: string): string {
+  return `${unknownSource}/${number}`;
+}
+
+/** What a ledger trades at: a table, of the ledger's one source. `epoch` counts the tables that have been in force. */
+export interface TableInForce {
+  readonly epoch: number;
+  readonly table: RateTable;
+}
+
+/** One line of the ledger's record of the tables that have been in force. */
+export interface AcceptedTable extends Pick<RateTable, "id" | "source" | "number"> {
+  readonly epoch: number;
+  /** Whether an operator vouched for it with --accept-table. */
+  readonly vouched: boolean;
+}
+
+/** Where a ledger keeps the table in force, for every process that works on it. */
+export interface TableLedger {
+  /** Undefined until the first exchange. */
+  inForce(): Promise<TableInForce | undefined>;
+  /** All that have been in force, oldest first. */
+  acceptedTables(): Promise<readonly AcceptedTable[]>;
+  /**
+   * Puts a table in force, durably, if the one of `epoch` still is.
+   * @returns whether it did
+   */
+  acceptTable(
+    table: RateTable,
+    options: { readonly epoch: number; readonly vouched: boolean },
+  ): Promise<boolean>;
+  /** Keeps tables for the history of rates. */
+  saveTables(tables: readonly RateTable[]): Promise<void>;
+  /** Tables of a source in force on or after a date, oldest first. Of several under one number, the last was in force last. */
+  tables(range: { readonly source: string; readonly since: CalendarDate }): Promise<RateTable[]>;
+}
+
+/** The tables that one process trades and quotes at. */
 export interface CurrentRates {
   /**
-   * The table in force, from memory.
-   * @throws FxError rates-unavailable, with the seconds after which to try again
+   * The table that an order settles at, from memory. `inForce` is what the order's transaction read in the ledger.
+   * @throws FxError rates-unavailable, with the seconds after which to try again where that may help
    */
-  inForce(): RateTable;
+  forOrder(inForce: TableInForce | undefined): RateTable;
+  /**
+   * The table of an order that came now; or, where the ledger trades at another source, this process's own.
+   * @throws FxError rates-unavailable, storage-unavailable
+   */
+  forQuote(): Promise<RateTable>;
+  /** The tables up to `table` that were in force on or after a date, oldest first, as far as they are known. */
+  history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]>;
   status(): RatesStatus;
   /** Stops refreshing. */
   close(): Promise<void>;
 }
 
 export interface RatesStatus {
-  /** "nbp", an address, a path or "demo". */
+  /** This process's source. */
   readonly source: string;
   /** Whether the tables are recorded ones, which do not age. */
   readonly recorded: boolean;
   readonly table: RateTable | undefined;
-  /** Why there is no newer table, after a failed refresh. */
+  /** Why there is no newer table, after a failed refresh, or why this process does not trade. */
   readonly problem: string | undefined;
 }
 
@@ -52,7 +108,7 @@ export class InvalidRateTable extends Error {
  * unit fx does not know is left out, and so not traded.
  * @throws InvalidRateTable
  */
-export function parseRateTable(untrusted: unknown): RateTable {
+export function parseRateTable(untrusted: unknown): PublishedTable {
   const table = record(untrusted, "a rate table");
   if (table.table !== "C") throw new InvalidRateTable(`not a table C but ${show(table.table)}`);
   if (typeof table.no !== "string" || !/^\d{1,3}\/C\/NBP\/\d{4}$/.test(table.no)) {
@@ -78,29 +134,21 @@ export function parseRateTable(untrusted: unknown): RateTable {
   };
 }
 
-/** Whether two tables say the same. A published table never changes, so under one number they must. */
-export function sameTable(a: RateTable, b: RateTable): boolean {
-  return (
-    a.number === b.number &&
-    a.tradingDate === b.tradingDate &&
-    a.effectiveDate === b.effectiveDate &&
-    a.rates.size === b.rates.size &&
-    [...a.rates.values()].every((rate) => {
-      const other = b.rates.get(rate.currency);
-      return (
-        other !== undefined &&
-        compareDecimals(rate.bid, other.bid) === 0 &&
-        compareDecimals(rate.ask, other.ask) === 0
-      );
-    })
-  );
-}
-
-/** −1, 0 or 1, exactly. */
-export function compareDecimals(a: Decimal, b: Decimal): number {
-  const left = a.coefficient * 10n ** BigInt(b.scale);
-  const right = b.coefficient * 10n ** BigInt(a.scale);
-  return left < right ? -1 : left > right ? 1 : 0;
+/**
+ * A table with its source and its id, the first 32 digits of the SHA-256 of what it says.
+ * @param sha256 gives the hash of a text in hexadecimal
+ */
+export function identifyTable(
+  published: PublishedTable,
+  source: string,
+  sha256: (text: string) => string,
+): RateTable {
+  const { number, tradingDate, effectiveDate, rates } = published;
+  const quotations = [...rates.values()]
+    .sort((a, b) => compareCurrencies(a.currency, b.currency))
+    .map(({ currency, bid, ask }) => [currency, formatDecimal(bid), formatDecimal(ask)]);
+  const content = JSON.stringify([source, number, tradingDate, effectiveDate, quotations]);
+  return { number, tradingDate, effectiveDate, rates, source, id: sha256(content).slice(0, 32) };
 }
 
 function parseRate(untrusted: unknown): Rate {

@@ -1,15 +1,17 @@
 import type { Account, Opening } from "./account.ts";
 import type { CurrencyCode } from "./currency.ts";
-import type { Exchange, ExchangeOrder, ExchangeTerms } from "./exchange.ts";
+import type { CalendarDate } from "./date.ts";
+import type { Decimal } from "./decimal.ts";
+import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
 import type { Entry, ExchangeEntry } from "./journal.ts";
-import type { Decimal, Money } from "./money.ts";
-import type { CalendarDate, Pesel } from "./pesel.ts";
+import type { Money } from "./money.ts";
+import type { Pesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
 
 /**
  * What can be asked of fx, wherever it runs: in this process over a store, or behind HTTP.
  * Every method fails with an FxError and, if it does, has changed nothing, except where the code says that the
- * outcome is not known (`internal`, `storage-unavailable`, and `OutcomeUnknown` of the HTTP client).
+ * outcome is not known (`internal`, `storage-unavailable`, `outcome-unknown`).
  */
 export interface ExchangeService {
   /** Opens an account. `replayed` tells that an earlier request with the same key had done it. */
@@ -18,7 +20,7 @@ export interface ExchangeService {
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
   /** What the order would do now. Moves nothing. */
-  quote(terms: ExchangeTerms): Promise<Exchange>;
+  quote(terms: ExchangeTerms): Promise<Quote>;
   rates(): Promise<RatesInForce>;
   /** One currency's bid and ask, table by table, oldest first, over the `days` that end with the table in force. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
@@ -41,8 +43,6 @@ export interface Settlement {
 
 export interface RatesInForce {
   readonly table: RateTable;
-  /** Where it came from, for people: "nbp", "demo", a path. */
-  readonly source: string;
   /** The table before it, if fx has seen one. */
   readonly previous: RateTable | undefined;
 }

@@ -1,9 +1,17 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { ExchangeService } from "../core/service.ts";
 import type { OperationId } from "../wire/operations.ts";
+import { parseIdempotencyKey } from "../wire/requests.ts";
 
 /** A handler for each operation that there is. What it throws is answered as a problem. */
 export type Handlers = Readonly<Record<OperationId, Handler>>;
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** What the handlers of the API work with. */
+export interface HandlerContext {
+  readonly service: ExchangeService;
+  readonly now: () => Date;
+}
 
 /** Headers of an answer beside those that every answer has. */
 export type Headers = Record<string, string>;
@@ -35,4 +43,10 @@ export function sendText(reply: FastifyReply, text: string, status: number, head
 /** A parameter of the path, decoded. */
 export function pathParameter(request: FastifyRequest, name: string): string {
   return (request.params as Record<string, string>)[name] ?? "";
+}
+
+/** @throws FxError invalid-request */
+export function idempotencyKey({ headers }: FastifyRequest): string | undefined {
+  const header = headers["idempotency-key"];
+  return typeof header === "string" ? parseIdempotencyKey(header) : undefined;
 }

@@ -1,7 +1,6 @@
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
-import { maskPesels } from "../core/pesel.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
 import { type Headers, sendJson } from "./answers.ts";
 
@@ -11,7 +10,7 @@ const requestFaults: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "The body must be sent as Content-Type: application/json.",
 };
 
-/** Answers with problem details, whatever was thrown. What nobody expected is logged and not told. */
+/** Answers with problem details, whatever was thrown. Unexpected errors are logged, and not shown. */
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toFxError(thrown);
   const problem = encodeProblem(error, request.id);
@@ -28,7 +27,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
 /** What passes by itself is a line for each request; anything else brings its stack. */
 function logFailure(request: FastifyRequest, { code, message }: FxError, thrown: unknown): void {
   const passing = code === "rates-unavailable" || code === "overloaded";
-  if (passing) request.log.warn({ id: request.id, code, reason: maskPesels(message) }, "failed");
+  if (passing) request.log.warn({ id: request.id, code, reason: message }, "failed");
   else request.log.error({ id: request.id, code, err: thrown }, "failed");
 }
 

@@ -8,7 +8,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { FxError } from "../core/errors.ts";
-import { maskPesels } from "../core/pesel.ts";
+import { maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { openApiDocument } from "../wire/openapi.ts";
 import { type Operation, operations } from "../wire/operations.ts";
@@ -17,10 +17,12 @@ import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { registerDocs } from "./docs.ts";
 import { answerError, answerMalformed } from "./errors.ts";
-import { exchangeHandlers } from "./exchange-routes.ts";
-import { ledgerHandlers } from "./ledger-routes.ts";
+import { accountHandlers } from "./handlers/accounts.ts";
+import { exchangeHandlers } from "./handlers/exchange.ts";
+import { ledgerHandlers } from "./handlers/ledger.ts";
+import { rateHandlers } from "./handlers/rates.ts";
+import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
 import { openMetrics } from "./metrics.ts";
-import { type Lifecycle, type Probes, probeHandlers } from "./probe-routes.ts";
 
 export interface ServerOptions {
   /** The server closes it, last, when it is closed. */
@@ -82,9 +84,11 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 
   const handlers: Handlers = {
+    ...accountHandlers(options),
     ...exchangeHandlers(options, metrics),
+    ...rateHandlers(options),
     ...ledgerHandlers(options),
-    ...probeHandlers(options, metrics, lifecycle, document),
+    ...serverHandlers(options, metrics, lifecycle, document),
   };
   for (const [id, { method, path }] of Object.entries<Operation>(operations)) {
     const handle = handlers[id as keyof Handlers];

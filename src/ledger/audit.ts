@@ -1,16 +1,19 @@
 import type { CurrencyCode } from "../core/currency.ts";
 import { compareCurrencies, pln } from "../core/currency.ts";
+import { type Decimal, formatDecimal } from "../core/decimal.ts";
 import { priceExchange } from "../core/exchange.ts";
-import { balancesOf, balancesText, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
-import { type Decimal, decimalOf, formatDecimal, formatMoney, type Money } from "../core/money.ts";
-import { maskPesels, type Pesel } from "../core/pesel.ts";
-import type { RateTable } from "../core/rates.ts";
+import { balancesJson, balancesOf, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
+import { maskPesels } from "../core/mask.ts";
+import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
+import type { Pesel } from "../core/pesel.ts";
+import { identifyTable, type RateTable, unknownSource } from "../core/rates.ts";
 import type { AuditFinding, AuditProgress, AuditReport } from "../core/service.ts";
-import { entryHash } from "./batch.ts";
+import { entryHash, sha256 } from "./batch.ts";
 import { positionInId } from "./entry-id.ts";
-import { readJournal, TableReader } from "./journal-reader.ts";
-import type { AccountRow, JournalRow } from "./rows.ts";
-import type { Store } from "./store.ts";
+import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
+import type { AccountRow, JournalRow, Store } from "./store.ts";
+
+type Disagreement = [problem: string, recorded: string, recomputed: string];
 
 const findingsKept = 1000;
 const accountsPerPage = 500;
@@ -26,11 +29,11 @@ export async function auditLedger(
 ): Promise<AuditReport> {
   const audit = new Audit(store);
   const totalEntries = await store.entryCount();
-  let after = "";
+  let after: string | undefined;
   for (;;) {
     const page = await store.accounts({ after, limit: accountsPerPage });
     const isLast = page.length < accountsPerPage;
-    const through = isLast ? "~" : (page.at(-1)?.pesel ?? "~");
+    const through = isLast ? undefined : page.at(-1)?.pesel;
     await audit.accounts(page, { after, through });
     onProgress({ accounts: audit.accountsRead, entries: audit.entriesRead, totalEntries });
     if (isLast) break;
@@ -45,6 +48,7 @@ class Audit {
   entriesRead = 0;
   readonly #store: Store;
   readonly #tables: TableReader;
+  readonly #checkedTables = new Set<string>();
   readonly #findings: AuditFinding[] = [];
   #findingsTotal = 0;
   /** Per currency: what the rows of the accounts hold, and what the journal says they should. */
@@ -57,11 +61,15 @@ class Audit {
   }
 
   /** Checks one page of accounts against all journal entries in their range of PESELs. */
-  async accounts(page: readonly AccountRow[], range: { after: string; through: string }): Promise<void> {
+  async accounts(
+    page: readonly AccountRow[],
+    { after, through }: { after: string | undefined; through: string | undefined },
+  ): Promise<void> {
     const rows = new Map(page.map((row) => [row.pesel, row]));
     let chain: Chain | undefined;
-    const place = { pesel: range.after, sequence: Number.MAX_SAFE_INTEGER };
-    for await (const entries of readJournal(this.#store, { after: place, through: range.through })) {
+    const end = after === undefined ? undefined : { pesel: after, sequence: Number.MAX_SAFE_INTEGER };
+    for await (const entries of readJournal(this.#store, { after: end, through })) {
+      this.#tables.nextPage();
       for (const row of entries) {
         if (chain?.pesel !== row.pesel) {
           if (chain !== undefined) await this.#finish(chain, rows.get(chain.pesel));
@@ -128,7 +136,7 @@ class Audit {
       if (hash !== row.hash) find("broken hash chain", row.hash, hash);
       for (const [problem, recorded, recomputed] of [
         ...misplaced(row, entry),
-        ...(await this.#disagreements(entry)),
+        ...(await this.#disagreements(chain, entry)),
       ]) {
         find(problem, recorded, recomputed);
       }
@@ -148,29 +156,50 @@ class Audit {
       this.#move(chain, entry.sold.currency, -entry.sold.minor);
       this.#move(chain, entry.bought.currency, entry.bought.minor);
     }
-    const [recorded, recomputed] = [balancesText(entry.balances), chain.balancesText()];
+    const [recorded, recomputed] = [balancesJson(entry.balances), chain.balancesJson()];
     if (recorded !== recomputed) find("balances after the entry", recorded, recomputed);
     for (const [currency, minor] of chain.balances) {
       if (minor < 0n) find("negative balance", minorText(minor), `at least 0 ${currency}`);
     }
   }
 
-  /** Computes an exchange again, from the order and the stored table. */
-  async #disagreements(entry: Entry): Promise<[problem: string, recorded: string, recomputed: string][]> {
+  /** Computes an exchange again, from the order and the stored table, which has to have been in force. */
+  async #disagreements(chain: Chain, entry: Entry): Promise<Disagreement[]> {
     if (entry.kind === "opening") {
       return entry.initial.currency === pln ? [] : [["opening currency", entry.initial.currency, pln]];
     }
-    const table = await this.#tables.table(entry.table);
-    if (table === undefined) return [["rate table", entry.table, "no such table in the store"]];
+    const table = await this.#tables.table(tableIdOf(entry));
+    if (table === undefined) return [["rate table", tableIdOf(entry), "no such table in the store"]];
+    this.#checkContent(table);
     const recomputed = recompute(entry, table);
-    const pairs: [string, string, string][] = [
+    const pairs: Disagreement[] = [
+      ...(await this.#outOfForce(chain, entry)),
+      ["table number", entry.table, recomputed.table],
       ["sold", formatMoney(entry.sold), formatMoney(recomputed.sold)],
       ["bought", formatMoney(entry.bought), formatMoney(recomputed.bought)],
-      ["bid", decimalText(entry.bid), decimalText(recomputed.bid)],
-      ["ask", decimalText(entry.ask), decimalText(recomputed.ask)],
+      ["bid", rateOrNone(entry.bid), rateOrNone(recomputed.bid)],
+      ["ask", rateOrNone(entry.ask), rateOrNone(recomputed.ask)],
       ["effective date", entry.effectiveDate, recomputed.effectiveDate],
     ];
     return pairs.filter(([, recorded, right]) => recorded !== right);
+  }
+
+  /** A table's id stands for what the table says, unless it is older than ids. */
+  #checkContent(table: RateTable): void {
+    if (table.source === unknownSource || this.#checkedTables.has(table.id)) return;
+    this.#checkedTables.add(table.id);
+    const { id } = identifyTable(table, table.source, sha256);
+    if (id !== table.id)
+      this.#find("all accounts", undefined, `content of table ${table.number}`, table.id, id);
+  }
+
+  /** An account's exchanges are settled at the tables that were in force, in their order. */
+  async #outOfForce(chain: Chain, { tableId, table }: ExchangeEntry): Promise<Disagreement[]> {
+    if (tableId === undefined) return [];
+    const epoch = await this.#tables.epoch(tableId, chain.epoch);
+    if (epoch === undefined) return [["rate table in force", table, "not in force then"]];
+    chain.epoch = epoch;
+    return [];
   }
 
   /** Compares an account's row with the end of its chain. */
@@ -191,7 +220,7 @@ class Audit {
     const pairs: [string, string, string][] = [
       ["number of entries", String(row.sequence), String(chain.sequence)],
       ["hash of the last entry", row.hash, chain.hash],
-      ["balances", row.balances, chain.balancesText()],
+      ["balances", row.balances, chain.balancesJson()],
       ["link to the last entry", `position ${row.newest}`, `position ${chain.position}`],
       ["name", maskPesels(row.name), maskPesels(chain.names?.name ?? "")],
       ["surname", maskPesels(row.surname), maskPesels(chain.names?.surname ?? "")],
@@ -237,6 +266,8 @@ class Chain {
   sequence = 0;
   hash = "";
   position: number | undefined;
+  /** Of the last exchange's table. */
+  epoch = 0;
   names: { name: string; surname: string } | undefined;
   /** The first entry past the account's row as it was read. */
   later: JournalRow | undefined;
@@ -246,8 +277,8 @@ class Chain {
     this.pesel = pesel;
   }
 
-  balancesText(): string {
-    return balancesText(
+  balancesJson(): string {
+    return balancesJson(
       [...this.balances]
         .map(([currency, minor]) => ({ currency, minor }))
         .sort((a, b) => compareCurrencies(a.currency, b.currency)),
@@ -256,12 +287,12 @@ class Chain {
 }
 
 /** Where the row's own columns, as far as its store has them, are not what the entry says. */
-function misplaced(row: JournalRow, entry: Entry): [problem: string, recorded: string, recomputed: string][] {
+function misplaced(row: JournalRow, entry: Entry): Disagreement[] {
   const { pesel, sequence, key = null, id } = entry;
   const pairs: [string, unknown, unknown][] = [
     ["PESEL of the row", row.pesel, pesel],
     ["number of the row", row.sequence, sequence],
-    ["key of the row", row.key, key],
+    ["key of the row", row.idempotency_key, key],
     ["id of the row", row.id, id],
     ["position of the row", row.position, positionInId(id)],
   ];
@@ -281,7 +312,7 @@ function idOf({ id, entry }: JournalRow): string | undefined {
 function recompute(entry: ExchangeEntry, table: RateTable) {
   const fixed = entry.side === "toSell" ? entry.sold : entry.bought;
   return priceExchange(
-    { from: entry.sold.currency, to: entry.bought.currency, side: entry.side, amount: decimalOf(fixed) },
+    { from: entry.sold.currency, to: entry.bought.currency, side: entry.side, amount: decimalOfMoney(fixed) },
     table,
   );
 }
@@ -303,6 +334,6 @@ function minorText(minor: bigint): string {
   return `${minor} minor units`;
 }
 
-function decimalText(decimal: Decimal | undefined): string {
+function rateOrNone(decimal: Decimal | undefined): string {
   return decimal === undefined ? "none" : formatDecimal(decimal);
 }

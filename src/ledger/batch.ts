@@ -1,11 +1,14 @@
 import { hash as digest } from "node:crypto";
 import { FxError } from "../core/errors.ts";
 import { type Entry, entryText } from "../core/journal.ts";
-import type { RateTable } from "../core/rates.ts";
+import type { RateTable, TableInForce } from "../core/rates.ts";
 import { gather } from "./gather.ts";
-import type { Loaded, SealedEntry, Store, StoredAccount, Touch } from "./store.ts";
+import type { Loaded, SealedEntry, Store, StoredAccount, Touch, Writes } from "./store.ts";
 
-/** What one command came to: an answer and, if it changes anything, the entry, the holder and the table behind it. */
+/**
+ * What one command came to: an answer and, if it changes anything, the entry and the holder behind it, and the table, if
+ * it was settled at one.
+ */
 export interface Outcome<T> {
   readonly answer: T;
   readonly written?: {
@@ -15,15 +18,18 @@ export interface Outcome<T> {
   };
 }
 
-/**
- * Decides one command on the account as its predecessors leave it. Pure; refuses by throwing an FxError. Who writes
- * an entry calls `nextId`, once, for its id.
- */
-export type Decide<T> = (
-  account: StoredAccount | undefined,
-  earlier: Entry | undefined,
-  nextId: () => string,
-) => Outcome<T>;
+/** What a command is decided on beside its account. */
+export interface Circumstances {
+  /** The entry that an earlier request with the same key led to. */
+  readonly earlier: Entry | undefined;
+  /** The ledger's table in force: undefined until the first exchange. */
+  readonly inForce: TableInForce | undefined;
+  /** The id of the entry to be written. Called once, and only if there is one. */
+  readonly nextId: () => string;
+}
+
+/** Decides one command on the account as its predecessors leave it. Pure; refuses by throwing an FxError. */
+export type Decide<T> = (account: StoredAccount | undefined, circumstances: Circumstances) => Outcome<T>;
 
 interface Pending {
   readonly touch: Touch;
@@ -74,7 +80,7 @@ export class Batcher {
   }
 
   /** Resolves when everything that was taken in has been answered. */
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     await this.#running;
   }
 
@@ -126,10 +132,13 @@ class Work {
   readonly #accounts = new Map<string, StoredAccount>();
   readonly #keyed = new Map<string, Entry>();
   readonly #entries: SealedEntry[] = [];
-  readonly #tables = new Set<RateTable>();
+  #inForce: TableInForce | undefined;
+  /** The table that the ledger's first exchange puts in force. */
+  #accepted: Writes["accepted"];
 
   constructor(loaded: Loaded) {
     this.#loaded = loaded;
+    this.#inForce = loaded.inForce;
   }
 
   take(pending: Pending): Verdict {
@@ -147,7 +156,8 @@ class Work {
     const lookUp = () => (key === undefined ? undefined : this.#loaded.entryByKey(pesel, key));
     const inBatch = key === undefined || touched === undefined ? undefined : this.#keyed.get(pesel + key);
     const decideOn = (earlier: Entry | undefined) => {
-      const { answer, written } = decide(account, earlier, this.#loaded.nextId);
+      const circumstances = { earlier, inForce: this.#inForce, nextId: this.#loaded.nextId };
+      const { answer, written } = decide(account, circumstances);
       if (written !== undefined) this.#append(written, account?.hash ?? "");
       return answer;
     };
@@ -161,8 +171,8 @@ class Work {
     }
   }
 
-  writes() {
-    return { accounts: [...this.#accounts.values()], entries: this.#entries, tables: [...this.#tables] };
+  writes(): Writes {
+    return { accounts: [...this.#accounts.values()], entries: this.#entries, accepted: this.#accepted };
   }
 
   #append({ entry, holder, table }: NonNullable<Outcome<unknown>["written"]>, previousHash: string): void {
@@ -178,7 +188,10 @@ class Work {
       hash: sealed.hash,
     });
     if (key !== undefined) this.#keyed.set(pesel + key, entry);
-    if (table !== undefined) this.#tables.add(table);
+    if (table !== undefined && this.#inForce === undefined) {
+      this.#inForce = { epoch: 1, table };
+      this.#accepted = { table, vouched: false };
+    }
   }
 }
 
@@ -197,6 +210,7 @@ export function entryHash(text: string, previousHash: string): string {
   return sha256(previousHash + text);
 }
 
-function sha256(text: string): string {
+/** In hexadecimal. */
+export function sha256(text: string): string {
   return digest("sha256", text, "hex");
 }

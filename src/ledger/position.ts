@@ -3,7 +3,7 @@ import { FxError } from "../core/errors.ts";
 import { knownDigits } from "../core/money.ts";
 import type { RateTable } from "../core/rates.ts";
 import type { Position } from "../core/service.ts";
-import { readJournal, TableReader } from "./journal-reader.ts";
+import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
 import { decodeEntry } from "./rows.ts";
 import type { Store } from "./store.ts";
 
@@ -12,6 +12,7 @@ const valueScale = 20;
 
 /** All exchanges of one currency for another at one table. */
 interface Flow {
+  /** Its id. */
   readonly table: string;
   readonly from: CurrencyCode;
   readonly to: CurrencyCode;
@@ -32,7 +33,8 @@ export async function positionOf(store: Store): Promise<Position> {
         add(deposited, entry.initial.currency, entry.initial.minor);
         continue;
       }
-      const { table, sold, bought } = entry;
+      const { sold, bought } = entry;
+      const table = tableIdOf(entry);
       const [from, to] = [sold.currency, bought.currency];
       const key = `${table} ${from} ${to}`;
       let flow = flows.get(key);
@@ -47,10 +49,10 @@ export async function positionOf(store: Store): Promise<Position> {
   const house = new Map<CurrencyCode, bigint>([[pln, 0n]]);
   const tables = new TableReader(store);
   let spread = 0n;
-  for (const { table: number, from, to, sold, bought } of flows.values()) {
-    const table = await tables.table(number);
+  for (const { table: id, from, to, sold, bought } of flows.values()) {
+    const table = await tables.table(id);
     if (table === undefined) {
-      throw new FxError("internal", `Table ${number} is missing from the store. Run fx audit.`);
+      throw new FxError("internal", `Table ${id} is missing from the store. Run fx audit.`);
     }
     add(house, from, sold);
     add(house, to, -bought);

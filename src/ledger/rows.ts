@@ -1,48 +1,22 @@
 import type { CurrencyCode } from "../core/currency.ts";
+import { formatDecimal, requireDecimal } from "../core/decimal.ts";
 import { FxError } from "../core/errors.ts";
-import { balancesOf, balancesText, parseEntry } from "../core/journal.ts";
-import { formatDecimal, requireDecimal } from "../core/money.ts";
+import { balancesJson, balancesOf, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { Rate, RateTable } from "../core/rates.ts";
-import type { SealedEntry, StoredAccount } from "./store.ts";
-
-/** A row of the table `account`; in SQLite, with what its newest entry says. */
-export interface AccountRow {
-  readonly pesel: string;
-  readonly name: string;
-  readonly surname: string;
-  readonly balances: string;
-  readonly sequence: number;
-  readonly hash: string;
-  /** The position of its newest entry, in a store that links entries. */
-  readonly newest?: number;
-}
-
-/** A row of the table `journal`: what the entry is found by, the text of it, and its hash. */
-export interface JournalRow {
-  /** Where the entry stands in the order of commits, and the account's entry before it, in a store that links them. */
-  readonly position?: number;
-  readonly previous?: number | null;
-  /** In a store that has an index of ids. */
-  readonly id?: string;
-  readonly pesel: string;
-  readonly sequence: number;
-  readonly key: string | null;
-  readonly entry: string;
-  readonly hash: string;
-}
-
-/** A row of the table `rate_table`. */
-export interface RateTableRow {
-  readonly number: string;
-  readonly trading_date: string;
-  readonly effective_date: string;
-  readonly rates: string;
-}
+import type { AcceptedTable, Rate, RateTable } from "../core/rates.ts";
+import type {
+  AcceptedTableRow,
+  AccountRow,
+  JournalPlace,
+  JournalRow,
+  RateTableRow,
+  SealedEntry,
+  StoredAccount,
+} from "./store.ts";
 
 export function encodeAccount(account: StoredAccount): AccountRow {
   const { pesel, name, surname, balances, sequence, hash } = account;
-  return { pesel, name, surname, balances: balancesText(balances), sequence, hash };
+  return { pesel, name, surname, balances: balancesJson(balances), sequence, hash };
 }
 
 /** Takes a row as the database gives it, too: see `accountRow`. */
@@ -71,6 +45,8 @@ export function decodeEntry({ entry: text, hash }: Pick<JournalRow, "entry" | "h
 
 export function encodeTable(table: RateTable): RateTableRow {
   return {
+    id: table.id,
+    source: table.source,
     number: table.number,
     trading_date: table.tradingDate,
     effective_date: table.effectiveDate,
@@ -88,6 +64,8 @@ export function encodeTable(table: RateTable): RateTableRow {
 export function decodeTable(row: RateTableRow): RateTable {
   const rates = JSON.parse(row.rates) as [string, string, string, string][];
   return {
+    id: row.id,
+    source: row.source,
     number: row.number,
     tradingDate: row.trading_date,
     effectiveDate: row.effective_date,
@@ -98,6 +76,18 @@ export function decodeTable(row: RateTableRow): RateTable {
       }),
     ),
   };
+}
+
+/** What stands for a table that the ledger names and does not have. */
+export function missingTable(id: string): FxError {
+  return new FxError(
+    "storage-unavailable",
+    `The rate table in force, ${id}, is missing. Restore the ledger from a backup.`,
+  );
+}
+
+export function decodeAcceptedTable({ epoch, id, source, number, vouched }: AcceptedTableRow): AcceptedTable {
+  return { epoch, id, source, number, vouched: vouched === 1 };
 }
 
 /** A row as the database gives it: a PESEL is a number there, without the zeros before it. */
@@ -118,11 +108,21 @@ function peselText(pesel: string | number): string {
   return pesel.toString().padStart(11, "0");
 }
 
-/** The largest number of 11 digits that does not sort after `text` as text, where PESELs are compared as texts. */
-export function lastUpTo(text: string): number {
-  const [digits = ""] = /^\d{0,11}/.exec(text) ?? [];
-  if (digits.length === 11) return Number(digits);
-  return (text[digits.length] ?? "") > "9"
-    ? Number(digits.padEnd(11, "9"))
-    : Number(digits.padEnd(11, "0")) - 1;
+/** Where a page of accounts or entries begins and ends, with PESELs as the numbers that a database keeps. */
+export function rangeOf({
+  after,
+  through,
+}: {
+  after?: JournalPlace | undefined;
+  through?: string | undefined;
+}): {
+  readonly afterPesel: number;
+  readonly afterSequence: number;
+  readonly throughPesel: number;
+} {
+  return {
+    afterPesel: Number(after?.pesel ?? -1),
+    afterSequence: after?.sequence ?? 0,
+    throughPesel: Number(through ?? Number.MAX_SAFE_INTEGER),
+  };
 }

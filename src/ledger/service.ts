@@ -2,11 +2,11 @@ import { type Account, type Opening, planOpening } from "../core/account.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
 import {
-  type Exchange,
   type ExchangeOrder,
   type ExchangeTerms,
   planExchange,
   priceExchange,
+  type Quote,
 } from "../core/exchange.ts";
 import {
   accountAfter,
@@ -59,7 +59,7 @@ export class LedgerService implements ExchangeService {
     const { pesel, key } = opening;
     return this.#batcher.run(
       { pesel, key },
-      (existing, earlier, nextId): Outcome<{ readonly replayed: boolean }> => {
+      (existing, { earlier, nextId }): Outcome<{ readonly replayed: boolean }> => {
         if (earlier !== undefined) {
           requireSameRequest(isAnswerToOpening(earlier, opening));
           return { answer: { replayed: true } };
@@ -88,13 +88,13 @@ export class LedgerService implements ExchangeService {
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
     const { pesel, key } = order;
-    return this.#batcher.run({ pesel, key }, (stored, earlier, nextId): Outcome<Settlement> => {
+    return this.#batcher.run({ pesel, key }, (stored, { earlier, inForce, nextId }): Outcome<Settlement> => {
       if (stored === undefined) return accountNotFound();
       if (earlier !== undefined) {
         requireSameRequest(isAnswerToOrder(earlier, order));
         return { answer: { account: accountAfter(earlier, stored), receiptId: earlier.id, replayed: true } };
       }
-      const table = this.#rates.inForce();
+      const table = this.#rates.forOrder(inForce);
       const { exchange, account } = planExchange(stored, order, table);
       // Named one by one: a spread between other fields costs V8 a sixth of the whole order (docs/PERFORMANCE.md).
       const { side, sold, bought, bid, ask, effectiveDate } = exchange;
@@ -111,6 +111,7 @@ export class LedgerService implements ExchangeService {
         bid,
         ask,
         table: exchange.table,
+        tableId: exchange.tableId,
         effectiveDate,
         balances: account.balances,
       };
@@ -121,22 +122,19 @@ export class LedgerService implements ExchangeService {
     });
   }
 
-  async quote(terms: ExchangeTerms): Promise<Exchange> {
-    return priceExchange(terms, this.#rates.inForce());
+  async quote(terms: ExchangeTerms): Promise<Quote> {
+    const table = await this.#rates.forQuote();
+    return { ...priceExchange(terms, table), tableId: table.id, source: table.source };
   }
 
   async rates(): Promise<RatesInForce> {
-    const table = this.#rates.inForce();
+    const table = await this.#rates.forQuote();
     const recent = await this.#tablesUpTo(table, daysToPrevious);
-    return {
-      table,
-      source: this.#rates.status().source,
-      previous: recent.findLast(({ effectiveDate }) => effectiveDate < table.effectiveDate),
-    };
+    return { table, previous: recent.findLast(({ effectiveDate }) => effectiveDate < table.effectiveDate) };
   }
 
   async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
-    const table = this.#rates.inForce();
+    const table = await this.#rates.forQuote();
     if (currency === pln || !table.rates.has(currency)) {
       throw new FxError("unsupported-currency", `Table ${table.number} does not quote that currency.`);
     }
@@ -147,11 +145,10 @@ export class LedgerService implements ExchangeService {
     });
   }
 
-  /** The tables of the `days` that end with `table`. A store that outlives a recording may have later ones, too. */
-  async #tablesUpTo({ effectiveDate }: RateTable, days: number): Promise<RateTable[]> {
-    const since = new Date(Date.parse(effectiveDate) - (days - 1) * dayMs).toISOString().slice(0, 10);
-    const tables = await this.#store.tables({ since });
-    return tables.filter((table) => table.effectiveDate <= effectiveDate);
+  /** The tables of the `days` that end with `table`. */
+  #tablesUpTo(table: RateTable, days: number): Promise<readonly RateTable[]> {
+    const since = new Date(Date.parse(table.effectiveDate) - (days - 1) * dayMs).toISOString().slice(0, 10);
+    return this.#rates.history(table, since);
   }
 
   async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Entry>> {
@@ -191,7 +188,7 @@ export class LedgerService implements ExchangeService {
 
   /** Answers what was taken in, then closes the rates and the store. */
   async close(): Promise<void> {
-    await this.#batcher.settled();
+    await this.#batcher.drained();
     await this.#rates.close();
     await this.#store.close();
   }
@@ -210,7 +207,7 @@ function requireSameRequest(same: boolean): void {
 }
 
 function unknownCursor(): FxError {
-  return new FxError("invalid-request", "The cursor is not one that a page before has given.", {
+  return new FxError("invalid-request", "The cursor does not come from an earlier page.", {
     fields: [{ pointer: "/cursor", detail: "is not a cursor" }],
   });
 }

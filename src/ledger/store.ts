@@ -1,19 +1,18 @@
 import type { Account } from "../core/account.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { RateTable } from "../core/rates.ts";
-import type { AccountRow, JournalRow } from "./rows.ts";
+import type { RateTable, TableInForce, TableLedger } from "../core/rates.ts";
 
 /**
  * Where accounts, the journal and the tables are kept. One suite, test/ledger/store.contract.ts, holds for every
  * adapter. A method that cannot do its work fails with FxError storage-unavailable.
  */
-export interface Store {
+export interface Store extends TableLedger {
   /**
    * One durable transaction: loads and locks the accounts that are touched, lets `decide` say what to write, and
    * writes it. Resolves when all of it is durable, to the answer that was decided with it; rejects when none of it is,
    * or when that cannot be known. `decide` is pure and may be called again, when a conflict with another process, a
-   * lost connection or a key that was taken makes the store begin anew.
+   * lost connection or a key that was taken makes the store start again.
    */
   transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T>;
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
@@ -21,21 +20,31 @@ export interface Store {
   accounts(page: { after?: string | undefined; limit: number }): Promise<AccountRow[]>;
   /** Entries of one account from the one before `before`, which is one of them, newest first. */
   statement(pesel: Pesel, page: { before?: Entry | undefined; limit: number }): Promise<SealedEntry[]>;
-  /** All entries in the order of (pesel, sequence), from the one after `after`, up to the account `through`. */
-  journal(page: { after?: JournalPlace | undefined; through?: string; limit: number }): Promise<JournalRow[]>;
+  /** All entries in the order of (pesel, sequence), from the one after `after`, up to those of the account `through`. */
+  journal(page: {
+    after?: JournalPlace | undefined;
+    through?: string | undefined;
+    limit: number;
+  }): Promise<JournalRow[]>;
   entry(id: string): Promise<SealedEntry | undefined>;
-  /** How many entries there are, or about how many. */
+  /** How many entries there are, or about how many; 0 where the store cannot tell without reading them. */
   entryCount(): Promise<number>;
-  /** Keeps tables. One kept under the same number before stays as it is. */
-  saveTables(tables: readonly RateTable[]): Promise<void>;
-  /** Tables in force on or after a date, oldest first; with `last`, only the newest so many. */
-  tables(range: { since?: string; last?: number }): Promise<RateTable[]>;
-  table(number: string): Promise<RateTable | undefined>;
-  /** The version of the schema that this fx writes, to which opening a store brings it. */
+  table(id: string): Promise<RateTable | undefined>;
+  /** The version of the schema that this fx writes, which is that of every store it has open. */
   readonly schemaVersion: number;
   /** Fails unless the store answers now. */
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** How a store is opened. */
+export interface OpenOptions {
+  /** "read" writes nothing: what is missing, or of an earlier schema, is refused and not created or upgraded. */
+  readonly access?: "read" | "write" | undefined;
+  /** Called with the versions when an existing schema was upgraded. */
+  readonly onUpgrade?: ((from: number, to: number) => void) | undefined;
+  /** Called with what an operator should know about the database. */
+  readonly onNotice?: ((notice: string) => void) | undefined;
 }
 
 /** An account that a transaction is about, and the idempotency key under which to look for an earlier entry. */
@@ -45,6 +54,8 @@ export interface Touch {
 }
 
 export interface Loaded {
+  /** As committed when this transaction read it, after it had locked the accounts. */
+  readonly inForce: TableInForce | undefined;
   account(pesel: Pesel): StoredAccount | undefined;
   /**
    * Whether to look a key up before deciding. Else it is enough to look it up before refusing: a key that was taken
@@ -57,7 +68,7 @@ export interface Loaded {
   nextId(): string;
 }
 
-/** What to write, and what that means for whoever asked. */
+/** What to write, and what to answer once it is written. */
 export interface Decision<T> {
   readonly writes: Writes;
   readonly answer: T;
@@ -67,8 +78,8 @@ export interface Writes {
   /** Each account once, as it is after its last entry. */
   readonly accounts: readonly StoredAccount[];
   readonly entries: readonly SealedEntry[];
-  /** The tables that the entries were settled at. */
-  readonly tables: readonly RateTable[];
+  /** A table that comes into force with this, as the next epoch. */
+  readonly accepted?: { readonly table: RateTable; readonly vouched: boolean } | undefined;
 }
 
 /** An account with the head of its chain: its newest entry's sequence and hash. */
@@ -87,4 +98,50 @@ export interface SealedEntry {
 export interface JournalPlace {
   readonly pesel: string;
   readonly sequence: number;
+}
+
+/** A row of the table `account`; in SQLite, with what its newest entry says. */
+export interface AccountRow {
+  readonly pesel: string;
+  readonly name: string;
+  readonly surname: string;
+  readonly balances: string;
+  readonly sequence: number;
+  readonly hash: string;
+  /** The position of its newest entry, in a store that links entries. */
+  readonly newest?: number;
+}
+
+/** A row of the table `journal`: what the entry is found by, the text of it, and its hash. */
+export interface JournalRow {
+  /** Where the entry stands in the order of commits, and the account's entry before it, in a store that links them. */
+  readonly position?: number;
+  readonly previous?: number | null;
+  /** In a store that has an index of ids. */
+  readonly id?: string;
+  readonly pesel: string;
+  readonly sequence: number;
+  readonly idempotency_key: string | null;
+  readonly entry: string;
+  readonly hash: string;
+}
+
+/** A row of the table `rate_table`. */
+export interface RateTableRow {
+  readonly id: string;
+  readonly source: string;
+  readonly number: string;
+  readonly trading_date: string;
+  readonly effective_date: string;
+  readonly rates: string;
+}
+
+/** A row of the table `accepted_table`, with what `rate_table` says of that table. */
+export interface AcceptedTableRow {
+  readonly epoch: number;
+  readonly id: string;
+  readonly source: string;
+  readonly number: string;
+  /** 1 or 0. */
+  readonly vouched: number;
 }

@@ -1,49 +1,69 @@
-import { type Decimal, formatDecimal } from "../core/money.ts";
-import type { CalendarDate } from "../core/pesel.ts";
-import { compareDecimals, type RateTable, sameTable } from "../core/rates.ts";
-import { addDays } from "../warsaw.ts";
+import { addDays, type CalendarDate } from "../core/date.ts";
+import { compareDecimals, type Decimal, formatDecimal } from "../core/decimal.ts";
+import type { AcceptedTable, RateTable } from "../core/rates.ts";
 
 const week = 7;
 const largestMovePercent = 30n;
 
-/**
- * Why a table of the right form may not come into force after `inForce`, or undefined if it may. `accepted` is the
- * number of a table that the operator has looked at and vouches for.
- */
-export function refusalOf(
-  table: RateTable,
-  inForce: RateTable | undefined,
-  today: CalendarDate,
-  accepted?: string,
-): string | undefined {
-  if (isFarAhead(table, today)) {
-    return `its effective date ${table.effectiveDate} is more than ${week} days ahead; today is ${today}`;
-  }
-  if (inForce === undefined) return undefined;
-  if (table.number === inForce.number) {
-    return sameTable(table, inForce) ? undefined : "it differs from the one in force under the same number";
-  }
-  if (!isNewer(table, inForce)) {
-    return `it is of ${table.effectiveDate}, older than ${inForce.number} of ${inForce.effectiveDate} in force`;
-  }
-  if (table.number === accepted || table.effectiveDate > addDays(inForce.effectiveDate, week))
-    return undefined;
-  const leaps = leapsBetween(inForce, table);
-  if (leaps.length === 0) return undefined;
-  return (
-    `against ${inForce.number} a rate moved by more than ${largestMovePercent} % (${leaps.join(", ")}). ` +
-    `If the bank confirms it, start fx with --accept-table ${table.number}`
-  );
+/** What a table is judged against: the one in force, and those that have been. */
+export interface Precedents {
+  readonly inForce: RateTable;
+  /** Oldest first. */
+  readonly accepted: readonly AcceptedTable[];
 }
 
-/** Whether `a` comes after `b`, in the order in which the store lists tables. */
+/**
+ * What is to become of an effective table: "in force" if it is the one already, "accept" if it may come into force,
+ * "vouched" if it may only because the operator names it, or why it may not.
+ * @param vouchedFor the number or id of a table that an operator vouches for. A number counts once: a further
+ *   correction under it is another table, and has to be vouched for by its id.
+ */
+export function judge(
+  table: RateTable,
+  { inForce, accepted }: Precedents,
+  vouchedFor: string | undefined,
+): "in force" | "accept" | "vouched" | { readonly refusal: string } {
+  if (table.id === inForce.id) return "in force";
+  // Of this source alone: after a change of source everything starts again.
+  const ofSource = accepted.slice(accepted.findLastIndex(({ source }) => source !== table.source) + 1);
+  if (ofSource.some(({ id }) => id === table.id)) {
+    return { refusal: `it was in force before ${inForce.number} replaced it, and no table comes back` };
+  }
+  const doubt = doubtAbout(table, inForce);
+  if (doubt === undefined) return "accept";
+  const isNumberSpent = ofSource.some(({ number, vouched }) => vouched && number === table.number);
+  if (vouchedFor === table.id || (vouchedFor === table.number && !isNumberSpent)) return "vouched";
+  return {
+    refusal: `${doubt}. If the bank confirms it, start fx serve with --accept-table ${isNumberSpent ? table.id : table.number}`,
+  };
+}
+
+/** Whether `a` comes after `b`, in the order in which a ledger lists tables. */
 export function isNewer(a: RateTable, b: RateTable): boolean {
   return a.effectiveDate === b.effectiveDate ? a.number > b.number : a.effectiveDate > b.effectiveDate;
 }
 
-/** Whether its effective date is too far off to be true. A few days are let pass, for a clock that is wrong. */
-export function isFarAhead(table: RateTable, today: CalendarDate): boolean {
-  return table.effectiveDate > addDays(today, week);
+/** The newest table that has come into effect by `today`. */
+export function newestEffective(tables: readonly RateTable[], today: CalendarDate): RateTable | undefined {
+  return newest(tables.filter(({ effectiveDate }) => effectiveDate <= today));
+}
+
+export function newest(tables: readonly RateTable[]): RateTable | undefined {
+  return tables.reduce<RateTable | undefined>(
+    (best, table) => (best === undefined || !isNewer(best, table) ? table : best),
+    undefined,
+  );
+}
+
+function doubtAbout(table: RateTable, inForce: RateTable): string | undefined {
+  if (table.number === inForce.number) return "it differs from the one in force under the same number";
+  if (!isNewer(table, inForce)) {
+    return `it is of ${table.effectiveDate}, older than ${inForce.number} of ${inForce.effectiveDate} in force`;
+  }
+  if (table.effectiveDate > addDays(inForce.effectiveDate, week)) return undefined;
+  const leaps = leapsBetween(inForce, table);
+  if (leaps.length === 0) return undefined;
+  return `against ${inForce.number} a rate moved by more than ${largestMovePercent} % (${leaps.join(", ")})`;
 }
 
 function leapsBetween(before: RateTable, after: RateTable): string[] {

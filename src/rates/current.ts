@@ -1,10 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { FxError } from "../core/errors.ts";
-import type { CurrentRates } from "../core/rates.ts";
-import type { TableArchive } from "./archive.ts";
-import { LiveRates, type RatesEvent } from "./live.ts";
-import { type FetchLimits, fetchLimits, fetchTables, mostTables, nbpBaseUrl, withoutSecrets } from "./nbp.ts";
+import type { CurrentRates, TableLedger } from "../core/rates.ts";
+import { LedgerRates, type RatesEvent } from "./ledger-rates.ts";
+import { type FetchLimits, mostTables, openApi } from "./nbp.ts";
 import { openRecorded } from "./recorded.ts";
+import { type RateSource, sourceName } from "./source.ts";
 
 export interface RatesOptions {
   /**
@@ -12,11 +11,15 @@ export interface RatesOptions {
    * the path of a JSON file of tables as the bank publishes them; or "demo", which is such a recording.
    */
   readonly source: string;
-  readonly archive: TableArchive;
+  readonly ledger: TableLedger;
+  /** Whether this process may put tables in force. Otherwise it writes nothing. */
+  readonly trades: boolean;
+  /** Another source: if the ledger trades at it, it is to trade at `source` from now on. */
+  readonly changeSource?: string | undefined;
   readonly now?: () => Date;
   /** How many calendar days after its effective date a table is still traded on. Recordings do not age. */
   readonly maxAgeDays?: number | undefined;
-  /** The number of a table to believe although a rate in it moved by more than 30 %. */
+  /** The number or id of a table to put in force in spite of any doubt but its effective date. */
   readonly acceptTable?: string | undefined;
   readonly onEvent?: (event: RatesEvent) => void;
   /** How long to wait at most for the first refresh of a live source. */
@@ -24,39 +27,41 @@ export interface RatesOptions {
   readonly refreshMs?: number;
   /** The pause after a first failed refresh. */
   readonly retryMs?: number;
+  /** How often to look in the ledger for the table in force. */
+  readonly followMs?: number;
   readonly limits?: Partial<FetchLimits>;
 }
 
 /**
  * Opens the rates of a source. A live one opens whether the bank answers or not, and has its first table when it
  * does answer, or as soon as it does.
- * @throws FxError rates-unavailable if the source makes no sense or its recording cannot be used, and
- *   storage-unavailable if that cannot be kept
+ * @throws FxError rates-unavailable if the source makes no sense or its recording cannot be used
  */
 export async function openRates(options: RatesOptions): Promise<CurrentRates> {
-  const { source, archive, onEvent = () => {} } = options;
-  const baseUrl = source === "nbp" ? nbpBaseUrl : source;
-  if (!/^https?:/i.test(baseUrl)) {
-    const rates = await openRecorded(source, archive);
-    onEvent({ kind: "in-force", table: rates.inForce(), from: "recording" });
-    return rates;
-  }
-  if (!URL.canParse(baseUrl)) {
-    throw new FxError("rates-unavailable", `No rates from ${source}: it is not an http(s) address.`);
-  }
-  const limits = { ...fetchLimits, ...options.limits };
-  const rates = new LiveRates({
-    source: source === "nbp" ? source : withoutSecrets(new URL(baseUrl)),
-    fetch: (count, signal) => fetchTables(baseUrl, count, signal, limits),
-    archive,
+  const source = await openSource(options.source, options.limits);
+  const rates = new LedgerRates({
+    source,
+    ledger: options.ledger,
+    trades: options.trades,
+    changeSource: options.changeSource === undefined ? undefined : sourceName(options.changeSource),
     now: options.now ?? (() => new Date()),
-    maxAgeDays: options.maxAgeDays ?? 7,
+    maxAgeDays: source.recorded ? Number.POSITIVE_INFINITY : (options.maxAgeDays ?? 7),
     acceptTable: options.acceptTable,
-    onEvent,
+    onEvent: options.onEvent ?? (() => {}),
     refreshMs: options.refreshMs ?? 5 * 60_000,
     retryMs: options.retryMs ?? 1000,
+    followMs: options.followMs ?? 1000,
     historyTables: mostTables,
   });
-  await Promise.race([rates.start(), pause(options.firstWaitMs ?? 2000, undefined, { ref: false })]);
+  const limit = new AbortController();
+  const waited = source.recorded
+    ? rates.start()
+    : Promise.race([rates.start(), pause(options.firstWaitMs ?? 2000, undefined, { signal: limit.signal })]);
+  await waited.finally(() => limit.abort());
   return rates;
+}
+
+/** @throws FxError rates-unavailable */
+function openSource(source: string, limits: Partial<FetchLimits> = {}): RateSource | Promise<RateSource> {
+  return source === "nbp" || /^https?:/i.test(source) ? openApi(source, limits) : openRecorded(source);
 }

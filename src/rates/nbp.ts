@@ -1,5 +1,7 @@
 import type { Response } from "got";
-import { InvalidRateTable, type RateTable } from "../core/rates.ts";
+import { FxError } from "../core/errors.ts";
+import { InvalidRateTable, type PublishedTable } from "../core/rates.ts";
+import { addressWithoutSecrets, type RateSource, sourceName, tablesOf } from "./source.ts";
 import { excerpt, parseTables } from "./tables.ts";
 
 export const nbpBaseUrl = "https://api.nbp.pl/api";
@@ -28,6 +30,24 @@ export const fetchLimits: FetchLimits = {
 };
 
 /**
+ * The bank's API, as "nbp", or another one of its shape, by its base URL.
+ * @throws FxError rates-unavailable if that is no URL
+ */
+export function openApi(source: string, limits: Partial<FetchLimits>): RateSource {
+  const baseUrl = source === "nbp" ? nbpBaseUrl : source;
+  if (!URL.canParse(baseUrl)) {
+    throw new FxError("rates-unavailable", `No rates from ${source}: it is not an http(s) address.`);
+  }
+  const name = sourceName(source);
+  return {
+    name,
+    recorded: false,
+    tables: async (count, signal) =>
+      tablesOf(name, await fetchTables(baseUrl, count, signal, { ...fetchLimits, ...limits })),
+  };
+}
+
+/**
  * The newest `count` tables, oldest first, from an API of the bank's shape under `baseUrl`: the one in force from
  * `<base>/exchangerates/tables/C/`, several from `<base>/exchangerates/tables/C/last/<count>/`. A query of the base
  * URL is sent along; a redirect is not followed.
@@ -38,11 +58,11 @@ export async function fetchTables(
   count: number,
   signal: AbortSignal,
   limits: FetchLimits = fetchLimits,
-): Promise<readonly RateTable[]> {
+): Promise<readonly PublishedTable[]> {
   const url = new URL(baseUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/exchangerates/tables/C/${count === 1 ? "" : `last/${count}/`}`;
   url.searchParams.set("format", "json");
-  const where = withoutSecrets(url);
+  const where = addressWithoutSecrets(url);
   const response = await answerOf(url, signal, limits).catch((error: NodeJS.ErrnoException) => {
     const reason =
       error.name === "CancelError"
@@ -61,11 +81,6 @@ export async function fetchTables(
     if (!(error instanceof InvalidRateTable)) throw error;
     throw new Error(`${where} did not answer with rate tables: ${error.message}.`, { cause: error });
   }
-}
-
-/** An address for messages: without the user, password and query, which may be secret. */
-export function withoutSecrets({ origin, pathname }: URL): string {
-  return `${origin}${pathname}`;
 }
 
 async function answerOf(url: URL, signal: AbortSignal, limits: FetchLimits): Promise<Response<string>> {

@@ -1,51 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { FxError } from "../core/errors.ts";
-import { type CurrentRates, InvalidRateTable, type RatesStatus, type RateTable } from "../core/rates.ts";
-import { keepTable, type TableArchive } from "./archive.ts";
+import { InvalidRateTable, type PublishedTable } from "../core/rates.ts";
 import demo from "./demo-tables.json" with { type: "json" };
+import { type RateSource, sourceName, tablesOf } from "./source.ts";
 import { parseTableList, parseTables } from "./tables.ts";
 
-/** The last of some recorded tables, in force for good. */
-export class RecordedRates implements CurrentRates {
-  readonly #source: string;
-  readonly #table: RateTable;
-
-  constructor(source: string, table: RateTable) {
-    this.#source = source;
-    this.#table = table;
-  }
-
-  inForce(): RateTable {
-    return this.#table;
-  }
-
-  status(): RatesStatus {
-    return { source: this.#source, recorded: true, table: this.#table, problem: undefined };
-  }
-
-  async close(): Promise<void> {}
-}
-
 /**
- * Puts the last recorded table in force and keeps all of them in the archive, as the history. The archive may hold
- * newer tables of another source: it is still the recording that says what is in force.
+ * Reads recorded tables, once.
  * @param source "demo" or the path of a JSON file in the bank's shape
- * @throws FxError rates-unavailable if the recording cannot be used, storage-unavailable
+ * @throws FxError rates-unavailable if the recording cannot be used
  */
-export async function openRecorded(source: string, archive: TableArchive): Promise<RecordedRates> {
-  const tables = source === "demo" ? demoTables() : await readTables(source);
-  const last = tables.at(-1) as RateTable;
-  await archive.saveTables(tables);
-  try {
-    await keepTable(archive, last);
-  } catch (error) {
-    if (error instanceof FxError || !(error instanceof Error)) throw error;
-    throw new FxError("rates-unavailable", `${error.message} Use another database for ${source}.`);
-  }
-  return new RecordedRates(source, last);
+export async function openRecorded(source: string): Promise<RateSource> {
+  const published = source === "demo" ? demoTables() : await readTables(source);
+  const name = sourceName(source);
+  const tables = tablesOf(name, published);
+  return { name, recorded: true, tables: async () => tables };
 }
 
-async function readTables(path: string): Promise<readonly RateTable[]> {
+async function readTables(path: string): Promise<readonly PublishedTable[]> {
   try {
     return parseTables(await readFile(path, "utf8"));
   } catch (error) {
@@ -65,7 +37,7 @@ async function readTables(path: string): Promise<readonly RateTable[]> {
 }
 
 /** The recording that fx carries: 67 consecutive tables of 2022. */
-export function demoTables(): readonly RateTable[] {
+export function demoTables(): readonly PublishedTable[] {
   return parseTableList(publishedDemo());
 }
 

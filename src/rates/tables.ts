@@ -1,10 +1,10 @@
-import { InvalidRateTable, parseRateTable, type RateTable } from "../core/rates.ts";
+import { InvalidRateTable, type PublishedTable, parseRateTable } from "../core/rates.ts";
 
 /**
  * Reads JSON text as the bank publishes it: an array of tables, oldest first. Never an empty one.
  * @throws InvalidRateTable
  */
-export function parseTables(text: string): readonly RateTable[] {
+export function parseTables(text: string): readonly PublishedTable[] {
   let untrusted: unknown;
   try {
     // Editors on Windows save JSON with a byte order mark.
@@ -15,7 +15,7 @@ export function parseTables(text: string): readonly RateTable[] {
   return parseTableList(untrusted);
 }
 
-export function parseTableList(untrusted: unknown): readonly RateTable[] {
+export function parseTableList(untrusted: unknown): readonly PublishedTable[] {
   if (!Array.isArray(untrusted)) {
     throw new InvalidRateTable(`not an array of tables but ${excerpt(JSON.stringify(untrusted))}`);
   }

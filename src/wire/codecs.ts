@@ -1,17 +1,11 @@
 import type * as z from "zod";
 import type { Account } from "../core/account.ts";
 import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
+import { type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { FxError } from "../core/errors.ts";
-import type { Exchange } from "../core/exchange.ts";
+import type { Exchange, Quote } from "../core/exchange.ts";
 import { type Entry, type ExchangeEntry, jsonString } from "../core/journal.ts";
-import {
-  type Decimal,
-  formatDecimal,
-  knownDigits,
-  type Money,
-  minorUnitsOf,
-  parseDecimal,
-} from "../core/money.ts";
+import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
 import type { AuditReport, Page, Position, RateOnDay, RatesInForce } from "../core/service.ts";
@@ -49,13 +43,15 @@ export function decodeAccounts(body: unknown): Page<Account> {
   return { items: users.map(accountOf), next: next ?? undefined };
 }
 
-export function encodeQuote(exchange: Exchange): schemas.QuoteJson {
-  const rate = (numberOf(exchange.bid) ?? 1) / (numberOf(exchange.ask) ?? 1);
-  return { ...encodeExchange(exchange), rate: Number(rate.toPrecision(6)) };
+export function encodeQuote(quote: Quote): schemas.QuoteJson {
+  const { tableId, source } = quote;
+  const rate = (numberOf(quote.bid) ?? 1) / (numberOf(quote.ask) ?? 1);
+  return { ...encodeExchange(quote), tableId, source, rate: Number(rate.toPrecision(6)) };
 }
 
-export function decodeQuote(body: unknown): Exchange {
-  return exchangeOf(read(schemas.quote, body));
+export function decodeQuote(body: unknown): Quote {
+  const { tableId, source, ...exchange } = read(schemas.quote, body);
+  return { ...exchangeOf({ ...exchange, tableId }), tableId, source };
 }
 
 export function encodeEntry(entry: ExchangeEntry): schemas.ExchangeEntryJson;
@@ -82,17 +78,20 @@ export function decodeStatement(body: unknown): Page<Entry> {
   return { items: entries.map(entryOf), next: next ?? undefined };
 }
 
-export function encodeRates({ table, source, previous }: RatesInForce): schemas.RatesJson {
+export function encodeRates({ table, previous }: RatesInForce): schemas.RatesJson {
   return {
     ...encodeTable(table),
-    source,
+    source: table.source,
     previous: previous === undefined ? null : encodeTable(previous),
   };
 }
 
 export function decodeRates(body: unknown): RatesInForce {
   const { source, previous, ...table } = read(schemas.rates, body);
-  return { table: tableOf(table), source, previous: previous === null ? undefined : tableOf(previous) };
+  return {
+    table: tableOf(table, source),
+    previous: previous === null ? undefined : tableOf(previous, source),
+  };
 }
 
 export function encodeRateHistory(
@@ -114,8 +113,8 @@ export function decodeRateHistory(body: unknown): readonly RateOnDay[] {
   return read(schemas.rateHistory, body).rates.map(({ table, effectiveDate, bid, ask }) => ({
     table,
     effectiveDate,
-    bid: decimalOf(bid),
-    ask: decimalOf(ask),
+    bid: rateOf(bid),
+    ask: rateOf(ask),
   }));
 }
 
@@ -179,7 +178,7 @@ export function encodeMoney({ currency, minor }: Money): schemas.MoneyJson {
   return { symbol: currency, amount: Number(minor) / 10 ** knownDigits(currency) };
 }
 
-function encodeExchange({ side, sold, bought, bid, ask, table, effectiveDate }: Exchange) {
+function encodeExchange({ side, sold, bought, bid, ask, table, tableId, effectiveDate }: Exchange) {
   return {
     side,
     sold: encodeMoney(sold),
@@ -187,13 +186,15 @@ function encodeExchange({ side, sold, bought, bid, ask, table, effectiveDate }: 
     bid: numberOf(bid) ?? null,
     ask: numberOf(ask) ?? null,
     table,
+    tableId: tableId ?? null,
     effectiveDate,
   };
 }
 
-function encodeTable({ number, tradingDate, effectiveDate, rates }: RateTable) {
+function encodeTable({ number, id, tradingDate, effectiveDate, rates }: RateTable) {
   return {
     table: number,
+    tableId: id,
     tradingDate,
     effectiveDate,
     rates: [...rates.values()].map(({ currency, name, bid, ask }) => ({
@@ -221,15 +222,16 @@ function accountOf({ name, surname, pesel, currencies }: schemas.AccountJson): A
   return { pesel: pesel as Pesel, name, surname, balances: currencies.map(decodeMoney) };
 }
 
-function exchangeOf(exchange: Omit<schemas.QuoteJson, "rate">): Exchange {
-  const { side, sold, bought, bid, ask, table, effectiveDate } = exchange;
+function exchangeOf(exchange: schemas.ExchangeJson): Exchange {
+  const { side, sold, bought, bid, ask, table, tableId, effectiveDate } = exchange;
   return {
     side,
     sold: decodeMoney(sold),
     bought: decodeMoney(bought),
-    bid: bid === null ? undefined : decimalOf(bid),
-    ask: ask === null ? undefined : decimalOf(ask),
+    bid: bid === null ? undefined : rateOf(bid),
+    ask: ask === null ? undefined : rateOf(ask),
     table,
+    tableId: tableId ?? undefined,
     effectiveDate,
   };
 }
@@ -248,15 +250,17 @@ function entryOf(entry: schemas.EntryJson): Entry {
   return { kind: "opening", ...head, name, surname, initial: decodeMoney(initial) };
 }
 
-function tableOf(table: Omit<schemas.RatesJson, "source" | "previous">): RateTable {
+function tableOf(table: Omit<schemas.RatesJson, "source" | "previous">, source: string): RateTable {
   return {
+    id: table.tableId,
+    source,
     number: table.table,
     tradingDate: table.tradingDate,
     effectiveDate: table.effectiveDate,
     rates: new Map(
       table.rates.map(({ symbol, name, bid, ask }): [CurrencyCode, Rate] => {
         const currency = symbol as CurrencyCode;
-        return [currency, { currency, name, bid: decimalOf(bid), ask: decimalOf(ask) }];
+        return [currency, { currency, name, bid: rateOf(bid), ask: rateOf(ask) }];
       }),
     ),
   };
@@ -275,7 +279,7 @@ function moneyOf(symbol: string, amount: string): Money {
   return { currency, minor };
 }
 
-function decimalOf(number: number): Decimal {
+function rateOf(number: number): Decimal {
   const decimal = parseDecimal(String(number));
   if (decimal === undefined) throw notAnAnswer("a rate is no decimal");
   return decimal;

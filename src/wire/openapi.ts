@@ -109,11 +109,11 @@ function headerParameters({ headers = [] }: Operation): object[] {
 const requestHeaders = {
   "Idempotency-Key": {
     description:
-      "Sent again with the same body, the request has no further effect and the first answer comes again",
+      "A request repeated with the same key and body has no further effect and gets the first answer",
     schema: { type: "string", pattern: "^[!-~]{1,255}$" },
   },
   "Fx-Table": {
-    description: "Exchange only at this table",
+    description: "Exchange only at this table, named by its number or its id",
     schema: { type: "string", examples: ["108/C/NBP/2026"] },
   },
 };

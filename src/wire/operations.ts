@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { ErrorCode } from "../core/errors.ts";
+import type { AnswerCode } from "../core/errors.ts";
 import * as schemas from "./schemas.ts";
 
 /** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
@@ -21,7 +21,7 @@ export interface Operation {
     readonly headers?: readonly ("Fx-Receipt" | "Idempotency-Replayed")[];
   };
   /** Beside `internal`, which any operation may answer. */
-  readonly errors: readonly ErrorCode[];
+  readonly errors: readonly AnswerCode[];
   /** A status whose body has the shape of success, too. */
   readonly sameShape?: number;
 }
@@ -97,6 +97,7 @@ export const operations = {
       "unsupported-currency",
       "invalid-amount",
       "amount-too-small",
+      storage,
     ],
   },
   receipt: {

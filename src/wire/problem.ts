@@ -1,11 +1,10 @@
-import { type ErrorCode, type FieldError, FxError } from "../core/errors.ts";
-import { maskPesels } from "../core/pesel.ts";
+import { type AnswerCode, answerCodes, FxError } from "../core/errors.ts";
 import { type ProblemJson, problem } from "./schemas.ts";
 
 export const problemType = "application/problem+json";
 
 /** The HTTP status of each code. */
-export const statusOf: Readonly<Record<ErrorCode, number>> = {
+export const statusOf: Readonly<Record<AnswerCode, number>> = {
   "invalid-request": 400,
   "invalid-pesel": 400,
   "pesel-mismatch": 400,
@@ -30,7 +29,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   overloaded: 503,
 };
 
-const titleOf: Readonly<Record<ErrorCode, string>> = {
+const titleOf: Readonly<Record<AnswerCode, string>> = {
   "invalid-request": "The request is not valid",
   "invalid-pesel": "The PESEL is not valid",
   "pesel-mismatch": "The PESELs of path and body differ",
@@ -55,29 +54,30 @@ const titleOf: Readonly<Record<ErrorCode, string>> = {
   overloaded: "Overloaded",
 };
 
-/** The RFC 9457 body of an error. No PESEL comes through. */
+/** The RFC 9457 body of an error. */
 export function encodeProblem(error: FxError, requestId: string): ProblemJson {
+  const code = answerCodes.find((known) => known === error.code) ?? "internal";
   return {
-    type: `urn:fx:error:${error.code}`,
-    title: titleOf[error.code],
-    status: statusOf[error.code],
-    detail: maskPesels(error.message),
-    instance: `urn:fx:request:${maskPesels(requestId)}`,
-    code: error.code,
-    ...(error.fields !== undefined && { errors: error.fields.map(maskField) }),
+    type: `urn:fx:error:${code}`,
+    title: titleOf[code],
+    status: statusOf[code],
+    detail: error.message,
+    instance: `urn:fx:request:${requestId}`,
+    code,
+    ...(error.fields !== undefined && { errors: [...error.fields] }),
   };
 }
 
-/** The error that a problem body tells of, or undefined if it is not one of fx. */
-export function decodeProblem(body: unknown, retryAfterSeconds?: number): FxError | undefined {
+/** The error that the body of an answer with this status tells of, or undefined if it is not one of fx. */
+export function decodeProblem(
+  body: unknown,
+  status: number,
+  retryAfterSeconds?: number | undefined,
+): FxError | undefined {
   const { data } = problem.safeParse(body);
-  if (data === undefined) return undefined;
+  if (data === undefined || statusOf[data.code] !== status) return undefined;
   return new FxError(data.code, data.detail, {
     ...(data.errors !== undefined && { fields: data.errors }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
-}
-
-function maskField({ pointer, detail }: FieldError): FieldError {
-  return { pointer: maskPesels(pointer), detail: maskPesels(detail) };
 }

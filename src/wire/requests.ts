@@ -1,10 +1,10 @@
 import type * as z from "zod";
 import { formatAsked, type Opening } from "../core/account.ts";
+import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
-import { type Decimal, formatDecimal, parseDecimal } from "../core/money.ts";
-import { maskPesels, type Pesel } from "../core/pesel.ts";
-import { compareDecimals } from "../core/rates.ts";
+import { maskPesels } from "../core/mask.ts";
+import type { Pesel } from "../core/pesel.ts";
 import type { PageRequest } from "../core/service.ts";
 import * as schemas from "./schemas.ts";
 
@@ -16,17 +16,17 @@ import * as schemas from "./schemas.ts";
 
 export function parseOpeningBody(body: unknown) {
   const { name, surname, pesel, pln, initial } = read(schemas.openingBody, body, "body");
-  return { name, surname, pesel, initial: decimalOf(pln ?? initial) as Decimal };
+  return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal };
 }
 
 export function parseOrderBody(body: unknown) {
   const { pesel, from, to, toBuy, toSell } = read(schemas.orderBody, body, "body");
-  return { pesel, from, to, toBuy: decimalOf(toBuy), toSell: decimalOf(toSell) };
+  return { pesel, from, to, toBuy: amountOf(toBuy), toSell: amountOf(toSell) };
 }
 
 export function parseQuoteQuery(query: unknown) {
   const { from, to, toBuy, toSell } = read(schemas.quoteQuery, query, "query");
-  return { from, to, toBuy: decimalOf(toBuy), toSell: decimalOf(toSell) };
+  return { from, to, toBuy: amountOf(toBuy), toSell: amountOf(toSell) };
 }
 
 export function parsePageQuery(query: unknown): PageRequest {
@@ -117,9 +117,9 @@ export function exactNumber(amount: Decimal): number {
   );
 }
 
-function decimalOf(amount: number | string): Decimal;
-function decimalOf(amount: number | string | undefined): Decimal | undefined;
-function decimalOf(amount: number | string | undefined): Decimal | undefined {
+function amountOf(amount: number | string): Decimal;
+function amountOf(amount: number | string | undefined): Decimal | undefined;
+function amountOf(amount: number | string | undefined): Decimal | undefined {
   return amount === undefined ? undefined : parseDecimal(String(amount));
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { errorCodes } from "../core/errors.ts";
-import { parseDecimal } from "../core/money.ts";
+import { parseDecimal } from "../core/decimal.ts";
+import { answerCodes } from "../core/errors.ts";
 
 /** The shapes of every body, query and answer. They validate, and the OpenAPI document is made from them. */
 
@@ -13,6 +13,15 @@ const pesel = z
   .meta({ description: "Polish national identification number", examples: ["44051401359"] });
 const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const tableNumber = z.string().meta({ examples: ["108/C/NBP/2026"] });
+const tableId = z
+  .string()
+  .regex(/^[0-9a-f]{32}$/)
+  .meta({
+    description: "Identifies one table of one source. A correction keeps the number and has another id",
+  });
+const source = z
+  .string()
+  .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
 const count = z.int().min(0);
 
 export const openingBody = z
@@ -64,19 +73,24 @@ export const account = z
   .object({ name: z.string(), surname: z.string(), pesel, currencies: z.array(money) })
   .meta({ id: "Account", description: "PLN first, then by symbol" });
 
-const exchange = {
+const exchangeFields = {
   side: z.enum(["toBuy", "toSell"]),
   sold: money,
   bought: money,
   bid: z.number().nullable().meta({ description: "Of the sold currency in PLN; null where PLN is sold" }),
   ask: z.number().nullable().meta({ description: "Of the bought currency in PLN; null where PLN is bought" }),
   table: tableNumber,
+  tableId: tableId.nullable().meta({ description: "null in exchanges from before fx kept it" }),
   effectiveDate: date,
 };
 
+const exchange = z.object(exchangeFields);
+
 export const quote = z
   .object({
-    ...exchange,
+    ...exchangeFields,
+    tableId,
+    source,
     rate: z.number().meta({ description: "Bought per one sold, before rounding, to 6 significant digits" }),
   })
   .meta({ id: "Quote" });
@@ -95,7 +109,7 @@ export const openingEntry = z
   .meta({ id: "OpeningEntry" });
 
 export const exchangeEntry = z
-  .object({ kind: z.literal("exchange"), ...entryHead, ...exchange })
+  .object({ kind: z.literal("exchange"), ...entryHead, ...exchangeFields })
   .meta({ id: "ExchangeEntry" });
 
 export const entry = z.discriminatedUnion("kind", [openingEntry, exchangeEntry]);
@@ -110,13 +124,14 @@ export const accounts = z.object({ users: z.array(account), next }).meta({ id: "
 
 const rateTable = {
   table: tableNumber,
+  tableId,
   tradingDate: date,
   effectiveDate: date,
   rates: z.array(z.object({ symbol: currency, name: z.string(), bid: z.number(), ask: z.number() })),
 };
 
 export const rates = z
-  .object({ ...rateTable, source: z.string(), previous: z.object(rateTable).nullable() })
+  .object({ ...rateTable, source, previous: z.object(rateTable).nullable() })
   .meta({ id: "Rates", description: "PLN for one unit: the bank buys at bid and sells at ask" });
 
 export const rateHistory = z
@@ -162,7 +177,7 @@ export const problem = z
     status: z.int(),
     detail: z.string(),
     instance: z.string(),
-    code: z.enum(errorCodes),
+    code: z.enum(answerCodes),
     errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
   })
   .meta({ id: "Problem", description: "RFC 9457. Tell errors apart by `code`" });
@@ -174,7 +189,7 @@ export const ready = z
     status: z.enum(["ready", "draining", "store-unavailable"]),
     schemaVersion: z.int().min(1).meta({ description: "Of the database schema that the server writes" }),
     rates: z.object({
-      source: z.string(),
+      source,
       recorded: z.boolean(),
       table: tableNumber.nullable(),
       effectiveDate: date.nullable(),
@@ -187,6 +202,7 @@ export type AccountJson = z.infer<typeof account>;
 export type AccountsJson = z.infer<typeof accounts>;
 export type AuditJson = z.infer<typeof audit>;
 export type EntryJson = z.infer<typeof entry>;
+export type ExchangeJson = z.infer<typeof exchange>;
 export type ExchangeEntryJson = z.infer<typeof exchangeEntry>;
 export type OpeningEntryJson = z.infer<typeof openingEntry>;
 export type MoneyJson = z.infer<typeof money>;

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { demoTables } from "../../src/rates/recorded.ts";
+import { tablesOf } from "../../src/rates/source.ts";
 import { adult } from "../support/fixture.ts";
 import { type Ran, runFx, type Served, type Surroundings, startFx } from "../support/run-fx.ts";
 
@@ -14,6 +16,7 @@ const anna = adult(1);
 const masked = (pesel: string) => `${pesel.slice(0, 6)}*****`;
 /** Exchanges at the demo's table in force, 069/C/NBP/2022: USD 4.2113 and 4.2963, EUR 4.5962 and 4.6890. */
 const table = "069/C/NBP/2022";
+const tableId = tablesOf("demo", demoTables()).at(-1)?.id;
 
 /** The same commands, with the same output, on a store in the command's process and on a server. */
 for (const place of ["embedded", "remote"] as const) {
@@ -59,7 +62,7 @@ for (const place of ["embedded", "remote"] as const) {
       const { stdout } = await fx("quote --from pln --to usd --to-buy 100");
       assert.equal(
         stdout,
-        `sold\t429.63 PLN\nbought\t100.00 USD\nask\t4.2963 PLN for 1 USD\ntable\t${table} of 2022-04-08\n`,
+        `sold\t429.63 PLN\nbought\t100.00 USD\nask\t4.2963 PLN for 1 USD\ntable\t${table} of 2022-04-08\nsource\tdemo\n`,
       );
       const { stdout: json } = await fx("quote --from USD --to EUR --to-sell 100 --json");
       assert.deepEqual(JSON.parse(json), {
@@ -69,6 +72,8 @@ for (const place of ["embedded", "remote"] as const) {
         bid: 4.2113,
         ask: 4.689,
         table,
+        tableId,
+        source: "demo",
         effectiveDate: "2022-04-08",
         rate: 0.898123,
       });

@@ -10,7 +10,8 @@ import {
   loadConfig,
   settingNames,
   withoutPassword,
-} from "../../src/config.ts";
+} from "../../src/cli/config.ts";
+import { parsePlace } from "../../src/cli/place.ts";
 import { runFx } from "../support/run-fx.ts";
 
 const home = mkdtempSync(join(tmpdir(), "fx-config-"));
@@ -40,9 +41,9 @@ describe("settings", () => {
 
   test("without anything given, each has its default", () => {
     const { settings, origins } = loadConfig({}, nowhere);
-    assert.equal(settings.url, "http://127.0.0.1:8080");
+    assert.equal(settings.url.address, "http://127.0.0.1:8080");
     assert.equal(settings.port, 8080);
-    assert.equal(settings.db, "memory:");
+    assert.equal(settings.db.address, "memory:");
     assert.equal(settings.rates, "nbp");
     assert.equal(settings.maxTableAge, 7);
     assert.ok(Object.values(origins).every((origin) => origin === "default"));
@@ -105,8 +106,8 @@ describe("settings", () => {
 
   test("a password is taken from the environment and the file, and refused in a flag", () => {
     const address = "postgres://fx:secret@db/fx";
-    assert.equal(loadConfig({}, { ...nowhere, FX_DB: address }).settings.db, address);
-    assert.equal(loadConfig({}, withFile(JSON.stringify({ db: address }))).settings.db, address);
+    assert.equal(loadConfig({}, { ...nowhere, FX_DB: address }).settings.db.address, address);
+    assert.equal(loadConfig({}, withFile(JSON.stringify({ db: address }))).settings.db.address, address);
     assert.match(refusal({ db: address }, nowhere), /password .* Put the address of --db into FX_DB/);
     assert.ok(!refusal({ db: address }, nowhere).includes("secret"));
   });
@@ -115,7 +116,7 @@ describe("settings", () => {
     const secret = join(mkdtempSync(join(home, "secret-")), "db");
     writeFileSync(secret, "postgres://fx:secret@db/fx\n");
     const { settings, origins } = loadConfig({}, { ...nowhere, FX_DB_FILE: secret });
-    assert.deepEqual([settings.db, origins.db], ["postgres://fx:secret@db/fx", "environment"]);
+    assert.deepEqual([settings.db.address, origins.db], ["postgres://fx:secret@db/fx", "environment"]);
     assert.equal(
       refusal({}, { ...nowhere, FX_DB_FILE: secret, FX_DB: "memory:" }),
       "Set FX_DB or FX_DB_FILE, not both.",
@@ -150,4 +151,32 @@ test("a command follows flag, environment and file, in this order", async () => 
   const env = { ...inFile, FX_URL: "http://127.0.0.1:2" };
   assert.match((await runFx(quote, { env })).stderr, /http:\/\/127\.0\.0\.1:2 /);
   assert.equal((await runFx([...quote, "--url", "memory:"], { env })).exit, 0);
+});
+
+describe("a place", () => {
+  for (const [address, place] of [
+    ["https://fx.example/api", { kind: "server" }],
+    ["memory:", { kind: "memory" }],
+    ["sqlite:/var/lib/fx.db", { kind: "sqlite", path: "/var/lib/fx.db" }],
+    ["postgresql://fx@a,b/fx", { kind: "postgres" }],
+  ] as const) {
+    test(`${address} is a ${place.kind}`, () => {
+      assert.deepEqual(parsePlace(address), { ...place, address });
+    });
+  }
+
+  for (const address of [
+    "",
+    "fx.db",
+    "sqlite:",
+    "postgres://",
+    "memory:x",
+    "http://",
+    "ftp://x",
+    "SQLITE:x",
+  ]) {
+    test(`"${address}" is none`, () => {
+      assert.equal(parsePlace(address), undefined);
+    });
+  }
 });

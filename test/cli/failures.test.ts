@@ -65,6 +65,53 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
     assert.ok(server.requests.every((request) => request.includes(`idempotency-key: "${key}"`)));
   });
 
+  for (const [status, code] of [
+    [503, "overloaded"],
+    [429, "rate-limited"],
+    [401, "unauthorized"],
+  ] as const) {
+    for (const [name, command] of [
+      ["an order", order],
+      ["an opening", opening],
+    ] as const) {
+      test(`to ${name}, and then ${status} to the same again, is exit 8 with the key`, async () => {
+        const server = await openStandIn("die", problemAnswer(status, code));
+        const { stdout, stderr, exit } = await runFx([...command, "--url", server.url]);
+        const [, key] =
+          /\nWhether it was done is not known\. The same command with --key (\S+) /.exec(stderr) ?? [];
+        assert.deepEqual([stdout, exit], ["", 8], stderr);
+        assert.ok(
+          server.requests.every((request) => request.includes(`idempotency-key: "${key}"`)),
+          stderr,
+        );
+        assert.ok(server.requests.length > 1);
+      });
+    }
+
+    test(`to an order, and then ${status} to the same again, is one document with --json`, async () => {
+      const server = await openStandIn("die", problemAnswer(status, code));
+      const { stdout, stderr, exit } = await runFx([...order, "--url", server.url, "--json"]);
+      const { key, ...told } = JSON.parse(stderr);
+      assert.deepEqual([told.code, told.exit, stdout, exit], ["outcome-unknown", 8, "", 8]);
+      assert.ok(server.requests[0]?.includes(`idempotency-key: "${key}"`));
+    });
+  }
+
+  test("to a line of a batch, and then 503, makes the line failed and the batch exit 8", async () => {
+    const server = await openStandIn(
+      problemAnswer(503, "overloaded"),
+      "die",
+      problemAnswer(503, "overloaded"),
+    );
+    const lines = `pesel,from,to,toBuy,toSell\n${adult(0)},PLN,USD,1,\n`;
+    const args = ["batch", "-", "--id", "b", "--json", "--url", server.url];
+    const { stdout, stderr, exit } = await runFx(args, { stdin: lines });
+    const { code, exit: told, key } = JSON.parse(stdout);
+    const { refused, failed, complete } = JSON.parse(stderr);
+    assert.deepEqual([code, told, key.split(":")[0]], ["outcome-unknown", 8, "b"]);
+    assert.deepEqual([refused, failed, complete, exit], [0, 1, false, 8]);
+  });
+
   test("makes a command that only reads exit 7", async () => {
     const server = await openStandIn("die");
     assert.equal((await runFx(["position", "--url", server.url])).exit, 7);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import packageJson from "../../package.json" with { type: "json" };
-import { exitTable } from "../../src/cli/exit.ts";
+import { definitions, settingNames } from "../../src/cli/config.ts";
+import { exitTable } from "../../src/cli/errors.ts";
 import { fullName } from "../../src/cli/program.ts";
-import { definitions, settingNames } from "../../src/config.ts";
 import { commands, jsonCommands, program } from "../support/commands.ts";
 import { runFx } from "../support/run-fx.ts";
 

@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { LedgerService } from "../../src/ledger/service.ts";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
-import { fixedRates, opening } from "../support/fixture.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { runFx, spawnFx } from "../support/run-fx.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-streams-"));
 after(() => rmSync(folder, { recursive: true }));
-const env = { FX_URL: `sqlite:${join(folder, "fx.db")}` };
+const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
 const count = 2500;
 
 describe("streams", () => {
@@ -50,21 +48,6 @@ describe("streams", () => {
     assert.deepEqual([output().stderr, output().exit], ["", 0]);
   });
 
-  test("output that cannot be written is told, with exit 1", async () => {
-    const full = openSync("/dev/full", "w");
-    const child = spawn(process.execPath, ["bin/fx.js", "account", "list", "--limit", "1"], {
-      env: { ...process.env, ...env },
-      stdio: ["ignore", full, "pipe"],
-    });
-    let stderr = "";
-    child.stderr?.setEncoding("utf8").on("data", (text) => {
-      stderr += text;
-    });
-    await once(child, "close");
-    closeSync(full);
-    assert.deepEqual([stderr, child.exitCode], ["fx: The output cannot be written (ENOSPC).\n", 1]);
-  });
-
   test("FX_FORCE_TTY lays a pipe out as for a terminal of that width", async () => {
     const { stdout } = await runFx(["account", "list", "--limit", "1"], {
       env: { ...env, FX_FORCE_TTY: "80" },
@@ -73,5 +56,81 @@ describe("streams", () => {
       stdout,
       /^PESEL {8}Name {2}Surname {3}Balances\n\d{6}\*{5} {2}Jan {3}Kowalski {2}1\u202f000\.00 PLN\n$/,
     );
+  });
+});
+
+describe("output that cannot be written", () => {
+  const full = {
+    env: { FX_URL: `sqlite:${join(folder, "full.db")}`, FX_RATES: "demo" },
+    stdout: "/dev/full",
+  };
+  const create = (index: number) => {
+    return ["account", "create", adult(index), "--name", "Jan", "--surname", "K", "--pln", "1000"];
+  };
+  const exchange = ["exchange", adult(), "--from", "PLN", "--to", "USD", "--to-buy", "1", "--yes"];
+  const entries = async () => {
+    const { stdout } = await runFx(["account", "history", adult(), "--json"], { env: full.env });
+    return JSON.parse(stdout) as { key: string }[];
+  };
+
+  before(async () => assert.equal((await runFx(create(0), { env: full.env })).exit, 0));
+
+  test("is told, with exit 1", async () => {
+    const { stderr, exit } = await runFx(["account", "list"], full);
+    assert.deepEqual([stderr, exit], ["fx: The output cannot be written (ENOSPC).\n", 1]);
+  });
+
+  test("is told with the key by fx exchange, with exit 1", async () => {
+    const { stderr, exit } = await runFx(exchange, full);
+    const [newest] = await entries();
+    assert.equal(
+      stderr,
+      "fx: The output cannot be written (ENOSPC).\nWhat was asked for is done. " +
+        `The same command with --key ${newest?.key} shows it, and does nothing twice.\n`,
+    );
+    assert.equal(exit, 1);
+  });
+
+  test("is told with the key by fx exchange --json, in one document", async () => {
+    const { stderr, exit } = await runFx([...exchange, "--json"], full);
+    const { code, exit: told, key } = JSON.parse(stderr);
+    assert.deepEqual([code, told, key, exit], ["output-failed", 1, (await entries())[0]?.key, 1]);
+  });
+
+  test("is told with the key by fx account create, as text and with --json", async () => {
+    const text = await runFx([...create(1), "--key", "k-1"], full);
+    const json = await runFx([...create(2), "--key", "k-2", "--json"], full);
+    assert.match(text.stderr, /--key k-1 /);
+    assert.deepEqual([JSON.parse(json.stderr).key, text.exit, json.exit], ["k-2", 1, 1]);
+  });
+
+  test("is told without a key where nothing was moved", async () => {
+    const { stderr, exit } = await runFx([...exchange, "--dry-run", "--json"], full);
+    const { code, key } = JSON.parse(stderr);
+    assert.deepEqual([code, key, exit], ["output-failed", undefined, 1]);
+  });
+
+  // A line that is refused does not hide it behind its own exit.
+  const stdin = `pesel,from,to,toBuy,toSell\n${adult()},PLN,PLN,1,\n${adult()},PLN,USD,1,\n`;
+
+  test("ends fx batch with exit 1, and the same batch again does the rest", async () => {
+    const { stderr, exit } = await runFx(["batch", "-", "--id", "b"], { ...full, stdin });
+    assert.match(stderr, /^fx: The output cannot be written \(ENOSPC\)\.\n/m);
+    assert.match(stderr, /\nThe same batch again does the rest, and nothing twice\.\n$/);
+    assert.equal(exit, 1);
+    const again = await runFx(["batch", "-", "--id", "b"], { env: full.env, stdin });
+    assert.match(again.stdout, /^\{"line":2,"ok":false.*\n\{"line":3,"ok":true/);
+    assert.equal((await entries()).filter(({ key }) => key.startsWith("b:")).length, 1);
+  });
+
+  test("ends fx batch --json with exit 1, in documents", async () => {
+    const { stderr, exit } = await runFx(["batch", "-", "--id", "c", "--json"], { ...full, stdin });
+    const documents = stderr
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const failed = documents.find(({ code }) => code === "output-failed");
+    const summary = documents.find(({ id }) => id === "c");
+    assert.deepEqual([failed.exit, summary.complete, summary.exit, exit], [1, false, 1, 1]);
   });
 });

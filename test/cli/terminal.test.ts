@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { buildServer } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
+import { tableOf } from "../support/rates.ts";
 import { runFx } from "../support/run-fx.ts";
 import { openStandIn } from "../support/stand-in.ts";
 import { runAtTerminal, runCommandAtTerminal } from "../support/terminal.ts";
@@ -75,8 +76,9 @@ describe("at a terminal", () => {
   });
 
   test("rates that change at the question are shown and asked about again", async () => {
-    const rates = fixedRates();
-    const service = new LedgerService(openSqlite(":memory:"), rates, () => now);
+    const store = openSqlite(":memory:");
+    const rates = fixedRates(table, store);
+    const service = new LedgerService(store, rates, () => now);
     const probes = { schemaVersion: 1, ping: async () => {}, rates: () => rates.status() };
     const app = buildServer({ service, probes, now: () => now });
     const FX_URL = await app.listen({ host: "127.0.0.1", port: 0 });
@@ -87,7 +89,7 @@ describe("at a terminal", () => {
         [
           question,
           () => {
-            rates.use({ ...table, number: "109/C/NBP/2026", effectiveDate: "2026-06-09" });
+            void rates.use(tableOf("109/C/NBP/2026", "2026-06-09", { USD: [3.63, 3.71] }));
             return "y\n";
           },
         ],

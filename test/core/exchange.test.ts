@@ -5,7 +5,7 @@ import { type Account, balanceOf } from "../../src/core/account.ts";
 import { type CurrencyCode, compareCurrencies, parseCurrencyCode, pln } from "../../src/core/currency.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { type ExchangeTerms, parseTerms, planExchange, priceExchange } from "../../src/core/exchange.ts";
-import { balanceLimit, decimalOf, formatMoney, knownDigits } from "../../src/core/money.ts";
+import { balanceLimit, decimalOfMoney, formatMoney, knownDigits } from "../../src/core/money.ts";
 import { adult, decimal, table, terms } from "../support/fixture.ts";
 import { fractionOf, priceByFractions, valueAtBid } from "../support/fractions.ts";
 
@@ -40,7 +40,7 @@ const anyTerms = fc
   })
   .map(({ pair: [from, to], side, minor }): ExchangeTerms => {
     const currency = side === "toBuy" ? to : from;
-    return { from, to, side, amount: decimalOf({ currency, minor }) };
+    return { from, to, side, amount: decimalOfMoney({ currency, minor }) };
   });
 
 describe("gap: side of the table", () => {
@@ -76,7 +76,10 @@ describe("gap: rounding", () => {
   });
   test("an order whose other side comes to 0 is refused", () => {
     assert.throws(() => priced("sell 0.01 HUF for PLN"), { code: "amount-too-small" });
-    assert.throws(() => priced("sell 0.02 PLN for JPY"), { code: "amount-too-small" });
+    assert.throws(() => priced("sell 0.02 PLN for JPY"), {
+      code: "amount-too-small",
+      message: "0.02 PLN buys less than the smallest unit of JPY. Sell more.",
+    });
   });
   test("selling yen one at a time makes no money out of 100.00 PLN", () => {
     let held = account("10000 PLN");
@@ -92,7 +95,7 @@ describe("gap: rounding", () => {
         const exchange = tryPrice(asked);
         if (exchange === undefined) return;
         const fixed = asked.side === "toBuy" ? exchange.bought : exchange.sold;
-        assert.deepEqual(fractionOf(decimalOf(fixed)), fractionOf(asked.amount));
+        assert.deepEqual(fractionOf(decimalOfMoney(fixed)), fractionOf(asked.amount));
       }),
       { numRuns: 2000 },
     );
@@ -137,10 +140,10 @@ describe("gap: rounding", () => {
             from,
             to,
             side,
-            amount: decimalOf({ currency: side === "toSell" ? from : to, minor }),
+            amount: decimalOfMoney({ currency: side === "toSell" ? from : to, minor }),
           });
           if (there === undefined) continue;
-          const back = tryPrice({ from: to, to: from, side: "toSell", amount: decimalOf(there.bought) });
+          const back = tryPrice({ from: to, to: from, side: "toSell", amount: decimalOfMoney(there.bought) });
           assert.ok((back?.bought.minor ?? 0n) <= there.sold.minor, `${side} ${minor} ${from} ${to}`);
         }
       }
@@ -174,8 +177,14 @@ describe("gap: amounts", () => {
   test("less than 0 is refused", () => refuses("sell -1 USD for PLN", "invalid-amount"));
   test("finer than a cent is refused", () => refuses("buy 0.001 USD for PLN", "invalid-amount"));
   test("finer than a yen is refused", () => refuses("buy 0.5 JPY for PLN", "invalid-amount"));
-  test("the refusal names the currency's smallest amount", () => {
-    assert.throws(() => priced("buy 0.5 JPY for PLN"), /0\.5 is not a whole number of 1 JPY/);
+  test("the refusal names the currency's smallest amount, and how many decimals there may be", () => {
+    assert.throws(() => priced("buy 0.5 JPY for PLN"), {
+      message: "The amount 0.5 is not a whole number of 1 JPY. It must be greater than 0, with no decimals.",
+    });
+    assert.throws(() => priced("sell 0.001 USD for PLN"), {
+      message:
+        "The amount 0.001 is not a whole number of 0.01 USD. It must be greater than 0, with at most 2 decimals.",
+    });
   });
   test("a balance may reach the limit and not pass it", () => {
     const order = { ...terms("buy 0.01 USD for PLN"), pesel: adult() };
@@ -197,15 +206,20 @@ describe("gap: currency symbols", () => {
     });
   });
   test("a symbol of any other form is refused without repeating it", () => {
-    assert.throws(() => priced("buy 1 44051401359 for PLN"), {
-      code: "unsupported-currency",
-      message: /^That is not/,
-    });
+    for (const symbol of ["44051401359", "4405USD", "USD4405"]) {
+      assert.throws(() => priced(`buy 1 ${symbol} for PLN`), {
+        code: "unsupported-currency",
+        message: /^That is not/,
+      });
+    }
   });
 });
 
 test("gap: same currency is refused, in any case", () => {
-  assert.throws(() => terms("buy 1 usd for USD"), { code: "same-currency" });
+  assert.throws(() => terms("buy 1 usd for USD"), {
+    code: "same-currency",
+    message: "An exchange needs two different currencies.",
+  });
 });
 
 test("gap: not enough money is refused, saying what is taken and what is held", () => {
@@ -241,12 +255,21 @@ test("an order that carries a table is refused when another is in force", () => 
   });
 });
 
+test("an order that carries the table in force, by number or id, is settled", () => {
+  for (const pinned of [table.number, table.id]) {
+    const order = { ...terms("buy 1 USD for PLN"), pesel: adult(), table: pinned };
+    assert.equal(planExchange(account("1000 PLN"), order, table).exchange.tableId, table.id);
+  }
+});
+
 test("terms need exactly one of toBuy and toSell", () => {
   const one = decimal("1");
-  assert.throws(() => parseTerms({ from: "PLN", to: "USD" }), { code: "invalid-request" });
-  assert.throws(() => parseTerms({ from: "PLN", to: "USD", toBuy: one, toSell: one }), {
-    code: "invalid-request",
-  });
+  for (const amounts of [{}, { toBuy: one, toSell: one }]) {
+    assert.throws(() => parseTerms({ from: "PLN", to: "USD", ...amounts }), {
+      code: "invalid-request",
+      message: "Give exactly one of toBuy and toSell.",
+    });
+  }
 });
 
 function tryPrice(asked: ExchangeTerms) {

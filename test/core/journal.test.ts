@@ -3,10 +3,19 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { pln } from "../../src/core/currency.ts";
-import { type Entry, entryText, parseEntry } from "../../src/core/journal.ts";
+import { planExchange } from "../../src/core/exchange.ts";
+import {
+  accountAfter,
+  type Entry,
+  entryText,
+  isAnswerToOpening,
+  isAnswerToOrder,
+  parseEntry,
+} from "../../src/core/journal.ts";
 import { balanceLimit, type Money } from "../../src/core/money.ts";
 import { entryHash } from "../../src/ledger/batch.ts";
-import { adult, decimal, now, table } from "../support/fixture.ts";
+import { openingEntry } from "../support/entries.ts";
+import { adult, decimal, now, table, terms } from "../support/fixture.ts";
 
 const currency = fc.constantFrom(pln, ...table.rates.keys());
 const plain = { noNullPrototype: true };
@@ -44,6 +53,7 @@ const anyEntry: fc.Arbitrary<Entry> = fc.oneof(
       bid: rate,
       ask: rate,
       table: fc.string(),
+      tableId: fc.option(fc.constant("0123456789abcdef0123456789abcdef"), { nil: undefined }),
       effectiveDate: fc.constant("2026-06-08"),
     },
     plain,
@@ -68,7 +78,7 @@ describe("the text of an entry", () => {
     );
   });
 
-  test("and its hash are what they always were", () => {
+  test("from before tables had ids, and its hash, are what they always were", () => {
     const text =
       '{"id":"0197514f-b0c0-7000-8000-000000000002","pesel":"70011000003","sequence":2,"time":1780920000000,' +
       '"key":"order-1","kind":"exchange","side":"toBuy","sold":"37000 PLN","bought":"10000 USD","bid":null,' +
@@ -86,6 +96,7 @@ describe("the text of an entry", () => {
       bid: undefined,
       ask: decimal("3.7000"),
       table: "108/C/NBP/2026",
+      tableId: undefined,
       effectiveDate: "2026-06-08",
       balances: [
         { currency: pln, minor: 63_000n },
@@ -97,21 +108,69 @@ describe("the text of an entry", () => {
     assert.equal(entryHash(text, before), createHash("sha256").update(before).update(text).digest("hex"));
   });
 
-  for (const [what, text] of [
-    ["no JSON", "["],
-    ["no object", "null"],
-    ["no kind", '{"balances":{}}'],
-    ["no balances", '{"kind":"exchange"}'],
-    ["an amount without a currency", '{"kind":"opening","balances":{},"initial":"1"}'],
-    ["a negative amount", '{"kind":"opening","balances":{},"initial":"-1 PLN"}'],
-    ["a balance that is no number", '{"kind":"opening","balances":{"PLN":"many"},"initial":"1 PLN"}'],
+  const opening = (initial: string) =>
+    `{"kind":"opening","balances":{},"initial":${JSON.stringify(initial)}}`;
+  const noAmount = (text: string) => `${JSON.stringify(text)} is no amount of minor units`;
+  for (const [what, text, name, message] of [
+    ["no JSON", "[", "SyntaxError", /JSON/],
+    ["no object", "null", "TypeError", /null/],
+    ["no kind", '{"balances":{}}', "RangeError", "an entry is an opening or an exchange"],
+    ["no balances", '{"kind":"exchange"}', "TypeError", /undefined/],
+    ["a balance that is no number", '{"balances":{"PLN":"many"}}', "SyntaxError", /many/],
+    ...["1", "PLN", "-1 PLN", "x1 PLN", "1 PLN2", "1 pln", "1.5 PLN"].map(
+      (amount) => [`an amount of "${amount}"`, opening(amount), "RangeError", noAmount(amount)] as const,
+    ),
     [
       "a rate that is no decimal",
       '{"kind":"exchange","balances":{},"sold":"1 PLN","bought":"1 USD","bid":"x","ask":null}',
+      "RangeError",
+      '"x" is not a decimal',
     ],
   ] as const) {
-    test(`cannot be ${what}`, () => {
-      assert.throws(() => parseEntry(text));
-    });
+    test(`cannot be ${what}`, () => assert.throws(() => parseEntry(text), { name, message }));
   }
+});
+
+describe("an entry answers the request that led to it, sent again,", () => {
+  const opened = openingEntry(adult(), { minor: 1000n });
+  const request = { pesel: adult(), name: "Jan", surname: "Kowalski", initial: decimal("10.0") };
+  const order = { ...terms("buy 100 USD for PLN"), pesel: adult() };
+  const { exchange, account } = planExchange(
+    { pesel: adult(), name: "Jan", surname: "Kowalski", balances: [{ currency: pln, minor: 100_000n }] },
+    order,
+    table,
+  );
+  const head = { id: "", pesel: adult(), sequence: 2, time: now, key: "k", balances: account.balances };
+  const settled: Entry = { kind: "exchange", ...head, ...exchange };
+
+  test("and no other opening, and no order", () => {
+    assert.equal(isAnswerToOpening(opened, request), true);
+    assert.equal(isAnswerToOpening(settled, request), false);
+    for (const other of [{ name: "Ewa" }, { surname: "Nowak" }, { initial: decimal("10.01") }]) {
+      assert.equal(isAnswerToOpening(opened, { ...request, ...other }), false);
+    }
+  });
+
+  test("and no other order, and no opening", () => {
+    assert.equal(isAnswerToOrder(settled, { ...order, amount: decimal("100.00") }), true);
+    assert.equal(isAnswerToOrder(opened, order), false);
+    for (const other of [
+      "buy 101 USD for PLN",
+      "sell 370 PLN for USD",
+      "buy 100 USD for EUR",
+      "buy 100 EUR for PLN",
+    ]) {
+      assert.equal(isAnswerToOrder(settled, { ...order, ...terms(other) }), false, other);
+    }
+  });
+
+  test("with the amount that was fixed: what was sold if that was", () => {
+    const sold: Entry = { ...settled, side: "toSell" };
+    assert.equal(isAnswerToOrder(sold, { ...order, ...terms("sell 370 PLN for USD") }), true);
+    assert.equal(isAnswerToOrder(sold, { ...order, ...terms("sell 100 PLN for USD") }), false);
+  });
+
+  test("with the account as it was then", () => {
+    assert.deepEqual(accountAfter(settled, { name: "Jan", surname: "Kowalski" }), account);
+  });
 });

@@ -1,30 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { compareCurrencies, minorUnitDigits, parseCurrencyCode } from "../../src/core/currency.ts";
-import { balanceLimit, formatDecimal, minorUnitsOf, parseDecimal } from "../../src/core/money.ts";
-import { decimal } from "../support/fixture.ts";
-
-describe("gap: minor units", () => {
-  test("JPY has none", () => assert.equal(minorUnitDigits(parseCurrencyCode("JPY")), 0));
-  test("HUF has two, whatever this Node's Intl says", () =>
-    assert.equal(minorUnitDigits(parseCurrencyCode("HUF")), 2));
-  test("XDR is kept to two", () => assert.equal(minorUnitDigits(parseCurrencyCode("XDR")), 2));
-  test("a currency that is not pinned has none to guess", () =>
-    assert.equal(minorUnitDigits(parseCurrencyCode("XAU")), undefined));
-});
-
-describe("gap: currency symbols", () => {
-  test("any case is read as upper case", () => assert.equal(parseCurrencyCode("uSd"), "USD"));
-  test("a letter that upper-cases into ASCII is not taken for one", () => {
-    assert.notEqual(parseCurrencyCode("uſd"), "USD");
-    assert.notEqual(parseCurrencyCode("ıdr"), "IDR");
-  });
-  test("PLN comes first, then the symbols in order", () => {
-    const codes = ["USD", "AUD", "PLN", "JPY"].map(parseCurrencyCode);
-    assert.deepEqual(codes.sort(compareCurrencies), ["PLN", "AUD", "JPY", "USD"]);
-  });
-});
+import { pln } from "../../src/core/currency.ts";
+import {
+  balanceLimit,
+  decimalOfMoney,
+  formatMoney,
+  knownDigits,
+  minorUnitsOf,
+} from "../../src/core/money.ts";
+import { money } from "../support/entries.ts";
+import { decimal, table } from "../support/fixture.ts";
 
 describe("gap: amounts", () => {
   test("every balance up to the limit is exact as a JSON number, whatever its currency's digits", () => {
@@ -42,31 +28,6 @@ describe("gap: amounts", () => {
     assert.equal(JSON.parse("90071992547409.90"), JSON.parse("90071992547409.91"));
   });
 
-  test("decimal text is read exactly, in plain and in JavaScript's exponent form", () => {
-    assert.deepEqual(parseDecimal("12.30"), { coefficient: 1230n, scale: 2 });
-    assert.deepEqual(parseDecimal("1e+21"), { coefficient: 10n ** 21n, scale: 0 });
-    assert.deepEqual(parseDecimal("1.5e-7"), { coefficient: 15n, scale: 8 });
-    assert.deepEqual(parseDecimal("-0.5"), { coefficient: -5n, scale: 1 });
-  });
-
-  for (const text of [
-    "",
-    ".",
-    "1.",
-    ".5",
-    "1,5",
-    "0x10",
-    "1e",
-    "NaN",
-    "Infinity",
-    "１",
-    " 1",
-    "1_000",
-    "1e9999",
-  ]) {
-    test(`${JSON.stringify(text)} is no decimal`, () => assert.equal(parseDecimal(text), undefined));
-  }
-
   test("an amount finer than the minor unit has no minor units", () => {
     assert.equal(minorUnitsOf(decimal("0.001"), 2), undefined);
     assert.equal(minorUnitsOf(decimal("0.5"), 0), undefined);
@@ -74,18 +35,27 @@ describe("gap: amounts", () => {
     assert.equal(minorUnitsOf(decimal("7.0"), 0), 7n);
   });
 
-  test("text to decimal and back is the same number", () => {
+  test("is written with all places of its currency", () => {
+    const written = [money(1230n), money(0n), money(-5n), money(7n, "JPY")].map(formatMoney);
+    assert.deepEqual(written, ["12.30 PLN", "0.00 PLN", "-0.05 PLN", "7 JPY"]);
+  });
+
+  test("to decimal and back is the same, in every currency that fx keeps", () => {
+    const anyMoney = fc.record({
+      currency: fc.constantFrom(pln, ...table.rates.keys()),
+      minor: fc.bigInt({ min: -balanceLimit, max: balanceLimit }),
+    });
     fc.assert(
-      fc.property(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), fc.nat(20), (coefficient, scale) => {
-        const back = decimal(formatDecimal({ coefficient, scale }));
-        assert.equal(back.coefficient * 10n ** BigInt(scale), coefficient * 10n ** BigInt(back.scale));
+      fc.property(anyMoney, ({ currency, minor }) => {
+        assert.equal(minorUnitsOf(decimalOfMoney({ currency, minor }), knownDigits(currency)), minor);
       }),
     );
   });
 
-  test("formatting pads to the places asked for", () => {
-    assert.equal(formatDecimal(decimal("3.7"), 4), "3.7000");
-    assert.equal(formatDecimal(decimal("-0.05"), 2), "-0.05");
-    assert.equal(formatDecimal(decimal("0.012031"), 4), "0.012031");
+  test("of a currency without a pinned minor unit is a bug, which is named", () => {
+    assert.throws(() => formatMoney(money(1n, "XAU")), {
+      name: "RangeError",
+      message: "XAU has no pinned minor unit",
+    });
   });
 });

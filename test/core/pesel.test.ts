@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { birthDate, isAdult, maskPesels, type Pesel, parsePesel } from "../../src/core/pesel.ts";
+import { maskPesels } from "../../src/core/mask.ts";
+import { birthDate, isAdult, type Pesel, parsePesel } from "../../src/core/pesel.ts";
 import { peselOf, today } from "../support/fixture.ts";
 
 function refuses(text: string, reason: RegExp, on = today) {

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { openPostgres } from "../../src/ledger/postgres.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
+import { openPostgres } from "../../src/postgres/store.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { createDatabase } from "../support/postgres.ts";
@@ -32,7 +32,7 @@ async function start(t: TestContext, { parameters = "", heapMb = 4096 } = {}) {
     await store.close();
     await database.drop();
   });
-  return { store, network, url: served.url };
+  return { database, network, url: served.url };
 }
 
 const statusOfReady = async (url: string) => (await send(url, "GET", "/health/ready")).status;
@@ -63,7 +63,7 @@ test("orders that the queue does not hold are refused without taking memory, and
   timeout: 90_000,
 }, async (t) => {
   // The queue takes half of this; with the refused orders in it, it would not fit.
-  const { network, url, store } = await start(t, { parameters: "?deadline=60", heapMb: 384 });
+  const { network, url, database } = await start(t, { parameters: "?deadline=60", heapMb: 384 });
   assert.equal((await sendOrder(url, centOrder(adult(), "first"))).status, 200);
   network.cut();
   const waiting = await pipeline(url, queued + batch, "waiting");
@@ -78,7 +78,8 @@ test("orders that the queue does not hold are refused without taking memory, and
   assert.equal(settled + late + overloaded, queued + batch);
   assert.ok(settled >= 1, "those that were under way");
   const probed = (await Promise.all(probes)).filter(({ status }) => status === 200).length;
-  assert.equal(await store.entryCount(), accounts + 1 + settled + probed);
+  const [{ entries } = {}] = await database.run("select count(*)::int as entries from journal");
+  assert.equal(entries, accounts + 1 + settled + probed);
 });
 
 /** Orders until one is refused because the queue is full. Gives those that were not answered at once. */

@@ -3,8 +3,9 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { adult } from "../support/fixture.ts";
+import { type Disk, diskRefusal, smallDisk } from "../support/full-disk.ts";
 import { runFx, startFx } from "../support/run-fx.ts";
 
 function ledgerPath(t: TestContext): string {
@@ -62,4 +63,51 @@ test("a server does not start on a truncated database, and says so", async (t) =
   const { exit, stderr } = await runFx(["serve", "--db", place, "--port", "0", "--rates", "demo"]);
   assert.equal(exit, 7);
   assert.match(stderr, /ledger\.db.* is damaged.*estore it from a backup/);
+});
+
+describe("on a disk that is full", { skip: diskRefusal() ?? false }, () => {
+  const pesel = adult();
+  const account = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
+  const order = { pesel, from: "PLN", to: "USD", toBuy: 0.01 };
+  const serve = ({ path }: Disk) =>
+    startFx(["--db", `sqlite:${join(path, "ledger.db")}`, "--rates", "demo", "--log-level", "silent"]);
+
+  /** Has an account and an order, and stops the server in some way before the disk is full. */
+  async function fullDisk(t: TestContext, signal: "SIGKILL" | "SIGTERM"): Promise<Disk> {
+    const disk = smallDisk(t);
+    const server = await serve(disk);
+    assert.equal((await post(`${server.url}/api/user`, account)).status, 204);
+    assert.equal((await post(`${server.url}/api/exchange/${pesel}`, order)).status, 200);
+    server.signal(signal);
+    await server.ended;
+    disk.fill();
+    return disk;
+  }
+
+  for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+    test(`a server starts after ${signal}, reads, refuses orders, and takes them when there is room`, async (t) => {
+      const disk = await fullDisk(t, signal);
+      const server = await serve(disk);
+      t.after(() => server.stop());
+      assert.equal((await fetch(`${server.url}/api/user/${pesel}`)).status, 200);
+      const settle = () => post(`${server.url}/api/exchange/${pesel}`, order);
+      assert.deepEqual(await settle(), { status: 500, code: "storage-unavailable" });
+      disk.makeRoom();
+      assert.equal((await settle()).status, 200);
+      const audit = await (await fetch(`${server.url}/api/audit`)).json();
+      assert.deepEqual(audit, { ok: true, accounts: 1, entries: 3, findings: [], findingsTotal: 0 });
+    });
+
+    test(`a command reads after ${signal}`, async (t) => {
+      const { path } = await fullDisk(t, signal);
+      const { exit, stdout, stderr } = await runFx([
+        "audit",
+        "--url",
+        `sqlite:${join(path, "ledger.db")}`,
+        "--json",
+      ]);
+      assert.equal(exit, 0, stderr);
+      assert.equal(JSON.parse(stdout).entries, 2);
+    });
+  }
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult } from "../support/fixture.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
 import { assertSettledOnce } from "./orders.ts";

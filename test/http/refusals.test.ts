@@ -290,6 +290,10 @@ describe("wrong input of every kind", () => {
   });
 
   test("never leaves a PESEL in the log or the metrics", async () => {
+    for (const pesel of [holder, adult(2)]) {
+      const body = { ...order, pesel, from: holder, [holder]: holder };
+      assert.equal((await send(server.url, "POST", `/api/exchange/${pesel}`, { body })).status, 400);
+    }
     const metrics = await send(server.url, "GET", "/metrics");
     const log = server.log();
     assert.match(log, /"route":"\/api\/exchange\/\{pesel\}","status":400/);

@@ -74,7 +74,7 @@ test("while stopping, the server is not ready, and takes no new connections", as
   const stopped = server.close();
   await new Promise(setImmediate);
   probe.send("/health/ready");
-  await assert.rejects(fetch(`${server.url}/health/live`));
+  await assert.rejects(fetch(`${server.url}/health/live`), ({ cause }) => cause.code === "ECONNREFUSED");
   release();
   await stopped;
   await probe.closed;

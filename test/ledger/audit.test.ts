@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import type { AuditProgress } from "../../src/core/service.ts";
 import { entryId } from "../../src/ledger/entry-id.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
-import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
+import { tableOf } from "../support/rates.ts";
 
 const masked = "700110*****";
 
@@ -20,6 +22,7 @@ async function ledgerOn(database: SharedDatabase) {
       const edited = await database.run(`${sql.replace("?", `'${adult(0)}'`)} returning pesel`);
       assert.equal(edited.length, rows);
     },
+    run: database.run,
     async problems() {
       const { findings } = await service.audit();
       return findings.map(({ account, entry, problem }) => `${account} ${entry ?? "-"} ${problem}`);
@@ -54,6 +57,7 @@ const editsOf = (store: string) =>
 for (const { name, database } of adapters) {
   if (database === undefined) continue;
   const { balances, noJson, setBack, moved, movedFinding } = editsOf(name);
+  const openDatabase = database;
   const ledger = async (t: TestContext) => ledgerOn(await database(t));
   describe(`an audit over ${name}`, () => {
     test("a ledger that nobody edited is clean", async (t) => {
@@ -61,18 +65,39 @@ for (const { name, database } of adapters) {
       assert.deepEqual(await service.audit(), { accounts: 3, entries: 9, findings: [], findingsTotal: 0 });
     });
 
+    test("a ledger of several pages of accounts is read whole, and tells how far it is", async (t) => {
+      const { open, run } = await openDatabase(t);
+      const service = new LedgerService(await open(), fixedRates(), () => now);
+      await Promise.all(
+        Array.from({ length: 1001 }, (_, index) => service.createAccount(opening({ index }))),
+      );
+      const told: AuditProgress[] = [];
+      const report = await service.audit((done) => told.push(done));
+      assert.deepEqual(report, { accounts: 1001, entries: 1001, findings: [], findingsTotal: 0 });
+      assert.deepEqual(
+        told.map(({ accounts, entries }) => [accounts, entries]),
+        [500, 1000, 1001].map((read) => [read, read]),
+      );
+      await run("update journal set hash = 'x' returning pesel");
+      const { findings, findingsTotal } = await service.audit();
+      assert.equal(findings.length, 1000);
+      assert.ok(findingsTotal > 1000);
+      assert.deepEqual([findings[0]?.recorded, findings[0]?.recomputed.length], ["x", 64]);
+    });
+
     describe("an edit behind the ledger's back is found", () => {
       const edits: [what: string, sql: string, finding: string][] = [
         ["the amount sold", edit(2, '"sold":"37000', '"sold":"37001'), `${masked} 2 sold`],
         ["the amount bought", edit(3, '"bought":"', '"bought":"1'), `${masked} 3 bought`],
         ["the rate", edit(2, '"ask":"3.7"', '"ask":"3.6999"'), `${masked} 2 ask`],
-        ["the table", edit(2, '"table":"', '"table":"1'), `${masked} 2 rate table`],
+        ["the table's number", edit(2, '"table":"', '"table":"1'), `${masked} 2 table number`],
+        ["the table", edit(2, '"tableId":"2', '"tableId":"f'), `${masked} 2 rate table`],
         ["the time", edit(2, '"time":1', '"time":2'), `${masked} 2 broken hash chain`],
         ["the number", edit(2, '"sequence":2', '"sequence":9'), `${masked} 2 number of the row`],
         ["the key", edit(2, '"key":null', '"key":"x"'), `${masked} 2 broken hash chain`],
         [
           "the key that an entry is found by",
-          "update journal set key = 'x' where pesel = ? and sequence = 2",
+          "update journal set idempotency_key = 'x' where pesel = ? and sequence = 2",
           `${masked} 2 key of the row`,
         ],
         ["the place that an entry's receipt is found at", moved, `${masked} ${movedFinding}`],
@@ -171,6 +196,39 @@ for (const { name, database } of adapters) {
         const { tamper, problems } = await ledger(t);
         await tamper(balances('"USD":5000', '"USD":5001'));
         assert.ok((await problems()).includes("all accounts - sum of USD"));
+      });
+    });
+
+    describe("a table that was tampered with is found", () => {
+      test("by its id, also where no exchange used what was changed", async (t) => {
+        const { run, problems } = await ledger(t);
+        await run("update rate_table set rates = replace(rates, '0.011793', '0.011794')");
+        assert.deepEqual(await problems(), [`all accounts - content of table ${table.number}`]);
+      });
+
+      test("when an exchange's table never was in force", async (t) => {
+        const { run, problems } = await ledger(t);
+        await run("delete from accepted_table");
+        assert.equal(
+          (await problems()).filter((problem) => problem.endsWith("rate table in force")).length,
+          6,
+        );
+      });
+
+      test("when an exchange comes after one at a later table", async (t) => {
+        const database = await openDatabase(t);
+        const store = await database.open();
+        const service = new LedgerService(store, fixedRates(), () => now);
+        await service.createAccount(opening());
+        await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
+        await putInForce(store, tableOf("109/C/NBP/2026", "2026-06-09"));
+        await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
+        await database.run("update accepted_table set epoch = 3 where epoch = 1");
+        const { findings } = await service.audit();
+        assert.deepEqual(
+          findings.map(({ entry, problem, recomputed }) => [entry, problem, recomputed]),
+          [[3, "rate table in force", "not in force then"]],
+        );
       });
     });
 

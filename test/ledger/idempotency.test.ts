@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import type { RateTable } from "../../src/core/rates.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { adapters } from "../support/adapters.ts";
 import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
+import { tableOf } from "../support/rates.ts";
 
-const nextTable: RateTable = { ...table, number: "109/C/NBP/2026", effectiveDate: "2026-06-09" };
+const nextTable = tableOf("109/C/NBP/2026", "2026-06-09", { USD: [3.63, 3.71], EUR: [4.2, 4.3] });
 
 for (const adapter of adapters) {
   describe(`an idempotency key over ${adapter.name}`, () => {
     async function start(t: TestContext) {
       const store = await adapter.open(t);
-      const rates = fixedRates();
+      const rates = fixedRates(table, store);
       const service = new LedgerService(store, rates, () => now);
       await service.createAccount(opening());
       return { service, rates };
@@ -30,9 +30,9 @@ for (const adapter of adapters) {
       const { service, rates } = await start(t);
       const first = await service.exchange(order);
       await service.exchange({ ...terms("sell 5 USD for EUR"), pesel: adult() });
-      rates.use(nextTable);
+      await rates.use(nextTable);
       assert.deepEqual((await service.exchange(order)).account, first.account);
-      rates.use(undefined);
+      await rates.use(undefined);
       assert.deepEqual((await service.exchange(order)).account, first.account);
     });
 
@@ -98,9 +98,9 @@ for (const adapter of adapters) {
 
     test("of a refused order is free", async (t) => {
       const { service, rates } = await start(t);
-      rates.use(undefined);
+      await rates.use(undefined);
       await assert.rejects(service.exchange(order), { code: "rates-unavailable" });
-      rates.use(table);
+      await rates.use(table);
       await assert.rejects(service.exchange({ ...order, ...terms("buy 9999 USD for PLN") }), {
         code: "insufficient-funds",
       });

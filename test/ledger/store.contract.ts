@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { balanceLimit } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { RateTable } from "../../src/core/rates.ts";
@@ -7,11 +7,13 @@ import { encodeAccount } from "../../src/ledger/rows.ts";
 import type { Decision, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
 import { appending, groszEntry, money, openingEntry } from "../support/entries.ts";
-import { adult, table } from "../support/fixture.ts";
+import { adult, identified, table } from "../support/fixture.ts";
+import { publishedOf, tableOf } from "../support/rates.ts";
 
 const touch = (pesel: Pesel, key?: string) => ({ pesel, key });
-const nothing = { accounts: [], entries: [], tables: [] };
-const tableOn = (number: string, effectiveDate: string): RateTable => ({ ...table, number, effectiveDate });
+/** Of the fixture's source. */
+const all = { source: "fixed", since: "" };
+const nothing = { accounts: [], entries: [] };
 
 async function create(store: Store, pesel: Pesel, fields: Parameters<typeof openingEntry>[1] = {}) {
   return store.transact([touch(pesel)], ({ nextId }) => {
@@ -29,6 +31,16 @@ function sellGrosz(store: Store, pesel: Pesel): Promise<StoredAccount> {
 
 /** What every store must do, whatever it is made of. */
 export function storeContract(adapter: Adapter): void {
+  /** Two stores on one database; in memory, where there is no other, one store twice. */
+  async function opened(t: TestContext): Promise<Store[]> {
+    if (adapter.database === undefined) {
+      const store = await adapter.open(t);
+      return [store, store];
+    }
+    const { open } = await adapter.database(t);
+    return [await open(), await open()];
+  }
+
   describe(`a transaction on ${adapter.name}`, () => {
     test("writes what was decided, and answers what was decided with it", async (t) => {
       const store = await adapter.open(t);
@@ -42,7 +54,6 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(answer, decided?.answer);
       assert.deepEqual(await store.account(adult()), decided?.answer);
       assert.deepEqual(await store.statement(adult(), { limit: 10 }), decided?.writes.entries);
-      assert.deepEqual(await store.table(table.number), table);
     });
 
     test("sees what was committed before it", async (t) => {
@@ -100,7 +111,7 @@ export function storeContract(adapter: Adapter): void {
         const entry = groszEntry(account, { id: loaded.nextId(), sequence: 0 });
         return appending([entry], account);
       });
-      await assert.rejects(failing);
+      await assert.rejects(failing, { code: "storage-unavailable" });
       assert.deepEqual((await store.account(adult()))?.balances, [money(100_000n)]);
       assert.equal((await sellGrosz(store, adult())).sequence, 2);
     });
@@ -207,6 +218,14 @@ export function storeContract(adapter: Adapter): void {
         await create(one, adult());
         assert.equal((await other.account(adult()))?.sequence, 1);
       });
+
+      test("follow each other: what one wrote before it was closed is there for the next", async (t) => {
+        const { open } = await database(t);
+        const store = await open();
+        await create(store, adult());
+        await store.close();
+        assert.equal((await (await open()).account(adult()))?.sequence, 1);
+      });
     });
   }
 
@@ -227,11 +246,13 @@ export function storeContract(adapter: Adapter): void {
       assert.equal(await store.account(adult()), undefined);
       assert.equal(await store.entry("0190b2c4-0000-7000-8000-000000000000"), undefined);
       assert.equal(await store.entry("no-such-id"), undefined);
-      assert.equal(await store.table("1/C/NBP/2026"), undefined);
+      assert.equal(await store.table("0123456789abcdef0123456789abcdef"), undefined);
+      assert.equal(await store.inForce(), undefined);
+      assert.deepEqual(await store.acceptedTables(), []);
       assert.deepEqual(await store.accounts({ limit: 10 }), []);
       assert.deepEqual(await store.statement(adult(), { limit: 10 }), []);
       assert.deepEqual(await store.journal({ limit: 10 }), []);
-      assert.deepEqual(await store.tables({}), []);
+      assert.deepEqual(await store.tables(all), []);
       assert.equal(await store.entryCount(), 0);
     });
 
@@ -257,16 +278,15 @@ export function storeContract(adapter: Adapter): void {
       );
     });
 
-    test("accounts come by PESEL, after any text", async (t) => {
+    test("accounts come by PESEL, after one that has an account or has none", async (t) => {
       const { store, pesels } = await filled(t);
-      const after = async (text?: string) =>
-        (await store.accounts({ after: text, limit: 2 })).map((row) => row.pesel);
+      const after = async (pesel?: string) =>
+        (await store.accounts({ after: pesel, limit: 2 })).map((row) => row.pesel);
       assert.deepEqual(await after(), pesels.slice(0, 2));
       assert.deepEqual(await after(pesels[0]), pesels.slice(1));
       assert.deepEqual(await after(pesels[2]), []);
-      assert.deepEqual(await after(pesels[0]?.slice(0, 3)), pesels.slice(0, 2));
-      assert.deepEqual(await after("!"), pesels.slice(0, 2));
-      assert.deepEqual(await after("x"), []);
+      assert.deepEqual(await after("00000000000"), pesels.slice(0, 2));
+      assert.deepEqual(await after("99999999999"), []);
     });
 
     test("an account's row is what the shared codec makes of the account", async (t) => {
@@ -294,14 +314,8 @@ export function storeContract(adapter: Adapter): void {
         "1.2",
         "1.3",
       ]);
-      assert.deepEqual(
-        await places({ after: { pesel: "", sequence: Number.MAX_SAFE_INTEGER }, through: "~" }, 1),
-        ["0.1"],
-      );
-      assert.deepEqual(
-        await places({ after: { pesel: third, sequence: Number.MAX_SAFE_INTEGER }, through: "~" }),
-        [],
-      );
+      assert.deepEqual(await places({}, 1), ["0.1"]);
+      assert.deepEqual(await places({ after: { pesel: third, sequence: Number.MAX_SAFE_INTEGER } }), []);
     });
 
     test("an entry is found by its id, whole", async (t) => {
@@ -323,34 +337,96 @@ export function storeContract(adapter: Adapter): void {
   });
 
   describe(`rate tables in ${adapter.name}`, () => {
-    test("are kept as they were first saved under their number", async (t) => {
+    const next = tableOf("109/C/NBP/2026", "2026-06-09");
+    const first = { epoch: 0, vouched: false };
+
+    test("are kept by their id, once, as they were first saved", async (t) => {
       const store = await adapter.open(t);
       await store.saveTables([table]);
-      await store.saveTables([{ ...table, rates: new Map() }, tableOn("109/C/NBP/2026", "2026-06-09")]);
-      assert.deepEqual(await store.table(table.number), table);
-      assert.equal((await store.tables({})).length, 2);
+      await store.saveTables([{ ...table, rates: new Map() }, next]);
+      assert.deepEqual(await store.table(table.id), table);
+      assert.deepEqual(await store.tables(all), [table, next]);
+    });
+
+    test("under one number are as many as they say different things", async (t) => {
+      const store = await adapter.open(t);
+      const corrected = tableOf(next.number, next.effectiveDate, { USD: [3.6, 3.7] });
+      await store.saveTables([next, corrected]);
+      assert.deepEqual([await store.table(next.id), await store.table(corrected.id)], [next, corrected]);
     });
 
     test("are kept once, whoever saves them at the same time", async (t) => {
-      if (adapter.database === undefined) return;
-      const { open } = await adapter.database(t);
-      const stores = [await open(), await open()];
+      const stores = await opened(t);
       await Promise.all(stores.map((store) => store.saveTables([table])));
-      assert.deepEqual(await stores[0]?.tables({}), [table]);
+      assert.deepEqual(await stores[0]?.tables(all), [table]);
     });
 
-    test("come oldest first, since a date, or only the newest", async (t) => {
+    test("come oldest first, of one source, since a date, and of one number the one last in force last", async (t) => {
       const store = await adapter.open(t);
-      const tables = ["2026-06-10", "2026-06-08", "2026-06-09"].map((date) =>
-        tableOn(`${date.slice(-2)}/C/NBP/2026`, date),
-      );
-      await store.saveTables(tables);
-      const dates = async (range: { since?: string; last?: number }) =>
-        (await store.tables(range)).map(({ effectiveDate }) => effectiveDate.slice(-2));
-      assert.deepEqual(await dates({}), ["08", "09", "10"]);
-      assert.deepEqual(await dates({ since: "2026-06-09" }), ["09", "10"]);
-      assert.deepEqual(await dates({ last: 2 }), ["09", "10"]);
-      assert.deepEqual(await dates({ since: "2026-06-11" }), []);
+      const tables = ["10", "08", "09"].map((day) => tableOf(`${day}/C/NBP/2026`, `2026-06-${day}`));
+      const corrected = tableOf("09/C/NBP/2026", "2026-06-09", { USD: [3.6, 3.7] });
+      await store.acceptTable(tables[2] as RateTable, first);
+      await store.saveTables([
+        ...tables,
+        corrected,
+        identified(publishedOf("08/C/NBP/2026", "2026-06-08"), "demo"),
+      ]);
+      const bids = async (since: string) =>
+        (await store.tables({ source: "fixed", since })).map(({ number }) => number.slice(0, 2));
+      assert.deepEqual(await bids(""), ["08", "09", "09", "10"]);
+      assert.deepEqual(await bids("2026-06-10"), ["10"]);
+      assert.equal((await store.tables(all))[2]?.id, tables[2]?.id);
+    });
+
+    test("come into force one after the other", async (t) => {
+      const store = await adapter.open(t);
+      assert.equal(await store.acceptTable(table, first), true);
+      assert.deepEqual(await store.inForce(), { epoch: 1, table });
+      assert.equal(await store.acceptTable(next, { epoch: 1, vouched: true }), true);
+      assert.deepEqual(await store.inForce(), { epoch: 2, table: next });
+      const accepted = [table, next].map(({ id, source, number }, index) => {
+        return { epoch: index + 1, id, source, number, vouched: index === 1 };
+      });
+      assert.deepEqual(await store.acceptedTables(), accepted);
+    });
+
+    test("come into force only after the one that they were judged against", async (t) => {
+      const store = await adapter.open(t);
+      await store.acceptTable(table, first);
+      assert.equal(await store.acceptTable(next, first), false);
+      assert.equal(await store.acceptTable(next, { epoch: 2, vouched: false }), false);
+      assert.deepEqual(await store.inForce(), { epoch: 1, table });
+    });
+
+    test("come into force once, whoever puts them there at the same time", async (t) => {
+      const stores = await opened(t);
+      const answers = await Promise.all(stores.map((store) => store.acceptTable(table, first)));
+      assert.deepEqual(answers.toSorted(), [false, true]);
+      assert.equal((await stores[0]?.acceptedTables())?.length, 1);
+    });
+
+    test("in force are what a transaction of any process reads", async (t) => {
+      const [one, other] = await opened(t);
+      const seen = () => other?.transact([], ({ inForce }) => ({ writes: nothing, answer: inForce }));
+      assert.equal(await seen(), undefined);
+      await one?.acceptTable(table, first);
+      assert.deepEqual(await seen(), { epoch: 1, table });
+      await one?.acceptTable(next, { epoch: 1, vouched: false });
+      assert.deepEqual(await seen(), { epoch: 2, table: next });
+      assert.deepEqual(await other?.inForce(), { epoch: 2, table: next });
+    });
+
+    test("are not in force when the transaction that puts them there fails", async (t) => {
+      const store = await adapter.open(t);
+      await create(store, adult());
+      const accepted = { table, vouched: false };
+      const again = appending([openingEntry(adult())]);
+      const failing = store.transact([touch(adult())], () => {
+        return { ...again, writes: { ...again.writes, accepted } };
+      });
+      await assert.rejects(failing, { code: "storage-unavailable" });
+      assert.equal(await store.inForce(), undefined);
+      assert.equal(await store.table(table.id), undefined);
     });
   });
 
@@ -359,16 +435,7 @@ export function storeContract(adapter: Adapter): void {
       const store = await adapter.open(t);
       await store.ping();
       await store.close();
-      await assert.rejects(store.ping());
-    });
-
-    test("what was written is there for the next one to open it", async (t) => {
-      if (adapter.database === undefined) return;
-      const { open } = await adapter.database(t);
-      const store = await open();
-      await create(store, adult());
-      await store.close();
-      assert.equal((await (await open()).account(adult()))?.sequence, 1);
+      await assert.rejects(store.ping(), { code: "storage-unavailable" });
     });
   });
 }

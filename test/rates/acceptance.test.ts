@@ -1,40 +1,131 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { isNewer, refusalOf } from "../../src/rates/acceptance.ts";
+import { describe, test } from "node:test";
+import type { AcceptedTable, RateTable } from "../../src/core/rates.ts";
+import { isNewer, judge, newestEffective } from "../../src/rates/acceptance.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
-import { tableOf } from "../support/rates.ts";
+import { tablesOf } from "../../src/rates/source.ts";
+import { identified } from "../support/fixture.ts";
+import { publishedOf, tableOf } from "../support/rates.ts";
 
-const today = "2026-06-09";
 const inForce = tableOf("108/C/NBP/2026", "2026-06-08", { USD: [4, 4.08], HUF: [0.01, 0.0102] });
 const next = (rates: Record<string, readonly [number, number]>, effectiveDate = "2026-06-09") =>
   tableOf("109/C/NBP/2026", effectiveDate, rates);
+const leap = next({ USD: [8, 8.16] });
+const corrected = next({ USD: [8, 8.17] });
 
-test("the first table is believed", () => {
-  assert.equal(refusalOf(inForce, undefined, today), undefined);
+/** What has been in force, oldest first; those that an operator vouched for are marked. */
+function accepted(...tables: (RateTable | { vouched: RateTable })[]): AcceptedTable[] {
+  return tables.map((one, index) => {
+    const { id, source, number } = "vouched" in one ? one.vouched : one;
+    return { epoch: index + 1, id, source, number, vouched: "vouched" in one };
+  });
+}
+
+/** The verdict after `past`, of which the last is in force. */
+function verdict(table: RateTable, vouchedFor?: string, past = accepted(inForce), current = inForce) {
+  return judge(table, { inForce: current, accepted: past }, vouchedFor);
+}
+
+function refusal(...args: Parameters<typeof verdict>): string {
+  const given = verdict(...args);
+  return typeof given === "string" ? assert.fail(`not refused but ${given}`) : given.refusal;
+}
+
+describe("a table may come into force", () => {
+  test("in all of three months, with the swings of early 2022, after the one before", () => {
+    const tables = tablesOf("demo", demoTables());
+    for (const [index, table] of tables.entries()) {
+      const before = tables[index - 1];
+      if (before !== undefined) assert.equal(verdict(table, undefined, accepted(before), before), "accept");
+    }
+  });
+
+  test("unless it is the one already", () => {
+    assert.equal(verdict(inForce), "in force");
+  });
+
+  test("when a rate moved by exactly 30 %, up or down", () => {
+    assert.equal(verdict(next({ USD: [5.2, 5.304], HUF: [0.007, 0.00714] })), "accept");
+  });
+
+  test("when a rate moved further in more than a week", () => {
+    assert.notEqual(verdict(next({ USD: [8, 8.16] }, "2026-06-15")), "accept");
+    assert.equal(verdict(next({ USD: [8, 8.16] }, "2026-06-16")), "accept");
+  });
+
+  test("when a currency comes or goes", () => {
+    assert.equal(verdict(next({ USD: [4, 4.08], EUR: [4.2, 4.3] })), "accept");
+  });
 });
 
-test("no table of three months, with the swings of early 2022, is refused after the one before", () => {
-  const tables = demoTables();
-  for (const [index, table] of tables.entries()) {
-    assert.equal(refusalOf(table, tables[index - 1], table.effectiveDate), undefined, table.number);
-  }
+describe("a table is held back", () => {
+  test("when it says something else under the number in force", () => {
+    const changed = tableOf("108/C/NBP/2026", "2026-06-08", { USD: [4, 4.09], HUF: [0.01, 0.0102] });
+    assert.equal(
+      refusal(changed),
+      "it differs from the one in force under the same number. " +
+        "If the bank confirms it, start fx serve with --accept-table 108/C/NBP/2026",
+    );
+  });
+
+  test("when it is older than the one in force", () => {
+    assert.match(
+      refusal(tableOf("107/C/NBP/2026", "2026-06-05")),
+      /^it is of 2026-06-05, older than 108\/C\/NBP\/2026 of 2026-06-08 in force\. If/,
+    );
+  });
+
+  test("when a rate moved by more than 30 %, which is named", () => {
+    assert.match(
+      refusal(next({ USD: [5.2001, 5.304], HUF: [0.01, 0.0102] })),
+      /^against 108\/C\/NBP\/2026 a rate moved by more than 30 % \(USD bid 4 to 5.2001, ask 4.08 to 5.304\)\. If/,
+    );
+    assert.match(refusal(next({ HUF: [0.006999, 0.0102] })), /HUF bid 0.01 to 0.006999/);
+    assert.match(refusal(next({ USD: [4, 5.305] })), /USD .* ask 4.08 to 5.305/);
+  });
 });
 
-test("the table in force is believed again", () => {
-  assert.equal(refusalOf(inForce, inForce, today), undefined);
+describe("an operator who vouches for a number", () => {
+  test("lets through what any check holds back", () => {
+    for (const table of [
+      leap,
+      tableOf("107/C/NBP/2026", "2026-06-05"),
+      tableOf("108/C/NBP/2026", "2026-06-08", { USD: [9, 9.1] }),
+    ]) {
+      assert.equal(verdict(table, table.number), "vouched");
+      assert.notEqual(verdict(table, "110/C/NBP/2026"), "vouched");
+    }
+  });
+
+  test("vouches for one table: a correction of it is held back, and its id is asked for", () => {
+    const past = accepted(inForce, { vouched: leap });
+    assert.match(refusal(corrected, leap.number, past, leap), new RegExp(`--accept-table ${corrected.id}$`));
+    assert.equal(verdict(corrected, corrected.id, past, leap), "vouched");
+  });
+
+  test("is not needed for a table that no check holds back", () => {
+    assert.equal(verdict(next({ USD: [4, 4.08] }), "109/C/NBP/2026"), "accept");
+  });
 });
 
-test("another content under the number in force is refused", () => {
-  const changed = tableOf("108/C/NBP/2026", "2026-06-08", { USD: [4, 4.09], HUF: [0.01, 0.0102] });
-  assert.match(String(refusalOf(changed, inForce, today)), /differs from the one in force/);
-});
+describe("a table that was in force and was replaced", () => {
+  const past = accepted(leap, { vouched: corrected });
 
-test("a table older than the one in force is refused", () => {
-  const older = tableOf("107/C/NBP/2026", "2026-06-05");
-  assert.equal(
-    refusalOf(older, inForce, today),
-    "it is of 2026-06-05, older than 108/C/NBP/2026 of 2026-06-08 in force",
-  );
+  test("never comes back, whoever vouches for it", () => {
+    for (const vouchedFor of [undefined, leap.number, leap.id]) {
+      assert.match(
+        refusal(leap, vouchedFor, past, corrected),
+        /was in force before .* and no table comes back$/,
+      );
+    }
+  });
+
+  test("may come back after the ledger's source was changed and changed back", () => {
+    const elsewhere = identified(publishedOf("001/C/NBP/2022", "2022-01-05"), "demo");
+    const again = accepted(leap, elsewhere, inForce);
+    assert.equal(verdict(next({ USD: [4, 4.08] }), undefined, again), "accept");
+    assert.equal(verdict(leap, leap.number, again), "vouched");
+  });
 });
 
 test("of two tables of one day the higher number is the newer", () => {
@@ -44,50 +135,9 @@ test("of two tables of one day the higher number is the newer", () => {
   assert.equal(isNewer(inForce, inForce), false);
 });
 
-test("a table dated a week ahead is let pass, and one day more is refused", () => {
-  assert.equal(refusalOf(next({ USD: [4, 4.08] }, "2026-06-16"), undefined, today), undefined);
-  assert.match(
-    String(refusalOf(next({ USD: [4, 4.08] }, "2026-06-17"), undefined, today)),
-    /2026-06-17 is more than 7 days ahead; today is 2026-06-09/,
-  );
-});
-
-test("a rate may move by exactly 30 %, up or down", () => {
-  assert.equal(refusalOf(next({ USD: [5.2, 5.304], HUF: [0.007, 0.00714] }), inForce, today), undefined);
-});
-
-test("a rate that moved by more than 30 % is refused, naming it and the way to accept the table", () => {
-  assert.equal(
-    refusalOf(next({ USD: [5.2001, 5.304], HUF: [0.01, 0.0102] }), inForce, today),
-    "against 108/C/NBP/2026 a rate moved by more than 30 % (USD bid 4 to 5.2001, ask 4.08 to 5.304). " +
-      "If the bank confirms it, start fx with --accept-table 109/C/NBP/2026",
-  );
-  assert.match(
-    String(refusalOf(next({ HUF: [0.006999, 0.0102] }), inForce, today)),
-    /HUF bid 0.01 to 0.006999/,
-  );
-  assert.match(String(refusalOf(next({ USD: [4, 5.305] }), inForce, today)), /USD .* ask 4.08 to 5.305/);
-});
-
-test("a rate that moved by more than 30 % is believed in the table that the operator accepts", () => {
-  const leap = next({ USD: [8, 8.16] });
-  assert.equal(refusalOf(leap, inForce, today, "109/C/NBP/2026"), undefined);
-  assert.notEqual(refusalOf(leap, inForce, today, "110/C/NBP/2026"), undefined);
-});
-
-test("accepting a table does not excuse that it is old or far ahead", () => {
-  const older = tableOf("107/C/NBP/2026", "2026-06-05");
-  assert.notEqual(refusalOf(older, inForce, today, older.number), undefined);
-  const ahead = next({ USD: [4, 4.08] }, "2026-07-01");
-  assert.notEqual(refusalOf(ahead, inForce, today, ahead.number), undefined);
-});
-
-test("rates are compared with a table at most a week older", () => {
-  const leap = { USD: [8, 8.16] } as const;
-  assert.notEqual(refusalOf(next(leap, "2026-06-15"), inForce, "2026-06-16"), undefined);
-  assert.equal(refusalOf(next(leap, "2026-06-16"), inForce, "2026-06-16"), undefined);
-});
-
-test("a currency that comes or goes is no reason to refuse", () => {
-  assert.equal(refusalOf(next({ USD: [4, 4.08], EUR: [4.2, 4.3] }), inForce, today), undefined);
+test("the newest effective table is the newest that takes effect today or took effect before", () => {
+  const ahead = next({ USD: [4, 4.08] }, "2026-06-10");
+  assert.equal(newestEffective([inForce, ahead], "2026-06-09"), inForce);
+  assert.equal(newestEffective([inForce, ahead], "2026-06-10"), ahead);
+  assert.equal(newestEffective([ahead], "2026-06-09"), undefined);
 });

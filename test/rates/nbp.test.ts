@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { formatDecimal } from "../../src/core/money.ts";
+import { formatDecimal } from "../../src/core/decimal.ts";
 import { type FetchLimits, fetchLimits, fetchTables } from "../../src/rates/nbp.ts";
 import {
   type Mode,

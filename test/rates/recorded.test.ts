@@ -1,28 +1,40 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { after, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
-import { formatDecimal } from "../../src/core/money.ts";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
-import { openRates } from "../../src/rates/current.ts";
-import { demoTables } from "../../src/rates/recorded.ts";
+import { openRates, type RatesOptions } from "../../src/rates/current.ts";
+import { demoTables, openRecorded } from "../../src/rates/recorded.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { now, putInForce, table } from "../support/fixture.ts";
+import { quoted, traded } from "../support/live-rates.ts";
 import { publishedTable } from "../support/nbp-stand-in.ts";
-import { publishedOf, ratesEvents, tableOf } from "../support/rates.ts";
+import { publishedOf, ratesEvents } from "../support/rates.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-recorded-"));
 after(() => rmSync(folder, { recursive: true }));
 
+const ahead = publishedOf("110/C/NBP/2026", "2026-06-10");
+
+function openOver(options: Partial<RatesOptions> & { source: string }) {
+  return openRates({ ledger: openSqlite(":memory:"), trades: true, ...options });
+}
+
+let recordings = 0;
+
 function recording(text: string): string {
-  const path = join(folder, `${Math.random()}.json`);
+  recordings += 1;
+  const path = join(folder, `${recordings}.json`);
   writeFileSync(path, text);
   return path;
 }
 
 /** The message of a recording that cannot be opened, without its path. */
-async function refusal(source: string, archive = openSqlite(":memory:")): Promise<string> {
-  const error = await openRates({ source, archive }).catch((error: unknown) => error);
+async function refusal(source: string): Promise<string> {
+  const error = await openRecorded(source).catch((error: unknown) => error);
   assert.ok(error instanceof FxError, String(error));
   assert.equal(error.code, "rates-unavailable");
   return error.message.replaceAll(source, "FILE").replace(/ The source of rates is .*$/, "");
@@ -60,9 +72,8 @@ describe("demo", () => {
 
   test("puts its last table in force, however old, and says what it is", async () => {
     const events = ratesEvents();
-    const archive = openSqlite(":memory:");
-    const rates = await openRates({ source: "demo", archive, maxAgeDays: 0, onEvent: events.onEvent });
-    assert.equal(rates.inForce().number, "069/C/NBP/2022");
+    const rates = await openOver({ source: "demo", maxAgeDays: 1, onEvent: events.onEvent });
+    assert.equal(await quoted(rates), "069/C/NBP/2022");
     const { source, recorded, problem } = rates.status();
     assert.deepEqual({ source, recorded, problem }, { source: "demo", recorded: true, problem: undefined });
     assert.deepEqual(
@@ -72,44 +83,73 @@ describe("demo", () => {
     await rates.close();
   });
 
-  test("is kept in the archive, as the history", async () => {
-    const archive = openSqlite(":memory:");
-    await openRates({ source: "demo", archive });
-    assert.equal((await archive.tables({})).length, 67);
+  test("has its tables as the history", async () => {
+    const rates = await openOver({ source: "demo" });
+    assert.equal((await rates.history(await rates.forQuote(), "2022-01-01")).length, 67);
+    await rates.close();
   });
 
-  test("is in force also over an archive that holds a newer table", async () => {
-    const archive = openSqlite(":memory:");
-    await archive.saveTables([tableOf("108/C/NBP/2026", "2026-06-08")]);
-    assert.equal((await openRates({ source: "demo", archive })).inForce().number, "069/C/NBP/2022");
+  test("is quoted over a ledger of another source, which it does not change", async () => {
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, table);
+    const rates = await openOver({ source: "demo", ledger });
+    assert.equal(await quoted(rates), "069/C/NBP/2022");
+    assert.deepEqual(await ledger.inForce(), { epoch: 1, table });
+    assert.deepEqual(await ledger.tables({ source: "demo", since: "" }), []);
+    await rates.close();
   });
 
-  test("opens again over the archive that it filled", async () => {
-    const archive = openSqlite(":memory:");
-    await openRates({ source: "demo", archive });
-    assert.equal((await openRates({ source: "demo", archive })).inForce().number, "069/C/NBP/2022");
+  test("opens again over the ledger that traded at it", async () => {
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, await (await openOver({ source: "demo", ledger })).forQuote());
+    const rates = await openOver({ source: "demo", ledger });
+    assert.equal(await traded(rates, ledger), "069/C/NBP/2022");
+    assert.equal(rates.status().problem, undefined);
+    await rates.close();
   });
 });
 
 describe("a file of tables", () => {
-  test("puts its last table in force", async () => {
+  test("puts its newest effective table in force, wherever it stands", async () => {
     const source = recording(
-      `[${JSON.stringify(publishedOf("107/C/NBP/2026", "2026-06-05"))},${publishedTable}]`,
+      JSON.stringify([JSON.parse(publishedTable), ahead, publishedOf("107/C/NBP/2026", "2026-06-05")]),
     );
-    const rates = await openRates({ source, archive: openSqlite(":memory:") });
-    assert.equal(rates.inForce().number, "108/C/NBP/2026");
-    assert.equal(rates.status().source, source);
+    const rates = await openOver({ source, now: () => now });
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+    await rates.close();
+  });
+
+  test("is one source, whichever way its path is written", async () => {
+    const source = recording(`[${publishedTable}]`);
+    const link = `${source}.link`;
+    symlinkSync(source, link);
+    for (const path of [source, link, relative(process.cwd(), source)]) {
+      const rates = await openOver({ source: path });
+      assert.equal(rates.status().source, realpathSync(source));
+      await rates.close();
+    }
+  });
+
+  test("brings the next of its tables into force on its day", async () => {
+    let time = now;
+    const source = recording(JSON.stringify([JSON.parse(publishedTable), ahead]));
+    const rates = await openOver({ source, now: () => time, followMs: 10 });
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+    time = new Date("2026-06-09T22:00:00Z");
+    while ((await quoted(rates)) !== ahead.no) await pause(10);
+    await rates.close();
   });
 
   test("may begin with a byte order mark", async () => {
     const source = recording(`\uFEFF[${publishedTable}]\r\n`);
-    const rates = await openRates({ source, archive: openSqlite(":memory:") });
-    assert.equal(rates.inForce().number, "108/C/NBP/2026");
+    const rates = await openOver({ source });
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+    await rates.close();
   });
 
   test("that is missing is refused, telling what the source can be", async () => {
     const source = join(folder, "missing.json");
-    await assert.rejects(openRates({ source, archive: openSqlite(":memory:") }), {
+    await assert.rejects(openRecorded(source), {
       code: "rates-unavailable",
       message:
         `No rates from ${source}. It cannot be read: there is no such file. The source of rates is nbp, ` +
@@ -144,18 +184,10 @@ describe("a file of tables", () => {
       );
     });
   }
-
-  test("that contradicts the archive under its last number is refused", async () => {
-    const archive = openSqlite(":memory:");
-    await archive.saveTables([tableOf("108/C/NBP/2026", "2026-06-08")]);
-    assert.equal(
-      await refusal(recording(`[${publishedTable}]`), archive),
-      "Table 108/C/NBP/2026 is not the one that the database holds under that number. " +
-        "Only one can be the bank's. Use another database for FILE.",
-    );
-  });
 });
 
 test("an address that is none is refused", async () => {
-  assert.equal(await refusal("http://"), "No rates from FILE: it is not an http(s) address.");
+  await assert.rejects(openOver({ source: "http://" }), {
+    message: "No rates from http://: it is not an http(s) address.",
+  });
 });

@@ -43,9 +43,12 @@ export class FaultyStore implements Store {
   journal: Store["journal"] = (page) => this.#store.journal(page);
   entry: Store["entry"] = (id) => this.#store.entry(id);
   entryCount: Store["entryCount"] = () => this.#store.entryCount();
+  inForce: Store["inForce"] = () => this.#store.inForce();
+  acceptedTables: Store["acceptedTables"] = () => this.#store.acceptedTables();
+  acceptTable: Store["acceptTable"] = (table, accepted) => this.#store.acceptTable(table, accepted);
   saveTables: Store["saveTables"] = (tables) => this.#store.saveTables(tables);
   tables: Store["tables"] = (range) => this.#store.tables(range);
-  table: Store["table"] = (number) => this.#store.table(number);
+  table: Store["table"] = (id) => this.#store.table(id);
   get schemaVersion(): number {
     return this.#store.schemaVersion;
   }

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
 import { simulate, surviving } from "./simulate.ts";
 
 const { values } = parseArgs({

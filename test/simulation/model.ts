@@ -1,8 +1,9 @@
 import type { Opening } from "../../src/core/account.ts";
 import { minorUnitDigits, pln } from "../../src/core/currency.ts";
+import { formatDecimal } from "../../src/core/decimal.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import type { ExchangeOrder } from "../../src/core/exchange.ts";
-import { balanceLimit, formatDecimal } from "../../src/core/money.ts";
+import { balanceLimit } from "../../src/core/money.ts";
 import type { RateTable } from "../../src/core/rates.ts";
 import { fractionOf, priceByFractions } from "../support/fractions.ts";
 
@@ -45,7 +46,8 @@ export class Model {
     if (earlier !== undefined) return replay(earlier, request);
     const table = this.table;
     if (table === undefined) return { refused: "rates-unavailable" };
-    if (order.table !== undefined && order.table !== table.number) return { refused: "rate-changed" };
+    if (order.table !== undefined && ![table.number, table.id].includes(order.table))
+      return { refused: "rate-changed" };
     if ([from, to].some((code) => code !== pln && !table.rates.has(code))) {
       return { refused: "unsupported-currency" };
     }

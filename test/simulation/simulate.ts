@@ -1,48 +1,36 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Opening } from "../../src/core/account.ts";
+import type { CurrencyCode } from "../../src/core/currency.ts";
+import { warsawDate } from "../../src/core/date.ts";
+import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { type ExchangeOrder, parseTerms } from "../../src/core/exchange.ts";
-import { formatDecimal } from "../../src/core/money.ts";
-import type { RateTable } from "../../src/core/rates.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
-import { adult, decimal, fixedRates, now, opening, table } from "../support/fixture.ts";
+import { LedgerRates } from "../../src/rates/ledger-rates.ts";
+import { adult, decimal, now, opening } from "../support/fixture.ts";
+import { valueAtBid } from "../support/fractions.ts";
+import { Bank } from "./bank.ts";
 import { type Fault, FaultyStore } from "./faulty-store.ts";
 import { type Expected, Model } from "./model.ts";
 
+const dayMs = 86_400_000;
 const accounts = 6;
 const steps = 25;
 const commandsPerStep = 8;
 const currencies = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR", "THB"];
-
-/** Another day's table: every rate moved by a few per cent, EUR not quoted. */
-const tomorrow: RateTable = {
-  ...table,
-  number: "109/C/NBP/2026",
-  effectiveDate: "2026-06-09",
-  rates: new Map(
-    [...table.rates]
-      .filter(([code]) => code !== "EUR")
-      .map(([code, rate]) => [
-        code,
-        {
-          ...rate,
-          bid: { ...rate.bid, coefficient: (rate.bid.coefficient * 103n) / 100n },
-          ask: { ...rate.ask, coefficient: (rate.ask.coefficient * 103n) / 100n },
-        },
-      ]),
-  ),
-};
 
 type Command =
   | { readonly kind: "open"; readonly request: Opening }
   | { readonly kind: "exchange"; readonly request: ExchangeOrder };
 
 /**
- * Plays one seed against a store: clients that send, repeat and misuse keys, tables that change and vanish, and
+ * Plays one seed against a ledger that several processes work on: clients that send, repeat and misuse keys; banks that
+ * publish, correct and predate tables; processes that look at their bank now and then, or trade at another one; and
  * commits that fail, whose answers are lost, or in which the process dies. Every answer and, after every step, every
- * account is compared with the model; at the end the audit must be clean. The same seed plays the same game.
+ * account is compared with the model. No order may leave anybody richer than the table in force allows, and at the end
+ * the audit must be clean. The same seed plays the same game.
  */
 export async function simulate(seed: number, database: { open(): Promise<Store> }): Promise<void> {
   const game = new Game(seed, () => database.open());
@@ -59,54 +47,136 @@ export function surviving(store: Store): { open(): Promise<Store> } {
   return { open: async () => store };
 }
 
+/** One process: what it has open, and the bank that it asks. */
+interface Process {
+  readonly bank: Bank;
+  readonly store: FaultyStore;
+  readonly rates: LedgerRates;
+  readonly service: LedgerService;
+}
+
 class Game {
   readonly #chance: () => number;
   readonly #open: () => Promise<Store>;
   readonly #model = new Model();
-  readonly #rates = fixedRates();
   readonly #sent: Command[] = [];
+  readonly #banks: readonly Bank[];
+  readonly #processes: Process[] = [];
   #clock = now.getTime();
 
   constructor(seed: number, open: () => Promise<Store>) {
     this.#chance = chanceFrom(seed);
     this.#open = open;
+    const below = (limit: number) => this.#below(limit);
+    this.#banks = ["bank", "other bank"].map((name) => new Bank(name, below));
   }
 
   async play(): Promise<void> {
-    let store = new FaultyStore(await this.#open());
-    let service = this.#serve(store);
-    for (let step = 0; step < steps; step += 1) {
-      this.#clock += this.#below(3_600_000);
-      this.#model.table = this.#pick([table, table, table, tomorrow, undefined]);
-      this.#rates.use(this.#model.table);
-      const fault = this.#pick<Fault>([
-        "none",
-        "none",
-        "none",
-        "fails",
-        "answer lost",
-        "dies before",
-        "dies after",
-      ]);
-      store.fault = fault;
-      await this.#turn(service, store, 1 + this.#below(commandsPerStep));
-      store.fault = "none";
-      if (fault.startsWith("dies")) {
-        await store.close();
-        store = new FaultyStore(await this.#open());
-        service = this.#serve(store);
-      }
-      await this.#compare(service);
+    for (const bank of [0, 0, 1]) {
+      const store = new FaultyStore(await this.#open());
+      this.#processes.push(await this.#look(this.#banks[bank] as Bank, store));
     }
+    for (let step = 0; step < steps; step += 1) await this.#step();
+    const { service } = this.#processes[0] as Process;
     const report = await service.audit();
     assert.deepEqual(report.findings, []);
     const entries = [...this.#model.accounts.values()].reduce((sum, account) => sum + account.entries, 0);
     assert.equal(report.entries, entries, "entries in the journal");
-    await service.close();
+    await this.#compareTables();
+    for (const process of this.#processes) await process.service.close();
   }
 
-  #serve(store: Store): LedgerService {
-    return new LedgerService(store, this.#rates, () => new Date(this.#clock));
+  async #step(): Promise<void> {
+    this.#clock += this.#below(12 * 3_600_000);
+    const today = warsawDate(new Date(this.#clock));
+    for (const bank of this.#banks) if (this.#below(3) === 0) bank.publish(today);
+    const place = this.#below(this.#processes.length);
+    const known = this.#processes[place] as Process;
+    if (this.#below(3) === 0) {
+      await known.rates.close();
+      this.#processes[place] = await this.#look(known.bank, known.store);
+    }
+    const { service, store, rates, bank } = this.#processes[place] as Process;
+    const inForce = await store.inForce();
+    const isOurs = inForce === undefined || inForce.table.source === bank.name;
+    this.#model.table = isOurs ? (inForce ?? { table: rates.status().table }).table : undefined;
+    store.fault = this.#pick<Fault>([
+      "none",
+      "none",
+      "none",
+      "fails",
+      "answer lost",
+      "dies before",
+      "dies after",
+    ]);
+    const { fault } = store;
+    const before = this.#worth();
+    await this.#turn(service, store, 1 + this.#below(commandsPerStep));
+    store.fault = "none";
+    if (fault.startsWith("dies")) {
+      await rates.close();
+      await store.close();
+      this.#processes[place] = await this.#look(bank, new FaultyStore(await this.#open()));
+    }
+    await this.#compare((this.#processes[place] as Process).service);
+    for (const [pesel, worth] of this.#worth()) {
+      assert.ok(
+        worth <= (before.get(pesel) ?? worth),
+        "an order left its account richer than the table in force allows",
+      );
+    }
+  }
+
+  /** A process that opens its rates, or looks at its bank again: both look at the ledger, and judge alike. */
+  async #look(bank: Bank, store: FaultyStore): Promise<Process> {
+    const { id, number } = this.#pick(bank.published);
+    const vouched = this.#below(3) === 0 ? this.#pick([id, number]) : undefined;
+    const rates = new LedgerRates({
+      source: bank,
+      ledger: store,
+      trades: true,
+      changeSource: this.#below(8) === 0 ? this.#pick(this.#banks).name : undefined,
+      now: () => new Date(this.#clock),
+      maxAgeDays: Number.POSITIVE_INFINITY,
+      acceptTable: vouched,
+      onEvent: () => {},
+      refreshMs: dayMs,
+      retryMs: dayMs,
+      followMs: dayMs,
+      historyTables: 67,
+    });
+    bank.mood = this.#pick(["answers", "answers", "answers", "lags", "fails"]);
+    await rates.start();
+    return { bank, store, rates, service: new LedgerService(store, rates, () => new Date(this.#clock)) };
+  }
+
+  /** What each account is worth at the bids of the table in force. */
+  #worth(): Map<string, bigint> {
+    const { table, accounts } = this.#model;
+    if (table === undefined) return new Map();
+    return new Map(
+      [...accounts].map(([pesel, { balances }]) => [
+        pesel,
+        [...balances].reduce(
+          (sum, [currency, minor]) => sum + valueAtBid({ currency: currency as CurrencyCode, minor }, table),
+          0n,
+        ),
+      ]),
+    );
+  }
+
+  /** The tables that were in force took effect one after the other, and none came back, but for changes of source. */
+  async #compareTables(): Promise<void> {
+    const accepted = await (this.#processes[0] as Process).store.acceptedTables();
+    assert.deepEqual(
+      accepted.map(({ epoch }) => epoch),
+      accepted.map((_, index) => index + 1),
+    );
+    for (const [index, { id, source }] of accepted.entries()) {
+      const change = accepted.slice(0, index).findLastIndex((earlier) => earlier.source !== source);
+      const ofSource = accepted.slice(change + 1, index);
+      assert.ok(!ofSource.some((earlier) => earlier.id === id), "a table came back");
+    }
   }
 
   /** Sends commands together, so that they share a commit, and checks what each is answered. */
@@ -191,7 +261,8 @@ class Game {
       to,
       ...(this.#below(2) === 0 ? { toBuy: amount } : { toSell: amount }),
     });
-    const pinned = this.#below(5) === 0 ? table.number : undefined;
+    const { id, number } = this.#model.table ?? this.#pick(this.#pick(this.#banks).published);
+    const pinned = this.#below(5) === 0 ? this.#pick([id, number, "1/C/NBP/2020"]) : undefined;
     return { kind: "exchange", request: { ...terms, pesel: adult(index), key, table: pinned } };
   }
 

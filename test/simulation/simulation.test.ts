@@ -3,10 +3,10 @@ import { adapters } from "../support/adapters.ts";
 import { simulate, surviving } from "./simulate.ts";
 
 /** How many seeds each kind of store plays in the suite. `npm run simulate -- --seeds N` plays more. */
-const seeds: Record<string, number> = { "memory:": 200, "sqlite:": 25 };
+const seeds: Record<string, number> = { "memory:": 60, "sqlite:": 25 };
 
 for (const adapter of adapters) {
-  const count = seeds[adapter.name] ?? 15;
+  const count = seeds[adapter.name] ?? 5;
   test(`${count} simulated days over ${adapter.name} agree with the model`, async (t) => {
     for (let seed = 1; seed <= count; seed += 1) {
       await simulate(

@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
-import { openPostgres } from "../../src/ledger/postgres.ts";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
-import type { Store } from "../../src/ledger/store.ts";
-import { createDatabase } from "./postgres.ts";
+import type { OpenOptions, Store } from "../../src/ledger/store.ts";
+import { openPostgres } from "../../src/postgres/store.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
 
 /** One kind of store, as `--db` names it. */
 export interface Adapter {
@@ -21,11 +20,12 @@ export interface SharedDatabase {
   /** For `--db` and `--url`. */
   readonly url: string;
   open(): Promise<Store>;
+  openWith(options: OpenOptions): Promise<Store>;
   /** Runs one statement of SQL behind the ledger's back, and gives its rows. */
   run(sql: string): Promise<readonly unknown[]>;
 }
 
-/** Every kind of store. A suite that holds for all of them runs over this list. */
+/** Every kind of store, without PostgreSQL if FX_TEST_POSTGRES is "none". A suite that holds for all runs over this list. */
 export const adapters: readonly Adapter[] = [
   { name: "memory:", open: async (t) => closing(t, openSqlite(":memory:")), database: undefined },
   adapterOf("sqlite:", async (t) => {
@@ -38,25 +38,31 @@ export const adapters: readonly Adapter[] = [
       database.close();
       return rows;
     };
-    return { url: `sqlite:${path}`, open: async () => openSqlite(path), run };
+    return { url: `sqlite:${path}`, openWith: async (options) => openSqlite(path, options), run };
   }),
-  adapterOf("postgres:", postgresDatabase({})),
-  adapterOf("postgres: serializable", postgresDatabase({ serializable: true })),
+  ...(process.env.FX_TEST_POSTGRES === "none"
+    ? []
+    : [
+        adapterOf("postgres:", postgresDatabase({})),
+        adapterOf("postgres: serializable", postgresDatabase({ serializable: true })),
+      ]),
 ];
 
 function postgresDatabase(options: { serializable?: boolean }) {
-  return async (t: TestContext): Promise<SharedDatabase> => {
+  return async (t: TestContext): Promise<Omit<SharedDatabase, "open">> => {
+    const { createDatabase } = await import("./postgres.ts");
     const database = await createDatabase();
     t.after(() => database.drop());
     const url = `${database.url}?serializable=${options.serializable ?? false}`;
-    return { url, open: () => openPostgres(url), run: database.run };
+    return { url, openWith: (options) => openPostgres(url, options), run: database.run };
   };
 }
 
-function adapterOf(name: string, create: (t: TestContext) => Promise<SharedDatabase>): Adapter {
+function adapterOf(name: string, create: (t: TestContext) => Promise<Omit<SharedDatabase, "open">>): Adapter {
   const database = async (t: TestContext): Promise<SharedDatabase> => {
-    const { open, ...database } = await create(t);
-    return { ...database, open: async () => closing(t, await open()) };
+    const made = await create(t);
+    const openWith = async (options: OpenOptions) => closing(t, await made.openWith(options));
+    return { ...made, openWith, open: () => openWith({}) };
   };
   return { name, database, open: async (t) => (await database(t)).open() };
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { Context } from "../../src/cli/context.ts";
 import { buildProgram } from "../../src/cli/program.ts";
-import { openTerminal } from "../../src/cli/terminal.ts";
+import { openTerminal } from "../../src/cli/terminal/terminal.ts";
 
 export const program = buildProgram(new Context(openTerminal(process, {}, true), "0.0.0"));
 

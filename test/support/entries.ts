@@ -45,6 +45,7 @@ export function groszEntry(account: StoredAccount, fields: Partial<ExchangeEntry
     bid: undefined,
     ask: table.rates.get("USD" as CurrencyCode)?.ask,
     table: table.number,
+    tableId: table.id,
     effectiveDate: table.effectiveDate,
     balances: [money((account.balances[0]?.minor ?? 0n) - 1n), money(BigInt(account.sequence), "USD")],
     ...fields,
@@ -62,5 +63,5 @@ export function appending(entries: readonly Entry[], account?: StoredAccount): D
     return sealed;
   });
   if (head === undefined) throw new Error("nothing to append");
-  return { writes: { accounts: [head], entries: all, tables: [table] }, answer: head };
+  return { writes: { accounts: [head], entries: all, accepted: undefined }, answer: head };
 }

@@ -1,36 +1,65 @@
 import { readFileSync } from "node:fs";
 import { type Opening, parseOpening } from "../../src/core/account.ts";
+import { type Decimal, parseDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { type ExchangeTerms, parseTerms } from "../../src/core/exchange.ts";
-import { type Decimal, parseDecimal } from "../../src/core/money.ts";
 import { type Pesel, parsePesel } from "../../src/core/pesel.ts";
-import { type CurrentRates, parseRateTable, type RateTable } from "../../src/core/rates.ts";
+import {
+  type CurrentRates,
+  parseRateTable,
+  type RateTable,
+  type TableInForce,
+  type TableLedger,
+} from "../../src/core/rates.ts";
+import { tablesOf } from "../../src/rates/source.ts";
 
 /** The day on which tests take place, unless they say otherwise. */
 export const today = "2026-06-08";
 export const now = new Date("2026-06-08T12:00:00Z");
 
 /** The bank's table 108/C/NBP/2026, as published. */
-export const table: RateTable = parseRateTable(
+export const table = identified(
   JSON.parse(readFileSync(new URL("../fixtures/nbp/table-c-2026-06-08.json", import.meta.url), "utf8"))[0],
 );
 
-/** Rates that stay at one table, until `use` names another or none. */
-export function fixedRates(first: RateTable | undefined = table): CurrentRates & {
-  use(table: RateTable | undefined): void;
-} {
-  let inForce: RateTable | undefined = first;
+/** A table in the bank's shape as one of a source. */
+export function identified(published: unknown, source = "fixed"): RateTable {
+  return tablesOf(source, [parseRateTable(published)])[0] as RateTable;
+}
+
+/**
+ * Rates of one table, which the first exchange puts in force in the ledger. From then on the ledger says, as for all
+ * rates. `use` has them give another table, which is put in force in `ledger`, or none.
+ */
+export function fixedRates(
+  first: RateTable | undefined = table,
+  ledger?: TableLedger,
+): CurrentRates & { use(table: RateTable | undefined): Promise<void> } {
+  let own: RateTable | undefined = first;
+  const current = (inForce?: TableInForce) => {
+    if (own !== undefined) return inForce?.table ?? own;
+    throw new FxError("rates-unavailable", "There is no rate table yet.", { retryAfterSeconds: 7 });
+  };
   return {
-    use: (next) => {
-      inForce = next;
+    use: async (next) => {
+      own = next;
+      if (next !== undefined && ledger !== undefined) await putInForce(ledger, next);
     },
-    inForce: () => {
-      if (inForce !== undefined) return inForce;
-      throw new FxError("rates-unavailable", "There is no rate table yet.", { retryAfterSeconds: 7 });
-    },
-    status: () => ({ source: "fixed", recorded: true, table: inForce, problem: undefined }),
+    forOrder: current,
+    forQuote: async () => current(),
+    history: async ({ source, effectiveDate }, since) =>
+      ((await ledger?.tables({ source, since })) ?? []).filter(
+        (table) => table.effectiveDate <= effectiveDate,
+      ),
+    status: () => ({ source: "fixed", recorded: true, table: own, problem: undefined }),
     close: async () => {},
   };
+}
+
+export async function putInForce(ledger: TableLedger, table: RateTable): Promise<void> {
+  const inForce = await ledger.inForce();
+  if (inForce?.table.id === table.id) return;
+  await ledger.acceptTable(table, { epoch: inForce?.epoch ?? 0, vouched: false });
 }
 
 /** The valid PESEL with these first ten digits. */

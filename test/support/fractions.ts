@@ -1,5 +1,6 @@
+import type { Decimal } from "../../src/core/decimal.ts";
 import type { ExchangeTerms } from "../../src/core/exchange.ts";
-import { type Decimal, knownDigits, type Money } from "../../src/core/money.ts";
+import { knownDigits, type Money } from "../../src/core/money.ts";
 import type { RateTable } from "../../src/core/rates.ts";
 
 /** A fraction in lowest terms: a second way to the figures, which shares no arithmetic with src/core/exchange.ts. */

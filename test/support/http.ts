@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ErrorCode } from "../../src/core/errors.ts";
-import { maskPesels } from "../../src/core/pesel.ts";
+import { maskPesels } from "../../src/core/mask.ts";
 import { statusOf } from "../../src/wire/problem.ts";
 import { type ProblemJson, problem } from "../../src/wire/schemas.ts";
 

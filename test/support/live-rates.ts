@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { FxError } from "../../src/core/errors.ts";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
-import type { TableArchive } from "../../src/rates/archive.ts";
+import type { CurrentRates, TableLedger } from "../../src/core/rates.ts";
 import { openRates, type RatesOptions } from "../../src/rates/current.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
 import { type Mode, type NbpStandIn, startNbpStandIn } from "./nbp-stand-in.ts";
 import { publishedOf, ratesEvents } from "./rates.ts";
 
@@ -35,11 +35,13 @@ export async function openLive(bank: NbpStandIn, options: Partial<RatesOptions> 
   const events = ratesEvents();
   const rates = await openRates({
     source: bank.url,
-    archive: openSqlite(":memory:"),
+    ledger: openSqlite(":memory:"),
+    trades: true,
     now: () => noon,
     onEvent: events.onEvent,
     refreshMs: 10,
     retryMs: 10,
+    followMs: 10,
     firstWaitMs: 10_000,
     limits: { retries: 0 },
     ...options,
@@ -48,41 +50,47 @@ export async function openLive(bank: NbpStandIn, options: Partial<RatesOptions> 
   return Object.assign(rates, { events });
 }
 
-/** The error with which the rates refuse to trade. */
-export function unavailable(rates: { inForce(): unknown }): FxError {
-  try {
-    rates.inForce();
-  } catch (error) {
-    assert.ok(error instanceof FxError);
-    assert.equal(error.code, "rates-unavailable");
-    return error;
-  }
-  return assert.fail("a table is in force");
+/** The error with which the rates refuse to quote. */
+export async function unavailable(rates: CurrentRates): Promise<FxError> {
+  const error = await rates.forQuote().catch((error: unknown) => error);
+  assert.ok(error instanceof FxError, "a table is in force");
+  assert.equal(error.code, "rates-unavailable");
+  return error;
 }
 
-/** An archive that can be made to fail, and that counts how often it is read. */
-export function faultyArchive() {
+/** The number of the table that an order would settle at. */
+export async function traded(rates: CurrentRates, ledger?: TableLedger): Promise<string> {
+  return rates.forOrder(await ledger?.inForce()).number;
+}
+
+/** The number of the table that a quote would be priced at. */
+export async function quoted(rates: CurrentRates): Promise<string> {
+  return (await rates.forQuote()).number;
+}
+
+/** A ledger that can be made to fail, and that counts how often it is read. */
+export function faultyLedger() {
   const store = openSqlite(":memory:");
-  let reading = true;
-  let writing = true;
+  let works = true;
   let reads = 0;
-  const fail = () =>
-    Promise.reject(new FxError("storage-unavailable", "The store failed: the disk is full."));
-  const archive: TableArchive = {
-    saveTables: (tables) => (writing ? store.saveTables(tables) : fail()),
-    tables: (range) => {
-      reads += 1;
-      return reading ? store.tables(range) : fail();
-    },
-    table: (number) => (reading ? store.table(number) : fail()),
+  const unlessBroken = <T>(work: () => Promise<T>): Promise<T> => {
+    reads += 1;
+    if (works) return work();
+    return Promise.reject(new FxError("storage-unavailable", "The store failed: the disk is full."));
+  };
+  const ledger: TableLedger = {
+    inForce: () => unlessBroken(() => store.inForce()),
+    acceptedTables: () => unlessBroken(() => store.acceptedTables()),
+    acceptTable: (table, accepted) => unlessBroken(() => store.acceptTable(table, accepted)),
+    saveTables: (tables) => unlessBroken(() => store.saveTables(tables)),
+    tables: (range) => unlessBroken(() => store.tables(range)),
   };
   return {
-    archive,
+    ledger,
     store,
     reads: () => reads,
-    works: (can: { read: boolean; write: boolean }) => {
-      reading = can.read;
-      writing = can.write;
+    works: (can: boolean) => {
+      works = can;
     },
   };
 }

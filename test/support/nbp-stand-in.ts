@@ -10,8 +10,8 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pathToFileURL } from "node:url";
+import { addDays, warsawDate } from "../../src/core/date.ts";
 import { publishedDemo } from "../../src/rates/recorded.ts";
-import { addDays, warsawDate } from "../../src/warsaw.ts";
 
 const fixture = (name: string) =>
   readFileSync(new URL(`../fixtures/nbp/${name}`, import.meta.url), "utf8").trim();

@@ -80,6 +80,26 @@ export async function runSql(url: string, sql: string): Promise<readonly Record<
   }
 }
 
+/** Does `work` inside of a transaction behind the ledger's back, which is committed when it is done. */
+export async function inTransaction(
+  url: string,
+  work: (run: Database["run"]) => Promise<void>,
+): Promise<void> {
+  const connection = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
+  try {
+    await connection.begin((transaction) => work((sql) => transaction.unsafe(sql)));
+  } finally {
+    await connection.end();
+  }
+}
+
+/** Resolves when somebody in this database waits for what another has locked. */
+export async function untilBlocked({ run }: Database): Promise<void> {
+  const waiting =
+    "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  while ((await run(waiting)).length === 0);
+}
+
 export interface StartOptions {
   readonly durable?: boolean;
   readonly password?: string;
@@ -163,7 +183,12 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
       await server.kill();
     },
     start: async () => {
-      running ??= await run(join(programs, "postgres"), args, { folder, user });
+      running ??= await run(join(programs, "postgres"), args, {
+        folder,
+        user,
+        started: /ready to accept (read.only )?connections/,
+        endedBy: "SIGQUIT",
+      });
     },
     stop: async () => {
       await running?.end("delete\n");
@@ -184,7 +209,7 @@ async function copyData(primary: PostgresServer, dataFolder: string): Promise<vo
   chmodSync(dataFolder, 0o700);
 }
 
-interface Running {
+export interface Running {
   end(order: "keep\n" | "delete\n"): Promise<void>;
 }
 
@@ -192,15 +217,17 @@ interface Running {
 const environment = { ...process.env, LC_ALL: "C" };
 
 /**
- * Starts a server under a shell that ends it at once, and deletes its folder, when its standard input closes: when
+ * Starts a server, which logs what matches `started` when it has, under a shell that ends it at once, and deletes its folder, when its standard input closes: when
  * this process ends, even by `kill -9`, nothing is left behind.
  */
-async function run(
+export async function run(
   program: string,
   args: readonly string[],
-  { folder, user }: { folder: string; user: User | undefined },
+  options: { folder: string; user: User | undefined; started: RegExp; endedBy: NodeJS.Signals },
 ): Promise<Running> {
-  const guard = '"$@" & read -r order; kill -QUIT $! && wait $!; [ "$order" = keep ] || rm -rf "$0"';
+  const { folder, user, started, endedBy } = options;
+  const kill = `kill -${endedBy.replace("SIG", "")} $! && wait $!`;
+  const guard = `"$@" & read -r order; ${kill}; [ "$order" = keep ] || rm -rf "$0"`;
   const child = spawn("/bin/sh", ["-c", guard, folder, program, ...args], {
     ...user,
     cwd: folder,
@@ -209,15 +236,15 @@ async function run(
     stdio: ["pipe", "ignore", "pipe"],
   });
   let log = "";
-  let started = false;
+  let isStarted = false;
   await new Promise<void>((resolve, reject) => {
     child.once("error", reject);
-    child.once("exit", () => reject(new Error(`PostgreSQL did not start:\n${log}`)));
+    child.once("exit", () => reject(new Error(`${program} did not start:\n${log}`)));
     child.stderr.on("data", (chunk: Buffer) => {
-      if (started) return;
+      if (isStarted) return;
       log += chunk;
-      started = /ready to accept (read.only )?connections/.test(log);
-      if (started) resolve();
+      isStarted = started.test(log);
+      if (isStarted) resolve();
       else if (/FATAL(?!: +the database system is)|is shut down/.test(log)) child.stdin.end();
     });
   });
@@ -240,7 +267,7 @@ interface User {
 }
 
 /** As root: a user that PostgreSQL is willing to run as. */
-function unprivileged(): User | undefined {
+export function unprivileged(): User | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync("/etc/passwd", "utf8")
     .split("\n")
@@ -285,7 +312,7 @@ async function embeddedPrograms(folder: string): Promise<string> {
   return join(copy, "bin");
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from "node:events";
-import { parseRateTable, type RateTable } from "../../src/core/rates.ts";
-import type { RatesEvent } from "../../src/rates/live.ts";
+import type { RateTable } from "../../src/core/rates.ts";
+import type { RatesEvent } from "../../src/rates/ledger-rates.ts";
+import { identified } from "./fixture.ts";
 
 /** A table in the bank's shape. `rates` is bid and ask by code. */
 export function publishedOf(
@@ -18,14 +19,14 @@ export function publishedOf(
 }
 
 export function tableOf(...published: Parameters<typeof publishedOf>): RateTable {
-  return parseRateTable(publishedOf(...published));
+  return identified(publishedOf(...published));
 }
 
 /** Takes the events of rates, to be waited for: each `next` gives the first of its kind that nobody has had yet. */
 export function ratesEvents() {
   const emitter = new EventEmitter();
   const all: RatesEvent[] = [];
-  const seen = { "in-force": 0, refused: 0, failed: 0, "history-failed": 0 };
+  const seen = { "in-force": 0, "not-trading": 0, refused: 0, failed: 0, "history-failed": 0 };
   const ofKind = <K extends RatesEvent["kind"]>(kind: K) =>
     all.filter((event): event is Extract<RatesEvent, { kind: K }> => event.kind === kind);
   return {

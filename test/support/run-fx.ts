@@ -13,7 +13,11 @@ export interface Ran {
 export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** A file at whose end standard output is written, instead of a pipe. */
+  readonly stdout?: string;
   readonly cwd?: string;
+  /** Another launcher than this folder's. */
+  readonly fx?: string;
 }
 
 /** A built `fx serve`, and where it listens. */
@@ -71,10 +75,12 @@ export async function startFx(
 /** Starts the built `fx` with nothing of this machine's settings. */
 export function spawnFx(
   args: readonly string[],
-  { env = {}, cwd }: Surroundings = {},
+  { env = {}, cwd, stdout: file, fx = launcher }: Surroundings = {},
 ): { child: ChildProcessWithoutNullStreams; output: () => Ran; ended: Promise<Ran> } {
   const { PATH = "", NODE_V8_COVERAGE } = process.env;
-  const child = spawn(process.execPath, [launcher, ...args], {
+  const command = [process.execPath, fx, ...args] as const;
+  const [first, ...rest] = file === undefined ? command : ["sh", "-c", 'exec "$@" >>"$0"', file, ...command];
+  const child = spawn(first, rest, {
     cwd,
     env: { PATH, HOME: "/nonexistent", TZ: "UTC", ...(NODE_V8_COVERAGE && { NODE_V8_COVERAGE }), ...env },
   });

@@ -4,14 +4,14 @@ import type { FastifyInstance } from "fastify";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { buildServer } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import { openSqlite } from "../../src/ledger/sqlite.ts";
 import type { Store } from "../../src/ledger/store.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
 import { fixedRates, now, table } from "./fixture.ts";
 
 /** An instance of fx over a store in memory, at one fixed table, as of `now`. */
 export async function openInstance() {
   const store = openSqlite(":memory:");
-  const rates = fixedRates();
+  const rates = fixedRates(table, store);
   await store.saveTables([table]);
   return { store, rates, service: new LedgerService(store, rates, () => now) };
 }

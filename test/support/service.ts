@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
+import { maskPesels } from "../../src/core/mask.ts";
 import { formatMoney, type Money } from "../../src/core/money.ts";
-import { maskPesels } from "../../src/core/pesel.ts";
 import type { Page, PageRequest } from "../../src/core/service.ts";
 
 /** Waits for a refusal with this code and message, and gives it. */

@@ -8,10 +8,11 @@ export interface StandIn {
 }
 
 /**
- * A server that takes each request and answers it with `answer`, raw: it hangs for "hang", and for "die" drops the
- * connection without an answer. It stands until the tests of the file are over.
+ * A server that takes requests and gives these raw answers in turn, the last one for good: it hangs for "hang", for
+ * "die" drops the connection without an answer, and from "gone" on nobody listens. It stands until the tests of the
+ * file are over.
  */
-export async function openStandIn(answer: string): Promise<StandIn> {
+export async function openStandIn(...answers: string[]): Promise<StandIn> {
   const requests: string[] = [];
   const server = createServer((socket) => {
     let text = "";
@@ -23,6 +24,8 @@ export async function openStandIn(answer: string): Promise<StandIn> {
       if (end < 0 || Buffer.byteLength(text.slice(end + 4)) < length) return;
       requests.push(text);
       text = "";
+      const answer = answers[Math.min(requests.length, answers.length) - 1] as string;
+      if (answers[requests.length] === "gone") server.close();
       if (answer === "die") socket.destroy();
       else if (answer !== "hang") socket.end(answer);
     });
@@ -35,8 +38,14 @@ export async function openStandIn(answer: string): Promise<StandIn> {
   return { url: `http://127.0.0.1:${address.port}`, requests };
 }
 
+/** A raw answer that says nothing of fx, such as a proxy's. */
+export function rawAnswer(status: number, body = "<html>", headers = "Content-Type: text/html"): string {
+  const head = `HTTP/1.1 ${status} Whatever\r\n${headers}\r\nConnection: close`;
+  return `${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
 /** The raw answer with the problem details of an error code. */
-export function problemAnswer(status: number, code: string): string {
+export function problemAnswer(status: number, code: string, headers = ""): string {
   const body = JSON.stringify({
     type: `urn:fx:error:${code}`,
     title: "Refused",
@@ -45,6 +54,5 @@ export function problemAnswer(status: number, code: string): string {
     instance: "urn:fx:request:1",
     code,
   });
-  const head = `HTTP/1.1 ${status} Refused\r\nContent-Type: application/problem+json\r\nConnection: close`;
-  return `${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  return rawAnswer(status, body, `Content-Type: application/problem+json${headers && `\r\n${headers}`}`);
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
-import { formatDecimal } from "../../src/core/money.ts";
 import {
   encodeIdempotencyKey,
   encodeOpening,

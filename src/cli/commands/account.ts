@@ -1,20 +1,20 @@
 import type { Command } from "commander";
 import { parseOpening, planOpening } from "../../core/account.ts";
-import type { Decimal } from "../../core/money.ts";
+import type { Decimal } from "../../core/decimal.ts";
+import type { CommandOptions, Context } from "../context.ts";
 import {
   amountArgument,
-  asking,
   command,
-  keyed,
   peselArgument,
   replayNote,
+  serviceCommand,
   wholeArgument,
-} from "../command.ts";
-import type { CommandOptions, Context } from "../context.ts";
-import { accountColumns, accountPairs, accountRow, entryColumns, entryRow } from "../figures.ts";
-import { writeRecord, writeText } from "../output.ts";
-import { readPages, writePages } from "../pages.ts";
-import { write } from "../terminal.ts";
+  withKeyOption,
+} from "../options.ts";
+import { accountCells, accountColumns, accountPairs, entryCells, entryColumns } from "../terminal/figures.ts";
+import { writeRecord, writeText } from "../terminal/output.ts";
+import { readPages, writePages } from "../terminal/pages.ts";
+import { write } from "../terminal/terminal.ts";
 
 interface CreateOptions extends CommandOptions {
   readonly name: string;
@@ -32,11 +32,11 @@ export function defineAccount(program: Command, context: Context): void {
     .command("account")
     .description("open accounts and look at them")
     .addHelpText("after", "\nExamples:\n  $ fx account show 44051401359");
-  const needs = { rates: false };
+  const needs = { rates: false, access: "read" } as const;
   const { stdout, stderr } = context.terminal;
 
-  keyed(
-    asking(
+  withKeyOption(
+    serviceCommand(
       command(account, "create", "open an account with an initial balance in PLN", [
         "fx account create 44051401359 --name Jan --surname Kowalski --pln 1000",
         "fx account create - --name Jan --surname Kowalski --pln 1000 < pesel.txt",
@@ -52,7 +52,7 @@ export function defineAccount(program: Command, context: Context): void {
     const { name, surname, pln: initial } = options;
     const pesel = await context.pesel(argument);
     const opening = parseOpening({ pesel, name, surname, initial, key }, await context.today());
-    const service = await context.service(options, needs);
+    const service = await context.service(options, { ...needs, access: "write" });
     const { replayed } = await context.send(key, () => service.createAccount(opening));
     const opened = planOpening(undefined, opening);
     if (options.json) {
@@ -63,7 +63,7 @@ export function defineAccount(program: Command, context: Context): void {
     writeRecord(stdout, accountPairs(stdout, opened));
   });
 
-  asking(
+  serviceCommand(
     command(account, "show", "show an account's balances", [
       "fx account show 44051401359",
       "fx account show - < pesel.txt",
@@ -81,7 +81,7 @@ export function defineAccount(program: Command, context: Context): void {
     });
 
   listing(
-    asking(
+    serviceCommand(
       command(account, "list", "list accounts, by PESEL", [
         "fx account list",
         "fx account list --json | jq length",
@@ -93,13 +93,13 @@ export function defineAccount(program: Command, context: Context): void {
     const service = await context.service(options, needs);
     const { encodeAccount } = await import("../../wire/codecs.ts");
     const pages = readPages((page) => service.accounts(page), options.limit);
-    const shape = { columns: accountColumns, row: accountRow, encode: encodeAccount };
+    const shape = { columns: accountColumns, row: accountCells, encode: encodeAccount };
     const count = await writePages(stdout, pages, shape, options.json === true);
     if (count === 0) write(stderr, "There are no accounts.");
   });
 
   listing(
-    asking(
+    serviceCommand(
       command(account, "history", "show an account's statement, newest first", [
         "fx account history 44051401359 --limit 20",
       ]),
@@ -111,7 +111,7 @@ export function defineAccount(program: Command, context: Context): void {
     const service = await context.service(options, needs);
     const { encodeEntry } = await import("../../wire/codecs.ts");
     const pages = readPages((page) => service.statement(pesel, page), options.limit);
-    const shape = { columns: entryColumns, row: entryRow, encode: encodeEntry };
+    const shape = { columns: entryColumns, row: entryCells, encode: encodeEntry };
     await writePages(stdout, pages, shape, options.json === true);
   });
 }
@@ -119,7 +119,7 @@ export function defineAccount(program: Command, context: Context): void {
 function listing(command: Command, items: string): Command {
   return command.option(
     "--limit <number>",
-    `at most so many ${items} (default: all)`,
+    `the most ${items} to list (default: all)`,
     wholeArgument(1, 999_999_999),
   );
 }

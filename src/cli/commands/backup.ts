@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { type Config, withoutPassword } from "../../config.ts";
-import { command, setting } from "../command.ts";
+import { type Config, withoutPassword } from "../config.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { UsageError } from "../exit.ts";
-import { ProgressLine } from "../progress.ts";
-import { auditProgress, tellReport } from "./ledger.ts";
+import { UsageError } from "../errors.ts";
+import { command, setting } from "../options.ts";
+import { ProgressLine } from "../terminal/progress.ts";
+import { auditProgress, tellReport } from "./audit.ts";
 
 interface BackupOptions extends CommandOptions {
   readonly db?: string;
@@ -25,7 +25,7 @@ export function defineBackup(program: Command, context: Context): void {
       const source = sourceOf(context.config(options), file);
       if (existsSync(file))
         throw new UsageError(`${file} exists. Name a new file: a backup replaces nothing.`);
-      const { backUpSqlite } = await import("../../ledger/sqlite-backup.ts");
+      const { backUpSqlite } = await import("../../sqlite/backup.ts");
       const progress = new ProgressLine(stderr);
       const report = await backUpSqlite(source, file, (done) => progress.show(auditProgress(done))).finally(
         () => progress.clear(),
@@ -36,9 +36,7 @@ export function defineBackup(program: Command, context: Context): void {
         const { encodeAudit } = await import("../../wire/codecs.ts");
         return context.document({ file: copy, ...encodeAudit(report) });
       }
-      await tellReport(stdout, report, [
-        ["copy", copy ?? "none, for what it would be a copy of is not sound"],
-      ]);
+      await tellReport(stdout, report, [["copy", copy ?? "none: the ledger has the findings above"]]);
     });
 }
 
@@ -46,16 +44,16 @@ export function defineBackup(program: Command, context: Context): void {
 function sourceOf({ settings, origins }: Config, file: string): string {
   const place = origins.db === "flag" || (origins.db !== "default" && origins.url !== "flag") ? "db" : "url";
   const source = settings[place];
-  if (source.startsWith("sqlite:")) return source.slice("sqlite:".length);
-  if (source.startsWith("postgres")) {
+  if (source.kind === "sqlite") return source.path;
+  if (source.kind === "postgres") {
     throw new UsageError(
-      `PostgreSQL has its own: pg_dump --format=custom --file=${file} '${withoutPassword(source)}'. ` +
+      `PostgreSQL has its own: pg_dump --format=custom --file=${file} '${withoutPassword(source.address)}'. ` +
         "It is consistent while fx runs.",
     );
   }
   throw new UsageError(
-    source === "memory:"
-      ? "A database in memory is another one in every process. There is nothing to copy."
+    source.kind === "memory"
+      ? "Each process has its own database in memory, so there is nothing to copy."
       : "A backup is made where the database is, not over HTTP. Name it with --db sqlite:PATH; it may be in use.",
   );
 }

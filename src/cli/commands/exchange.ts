@@ -1,23 +1,16 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { type Account, balanceOf, credit, debit } from "../../core/account.ts";
 import { FxError } from "../../core/errors.ts";
-import { type Exchange, type ExchangeTerms, parseTerms } from "../../core/exchange.ts";
-import type { Decimal } from "../../core/money.ts";
+import type { ExchangeTerms, Quote } from "../../core/exchange.ts";
 import type { Pesel } from "../../core/pesel.ts";
 import type { ExchangeService, Settlement } from "../../core/service.ts";
-import { amountArgument, asking, command, keyed, peselArgument, replayNote } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { Declined, RequestFailed, UsageError } from "../exit.ts";
-import { balancePairs, exchangePairs } from "../figures.ts";
-import { amountText, writeRecord, writeTable, writeText } from "../output.ts";
-import { write } from "../terminal.ts";
-
-interface TermsOptions extends CommandOptions {
-  readonly from: string;
-  readonly to: string;
-  readonly toBuy?: Decimal;
-  readonly toSell?: Decimal;
-}
+import { Declined, RequestFailed } from "../errors.ts";
+import { command, peselArgument, replayNote, withKeyOption } from "../options.ts";
+import { balancePairs, exchangePairs, quotePairs } from "../terminal/figures.ts";
+import { amountText, writeRecord, writeTable, writeText } from "../terminal/output.ts";
+import { write } from "../terminal/terminal.ts";
+import { type TermsOptions, tellQuote, termsOf, withTermsOptions } from "./quote.ts";
 
 interface ExchangeOptions extends TermsOptions {
   readonly key?: string;
@@ -26,24 +19,11 @@ interface ExchangeOptions extends TermsOptions {
   readonly dryRun?: boolean;
 }
 
-const needs = { rates: true };
-
-export function defineQuote(program: Command, context: Context): void {
-  termed(
-    command(program, "quote", "say what an exchange would come to now", [
-      "fx quote --from PLN --to USD --to-buy 100",
-      "fx quote --from EUR --to CHF --to-sell 250 --json",
-    ]),
-  ).action(async (options: TermsOptions) => {
-    const terms = termsOf(options);
-    const service = await context.service(options, needs);
-    await tellQuote(context, options, await service.quote(terms));
-  });
-}
+const needs = { rates: true, access: "read" } as const;
 
 export function defineExchange(program: Command, context: Context): void {
-  keyed(
-    termed(
+  withKeyOption(
+    withTermsOptions(
       command(
         program,
         "exchange",
@@ -55,7 +35,7 @@ export function defineExchange(program: Command, context: Context): void {
         ],
       ).addArgument(peselArgument()),
     )
-      .option("--table <number>", "only if this rate table is in force, such as 108/C/NBP/2026")
+      .option("--table <number>", "only if this rate table is in force, such as 108/C/NBP/2026; or its id")
       .option("-y, --yes", "do not ask")
       .option("--dry-run", "only show the quote, move nothing"),
   ).action(async (argument: string, { key: givenKey, ...options }: ExchangeOptions) => {
@@ -63,7 +43,10 @@ export function defineExchange(program: Command, context: Context): void {
     context.prepare(key);
     const pesel = await context.pesel(argument);
     const terms = termsOf(options);
-    const service = await context.service(options, needs);
+    const service = await context.service(options, {
+      ...needs,
+      access: options.dryRun ? "read" : "write",
+    });
     if (options.dryRun) return tellQuote(context, options, await service.quote(terms));
     const isAsked = context.terminal.interactive && !options.yes;
     const settle = (table: string | undefined) =>
@@ -95,15 +78,15 @@ async function settleAsked(
   const { service, pesel, terms, table, isRepeat } = order;
   for (;;) {
     const [quote, account] = await Promise.all([service.quote(terms), service.account(pesel)]);
-    writeRecord(stderr, exchangePairs(stderr, quote));
+    writeRecord(stderr, quotePairs(stderr, quote));
     write(stderr, "");
     // With a key that was used before, the order may be done already, and what is left need not suffice for it.
-    if (isRepeat) write(stderr, "With this key an order that was done is not done again.");
+    if (isRepeat) write(stderr, "An order that was already done with this key is not done again.");
     else await showBalances(context, account, quote);
     if (!(await context.confirm("Exchange?"))) throw new Declined();
     write(stderr, "");
     try {
-      return await settle(table ?? quote.table);
+      return await settle(table ?? quote.tableId);
     } catch (error) {
       if (table !== undefined || !isRateChange(error)) throw error;
       writeText(stderr, "The rates have changed, and nothing was exchanged. The new quote:");
@@ -113,7 +96,7 @@ async function settleAsked(
 }
 
 /** @throws FxError insufficient-funds, balance-limit */
-async function showBalances({ terminal }: Context, account: Account, quote: Exchange): Promise<void> {
+async function showBalances({ terminal }: Context, account: Account, quote: Quote): Promise<void> {
   const { stderr } = terminal;
   const after = credit(debit(account, quote.sold), quote.bought);
   const columns = [
@@ -127,13 +110,6 @@ async function showBalances({ terminal }: Context, account: Account, quote: Exch
   ]);
   await writeTable(stderr, columns, rows);
   write(stderr, "");
-}
-
-async function tellQuote(context: Context, options: CommandOptions, quote: Exchange): Promise<void> {
-  const { stdout } = context.terminal;
-  if (!options.json) return writeRecord(stdout, exchangePairs(stdout, quote));
-  const { encodeQuote } = await import("../../wire/codecs.ts");
-  context.document(encodeQuote(quote));
 }
 
 async function tellSettlement(
@@ -155,22 +131,6 @@ async function tellSettlement(
     ["receipt", receiptId],
     ...balancePairs(stdout, account),
   ]);
-}
-
-function termed(command: Command): Command {
-  return asking(command, needs)
-    .requiredOption("--from <currency>", "currency to sell, such as PLN")
-    .requiredOption("--to <currency>", "currency to buy, such as USD")
-    .addOption(
-      new Option("--to-buy <amount>", "buy exactly this much").argParser(amountArgument).conflicts("toSell"),
-    )
-    .addOption(new Option("--to-sell <amount>", "sell exactly this much").argParser(amountArgument));
-}
-
-function termsOf({ from, to, toBuy, toSell }: TermsOptions): ExchangeTerms {
-  if (toBuy === undefined && toSell === undefined)
-    throw new UsageError("Give --to-buy or --to-sell with an amount.");
-  return parseTerms({ from, to, toBuy, toSell });
 }
 
 function isRateChange(error: unknown): boolean {

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { definitions, flagOf, settingNames } from "../../config.ts";
-import { meanings } from "../command.ts";
+import { definitions, flagOf, settingNames } from "../config.ts";
 import type { Context } from "../context.ts";
-import { exitTable, UsageError } from "../exit.ts";
-import { writeTable, writeText } from "../output.ts";
-import { type Screen, write } from "../terminal.ts";
+import { exitTable, UsageError } from "../errors.ts";
+import { meanings } from "../options.ts";
+import { writeTable, writeText } from "../terminal/output.ts";
+import { type Screen, write } from "../terminal/terminal.ts";
 
 export const topics: Readonly<
   Record<string, { readonly about: string; readonly tell: (stdout: Screen) => Promise<void> }>
@@ -72,7 +72,7 @@ async function tellEnvironment(stdout: Screen): Promise<void> {
     [
       ...ofSettings,
       ["FX_…_FILE", "for each of these, a file that holds the value: how containers are given secrets"],
-      ["FX_FORCE_TTY", "lay output out as for a terminal of so many columns"],
+      ["FX_FORCE_TTY", "format output as for a terminal of this many columns"],
       ["XDG_CONFIG_HOME", "the folder of fx/config.json, by default ~/.config"],
       ["NO_COLOR", "no colour, unless it is empty"],
       ["FORCE_COLOR", "colour even in a pipe; 0 for none"],

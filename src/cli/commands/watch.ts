@@ -1,15 +1,16 @@
 import { PassThrough } from "node:stream";
 import { Argument, type Command } from "commander";
 import type { Account } from "../../core/account.ts";
-import { maskPesels, type Pesel } from "../../core/pesel.ts";
+import { maskPesels } from "../../core/mask.ts";
+import type { Pesel } from "../../core/pesel.ts";
 import type { ExchangeService } from "../../core/service.ts";
-import { type Board, readBoard, writeBoard } from "../board.ts";
-import { command, setting, wholeArgument } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { describeFailure, UsageError } from "../exit.ts";
-import { balancesText } from "../figures.ts";
-import { writeText } from "../output.ts";
-import { resized, type Screen, showPage, write } from "../terminal.ts";
+import { describeFailure, UsageError } from "../errors.ts";
+import { command, setting, wholeArgument } from "../options.ts";
+import { balancesText } from "../terminal/figures.ts";
+import { writeText } from "../terminal/output.ts";
+import { resized, type Screen, showPage, write } from "../terminal/terminal.ts";
+import { type Board, readBoard, writeBoard } from "./rates/board.ts";
 
 interface WatchOptions extends CommandOptions {
   readonly every: number;
@@ -35,7 +36,7 @@ export function defineWatch(program: Command, context: Context): void {
         throw new UsageError("fx watch needs a terminal. In a script, use fx rates and fx account show.");
       }
       const pesel = argument === undefined ? undefined : await context.pesel(argument);
-      const service = await context.service(options, { rates: true });
+      const service = await context.service(options, { rates: true, access: "read" });
       // What fails at the start is a failure of the command; later it is shown, and tried again.
       const first = await readPage(service, pesel, resized(stdout));
       await show(context, options.every, first, (before) =>
@@ -116,13 +117,13 @@ async function readPage(
 async function pageText(screen: Screen, { board, account }: Page): Promise<string> {
   const stream = new PassThrough();
   const page = { ...screen, stream };
-  const { table, source } = board.inForce;
+  const { table } = board.inForce;
   if (account !== undefined) {
     writeText(page, `${account.name} ${account.surname}, ${maskPesels(account.pesel)}`, screen.paint.bold);
     writeText(page, balancesText(page, account));
     write(page, "");
   }
-  writeText(page, `Table ${table.number} of ${table.effectiveDate}, source: ${source}`);
+  writeText(page, `Table ${table.number} of ${table.effectiveDate}, source: ${table.source}`);
   write(page, "");
   await writeBoard(page, board);
   return String(stream.read());

@@ -1,0 +1,60 @@
+import { Argument, type Command } from "commander";
+import { logLevels } from "../../config.ts";
+import type { Context } from "../../context.ts";
+import { command } from "../../options.ts";
+import { write } from "../../terminal/terminal.ts";
+import { topics } from "../help.ts";
+import { type Candidate, complete, type Placeholders, scripts } from "./scripts.ts";
+
+type Shell = keyof typeof scripts;
+
+export function defineCompletion(program: Command, context: Context): void {
+  command(program, "completion", "print the script that completes fx's commands in a shell", [
+    "fx completion bash > /etc/bash_completion.d/fx",
+    "fx completion zsh > /usr/local/share/zsh/site-functions/_fx",
+    "fx completion fish > ~/.config/fish/completions/fx.fish",
+  ])
+    .addArgument(new Argument("<shell>", "which").choices(Object.keys(scripts)))
+    .argument("[words...]", "after --, what to complete: the script asks so")
+    .action(async (shell: Shell, words: readonly string[]) => {
+      const { stdout } = context.terminal;
+      if (words.length === 0) return void stdout.stream.write(scripts[shell]);
+      const { candidates, paths } = await complete(program, words, placeholdersOf(program));
+      for (const { text, meaning } of candidates) write(stdout, `${text}\t${meaning}`);
+      if (paths) write(stdout, ":paths");
+    });
+}
+
+const plain = (texts: readonly string[]) => async () => texts.map((text) => ({ text, meaning: "" }));
+
+function placeholdersOf(program: Command): Placeholders {
+  return {
+    currency: { values: currencies },
+    shell: { values: plain(Object.keys(scripts)) },
+    level: { values: plain(logLevels) },
+    source: {
+      values: async () => [
+        { text: "nbp", meaning: "the bank's API" },
+        { text: "demo", meaning: "recorded tables" },
+      ],
+      paths: true,
+    },
+    topic: {
+      values: async () => [
+        ...Object.entries(topics).map(([text, { about }]) => ({ text, meaning: about })),
+        ...program.commands.map((child) => ({ text: child.name(), meaning: child.description() })),
+      ],
+    },
+    file: { values: plain([]), paths: true },
+  };
+}
+
+/** PLN and what the bank's table C has long quoted. */
+async function currencies(): Promise<readonly Candidate[]> {
+  const { demoTables } = await import("../../../rates/recorded.ts");
+  const rates = [...(demoTables().at(-1)?.rates.values() ?? [])];
+  return [
+    { text: "PLN", meaning: "złoty" },
+    ...rates.map(({ currency, name }) => ({ text: currency, meaning: name })),
+  ];
+}

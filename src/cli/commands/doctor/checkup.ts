@@ -1,0 +1,166 @@
+import { existsSync } from "node:fs";
+import packageJson from "../../../../package.json" with { type: "json" };
+import { warsawDate } from "../../../core/date.ts";
+import { FxError } from "../../../core/errors.ts";
+import { maskPesels } from "../../../core/mask.ts";
+import type { CurrentRates } from "../../../core/rates.ts";
+import type { ExchangeService } from "../../../core/service.ts";
+import type { Store } from "../../../ledger/store.ts";
+import { type Settings, withoutPassword } from "../../config.ts";
+import type { StorePlace } from "../../place.ts";
+
+/** One thing that was looked at. */
+export interface Check {
+  readonly check: "node" | "server" | "store" | "schema" | "table" | "bank" | "clock";
+  readonly ok: boolean;
+  /** What was found, for people. */
+  readonly detail: string;
+}
+
+const dayMs = 86_400_000;
+const clockToleranceMs = 30_000;
+const serverTimeouts = { connectTimeoutMs: 3000, answerTimeoutMs: 5000 };
+const bankTimeouts = { connectTimeoutMs: 3000, responseTimeoutMs: 5000, requestTimeoutMs: 8000, retries: 0 };
+
+/** Looks at everything that a command with these settings depends on. What fails is a check that is not ok. */
+export async function examine(settings: Settings): Promise<readonly Check[]> {
+  const { url } = settings;
+  const checks = url.kind === "server" ? examineServer(url.address) : examineStore(url, settings);
+  return [examineNode(process.versions.node), ...(await checks)];
+}
+
+export function examineNode(version: string): Check {
+  const least = packageJson.engines.node.replace(">=", "");
+  const ok = version.localeCompare(least, "en", { numeric: true }) >= 0;
+  return { check: "node", ok, detail: `${version}, and fx needs ${least} or newer` };
+}
+
+async function examineServer(url: string): Promise<Check[]> {
+  const [{ Transport }, { openHttpService }, { ready }] = await Promise.all([
+    import("../../../client/transport.ts"),
+    import("../../../client/http-service.ts"),
+    import("../../../wire/schemas.ts"),
+  ]);
+  const transport = new Transport(url, serverTimeouts);
+  const service = openHttpService(url, serverTimeouts);
+  try {
+    const question = { method: "GET", path: "/health/ready", repeatable: true } as const;
+    const answer = await transport.send(question, (value) => ({ value }));
+    const receivedAt = new Date();
+    const { data } = ready.safeParse(answer.body);
+    if (data === undefined) {
+      const detail = `what answers at ${transport.place} is not fx (status ${answer.status})`;
+      return [{ check: "server", ok: false, detail }];
+    }
+    const { status, schemaVersion, rates } = data;
+    const problem =
+      rates.problem ?? (rates.table === null ? `no answer from ${rates.source} yet` : undefined);
+    return [
+      { check: "server", ok: status === "ready", detail: `${transport.place}: ${status}` },
+      schemaCheck(schemaVersion, "the server"),
+      await examineTable(service, rates.recorded),
+      ...(rates.recorded ? [] : [bankCheck(problem, `${rates.source}, asked by the server`)]),
+      compareClocks(String(answer.headers.date), receivedAt),
+    ];
+  } catch (error) {
+    return [{ check: "server", ok: false, detail: reasonOf(error) }];
+  } finally {
+    transport.close();
+    await service.close();
+  }
+}
+
+async function examineStore(place: StorePlace, settings: Settings): Promise<Check[]> {
+  const { openLedger } = await import("../../open.ts");
+  const bank = examineBank(settings.rates);
+  if (place.kind === "sqlite" && !existsSync(place.path)) {
+    const detail = `there is no file ${place.path} yet; fx serve and fx account create make it`;
+    return [{ check: "store", ok: false, detail }, ...(await bank)];
+  }
+  try {
+    const { service, store, rates } = await openLedger(place, settings, { access: "read" });
+    try {
+      await store.ping();
+      return [
+        { check: "store", ok: true, detail: `${withoutPassword(place.address)} answers` },
+        schemaCheck(store.schemaVersion, "this fx"),
+        (await examineSource(store, rates)) ?? (await examineTable(service, rates.status().recorded)),
+        ...(await bank),
+        examineClock(rates.status().table?.effectiveDate, new Date()),
+      ];
+    } finally {
+      await service.close();
+    }
+  } catch (error) {
+    const check = error instanceof FxError && error.code === "rates-unavailable" ? "table" : "store";
+    return [{ check, ok: false, detail: reasonOf(error) }, ...(await bank)];
+  }
+}
+
+/** A store that is open is of this version. */
+function schemaCheck(version: number, writer: string): Check {
+  return { check: "schema", ok: true, detail: `version ${version}, which ${writer} writes` };
+}
+
+/** Undefined unless the ledger trades at another source, which is wrong whatever table this process has. */
+async function examineSource(store: Store, rates: CurrentRates): Promise<Check | undefined> {
+  const inForce = await store.inForce();
+  const { source, problem = "" } = rates.status();
+  if (inForce === undefined || inForce.table.source === source) return undefined;
+  return { check: "table", ok: false, detail: problem };
+}
+
+async function examineTable(service: ExchangeService, recorded: boolean): Promise<Check> {
+  try {
+    const { number, effectiveDate, source } = (await service.rates()).table;
+    const days = Math.round((Date.parse(warsawDate(new Date())) - Date.parse(effectiveDate)) / dayMs);
+    const age = days === 0 ? "of today" : days === 1 ? "1 day old" : `${days} days old`;
+    const from = `${source}${recorded ? ", recorded: it does not age" : ""}`;
+    return { check: "table", ok: true, detail: `${number} of ${effectiveDate}, ${age}, from ${from}` };
+  } catch (error) {
+    return { check: "table", ok: false, detail: reasonOf(error) };
+  }
+}
+
+/** Nothing for recorded rates, which need no bank. */
+async function examineBank(source: string): Promise<Check[]> {
+  const { fetchLimits, fetchTables, nbpBaseUrl } = await import("../../../rates/nbp.ts");
+  const baseUrl = source === "nbp" ? nbpBaseUrl : source;
+  if (!/^https?:/i.test(baseUrl)) return [];
+  const start = performance.now();
+  try {
+    const signal = AbortSignal.timeout(bankTimeouts.requestTimeoutMs);
+    const [newest] = await fetchTables(baseUrl, 1, signal, { ...fetchLimits, ...bankTimeouts });
+    const ms = Math.round(performance.now() - start);
+    return [bankCheck(undefined, `answered in ${ms} ms, with table ${newest?.number}`)];
+  } catch (error) {
+    return [bankCheck(reasonOf(error), "")];
+  }
+}
+
+function bankCheck(problem: string | undefined, detail: string): Check {
+  return { check: "bank", ok: problem === undefined, detail: problem ?? detail };
+}
+
+/** Against a server's Date header, which has whole seconds. */
+export function compareClocks(date: string, now: Date): Check {
+  const differenceMs = now.getTime() - Date.parse(date);
+  if (Number.isNaN(differenceMs))
+    return { check: "clock", ok: false, detail: "the server does not tell the time" };
+  const ok = Math.abs(differenceMs) <= clockToleranceMs;
+  const seconds = Math.round(Math.abs(differenceMs) / 1000);
+  const off = `${seconds} s ${differenceMs < 0 ? "behind" : "ahead of"} the server's`;
+  return { check: "clock", ok, detail: ok ? "as the server's" : off };
+}
+
+/** No table takes effect in the future, so one that seems to shows a clock that is behind. */
+export function examineClock(newestTable: string | undefined, now: Date): Check {
+  const today = warsawDate(now);
+  const ok = newestTable === undefined || newestTable <= today;
+  const detail = ok ? `${today} in Warsaw` : `${today} in Warsaw, before the table's ${newestTable}`;
+  return { check: "clock", ok, detail };
+}
+
+function reasonOf(error: unknown): string {
+  return maskPesels(error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+}

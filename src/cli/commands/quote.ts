@@ -1,0 +1,55 @@
+import { type Command, Option } from "commander";
+import type { Decimal } from "../../core/decimal.ts";
+import { type ExchangeTerms, parseTerms, type Quote } from "../../core/exchange.ts";
+import type { CommandOptions, Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { amountArgument, command, serviceCommand } from "../options.ts";
+import { quotePairs } from "../terminal/figures.ts";
+import { writeRecord } from "../terminal/output.ts";
+
+export interface TermsOptions extends CommandOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly toBuy?: Decimal;
+  readonly toSell?: Decimal;
+}
+
+const needs = { rates: true, access: "read" } as const;
+
+export function defineQuote(program: Command, context: Context): void {
+  withTermsOptions(
+    command(program, "quote", "say what an exchange would come to now", [
+      "fx quote --from PLN --to USD --to-buy 100",
+      "fx quote --from EUR --to CHF --to-sell 250 --json",
+    ]),
+  ).action(async (options: TermsOptions) => {
+    const terms = termsOf(options);
+    const service = await context.service(options, needs);
+    await tellQuote(context, options, await service.quote(terms));
+  });
+}
+
+export async function tellQuote(context: Context, options: CommandOptions, quote: Quote): Promise<void> {
+  const { stdout } = context.terminal;
+  if (!options.json) return writeRecord(stdout, quotePairs(stdout, quote));
+  const { encodeQuote } = await import("../../wire/codecs.ts");
+  context.document(encodeQuote(quote));
+}
+
+/** The options that say what is to be exchanged. */
+export function withTermsOptions(command: Command): Command {
+  return serviceCommand(command, needs)
+    .requiredOption("--from <currency>", "currency to sell, such as PLN")
+    .requiredOption("--to <currency>", "currency to buy, such as USD")
+    .addOption(
+      new Option("--to-buy <amount>", "buy exactly this much").argParser(amountArgument).conflicts("toSell"),
+    )
+    .addOption(new Option("--to-sell <amount>", "sell exactly this much").argParser(amountArgument));
+}
+
+/** @throws UsageError, FxError */
+export function termsOf({ from, to, toBuy, toSell }: TermsOptions): ExchangeTerms {
+  if (toBuy === undefined && toSell === undefined)
+    throw new UsageError("Give --to-buy or --to-sell with an amount.");
+  return parseTerms({ from, to, toBuy, toSell });
+}

@@ -1,0 +1,109 @@
+import type { AddressInfo } from "node:net";
+import type { RatesStatus } from "../../../core/rates.ts";
+import type { ExchangeService } from "../../../core/service.ts";
+import { buildServer } from "../../../http/server.ts";
+import type { RatesEvent } from "../../../rates/ledger-rates.ts";
+import type { LogLevel, Settings } from "../../config.ts";
+import { describeFailure, UsageError } from "../../errors.ts";
+import { openLedger } from "../../open.ts";
+
+export interface RunningServer {
+  /** Where this machine reaches it. */
+  readonly url: string;
+  /** Whether other machines can. */
+  readonly isOpen: boolean;
+  rates(): RatesStatus;
+  /** Answers what is under way, then closes everything. What fails then is logged, and changes no answer. */
+  stop(): Promise<void>;
+}
+
+export interface ServerStart {
+  readonly logLevel: LogLevel;
+  readonly version: string;
+  /** Is done before the server listens. */
+  readonly prepare: (service: ExchangeService) => Promise<void>;
+}
+
+/** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
+export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
+  const { logLevel, version, prepare } = start;
+  // The rates and the store have things to tell before there is a server, and so a log.
+  const early: RatesEvent[] = [];
+  let report = (event: RatesEvent): void => void early.push(event);
+  const notices: string[] = [];
+  let warn = (notice: string): void => void notices.push(notice);
+  const { service, store, rates } = await openLedger(settings.db, settings, {
+    access: "write",
+    onUpgrade: (from, to) =>
+      warn(`schema upgraded from version ${from} to ${to}; an older fx does not work on it any more`),
+    onNotice: (notice) => warn(notice),
+    onEvent: (event) => report(event),
+  });
+  const app = buildServer({
+    service,
+    probes: {
+      schemaVersion: store.schemaVersion,
+      ping: () => store.ping(),
+      rates: () => rates.status(),
+    },
+    now: () => new Date(),
+    version,
+    log: { level: logLevel, stream: process.stderr },
+  });
+  report = (event) => {
+    if (event.kind === "in-force") {
+      app.log.info({ table: event.table.number, from: event.from }, "rate table in force");
+    } else {
+      const { kind, ...facts } = event;
+      app.log.warn(facts, `rates: ${kind}`);
+    }
+  };
+  for (const event of early) report(event);
+  warn = (notice) => app.log.warn(`database: ${notice}`);
+  notices.forEach(warn);
+  const stop = async () => {
+    try {
+      await app.close();
+    } catch (error) {
+      app.log.warn({ reason: describeFailure(error).message }, "closing failed");
+    }
+  };
+  const { host, port } = settings;
+  try {
+    await prepare(service);
+    await app.listen({ host, port });
+  } catch (error) {
+    await stop();
+    throw listenFailure(error, settings);
+  }
+  const { port: bound } = app.server.address() as AddressInfo;
+  return {
+    url: `http://${reachable(host)}:${bound}`,
+    isOpen: !/^(127\.|::1$|localhost$)/.test(host),
+    rates: () => rates.status(),
+    stop,
+  };
+}
+
+function reachable(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function listenFailure(error: unknown, { host, port }: Settings): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case "EADDRINUSE":
+      return new UsageError(
+        `Port ${port} of ${host} is in use, perhaps by another fx serve. Name another with --port; 0 takes a free one.`,
+      );
+    case "EACCES":
+      return new UsageError(`This user may not listen on port ${port}. Name one above 1023 with --port.`);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return new UsageError(`${host} is not an address of this machine. Name one that is with --host.`);
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,225 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { type Place, parsePlace, parseStorePlace, type StorePlace } from "./place.ts";
+
+export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
+
+export type LogLevel = (typeof logLevels)[number];
+
+/** Everything that can be set, with its value in force. */
+export interface Settings {
+  /** Where a command works. */
+  readonly url: Place;
+  readonly host: string;
+  readonly port: number;
+  /** Where `fx serve` keeps the accounts. */
+  readonly db: StorePlace;
+  readonly rates: string;
+  /** In days. A live table that is older is not traded on. */
+  readonly maxTableAge: number;
+  /** The number or id of a table to put in force although a check holds it back. */
+  readonly acceptTable: string | undefined;
+  /** The source that the ledger is to leave for `rates`. */
+  readonly changeSource: string | undefined;
+  /** Undefined leaves it to `fx serve`. */
+  readonly logLevel: LogLevel | undefined;
+}
+
+export type SettingName = keyof Settings;
+
+/** What gave a setting its value. A flag beats the environment beats the file beats the default. */
+export type Origin = "flag" | "environment" | "file" | "default";
+
+export interface Config {
+  readonly settings: Settings;
+  readonly origins: Readonly<Record<SettingName, Origin>>;
+  /** The config file's path, whether it exists or not. */
+  readonly file: string;
+}
+
+/** A setting of the wrong form. `message` names it and where it stands. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+interface Definition<T> {
+  readonly env: string;
+  /** As text, like what a flag gives. */
+  readonly fallback: string | undefined;
+  /** Reads the text; undefined if it is not `form`. */
+  readonly parse: (text: string) => T | undefined;
+  readonly form: string;
+}
+
+export const definitions: { readonly [Name in SettingName]: Definition<Settings[Name]> } = {
+  url: {
+    env: "FX_URL",
+    fallback: "http://127.0.0.1:8080",
+    parse: parsePlace,
+    form: "http(s)://…, sqlite:PATH, postgres://… or memory:",
+  },
+  host: {
+    env: "FX_HOST",
+    fallback: "127.0.0.1",
+    parse: (text) => (/^[\w.:-]+$/.test(text) ? text : undefined),
+    form: "a host name or an IP address",
+  },
+  port: {
+    env: "FX_PORT",
+    fallback: "8080",
+    parse: (text) => wholeNumber(text, 65_535),
+    form: "a whole number from 0 to 65535",
+  },
+  db: {
+    env: "FX_DB",
+    fallback: "memory:",
+    parse: parseStorePlace,
+    form: "memory:, sqlite:PATH or postgres://…",
+  },
+  rates: {
+    env: "FX_RATES",
+    fallback: "nbp",
+    parse: (text) => text,
+    form: "nbp, demo, http(s)://… or a file",
+  },
+  maxTableAge: {
+    env: "FX_MAX_TABLE_AGE",
+    fallback: "7",
+    parse: (text) => wholeNumber(text, 3650) || undefined,
+    form: "a whole number of days from 1 to 3650",
+  },
+  acceptTable: {
+    env: "FX_ACCEPT_TABLE",
+    fallback: undefined,
+    parse: (text) => (/^(\d{1,3}\/C\/NBP\/\d{4}|[0-9a-f]{32})$/.test(text) ? text : undefined),
+    form: "a table number such as 108/C/NBP/2026, or a table's id",
+  },
+  changeSource: {
+    env: "FX_CHANGE_SOURCE",
+    fallback: undefined,
+    parse: (text) => text,
+    form: "a source of rates",
+  },
+  logLevel: {
+    env: "FX_LOG_LEVEL",
+    fallback: undefined,
+    parse: (text) => logLevels.find((level) => level === text),
+    form: "silent, error, warn, info or debug",
+  },
+};
+
+export const settingNames = Object.keys(definitions) as readonly SettingName[];
+
+/**
+ * Puts the settings together.
+ * @param flags what the command line gave, by setting name; other names in it are ignored
+ * @throws ConfigError
+ */
+export function loadConfig(
+  flags: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string | undefined>>,
+): Config {
+  const file = configPath(env);
+  const fromFile = readConfigFile(file);
+  const origins = {} as Record<SettingName, Origin>;
+  const value = <Name extends SettingName>(name: Name): Settings[Name] => {
+    const { env: variable, fallback, parse, form } = definitions[name] as Definition<Settings[Name]>;
+    const given: readonly [Origin, unknown, string][] = [
+      ["flag", flags[name], flagOf(name)],
+      ["environment", fromEnvironment(variable, env), variable],
+      ["file", fromFile[name], `"${name}" in ${file}`],
+    ];
+    const [origin, raw, place] = given.find(([, text]) => text !== undefined) ?? ["default", undefined, ""];
+    origins[name] = origin;
+    if (raw === undefined) return (fallback === undefined ? undefined : parse(fallback)) as Settings[Name];
+    const parsed = typeof raw === "string" || typeof raw === "number" ? parse(String(raw)) : undefined;
+    if (parsed === undefined) throw new ConfigError(`${place} must be ${form}.`);
+    if (origin === "flag") refuseSecret(String(raw), place, variable);
+    return parsed;
+  };
+  const settings: Settings = {
+    url: value("url"),
+    host: value("host"),
+    port: value("port"),
+    db: value("db"),
+    rates: value("rates"),
+    maxTableAge: value("maxTableAge"),
+    acceptTable: value("acceptTable"),
+    changeSource: value("changeSource"),
+    logLevel: value("logLevel"),
+  };
+  return { settings, origins, file };
+}
+
+/** "--max-table-age" of "maxTableAge". */
+export function flagOf(name: SettingName): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** An address without the password in it. */
+export function withoutPassword(address: string): string {
+  return address.replace(/^(\w+:\/\/[^/@:]*):.*@/, "$1:***@").replace(/([?&]password=)[^&]+/i, "$1***");
+}
+
+function configPath(env: Readonly<Record<string, string | undefined>>): string {
+  return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "fx", "config.json");
+}
+
+function readConfigFile(path: string): Readonly<Record<string, unknown>> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return {};
+    throw new ConfigError(`The config file ${path} cannot be read (${code}).`);
+  }
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw new ConfigError(`The config file ${path} is not JSON.`);
+  }
+  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+    throw new ConfigError(`The config file ${path} must hold one JSON object.`);
+  }
+  const unknown = Object.keys(content).find((key) => !settingNames.some((name) => name === key));
+  if (unknown === undefined) return content as Readonly<Record<string, unknown>>;
+  throw new ConfigError(
+    `The config file ${path} sets "${unknown}", which fx does not know. It knows ${settingNames.join(", ")}.`,
+  );
+}
+
+/**
+ * A variable, or what is in the file that `<variable>_FILE` names, as containers are given their secrets.
+ * @throws ConfigError
+ */
+function fromEnvironment(
+  variable: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const value = env[variable] || undefined;
+  const path = env[`${variable}_FILE`] || undefined;
+  if (path === undefined) return value;
+  if (value !== undefined) throw new ConfigError(`Set ${variable} or ${variable}_FILE, not both.`);
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`The file ${path} that ${variable}_FILE names cannot be read (${code}).`);
+  }
+}
+
+/** Every user of the machine can read the command lines of all processes. */
+function refuseSecret(text: string, flag: string, variable: string): void {
+  if (withoutPassword(text) === text) return;
+  throw new ConfigError(
+    `A password does not belong on a command line, where every process can read it. ` +
+      `Put the address of ${flag} into ${variable}, a file that ${variable}_FILE names, or the config file.`,
+  );
+}
+
+function wholeNumber(text: string, most: number): number | undefined {
+  return /^\d{1,5}$/.test(text) && Number(text) <= most ? Number(text) : undefined;
+}

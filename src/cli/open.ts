@@ -1,0 +1,86 @@
+import type { CurrentRates } from "../core/rates.ts";
+import type { ExchangeService } from "../core/service.ts";
+import type { OpenOptions, Store } from "../ledger/store.ts";
+import type { RatesEvent } from "../rates/ledger-rates.ts";
+import type { Settings } from "./config.ts";
+import type { StorePlace } from "./place.ts";
+
+/** The parts of an instance of fx in this process. Closing the service closes them all. */
+export interface Ledger {
+  readonly service: ExchangeService;
+  readonly store: Store;
+  readonly rates: CurrentRates;
+}
+
+/** What a command needs of the service that it asks. */
+export interface Needs {
+  /** Without them, an embedded service is not to be asked for any. */
+  readonly rates: boolean;
+  /** "read" changes nothing, not even the schema of a store in this process. */
+  readonly access: "read" | "write";
+}
+
+/** The service that `settings.url` names. */
+export async function openService(
+  settings: Settings,
+  { rates, access }: Needs,
+  onUpgrade: (from: number, to: number) => void,
+): Promise<ExchangeService> {
+  const { url } = settings;
+  if (url.kind === "server") {
+    const { openHttpService } = await import("../client/http-service.ts");
+    return openHttpService(url.address);
+  }
+  if (rates) return (await openLedger(url, settings, { access, onUpgrade })).service;
+  const { LedgerService } = await import("../ledger/service.ts");
+  return new LedgerService(await openStore(url, { access, onUpgrade }), noRates);
+}
+
+/** An instance over the store at `place`, settling at the rates that `settings` name. */
+export async function openLedger(
+  place: StorePlace,
+  settings: Settings,
+  { onEvent = () => {}, ...options }: OpenOptions & { readonly onEvent?: (event: RatesEvent) => void },
+): Promise<Ledger> {
+  const store = await openStore(place, options);
+  try {
+    const { openRates } = await import("../rates/current.ts");
+    const { rates: source, maxTableAge: maxAgeDays, acceptTable, changeSource } = settings;
+    const trades = options.access !== "read";
+    const rates = await openRates({
+      source,
+      ledger: store,
+      trades,
+      changeSource,
+      maxAgeDays,
+      acceptTable,
+      onEvent,
+    });
+    const { LedgerService } = await import("../ledger/service.ts");
+    return { service: new LedgerService(store, rates), store, rates };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openStore(place: StorePlace, options: OpenOptions): Promise<Store> {
+  if (place.kind === "postgres") {
+    const { openPostgres } = await import("../postgres/store.ts");
+    return openPostgres(place.address, options);
+  }
+  const { openSqlite } = await import("../sqlite/store.ts");
+  return openSqlite(place.kind === "memory" ? ":memory:" : place.path, options);
+}
+
+const noRates: CurrentRates = {
+  forOrder: openedWithout,
+  forQuote: openedWithout,
+  history: openedWithout,
+  status: () => ({ source: "none", recorded: true, table: undefined, problem: undefined }),
+  close: async () => {},
+};
+
+function openedWithout(): never {
+  throw new Error("this command was opened without rates");
+}

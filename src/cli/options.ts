@@ -1,0 +1,83 @@
+import { Argument, type Command, type CommandOptions, Option } from "commander";
+import { type Decimal, parseDecimal } from "../core/decimal.ts";
+import { definitions, flagOf, type SettingName } from "./config.ts";
+import { UsageError } from "./errors.ts";
+import type { Needs } from "./open.ts";
+
+export const meanings: Readonly<Record<SettingName, readonly [placeholder: string, meaning: string]>> = {
+  url: [
+    "<place>",
+    "where to work: a running server, or sqlite:PATH, postgres://… or memory: in this process",
+  ],
+  host: ["<host>", "address to listen on"],
+  port: ["<number>", "port to listen on, 0 for any that is free"],
+  db: ["<place>", "where the accounts are kept: memory:, sqlite:PATH or postgres://…"],
+  rates: ["<source>", "nbp, the http(s) URL of an API of the same shape, a JSON file of tables, or demo"],
+  maxTableAge: ["<days>", "do not trade on a live table older than this"],
+  acceptTable: ["<number>", "put this table, by number or id, in force once although a check holds it back"],
+  changeSource: ["<source>", "where the ledger trades at this source, change it to that of --rates"],
+  logLevel: ["<level>", "silent, error, warn, info or debug"],
+};
+
+export const replayNote = "This key was used before. What was done then is shown; nothing was done again.";
+
+/** A command with a description and examples, which every command's help has. */
+export function command(
+  parent: Command,
+  name: string,
+  description: string,
+  examples: readonly string[],
+  options: CommandOptions = {},
+): Command {
+  return parent
+    .command(name, options)
+    .description(description)
+    .addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ ${example}`).join("\n")}`);
+}
+
+/** The option of a setting. Its environment variable and default stand in the help. */
+export function setting(name: SettingName, detail = ""): Option {
+  const [placeholder, meaning] = meanings[name];
+  const { env, fallback } = definitions[name];
+  const values = [`env: ${env}`, ...(fallback === undefined ? [] : [`default: ${fallback}`])].join(", ");
+  return new Option(`${flagOf(name)} ${placeholder}`, `${meaning}${detail} (${values})`);
+}
+
+/** The options of every command that asks a service. */
+export function serviceCommand(command: Command, needs: Pick<Needs, "rates">): Command {
+  command.addOption(setting("url"));
+  if (needs.rates) command.addOption(setting("rates", ", for a store in this process"));
+  return command.option("--json", "print one JSON document");
+}
+
+export function peselArgument(): Argument {
+  return new Argument("<pesel>", "11 digits, or - to read it from standard input");
+}
+
+export function amountArgument(text: string): Decimal {
+  const amount = parseDecimal(text);
+  if (amount !== undefined) return amount;
+  throw new UsageError(`"${text}" is not an amount. Write one like 1234.50, with a point and no spaces.`);
+}
+
+export function wholeArgument(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d{1,9}$/.test(text) && number >= least && number <= most) return number;
+    throw new UsageError(`"${text}" is not a whole number from ${least} to ${most}.`);
+  };
+}
+
+export function keyArgument(text: string): string {
+  if (/^[\x21-\x7e]{1,255}$/.test(text)) return text;
+  throw new UsageError("A key is 1 to 255 visible ASCII characters, without spaces.");
+}
+
+/** The key option of the commands that move money. */
+export function withKeyOption(command: Command): Command {
+  return command.option(
+    "--key <key>",
+    "idempotency key: the same key is never done twice (default: a new one)",
+    keyArgument,
+  );
+}

@@ -1,0 +1,135 @@
+import { fstatSync, writeFileSync } from "node:fs";
+import type { ReadStream, WriteStream } from "node:tty";
+import { Chalk, type ChalkInstance } from "chalk";
+
+/** One output stream, and how to write for its reader. */
+export interface Screen {
+  readonly stream: NodeJS.WritableStream;
+  /** Laid out for a person, at a terminal. Otherwise plain text for a program, with tabs between the fields. */
+  readonly rich: boolean;
+  readonly columns: number;
+  readonly rows: number;
+  /** Whether a line can be written over, as a progress bar does. */
+  readonly live: boolean;
+  readonly paint: ChalkInstance;
+  /** Whether the terminal shows more than ASCII. */
+  readonly unicode: boolean;
+}
+
+/** The three standard streams. stdout is the result, stderr is everything else. */
+export interface Terminal {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: Screen;
+  readonly stderr: Screen;
+  /** Whether somebody is there to be asked. */
+  readonly interactive: boolean;
+  readonly env: Environment;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function openTerminal(
+  streams: { stdin: NodeJS.ReadStream; stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream },
+  env: Environment,
+  noColor: boolean,
+): Terminal {
+  const { stdin, stdout, stderr } = streams;
+  return {
+    stdin,
+    stdout: screen(stdout, env, noColor),
+    stderr: screen(stderr, env, noColor),
+    interactive: isTerminal(stdin) && isTerminal(stderr),
+    env,
+  };
+}
+
+/** Has a file take all of what is written, or fail. By itself Node drops what a full disk has no room for. */
+export function writeWhole(stdout: NodeJS.WriteStream & { readonly fd: number }): void {
+  if (!fstatSync(stdout.fd).isFile()) return;
+  stdout._write = (chunk: Buffer, _encoding, done) => {
+    try {
+      writeFileSync(stdout.fd, chunk);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  };
+}
+
+/** Writes one line or several. */
+export function write(screen: Screen, text: string): void {
+  screen.stream.write(`${text}\n`);
+}
+
+/** Takes away what is in the way of a new line, such as a progress bar, or the ^C that the terminal shows. */
+export function clearLine({ stream, live }: Screen): void {
+  if (live) stream.write("\r\u001b[K");
+}
+
+/**
+ * Takes the whole screen, without a cursor and on a page of its own, and every key as it is pressed. What it returns
+ * gives everything back as it was, and may be called again. At the latest it is given back when the process ends.
+ */
+export function takeScreen({ stdin, stdout }: Terminal, onKey: (key: string) => void): () => void {
+  let taken = true;
+  const giveBack = () => {
+    if (!taken) return;
+    taken = false;
+    process.removeListener("exit", giveBack);
+    stdin.removeListener("data", keys);
+    stdin.setRawMode(false);
+    stdin.pause();
+    stdout.stream.write("\u001b[?25h\u001b[?1049l");
+  };
+  const keys = (bytes: Buffer) => onKey(String(bytes));
+  process.once("exit", giveBack);
+  stdin.setRawMode(true);
+  stdin.on("data", keys);
+  stdout.stream.write("\u001b[?1049h\u001b[?25l");
+  return giveBack;
+}
+
+/** The screen as wide and high as its terminal is now. */
+export function resized(screen: Screen): Screen {
+  const { columns = screen.columns, rows = screen.rows } = screen.stream as Partial<WriteStream>;
+  return { ...screen, columns, rows };
+}
+
+/** Puts a page in place of the one before, without flicker. What does not fit is left out above the last line. */
+export function showPage(stdout: Screen, text: string, lastLine: string): void {
+  const page = [
+    ...text
+      .trimEnd()
+      .split("\n")
+      .slice(0, Math.max(0, stdout.rows - 2)),
+    "",
+    lastLine,
+  ];
+  stdout.stream.write(`\u001b[H${page.map((line) => `${line}\u001b[K`).join("\r\n")}\u001b[J`);
+}
+
+/** FX_FORCE_TTY=columns lays output out as for a terminal of that width, for pagers and documents. */
+function screen(stream: NodeJS.WriteStream, env: Environment, noColor: boolean): Screen {
+  const forced = Number.parseInt(env.FX_FORCE_TTY ?? "", 10);
+  const rich = forced > 0 || isTerminal(stream);
+  return {
+    stream,
+    rich,
+    columns: forced > 0 ? forced : isTerminal(stream) ? stream.columns || 80 : Number.POSITIVE_INFINITY,
+    rows: isTerminal(stream) ? stream.rows || 24 : 24,
+    live: isTerminal(stream) && env.TERM !== "dumb",
+    paint: new Chalk({ level: hasColor(isTerminal(stream), env, noColor) ? 1 : 0 }),
+    unicode: /^$|utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || ""),
+  };
+}
+
+export function hasColor(terminal: boolean, env: Environment, noColor: boolean): boolean {
+  if (noColor) return false;
+  if (env.FORCE_COLOR !== undefined) return !["0", "false"].includes(env.FORCE_COLOR);
+  if (env.NO_COLOR || env.TERM === "dumb") return false;
+  return terminal;
+}
+
+function isTerminal(stream: NodeJS.ReadStream | NodeJS.WriteStream): stream is ReadStream & WriteStream {
+  return stream.isTTY === true;
+}

@@ -1,0 +1,34 @@
+/** A calendar date as ISO 8601 text, "2026-11-21". Such texts compare as the dates do. */
+export type CalendarDate = string;
+
+const formatter = new Intl.DateTimeFormat("en-US", {
+  timeZone: "Europe/Warsaw",
+  year: "numeric",
+  month: "2-digit",
+  day: "2-digit",
+});
+/** Every order asks for today, and Intl takes 2 µs, so the last minute's answer is kept. */
+let last = { minute: Number.NaN, date: "" };
+
+/** The calendar date in Poland at `now`. */
+export function warsawDate(now: Date): CalendarDate {
+  const minute = Math.floor(now.getTime() / 60_000);
+  if (minute !== last.minute) {
+    const part = Object.fromEntries(formatter.formatToParts(now).map(({ type, value }) => [type, value]));
+    last = { minute, date: `${part.year}-${part.month}-${part.day}` };
+  }
+  return last.date;
+}
+
+/** The date this many days after `date`; before it, if negative. */
+export function addDays(date: CalendarDate, days: number): CalendarDate {
+  return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** Whether there is such a day. Date.parse takes 30 February, and ten times as long. */
+export function dateExists(date: CalendarDate): boolean {
+  const month = Number(date.slice(5, 7));
+  const day = Number(date.slice(8, 10));
+  const same = new Date(Date.UTC(Number(date.slice(0, 4)), month - 1, day));
+  return same.getUTCMonth() === month - 1 && same.getUTCDate() === day;
+}

@@ -1,0 +1,35 @@
+import { parseOpening } from "../../core/account.ts";
+import { warsawDate } from "../../core/date.ts";
+import { parsePesel } from "../../core/pesel.ts";
+import { accountText, encodeStatement } from "../../wire/codecs.ts";
+import { parseOpeningBody, parsePageQuery } from "../../wire/requests.ts";
+import {
+  type Handler,
+  type HandlerContext,
+  idempotencyKey,
+  pathParameter,
+  sendJson,
+  sendText,
+} from "../answers.ts";
+
+export function accountHandlers({ service, now }: HandlerContext) {
+  const createAccount: Handler = async (request, reply) => {
+    const fields = parseOpeningBody(request.body);
+    const key = idempotencyKey(request);
+    const { replayed } = await service.createAccount(parseOpening({ ...fields, key }, warsawDate(now())));
+    return sendText(reply, "", 204, replayed ? { "idempotency-replayed": "true" } : {});
+  };
+
+  const account: Handler = async (request, reply) => {
+    const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
+    return sendJson(reply, accountText(await service.account(pesel)));
+  };
+
+  const statement: Handler = async (request, reply) => {
+    const page = parsePageQuery(request.query);
+    const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
+    return sendJson(reply, encodeStatement(await service.statement(pesel, page)));
+  };
+
+  return { createAccount, account, statement };
+}

@@ -1,0 +1,15 @@
+import { encodeAccounts, encodeAudit, encodePosition } from "../../wire/codecs.ts";
+import { parsePageQuery } from "../../wire/requests.ts";
+import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
+
+export function ledgerHandlers({ service }: HandlerContext) {
+  const accounts: Handler = async (request, reply) =>
+    sendJson(reply, encodeAccounts(await service.accounts(parsePageQuery(request.query))));
+
+  const position: Handler = async (_request, reply) =>
+    sendJson(reply, encodePosition(await service.position()));
+
+  const audit: Handler = async (_request, reply) => sendJson(reply, encodeAudit(await service.audit()));
+
+  return { accounts, position, audit };
+}

@@ -1,0 +1,73 @@
+import type { RatesStatus } from "../../core/rates.ts";
+import type { OpenApiDocument } from "../../wire/openapi.ts";
+import type { ReadyJson } from "../../wire/schemas.ts";
+import { type Handler, sendJson, sendText } from "../answers.ts";
+import type { Metrics } from "../metrics.ts";
+
+/** What can be asked of the process that the routes serve. */
+export interface Probes {
+  /** Of the database, as far as this fx knows it. */
+  readonly schemaVersion: number;
+  /** Fails unless the store answers now. */
+  ping(): Promise<void>;
+  rates(): RatesStatus;
+}
+
+/** Whether the server still takes new work. */
+export interface Lifecycle {
+  readonly draining: boolean;
+}
+
+const pingTimeoutMs = 2000;
+
+/** What is asked by monitoring, and where the documentation is. */
+export function serverHandlers(
+  { probes }: { readonly probes: Probes },
+  metrics: Metrics,
+  lifecycle: Lifecycle,
+  document: OpenApiDocument,
+) {
+  const live: Handler = async (_request, reply) => sendJson(reply, { status: "live" });
+
+  const ready: Handler = async (_request, reply) => {
+    const { source, recorded, table, problem = null } = probes.rates();
+    const status = lifecycle.draining
+      ? "draining"
+      : (await answersInTime(probes))
+        ? "ready"
+        : "store-unavailable";
+    const body: ReadyJson = {
+      status,
+      schemaVersion: probes.schemaVersion,
+      rates: {
+        source,
+        recorded,
+        table: table?.number ?? null,
+        effectiveDate: table?.effectiveDate ?? null,
+        problem,
+      },
+    };
+    return sendJson(reply, body, status === "ready" ? 200 : 503);
+  };
+
+  const text: Handler = async (_request, reply) =>
+    sendText(reply, await metrics.text(), 200, { "content-type": metrics.contentType });
+
+  const openApi: Handler = async (_request, reply) => sendJson(reply, document);
+
+  const start: Handler = async (_request, reply) => sendText(reply, "", 302, { location: "/docs" });
+
+  return { live, ready, metrics: text, openApi, start };
+}
+
+async function answersInTime(probes: Probes): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), pingTimeoutMs);
+  });
+  const answered = probes.ping().then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
+}

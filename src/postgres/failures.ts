@@ -1,0 +1,61 @@
+import postgres from "postgres";
+import { FxError } from "../core/errors.ts";
+import { ConnectionLost } from "./connection.ts";
+import type { PostgresPlace } from "./url.ts";
+
+/**
+ * SQLSTATEs after which the same work may well succeed: conflicts with others (class 40, a key or a table's name that
+ * another has just taken), a lock or a statement that took too long, no resources, a server that stops or is a standby
+ * now.
+ */
+const passing = /^(40...|23505|42P07|42710|55P03|57...|53...|25006|0A000)$/;
+
+/** Whether the work that failed so may succeed if it is done again from the start. */
+export function isRetryable(error: unknown): boolean {
+  if (error instanceof ConnectionLost) return !error.permanent;
+  return error instanceof postgres.PostgresError && passing.test(error.code);
+}
+
+/** Whether the server says for certain that the transaction whose COMMIT failed so was not committed. */
+export function isRolledBack(error: unknown): boolean {
+  return (
+    error instanceof postgres.PostgresError &&
+    /^(40|23)/.test(error.code) &&
+    error.code !== statementCompletionUnknown
+  );
+}
+
+const statementCompletionUnknown = "40003";
+
+const hints: Readonly<Record<string, string>> = {
+  "28P01": "Check the user and the password.",
+  "28000": "Check the user, and the server's pg_hba.conf.",
+  "3D000": "Create it, or name another.",
+  "42501": "Grant the user what it takes to create and use tables.",
+};
+
+/** The error for the caller. Without its cause: PostgreSQL puts PESELs into the details of errors. */
+export function storageFailure(
+  error: unknown,
+  { hosts }: PostgresPlace,
+  outcome: "nothing changed" | "unknown",
+): unknown {
+  if (error instanceof FxError) return error;
+  if (!(error instanceof ConnectionLost || error instanceof postgres.PostgresError)) return error;
+  const at = hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
+  const { code, message } = error;
+  const reason =
+    code === "ECONNREFUSED" || code === "ENOENT"
+      ? `nothing answers at ${at}`
+      : error instanceof ConnectionLost
+        ? message
+        : `${at}: ${message}`;
+  const advice =
+    outcome === "unknown"
+      ? "It went away while orders were being written, so whether they were done is not known. Sending them again " +
+        "with the same keys is safe."
+      : (hints[code ?? ""] ?? "Nothing was changed.");
+  return new FxError("storage-unavailable", `The database failed: ${reason}. ${advice}`, {
+    ...(isRetryable(error) ? { retryAfterSeconds: 1 } : {}),
+  });
+}

@@ -1,0 +1,66 @@
+/**
+ * The steps that bring a database from version n to n + 1, for n = 0, 1, …; the one row of `fx_schema` holds n.
+ * A step that has been released is never changed: add one. A step runs in one transaction.
+ *
+ * A PESEL is a bigint: as text it would sort as the database's collation has it, which is not always by its digits.
+ */
+export const migrations: readonly string[] = [
+  `
+  create table if not exists account (
+    pesel bigint not null primary key,
+    name text not null,
+    surname text not null,
+    balances text not null,
+    sequence bigint not null check (sequence >= 1),
+    hash text not null
+  ) with (fillfactor = 70);
+
+  create table if not exists journal (
+    pesel bigint not null,
+    sequence bigint not null check (sequence >= 1),
+    id uuid not null,
+    key text,
+    entry text not null,
+    hash text not null,
+    primary key (pesel, sequence)
+  );
+
+  create unique index if not exists journal_id on journal (id);
+  create unique index if not exists journal_key on journal (key, pesel) where key is not null;
+
+  create table if not exists rate_table (
+    number text not null primary key,
+    trading_date text not null,
+    effective_date text not null,
+    rates text not null
+  );
+
+  create index if not exists rate_table_effective_date on rate_table (effective_date, number);
+  `,
+  // Before this step a table was known by its number alone. The journal's column gets another name so that an older fx
+  // that is still running cannot write: it would settle at tables that this one does not follow.
+  `
+  drop index rate_table_effective_date;
+  alter table rate_table rename to older_table;
+  create table rate_table (
+    id text not null primary key,
+    source text not null,
+    number text not null,
+    trading_date text not null,
+    effective_date text not null,
+    rates text not null
+  );
+  insert into rate_table
+    select 'unknown/' || number, 'unknown', number, trading_date, effective_date, rates from older_table;
+  drop table older_table;
+  create index rate_table_effective_date on rate_table (source, effective_date);
+
+  create table accepted_table (
+    epoch bigint not null primary key,
+    table_id text not null,
+    vouched bigint not null check (vouched in (0, 1))
+  );
+
+  alter table journal rename column key to idempotency_key;
+  `,
+];

@@ -1,0 +1,274 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import DataLoader from "dataloader";
+import type { Entry } from "../core/journal.ts";
+import type { Pesel } from "../core/pesel.ts";
+import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
+import { planAcceptance } from "../ledger/acceptance.ts";
+import { gather } from "../ledger/gather.ts";
+import {
+  accountRow,
+  decodeAcceptedTable,
+  decodeEntry,
+  decodeTable,
+  journalRow,
+  rangeOf,
+} from "../ledger/rows.ts";
+import type {
+  AcceptedTableRow,
+  AccountRow,
+  Decision,
+  JournalPlace,
+  JournalRow,
+  Loaded,
+  OpenOptions,
+  RateTableRow,
+  SealedEntry,
+  Store,
+  StoredAccount,
+  Touch,
+} from "../ledger/store.ts";
+import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
+import { isRetryable, storageFailure } from "./failures.ts";
+import { migratePostgres } from "./migrate.ts";
+import { Pool } from "./pool.ts";
+import { refusePooler } from "./pooler.ts";
+import { migrations } from "./schema.ts";
+import {
+  accountList,
+  accountsByPesel,
+  journalList,
+  loadTable,
+  readInForce,
+  saveTables,
+  selectAccounts,
+  Transaction,
+  tableList,
+} from "./transaction.ts";
+import { type PostgresPlace, parsePostgresUrl } from "./url.ts";
+
+/** What may be said in place of the URL's parameters. */
+export type PostgresOptions = Partial<
+  Pick<PostgresPlace, "connectTimeoutMs" | "poolSize" | "deadlineMs" | "serializable" | "parameters">
+>;
+
+const pingTimeoutMs = 1000;
+const pagesCounted = 128;
+/** All entries of a small journal; of a larger one those on its first pages, as if the others were as full. */
+export const countEntries =
+  `select round(count(*) * greatest(1, pg_relation_size('journal') / (${pagesCounted}.0 * ` +
+  `current_setting('block_size')::integer))) as entries from journal where ctid < '(${pagesCounted},0)'`;
+const accountsAtOnce = 256;
+
+/**
+ * Opens a ledger in a PostgreSQL database and, for writing, brings its schema up to date. Any number of processes may work on one
+ * database. See `parsePostgresUrl` for what a URL may say.
+ * @throws FxError storage-unavailable, without the URL's password
+ */
+export async function openPostgres(
+  url: string,
+  { access, onUpgrade, onNotice: tell, ...options }: PostgresOptions & OpenOptions = {},
+): Promise<PostgresStore> {
+  const said = parsePostgresUrl(url);
+  const told = new Set<string>();
+  const onNotice = (notice: string): void => {
+    if (!told.has(notice)) tell?.(notice);
+    told.add(notice);
+  };
+  const parameters = { ...said.parameters, ...options.parameters };
+  const place = { ...said, ...options, parameters, onNotice };
+  const store = new PostgresStore(place);
+  try {
+    await store.prepare({ access, onUpgrade });
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** A lost or contended database is tried again until the deadline; only then does a method fail. */
+export class PostgresStore implements Store {
+  readonly schemaVersion = migrations.length;
+  readonly #place: PostgresPlace;
+  readonly #pool: Pool;
+  /** Those that were in force or asked for, by id. */
+  readonly #tables = new Map<string, RateTable>();
+  /** Accounts that are asked for at once are read by one statement. */
+  readonly #accounts = new DataLoader((pesels: readonly Pesel[]) => this.#accountsOf(pesels), {
+    cache: false,
+    batchScheduleFn: (read) => void gather(() => this.#asked, accountsAtOnce).then(read),
+  });
+  /** How many accounts the next statement will read. */
+  #asked = 0;
+
+  constructor(place: PostgresPlace) {
+    this.#place = place;
+    this.#pool = new Pool(place);
+  }
+
+  async prepare(options: OpenOptions): Promise<void> {
+    const passing = { isRetryable: (error: unknown) => isRetryable(error) && !isAbsent(error) };
+    await this.#persist((connection) => refusePooler(connection, this.#place), passing);
+    await this.#persist((connection) => migratePostgres(connection, options), passing);
+  }
+
+  async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
+    const { serializable } = this.#place;
+    const transaction = new Transaction(touched, decide, { serializable, tables: this.#tables });
+    return this.#persist((connection) => transaction.try(connection), {
+      first: true,
+      mayBeDone: () => transaction.mayBeDone,
+    });
+  }
+
+  account(pesel: Pesel): Promise<StoredAccount | undefined> {
+    this.#asked += 1;
+    return this.#accounts.load(pesel);
+  }
+
+  async #accountsOf(pesels: readonly Pesel[]): Promise<(StoredAccount | undefined)[]> {
+    this.#asked = 0;
+    const rows = await this.#all(selectAccounts, listText(pesels));
+    const found = accountsByPesel(rows);
+    return pesels.map((pesel) => found.get(pesel));
+  }
+
+  async accounts({ after, limit }: { after?: string | undefined; limit: number }): Promise<AccountRow[]> {
+    const rows = await this.#all(
+      `select ${accountList} from account where pesel > $1 order by pesel limit $2`,
+      Number(after ?? -1),
+      limit,
+    );
+    return rows.map(accountRow);
+  }
+
+  async statement(
+    pesel: Pesel,
+    { before, limit }: { before?: Entry | undefined; limit: number },
+  ): Promise<SealedEntry[]> {
+    const rows = await this.#all(
+      `select ${journalList} from journal where pesel = $1 and sequence < $2 order by sequence desc limit $3`,
+      Number(pesel),
+      before?.sequence ?? Number.MAX_SAFE_INTEGER,
+      limit,
+    );
+    return rows.map((row) => decodeEntry(row as unknown as JournalRow));
+  }
+
+  async journal(page: {
+    after?: JournalPlace | undefined;
+    through?: string | undefined;
+    limit: number;
+  }): Promise<JournalRow[]> {
+    const { afterPesel, afterSequence, throughPesel } = rangeOf(page);
+    const rows = await this.#all(
+      `select ${journalList} from journal where (pesel, sequence) > ($1, $2) and pesel <= $3 ` +
+        "order by pesel, sequence limit $4",
+      afterPesel,
+      afterSequence,
+      throughPesel,
+      page.limit,
+    );
+    return rows.map(journalRow);
+  }
+
+  async entry(id: string): Promise<SealedEntry | undefined> {
+    if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) return undefined;
+    const [row] = await this.#all(`select ${journalList} from journal where id = $1`, id);
+    return row && decodeEntry(row as unknown as JournalRow);
+  }
+
+  async entryCount(): Promise<number> {
+    const rows = await this.#persist((connection) =>
+      connection.query(countEntries).catch((error: unknown): readonly Row[] => {
+        // Not every database of this family knows of pages.
+        if (error instanceof ConnectionLost) throw error;
+        return [];
+      }),
+    );
+    return Number(rows[0]?.entries ?? 0);
+  }
+
+  inForce(): Promise<TableInForce | undefined> {
+    return this.#persist((connection) => readInForce(connection, this.#tables));
+  }
+
+  async acceptedTables(): Promise<readonly AcceptedTable[]> {
+    const rows = await this.#all(
+      "select epoch, id, source, number, vouched from accepted_table join rate_table on id = table_id order by epoch",
+    );
+    return rows.map((row) => decodeAcceptedTable(row as unknown as AcceptedTableRow));
+  }
+
+  acceptTable(table: RateTable, accepted: { epoch: number; vouched: boolean }): Promise<boolean> {
+    return this.transact([], planAcceptance(table, accepted));
+  }
+
+  async saveTables(tables: readonly RateTable[]): Promise<void> {
+    await this.#persist((connection) => saveTables(connection, tables));
+  }
+
+  async tables({ source, since }: { source: string; since: string }): Promise<RateTable[]> {
+    const rows = await this.#all(
+      `select ${tableList} from rate_table where source = $1 and effective_date >= $2 order by effective_date, number, ` +
+        "(select coalesce(max(epoch), 0) from accepted_table where table_id = id)",
+      source,
+      since,
+    );
+    return rows.map((row) => decodeTable(row as unknown as RateTableRow));
+  }
+
+  table(id: string): Promise<RateTable | undefined> {
+    return this.#persist((connection) => loadTable(connection, id));
+  }
+
+  async ping(): Promise<void> {
+    const deadline = performance.now() + pingTimeoutMs;
+    try {
+      await this.#pool.use({ deadline, first: true }, (connection) =>
+        connection.query("select 1 from fx_schema"),
+      );
+    } catch (error) {
+      throw storageFailure(error, this.#place, "nothing changed");
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  #all(sql: string, ...parameters: Parameter[]): Promise<readonly Row[]> {
+    return this.#persist((connection) => connection.query(sql, parameters));
+  }
+
+  /** Does `work` again, with growing, jittered pauses, for as long as that may help and the deadline allows. */
+  async #persist<T>(
+    work: (connection: Connection) => Promise<T>,
+    options: { first?: boolean; isRetryable?: (error: unknown) => boolean; mayBeDone?: () => boolean } = {},
+  ): Promise<T> {
+    const { deadlineMs } = this.#place;
+    const end = performance.now() + deadlineMs;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        // One that hangs gets half of the time, so that there is some left for another.
+        const deadline = Math.min(end, performance.now() + deadlineMs / 2);
+        return await this.#pool.use({ deadline, first: options.first ?? false }, work);
+      } catch (error) {
+        const pauseMs = Math.random() * Math.min(1000, 5 * 2 ** tries);
+        if ((options.isRetryable ?? isRetryable)(error) && performance.now() + pauseMs < end) {
+          await sleep(pauseMs);
+          continue;
+        }
+        throw storageFailure(error, this.#place, options.mayBeDone?.() ? "unknown" : "nothing changed");
+      }
+    }
+  }
+}
+
+/** Whether nothing fit answers there, which who opens a store wants to know at once. */
+function isAbsent(error: unknown): boolean {
+  return (
+    error instanceof ConnectionLost &&
+    /^(ECONNREFUSED|ENOTFOUND|ENOENT|EACCES|NO_TLS)$/.test(error.code ?? "")
+  );
+}

@@ -1,0 +1,297 @@
+import { randomUUID } from "node:crypto";
+import type { Entry } from "../core/journal.ts";
+import type { Pesel } from "../core/pesel.ts";
+import type { RateTable, TableInForce } from "../core/rates.ts";
+import { entryId } from "../ledger/entry-id.ts";
+import {
+  decodeAccount,
+  decodeEntry,
+  decodeTable,
+  encodeAccount,
+  encodeTable,
+  missingTable,
+} from "../ledger/rows.ts";
+import type {
+  AccountRow,
+  Decision,
+  JournalRow,
+  Loaded,
+  RateTableRow,
+  SealedEntry,
+  StoredAccount,
+  Touch,
+  Writes,
+} from "../ledger/store.ts";
+import {
+  type Connection,
+  ConnectionLost,
+  type ListType,
+  listOf,
+  listText,
+  type Parameter,
+  type Row,
+} from "./connection.ts";
+import { isRolledBack } from "./failures.ts";
+
+const typeOf = { pesel: "bigint", sequence: "bigint", id: "uuid" } as Readonly<Record<string, ListType>>;
+
+const accountColumns = ["pesel", "name", "surname", "balances", "sequence", "hash"] as const;
+const journalColumns = ["pesel", "sequence", "id", "idempotency_key", "entry", "hash"] as const;
+const movingColumns = ["pesel", "balances", "sequence", "hash"] as const;
+
+export const accountList = accountColumns.join(", ");
+export const journalList = journalColumns.join(", ");
+
+/** Rows as parameters, a column each: one statement, prepared once, takes any number of them. */
+const unnest = (columns: readonly string[], types = typeOf): string =>
+  `unnest(${columns.map((column, index) => listOf(index + 1, types[column] ?? "text")).join(", ")})`;
+
+/**
+ * Holds inside the transaction whose token the parameter of this number is, and is an error everywhere else. So a write
+ * that a driver repeats, or a pooler hands to another session, writes nothing, and the COMMIT after it rolls back.
+ */
+const inTransaction = (number: number): string =>
+  `(case when current_setting('fx.transaction', true) = $${number} then 'true' ` +
+  "else 'a write outside of its transaction; a pooler must be in session mode' end)::boolean";
+
+const insertInto = (table: string, columns: readonly string[], types = typeOf): string =>
+  `insert into ${table} (${columns.join(", ")}) select * from ${unnest(columns, types)} ` +
+  `where ${inTransaction(columns.length + 1)}`;
+
+/** The accounts of a list of PESELs. */
+export const selectAccounts = `select ${accountList} from account where pesel = any(${listOf(1, "bigint")})`;
+const lockAccounts = `${selectAccounts} order by pesel for update`;
+const findKeys =
+  `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
+  `from ${unnest(["pesel", "key"])} as k (pesel, key) join journal j on j.pesel = k.pesel and j.idempotency_key = k.key`;
+const findEntries = `select id, hash from journal where id = any(${listOf(1, "uuid")})`;
+const insertAccounts = insertInto("account", accountColumns);
+const updateAccounts =
+  "update account set balances = n.balances, sequence = n.sequence, hash = n.hash " +
+  `from ${unnest(movingColumns)} as n (${movingColumns.join(", ")}) where account.pesel = n.pesel ` +
+  `and ${inTransaction(movingColumns.length + 1)}`;
+const insertEntries = insertInto("journal", journalColumns);
+const selectInForce = "select epoch, table_id from accepted_table order by epoch desc limit $1";
+const insertAccepted =
+  "insert into accepted_table (epoch, table_id, vouched) select $1::bigint, $2::text, $3::bigint " +
+  `where ${inTransaction(4)}`;
+const tableColumns = ["id", "source", "number", "trading_date", "effective_date", "rates"] as const;
+export const tableList = tableColumns.join(", ");
+const insertTables = `${insertInto("rate_table", tableColumns, {})} on conflict do nothing`;
+const selectTable = `select ${tableList} from rate_table where id = $1`;
+
+/** Keeps tables, where they are not kept yet. */
+export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {
+  const token = randomUUID();
+  await begin(connection, "read committed", token);
+  await commit(connection, rowsStatement(insertTables, tableColumns, tables.map(encodeTable)), token);
+}
+
+/** The table in force, as the connection's transaction sees it. `tables` are those that are known, by id. */
+export async function readInForce(
+  connection: Connection,
+  tables: Map<string, RateTable>,
+): Promise<TableInForce | undefined> {
+  const [row] = await connection.query(selectInForce, [1]);
+  if (row === undefined) return undefined;
+  const id = String(row.table_id);
+  const table = tables.get(id) ?? (await loadTable(connection, id));
+  if (table === undefined) throw missingTable(id);
+  tables.set(id, table);
+  return { epoch: Number(row.epoch), table };
+}
+
+export async function loadTable(connection: Connection, id: string): Promise<RateTable | undefined> {
+  const [row] = await connection.query(selectTable, [id]);
+  return row && decodeTable(row as unknown as RateTableRow);
+}
+
+/** A decision whose COMMIT was sent and not answered. */
+interface Sent<T> {
+  /** By id. The hash tells this decision's entries from those of another try under the same ids. */
+  readonly hashes: ReadonlyMap<string, string>;
+  readonly answer: T;
+}
+
+/**
+ * One `transact`, tried until it is known to be committed. Two round trips: one loads and locks, one writes and commits.
+ *
+ * After a lost COMMIT the next try looks for its entries. By then it cannot be committed any more behind our back:
+ * its accounts are locked, so it has ended; or an account is new, and then the one of two tries at an opening that
+ * commits last fails on the account's key.
+ */
+export class Transaction<T> {
+  readonly #touched: readonly Touch[];
+  readonly #decide: (loaded: Loaded) => Decision<T>;
+  readonly #isolation: string;
+  readonly #tables: Map<string, RateTable>;
+  readonly #sent: Sent<T>[] = [];
+
+  constructor(
+    touched: readonly Touch[],
+    decide: (loaded: Loaded) => Decision<T>,
+    { serializable, tables }: { serializable: boolean; tables: Map<string, RateTable> },
+  ) {
+    this.#touched = touched;
+    this.#decide = decide;
+    this.#isolation = serializable ? "serializable" : "read committed";
+    this.#tables = tables;
+  }
+
+  /** Whether it may be committed although no try said so. */
+  get mayBeDone(): boolean {
+    return this.#sent.length > 0;
+  }
+
+  /**
+   * @throws ConnectionLost, postgres.PostgresError, and whatever `decide` throws
+   */
+  async try(connection: Connection): Promise<T> {
+    const token = randomUUID();
+    try {
+      const { loaded, done } = await this.#load(connection, token);
+      if (done !== undefined) {
+        // The commit of nothing waits until a standby has what the answer rests on.
+        await commit(connection, [], token);
+        return done.answer;
+      }
+      const { writes, answer } = this.#decide(loaded);
+      const hashes = new Map(writes.entries.map(({ entry, hash }) => [entry.id, hash]));
+      this.#sent.push({ hashes, answer });
+      try {
+        await commit(connection, this.#statements(writes, loaded), token);
+      } catch (error) {
+        if (hashes.size === 0 || !(error instanceof ConnectionLost)) this.#sent.pop();
+        throw error;
+      }
+      if (writes.accepted !== undefined) this.#tables.set(writes.accepted.table.id, writes.accepted.table);
+      return answer;
+    } catch (error) {
+      if (connection.usable) await connection.query("rollback").catch(() => {});
+      throw error;
+    }
+  }
+
+  async #load(connection: Connection, token: string): Promise<{ loaded: Loaded; done: Sent<T> | undefined }> {
+    const keyed = this.#touched.filter(({ key }) => key !== undefined);
+    const ids = this.#sent.flatMap(({ hashes }) => [...hashes.keys()]);
+    const none: Row[] = [];
+    const [, accountRows, keyRows, foundRows, inForce] = await Promise.all([
+      begin(connection, this.#isolation, token),
+      this.#touched.length === 0
+        ? none
+        : connection.query(lockAccounts, [listText([...new Set(this.#touched.map(({ pesel }) => pesel))])]),
+      keyed.length === 0
+        ? none
+        : connection.query(findKeys, [
+            listText(keyed.map(({ pesel }) => pesel)),
+            listText(keyed.map(({ key = null }) => key)),
+          ]),
+      ids.length === 0 ? none : connection.query(findEntries, [listText(ids)]),
+      readInForce(connection, this.#tables),
+    ]);
+    const accounts = accountsByPesel(accountRows);
+    const entries = new Map(
+      keyRows.map((row): [string, Entry] => {
+        const { entry } = decodeEntry(row as unknown as JournalRow);
+        return [`${entry.pesel}${entry.key}`, entry];
+      }),
+    );
+    return {
+      loaded: {
+        inForce,
+        account: (pesel) => accounts.get(pesel),
+        keysFirst: true,
+        entryByKey: (pesel, key) => entries.get(`${pesel}${key}`),
+        nextId: () => entryId(),
+      },
+      done: this.#sent.find(({ hashes }) =>
+        foundRows.some(({ id, hash }) => hashes.get(String(id)) === hash),
+      ),
+    };
+  }
+
+  #statements({ accounts, entries, accepted }: Writes, loaded: Loaded): Statement[] {
+    const rows = accounts.map(encodeAccount).sort((a, b) => (a.pesel < b.pesel ? -1 : 1));
+    const isNew = ({ pesel }: AccountRow) => loaded.account(pesel as Pesel) === undefined;
+    return [
+      // First, so that of two processes that put a table in force only one commits.
+      ...(accepted === undefined ? [] : acceptStatements(accepted, (loaded.inForce?.epoch ?? 0) + 1)),
+      ...rowsStatement(
+        updateAccounts,
+        movingColumns,
+        rows.filter((row) => !isNew(row)),
+      ),
+      ...rowsStatement(insertAccounts, accountColumns, rows.filter(isNew)),
+      ...rowsStatement(insertEntries, journalColumns, entries.map(encodeEntry)),
+    ];
+  }
+}
+
+function encodeEntry({ entry, text, hash }: SealedEntry) {
+  const { pesel, sequence, id, key = null } = entry;
+  return { pesel, sequence, id, idempotency_key: key, entry: text, hash };
+}
+
+function acceptStatements({ table, vouched }: NonNullable<Writes["accepted"]>, epoch: number): Statement[] {
+  return [
+    ...rowsStatement(insertTables, tableColumns, [encodeTable(table)]),
+    [insertAccepted, [epoch, table.id, vouched ? 1 : 0]],
+  ];
+}
+
+type Statement = readonly [text: string, parameters: readonly Parameter[]];
+
+function rowsStatement<Column extends string>(
+  text: string,
+  columns: readonly Column[],
+  rows: readonly Readonly<Record<Column, Parameter>>[],
+): Statement[] {
+  if (rows.length === 0) return [];
+  return [[text, columns.map((column) => listText(rows.map((row) => row[column])))]];
+}
+
+/** Says for the transaction what is said for the session: a pooler may have put another one in its place. */
+function begin(connection: Connection, isolation: string, token: string): Promise<unknown> {
+  return connection.query(
+    `begin isolation level ${isolation}; set local fx.transaction = '${token}'; ` +
+      `set local synchronous_commit = ${connection.synchronousCommit}`,
+  );
+}
+
+/**
+ * Sends the statements, each with the token of its transaction, and COMMIT, without waiting in between.
+ * @throws ConnectionLost if it may be committed; postgres.PostgresError if it certainly is not
+ */
+async function commit(
+  connection: Connection,
+  statements: readonly Statement[],
+  token: string,
+): Promise<void> {
+  const sent = [
+    ...statements.map(([text, parameters]) => connection.query(text, [...parameters, token])),
+    connection.query("commit"),
+  ];
+  const results = await Promise.allSettled(sent);
+  const last = results.pop();
+  const failed = results.find(
+    (result): result is PromiseRejectedResult =>
+      result.status === "rejected" && !(result.reason instanceof ConnectionLost),
+  );
+  // After a statement that failed, COMMIT rolls back.
+  if (failed !== undefined) throw failed.reason;
+  if (last?.status === "rejected" && isRolledBack(last.reason)) throw last.reason;
+  if (last?.status === "fulfilled" && last.value.command === "COMMIT" && !connection.unreplicated) return;
+  connection.destroy(
+    connection.unreplicated
+      ? "the commit did not wait for the standby"
+      : `the commit failed: ${last?.status === "rejected" ? last.reason.message : "it was rolled back"}`,
+  );
+  throw connection.lost;
+}
+
+/** Accounts as `accountList` reads them. */
+export function accountsByPesel(rows: readonly Row[]): Map<Pesel, StoredAccount> {
+  const accounts = rows.map((row) => decodeAccount(row as unknown as AccountRow));
+  return new Map(accounts.map((account) => [account.pesel, account]));
+}

@@ -1,0 +1,39 @@
+import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
+
+/** The tables that a process has judged for itself alone, where its ledger does not say. Nothing of it is kept. */
+export class MemoryTables implements TableLedger {
+  readonly #accepted: (AcceptedTable & { readonly table: RateTable })[] = [];
+  #saved: readonly RateTable[] = [];
+
+  async inForce(): Promise<TableInForce | undefined> {
+    return this.current;
+  }
+
+  get current(): TableInForce | undefined {
+    return this.#accepted.at(-1);
+  }
+
+  async acceptedTables(): Promise<readonly AcceptedTable[]> {
+    return this.#accepted;
+  }
+
+  async acceptTable(
+    table: RateTable,
+    { epoch, vouched }: { epoch: number; vouched: boolean },
+  ): Promise<boolean> {
+    const { id, source, number } = table;
+    this.#accepted.push({ epoch: epoch + 1, id, source, number, vouched, table });
+    return true;
+  }
+
+  async saveTables(tables: readonly RateTable[]): Promise<void> {
+    this.#saved = tables;
+  }
+
+  async tables({ source, since }: { source: string; since: string }): Promise<RateTable[]> {
+    const all = [...this.#saved, ...this.#accepted.map(({ table }) => table)];
+    return all
+      .filter((table) => table.source === source && table.effectiveDate >= since)
+      .sort((a, b) => (a.effectiveDate < b.effectiveDate ? -1 : 1));
+  }
+}

@@ -1,0 +1,68 @@
+import { copyFileSync, existsSync, renameSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { FxError } from "../core/errors.ts";
+import type { AuditProgress, AuditReport } from "../core/service.ts";
+import { auditLedger } from "../ledger/audit.ts";
+import { storageFailure } from "./failures.ts";
+import { removeDatabase, syncToDisk } from "./file.ts";
+import { openReader } from "./open.ts";
+import { migrations as releasedMigrations } from "./schema.ts";
+import { openSqlite } from "./store.ts";
+
+/**
+ * Copies the ledger in the SQLite file `source`, which may be in use, to `destination`, as it is at one moment and in
+ * the schema that it has. The copy gets its name only after it is on disk and its audit is clean, so a file of that
+ * name is a good backup.
+ * @param migrations of another version of fx, in a test
+ * @returns the audit of the copy; with findings there is no file
+ * @throws FxError storage-unavailable, also if `destination` exists
+ */
+export async function backUpSqlite(
+  source: string,
+  destination: string,
+  onProgress?: (done: AuditProgress) => void,
+  migrations = releasedMigrations,
+): Promise<AuditReport> {
+  if (existsSync(destination)) {
+    throw new FxError(
+      "storage-unavailable",
+      `${destination} exists. Name a new file: a backup replaces nothing.`,
+    );
+  }
+  const partial = `${destination}.partial`;
+  const upgraded = `${destination}.upgraded`;
+  removeDatabase(partial);
+  removeDatabase(upgraded);
+  try {
+    const version = copyLedger(source, partial, migrations);
+    // An audit reads the schema of this fx. A copy of an earlier one stays as it is, and a copy of it is upgraded.
+    const isOlder = version < migrations.length;
+    if (isOlder) copyFileSync(partial, upgraded);
+    const copy = isOlder
+      ? openSqlite(upgraded, { migrations })
+      : openSqlite(partial, { access: "read", migrations });
+    const report = await auditLedger(copy, onProgress).finally(() => copy.close());
+    if (report.findingsTotal > 0) return report;
+    syncToDisk(partial);
+    renameSync(partial, destination);
+    syncToDisk(dirname(resolve(destination)));
+    return report;
+  } finally {
+    removeDatabase(partial);
+    removeDatabase(upgraded);
+  }
+}
+
+/** @returns the version of its schema */
+function copyLedger(source: string, destination: string, migrations: readonly string[]): number {
+  const { database, version, requireFile } = openReader(source, migrations);
+  try {
+    database.prepare("vacuum into ?").run(destination);
+    requireFile();
+    return version;
+  } catch (error) {
+    throw storageFailure(error, source);
+  } finally {
+    database.close();
+  }
+}

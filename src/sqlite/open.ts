@@ -1,0 +1,294 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, linkSync, renameSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
+import type { OpenOptions } from "../ledger/store.ts";
+import { storageFailure, unusable } from "./failures.ts";
+import { LedgerFile, removeDatabase, syncToDisk } from "./file.ts";
+import { applicationId, migrations as releasedMigrations } from "./schema.ts";
+
+export interface SqliteOptions extends OpenOptions {
+  /** The steps of another version of fx, in a test. */
+  readonly migrations?: readonly string[];
+}
+
+export interface OpenDatabase {
+  readonly database: DatabaseSyncInstance;
+  /** Of the schema. */
+  readonly version: number;
+  readonly isReadOnly: boolean;
+  /**
+   * Called before what was read or committed is answered.
+   * @throws FxError storage-unavailable if the file is not the one that was opened any more
+   */
+  readonly requireFile: () => void;
+  /** Whether its log is this connection's to move into the file. */
+  readonly ownsLog: () => boolean;
+}
+
+const busyTimeoutMs = 5000;
+/** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */
+const checkpointPages = 3000;
+/**
+ * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so that more
+ * is not better: the rest is read from the system's cache.
+ */
+const cacheKibibytes = 8 * 1024;
+/** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
+const memoryPath = "file:ledger?vfs=memdb";
+const settings =
+  `pragma synchronous = full; pragma journal_mode = wal; pragma wal_autocheckpoint = ${checkpointPages}; ` +
+  `pragma cache_size = -${cacheKibibytes}`;
+/** SQLite's primary result codes. */
+const busyCode = 5;
+const readOnlyCode = 8;
+const corruptCode = 11;
+const cannotOpenCode = 14;
+/** SQLITE_IOERR_SHMSIZE */
+const noRoomToShareCode = 4874;
+/** A full check of more would take minutes. */
+const fullCheckBytes = 64 * 1024 * 1024;
+
+/**
+ * Opens the database of a ledger, or a new one in memory for ":memory:". For writing, what is missing is created and
+ * an earlier schema upgraded; for reading, nothing is written, and both are refused.
+ * @throws FxError storage-unavailable if the file is not a whole ledger
+ */
+export function openDatabase(path: string, options: SqliteOptions): OpenDatabase {
+  const { access = "write", migrations = releasedMigrations, onUpgrade = () => {} } = options;
+  const version = migrations.length;
+  if (path === ":memory:") {
+    const database = new DatabaseSync(memoryPath);
+    initialize(database, migrations);
+    database.exec(settings);
+    return { database, version, isReadOnly: false, requireFile: () => {}, ownsLog: () => true };
+  }
+  if (access === "write" && !isThere(path)) create(path, migrations);
+  const { file, ...reader } = openReader(path, migrations);
+  if (access === "read" && reader.version === version) return reader;
+  reader.database.close();
+  if (access === "read") {
+    throw unusable(
+      `${path} was written by an older fx (schema ${reader.version}; this one reads ${version}). ` +
+        "fx serve upgrades it; the older fx does not open it after that.",
+    );
+  }
+  return failing(path, () => {
+    const database = openWritable(path);
+    try {
+      if (reader.version < version) upgrade(database, path, migrations, onUpgrade);
+      file.requireInPlace();
+      return {
+        database,
+        version,
+        isReadOnly: false,
+        requireFile: () => file.requireInPlace(),
+        ownsLog: () => file.isInPlace,
+      };
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+}
+
+function openWritable(path: string, locking: "normal" | "exclusive" = "normal"): DatabaseSyncInstance {
+  const database = new DatabaseSync(`${pathToFileURL(path)}?mode=rw`, { timeout: busyTimeoutMs });
+  try {
+    const set = `pragma locking_mode = ${locking}; ${settings}; select 1 from sqlite_schema`;
+    whenFree(() => database.exec(set));
+    return database;
+  } catch (error) {
+    database.close();
+    // The disk is too full for the -shm, which a process that has the file for itself does not need.
+    if ((error as { errcode?: number }).errcode !== noRoomToShareCode || locking === "exclusive") throw error;
+    return openWritable(path, "exclusive");
+  }
+}
+
+/** SQLite does not wait for its lock where several processes turn a file into one with a log at once. */
+function whenFree<T>(work: () => T): T {
+  for (const end = performance.now() + busyTimeoutMs; ; ) {
+    try {
+      return work();
+    } catch (error) {
+      if (((error as { errcode?: number }).errcode ?? 0) % 256 !== busyCode || performance.now() > end)
+        throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 20);
+    }
+  }
+}
+
+/**
+ * Opens a ledger of this or an earlier schema so that nothing of it, and nothing beside it, is changed.
+ * @throws FxError storage-unavailable if the file is not a whole ledger
+ */
+export function openReader(
+  path: string,
+  migrations: readonly string[] = releasedMigrations,
+): OpenDatabase & { readonly file: LedgerFile } {
+  if (!isThere(path))
+    throw unusable(`There is no database at ${path}. fx serve and fx account create make one.`);
+  return failing(path, () => {
+    for (;;) {
+      const file = new LedgerFile(path);
+      const database = openReadOnly(file);
+      const requireFile = () => (file.isQuiet ? file.requireUnchanged() : file.requireInPlace());
+      try {
+        const version = versionOf(database, path, migrations);
+        refuseDamage(database, file);
+        requireFile();
+        return { database, version, isReadOnly: true, requireFile, ownsLog: () => false, file };
+      } catch (error) {
+        database.close();
+        // Another process began to use it meanwhile: now it is to be read with locks.
+        if (!file.isQuiet || file.isUnchanged) throw error;
+      }
+    }
+  });
+}
+
+/** What is not in the file yet is read from its log, for which SQLite needs a `-shm`. */
+function openReadOnly({ path, isQuiet }: LedgerFile): DatabaseSyncInstance {
+  const place = isQuiet ? `${pathToFileURL(path)}?immutable=1` : path;
+  const database = new DatabaseSync(place, { readOnly: true, timeout: busyTimeoutMs });
+  try {
+    database.exec("select 1 from sqlite_schema");
+    return database;
+  } catch (error) {
+    database.close();
+    const { errcode = 0 } = error as { errcode?: number };
+    if (isQuiet || ![readOnlyCode, cannotOpenCode].includes(errcode & 0xff)) throw error;
+    throw unusable(
+      `${path} is not complete without its log ${path}-wal, which can be read only where fx may write. ` +
+        "Copy both to such a folder.",
+      error,
+    );
+  }
+}
+
+/** A new ledger gets its name when it is whole, so that no process ever finds a part of one. */
+function create(path: string, migrations: readonly string[]): void {
+  const folder = dirname(resolve(path));
+  if (!existsSync(folder)) {
+    throw unusable(`${path} cannot be made: the folder ${folder} does not exist.`);
+  }
+  const draft = `${path}.new-${randomUUID()}`;
+  failing(path, () => {
+    try {
+      const database = new DatabaseSync(draft);
+      database.exec(settings);
+      initialize(database, migrations);
+      database.close();
+      nameUnlessTaken(draft, path);
+      syncToDisk(folder);
+    } finally {
+      removeDatabase(draft);
+    }
+  });
+}
+
+function nameUnlessTaken(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
+    // Not every file system has links. There, a process whose file is replaced finds out before it answers.
+    renameSync(draft, path);
+  }
+}
+
+function initialize(database: DatabaseSyncInstance, migrations: readonly string[]): void {
+  database.exec(`begin; ${migrations.join("\n")}`);
+  mark(database, migrations);
+}
+
+function mark(database: DatabaseSyncInstance, { length }: readonly string[]): void {
+  database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${length}; commit`);
+}
+
+/** Whoever locks the database first does it, and others that came at the same time find it done. */
+function upgrade(
+  database: DatabaseSyncInstance,
+  path: string,
+  migrations: readonly string[],
+  onUpgrade: (from: number, to: number) => void,
+): void {
+  database.exec("begin immediate");
+  const from = versionOf(database, path, migrations);
+  for (const migration of migrations.slice(from)) database.exec(migration);
+  mark(database, migrations);
+  if (from < migrations.length) onUpgrade(from, migrations.length);
+}
+
+function versionOf(database: DatabaseSyncInstance, path: string, migrations: readonly string[]): number {
+  const version = pragma(database.prepare("pragma user_version"));
+  const marked = pragma(database.prepare("pragma application_id")) === applicationId;
+  const strange = !marked && database.prepare("select 1 from sqlite_schema limit 1").get() !== undefined;
+  if (strange) {
+    throw unusable(`${path} is a SQLite database, but not one of fx. Name another file.`);
+  }
+  if (version > migrations.length) {
+    throw unusable(
+      `${path} was written by a newer fx (schema ${version}; this one knows ${migrations.length}). Use that fx.`,
+    );
+  }
+  return version;
+}
+
+/** An empty file, or a log without its database, is what is left of a ledger: SQLite would make a new one of it. */
+function isThere(path: string): boolean {
+  const size = failing(path, () => statSync(path, { throwIfNoEntry: false })?.size);
+  if (size === 0) {
+    throw unusable(
+      `${path} is empty, which no ledger is. Restore it from a backup, or delete it to start a new one.`,
+    );
+  }
+  if (size === undefined && existsSync(`${path}-wal`)) {
+    throw unusable(
+      `${path} is missing, but its log ${path}-wal is there. Restore the database beside it, or delete the log.`,
+    );
+  }
+  return size !== undefined;
+}
+
+/** Reads the whole of a small database, and of a large one if what it is read with may not belong to it. */
+function refuseDamage(database: DatabaseSyncInstance, { path, isNewerThanLog }: LedgerFile): void {
+  const bytes = pragma(database.prepare("pragma page_count")) * pragma(database.prepare("pragma page_size"));
+  if (bytes > fullCheckBytes && !isNewerThanLog) return;
+  const verdict = quickCheck(database);
+  if (verdict === "ok") return;
+  throw unusable(
+    isNewerThanLog
+      ? `${path} and its log ${path}-wal, which is older, do not fit together: ${verdict}. ` +
+          `If the file was restored from a backup, move ${path}-wal and ${path}-shm away.`
+      : `${path} is damaged: ${verdict}. Restore it from a backup.`,
+  );
+}
+
+function quickCheck(database: DatabaseSyncInstance): string {
+  try {
+    const { quick_check } = database.prepare("pragma quick_check(1)").get() as { quick_check: string };
+    return quick_check.replace(/^\*.*\n/, "");
+  } catch (error) {
+    const { errcode = 0, message } = error as Error & { errcode?: number };
+    if ((errcode & 0xff) === corruptCode) return message;
+    throw error;
+  }
+}
+
+function failing<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const { syscall, code } = error as NodeJS.ErrnoException;
+    throw syscall === undefined
+      ? storageFailure(error, path)
+      : unusable(`${path} cannot be opened (${code}).`, error);
+  }
+}
+
+export function pragma(statement: StatementSyncInstance): number {
+  return Object.values(statement.get() as Record<string, number>)[0] ?? 0;
+}

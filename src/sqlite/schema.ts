@@ -1,0 +1,69 @@
+/**
+ * The journal is a table that grows at its end only, and each entry names the account's entry before it: an index of
+ * (pesel, sequence) would be one more page at a random place to read and write for every order. What an order does
+ * write at a random place is its account's row, which is small, so that many share a page: the balances are in the
+ * newest entry only.
+ *
+ * The steps that bring a database from version n to n + 1, for n = 0, 1, …; `PRAGMA user_version` holds n.
+ * A step that has been released is never changed: add one.
+ */
+export const migrations: readonly string[] = [
+  `
+  create table account (
+    pesel integer primary key,
+    name text not null,
+    surname text not null,
+    newest integer not null
+  ) strict;
+
+  create table journal (
+    position integer primary key,
+    previous integer,
+    pesel integer not null,
+    sequence integer not null check (sequence >= 1),
+    key text,
+    entry text not null,
+    hash text not null
+  ) strict;
+
+  create unique index journal_key on journal (key, pesel) where key is not null;
+
+  create table rate_table (
+    number text not null primary key,
+    trading_date text not null,
+    effective_date text not null,
+    rates text not null
+  ) strict;
+
+  create index rate_table_effective_date on rate_table (effective_date, number);
+  `,
+  // Before this step a table was known by its number alone. The journal's column gets another name so that an older fx
+  // that is still running cannot write: it would settle at tables that this one does not follow.
+  `
+  drop index rate_table_effective_date;
+  alter table rate_table rename to older_table;
+  create table rate_table (
+    id text not null primary key,
+    source text not null,
+    number text not null,
+    trading_date text not null,
+    effective_date text not null,
+    rates text not null
+  ) strict;
+  insert into rate_table
+    select 'unknown/' || number, 'unknown', number, trading_date, effective_date, rates from older_table;
+  drop table older_table;
+  create index rate_table_effective_date on rate_table (source, effective_date);
+
+  create table accepted_table (
+    epoch integer not null primary key,
+    table_id text not null,
+    vouched integer not null check (vouched in (0, 1))
+  ) strict;
+
+  alter table journal rename column key to idempotency_key;
+  `,
+];
+
+/** "fx" and a version mark, in the file's header: tells a database of fx from any other SQLite file. */
+export const applicationId = 0x66785f33;

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+describe("a build over the files of an earlier one", () => {
+  const folder = mkdtempSync(join(tmpdir(), "fx-build-"));
+  after(() => rmSync(folder, { recursive: true }));
+  const main = join(folder, "dist/main.js");
+  const leftOver = ["dist/chunk-BEFORE.js", "dist/man/fx-before.1"];
+  const broken = new Set<string>();
+  let looks = 0;
+
+  before(async () => {
+    for (const name of ["src", "package.json", "tsconfig.json", "tsup.config.ts"])
+      cpSync(join(root, name), join(folder, name), { recursive: true });
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+    mkdirSync(join(folder, "dist/man"), { recursive: true });
+    for (const name of leftOver) writeFileSync(join(folder, name), "");
+    writeFileSync(main, 'import "./chunk-BEFORE.js";\n');
+
+    const build = spawn(join(root, "node_modules/.bin/tsup"), { cwd: folder, stdio: "inherit" });
+    const ended = once(build, "exit");
+    for (; build.exitCode === null; looks += 1) {
+      const text = readMain();
+      if (!text.endsWith("\n")) broken.add("main.js");
+      const missing = importsOf(text).filter((name) => !existsSync(join(folder, "dist", name)));
+      if (readMain() === text) for (const name of missing) broken.add(name);
+      await turn();
+    }
+    assert.deepEqual(await ended, [0, null]);
+  });
+
+  test("leaves a command that starts meanwhile all that it imports", () => {
+    assert.ok(looks > 10);
+    assert.deepEqual([...broken], []);
+    assert.ok(importsOf(readMain()).length > 1);
+  });
+
+  test("takes away what the new one does not have", () => {
+    assert.deepEqual(
+      leftOver.filter((name) => existsSync(join(folder, name))),
+      [],
+    );
+  });
+
+  function readMain(): string {
+    return existsSync(main) ? readFileSync(main, "utf8") : "";
+  }
+});
+
+describe("the lock file", () => {
+  interface Locked {
+    readonly resolved?: string;
+    readonly optionalDependencies?: Readonly<Record<string, string>>;
+  }
+  const { packages }: { packages: Record<string, Locked> } = JSON.parse(
+    readFileSync(join(root, "package-lock.json"), "utf8"),
+  );
+
+  test("names no registry, so that npm ci asks the one that npm is set to", () => {
+    assert.deepEqual(
+      Object.keys(packages).filter((path) => packages[path]?.resolved !== undefined),
+      [],
+    );
+  });
+
+  test("has the packages of every platform", () => {
+    const wanted = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).map((name) => [
+        `${path}/node_modules/${name}`,
+        `node_modules/${name}`,
+      ]),
+    );
+    assert.ok(wanted.length > 50);
+    assert.deepEqual(
+      wanted.filter((paths) => !paths.some((path) => path in packages)),
+      [],
+    );
+  });
+});
+
+function importsOf(text: string): string[] {
+  return [...text.matchAll(/(?:from |import |import\()"\.\/([^"]+)"/g)].map(([, name = ""]) => name);
+}

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { describe, type TestContext, test } from "node:test";
+import { type BatchLine, openBatch } from "../../../../src/cli/commands/batch/file.ts";
+
+const line = '{"pesel":"70011000014","from":"PLN","to":"USD","toBuy":1}\n';
+const empty = Readable.from([]);
+
+function file(t: TestContext, lines: number): string {
+  const folder = mkdtempSync(join(tmpdir(), "fx-batch-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "orders.ndjson");
+  writeFileSync(path, line.repeat(lines));
+  return path;
+}
+
+describe("a batch file that is still written", () => {
+  test("while it is hashed is refused", async (t) => {
+    const path = file(t, 200_000);
+    const writer = setInterval(() => appendFileSync(path, line), 1);
+    t.after(() => clearInterval(writer));
+    await assert.rejects(openBatch(path, empty), {
+      name: "UsageError",
+      message: /orders\.ndjson was written to while it was read\. Run it when it is complete\./,
+    });
+  });
+
+  test("after it was hashed gives none of what came later, and says how to go on", async (t) => {
+    const path = file(t, 10);
+    const batch = await openBatch(path, empty);
+    appendFileSync(path, line);
+    const read: BatchLine[] = [];
+    for await (const lines of batch.lines) read.push(...lines);
+    assert.equal(read.length, 1);
+    const [told] = read;
+    assert.ok(told !== undefined && "fault" in told);
+    assert.match(told.fault.message, new RegExp(`was written to while it was read.*--id ${batch.id}`));
+  });
+});
+
+test("a batch file that nobody writes to is read to its end", async (t) => {
+  const batch = await openBatch(file(t, 20_000), empty);
+  let count = 0;
+  for await (const lines of batch.lines) count += lines.length;
+  assert.equal(count, 20_000);
+});

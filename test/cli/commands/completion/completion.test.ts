@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import { Context } from "../../../../src/cli/context.ts";
+import { buildProgram, fullName } from "../../../../src/cli/program.ts";
+import { openTerminal } from "../../../../src/cli/terminal/terminal.ts";
+import { runFx } from "../../../support/run-fx.ts";
+import { runCommandAtTerminal } from "../../../support/terminal.ts";
+
+const launcher = fileURLToPath(new URL("../../../../bin/fx.js", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "fx-completion-"));
+after(() => rmSync(folder, { recursive: true }));
+writeFileSync(join(folder, "orders of may.csv"), "");
+
+// An `fx` that completes as the real one, and otherwise tells what it was called with.
+writeFileSync(
+  join(folder, "fx"),
+  `#!/bin/sh
+case "$1" in completion) exec "${process.execPath}" "${launcher}" "$@" ;; esac
+line=ran; for word; do line="$line <$word>"; done; echo "$line"
+`,
+);
+chmodSync(join(folder, "fx"), 0o755);
+const PATH = `${folder}${delimiter}${process.env.PATH}`;
+
+async function candidates(...words: string[]): Promise<string[]> {
+  const { stdout, stderr } = await runFx(["completion", "bash", "--", ...words]);
+  assert.equal(stderr, "");
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t")[0] ?? "");
+}
+
+describe("completion", () => {
+  const rows: [words: string[], expected: string[]][] = [
+    [["acc"], ["account"]],
+    [
+      ["account", ""],
+      ["create", "show", "list", "history"],
+    ],
+    [["rates", "--js"], ["--json"]],
+    [
+      ["exchange", "-", "--to-"],
+      ["--to-buy", "--to-sell"],
+    ],
+    [["exchange", "-", "--from", "U"], ["USD"]],
+    [["exchange", "-", "--from=U"], ["--from=USD"]],
+    [["exchange", "-", "--from", "=", "U"], ["USD"]],
+    [["quote", "--from", "PLN", "--to", "PL"], ["PLN"]],
+    [["rates", "history", "E"], ["EUR"]],
+    [["serve", "--log-level", "d"], ["debug"]],
+    [
+      ["serve", "--rates", ""],
+      ["nbp", "demo", ":paths"],
+    ],
+    [["batch", ""], [":paths"]],
+    [
+      ["completion", ""],
+      ["bash", "zsh", "fish"],
+    ],
+    [["help", "exit"], ["exit-codes"]],
+    [["help", "wat"], ["watch"]],
+    [["nonsense", "x"], [""]],
+  ];
+  for (const [words, expected] of rows) {
+    test(`of "fx ${words.join(" ")}" is ${expected.join(" ") || "nothing"}`, async () => {
+      assert.deepEqual(await candidates(...words), expected);
+    });
+  }
+
+  test("does not offer an option that is there already", async () => {
+    assert.ok(!(await candidates("quote", "--from", "PLN", "-")).includes("--from"));
+  });
+
+  test("knows every command and every option that there is", async () => {
+    const program = buildProgram(new Context(openTerminal(process, {}, true), "0.0.0"));
+    const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
+    await Promise.all(
+      all(program).map(async (command) => {
+        const words = fullName(command).split(" ").slice(1);
+        const offered = await candidates(...words, "-");
+        for (const { long } of command.options) assert.ok(offered.includes(long ?? ""), `${words} ${long}`);
+        const below = command.commands.map((child) => child.name());
+        if (below.length > 0) assert.deepEqual(await candidates(...words, ""), below);
+      }),
+    );
+  });
+
+  test("a shell that fx does not know is exit 2", async () => {
+    const { stderr, exit } = await runFx(["completion", "tcsh"]);
+    assert.match(stderr, /Allowed choices are bash, zsh, fish\./);
+    assert.equal(exit, 2);
+  });
+});
+
+/** Shells at which keys are typed: how to start one, and what makes it know fx. */
+const typed = [
+  {
+    shell: "bash",
+    start: ["bash", "--norc", "--noprofile", "-i"],
+    setUp: "source <(fx completion bash)",
+  },
+  {
+    shell: "zsh",
+    start: ["zsh", "-f", "-i"],
+    setUp: "autoload -U compinit && compinit -u -D && source <(fx completion zsh)",
+  },
+];
+/** What is typed, with a tab for every press of it, and what fx is called with in the end. */
+const lines: [typed: string, ran: string][] = [
+  ["fx acc\tsh\t--ur\tmemory:", "<account> <show> <--url> <memory:>"],
+  ["fx quote --from US\t--to=EU\t --to-b\t5", "<quote> <--from> <USD> <--to=EUR> <--to-buy> <5>"],
+  ["fx batch ord\t", "<batch> <orders of may.csv>"],
+  ["fx serve --log-level de\t", "<serve> <--log-level> <debug>"],
+];
+
+for (const { shell, start, setUp } of typed) {
+  describe(`at a real ${shell}, with keys typed`, { skip: missing(shell) }, () => {
+    for (const [keys, ran] of lines) {
+      test(keys.replaceAll("\t", "<Tab>"), async () => {
+        const { text } = await runCommandAtTerminal(start, {
+          cwd: folder,
+          env: { PATH, PS1: "> ", INPUTRC: "/dev/null", LC_ALL: "C.UTF-8", HOME: folder, HISTFILE: "" },
+          replies: [
+            ["> ", `${setUp} && echo set""up\n`],
+            ["setup", `${keys}\n`],
+            ["ran", "exit\n"],
+          ],
+        });
+        assert.ok(text.includes(`ran ${ran}\n`), text);
+      });
+    }
+  });
+}
+
+describe("in a real fish", { skip: missing("fish") }, () => {
+  const rows: [line: string, expected: string[]][] = [
+    ["fx acc", ["account\topen accounts and look at them"]],
+    [
+      "fx account show --ur",
+      ["--url\twhere to work: a running server, or sqlite:PATH, postgres://… or memory: in this process"],
+    ],
+    ["fx quote --from US", ["USD\tdolar amerykański"]],
+    ["fx quote --to=EU", ["--to=EUR\teuro"]],
+    ["fx batch ord", ["orders of may.csv"]],
+    ["fx account ", ["create", "history", "list", "show"]],
+  ];
+  for (const [line, expected] of rows) {
+    test(line, () => {
+      const script = `fx completion fish | source; complete -C "${line}"`;
+      const { stdout, stderr } = spawnSync("fish", ["--no-config", "-c", script], {
+        cwd: folder,
+        env: { PATH, HOME: folder, LC_ALL: "C.UTF-8" },
+        encoding: "utf8",
+      });
+      const offered = stdout.trimEnd().split("\n");
+      assert.equal(stderr, "");
+      assert.deepEqual(
+        expected.length === 1 ? offered : offered.map((each) => each.split("\t")[0]),
+        expected,
+      );
+    });
+  }
+});
+
+for (const shell of ["bash", "zsh", "fish"]) {
+  test(`the script for ${shell} says what it is, and asks fx`, async () => {
+    const { stdout, exit } = await runFx(["completion", shell]);
+    assert.match(stdout, new RegExp(`^(#compdef fx\\n)?# fx completion for ${shell}: `));
+    assert.ok(stdout.includes(`fx completion ${shell} -- `));
+    assert.equal(exit, 0);
+  });
+}
+
+/** For `skip`: why a shell cannot be tried here, or false. */
+function missing(shell: string): string | false {
+  return spawnSync(shell, ["-c", "exit 0"]).status !== 0 && `${shell} is not on this machine`;
+}

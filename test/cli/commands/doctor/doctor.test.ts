@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import packageJson from "../../../../package.json" with { type: "json" };
+import { compareClocks, examineClock, examineNode } from "../../../../src/cli/commands/doctor/checkup.ts";
+import { warsawDate } from "../../../../src/core/date.ts";
+import { startNbpStandIn, tablesUpTo } from "../../../support/nbp-stand-in.ts";
+import { runFx, startFx } from "../../../support/run-fx.ts";
+import { openStandIn } from "../../../support/stand-in.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fx-doctor-"));
+after(() => rmSync(folder, { recursive: true }));
+
+interface Report {
+  readonly ok: boolean;
+  readonly configFile: { path: string; exists: boolean };
+  readonly settings: { name: string; value: unknown; origin: string }[];
+  readonly checks: { check: string; ok: boolean; detail: string }[];
+}
+
+async function examined(env: Record<string, string>): Promise<Report & { exit: number | null }> {
+  const { stdout, stderr, exit } = await runFx(["doctor", "--json"], { env });
+  assert.equal(stderr, "");
+  const report = JSON.parse(stdout) as Report;
+  assert.equal(exit, report.ok ? 0 : 1);
+  assert.equal(
+    report.ok,
+    report.checks.every(({ ok }) => ok),
+  );
+  return { ...report, exit };
+}
+
+/** "store ok", "bank wrong". */
+function states({ checks }: Report): string[] {
+  return checks.map(({ check, ok }) => `${check} ${ok ? "ok" : "wrong"}`);
+}
+
+function detailOf({ checks }: Report, name: string): string {
+  return checks.find(({ check }) => check === name)?.detail ?? "";
+}
+
+describe("fx doctor", () => {
+  test("of a store at recorded rates finds all well, with exit 0", async () => {
+    const report = await examined({ FX_URL: "memory:", FX_RATES: "demo" });
+    assert.deepEqual(states(report), ["node ok", "store ok", "schema ok", "table ok", "clock ok"]);
+    assert.match(
+      detailOf(report, "table"),
+      /^069\/C\/NBP\/2022 of 2022-04-08, \d+ days old, from demo, recorded/,
+    );
+    assert.match(detailOf(report, "schema"), /^version \d+,/);
+  });
+
+  test("of a server finds all well, with exit 0", async () => {
+    const server = await startFx();
+    const report = await examined({ FX_URL: server.url });
+    await server.stop();
+    assert.deepEqual(states(report), ["node ok", "server ok", "schema ok", "table ok", "clock ok"]);
+    assert.equal(detailOf(report, "server"), `${server.url}: ready`);
+    assert.match(detailOf(report, "schema"), /^version \d+, which the server writes$/);
+  });
+
+  test("asks the bank where the rates are live", async () => {
+    const bank = await startNbpStandIn(tablesUpTo(warsawDate(new Date())));
+    const report = await examined({ FX_URL: "memory:", FX_RATES: bank.url });
+    await bank.close();
+    assert.deepEqual(states(report).slice(-3), ["table ok", "bank ok", "clock ok"]);
+    assert.match(detailOf(report, "bank"), /^answered in \d+ ms, with table \d+\/C\/NBP\/\d{4}$/);
+  });
+
+  test("a bank that does not answer is wrong, and so is a table that is not there", async () => {
+    const report = await examined({ FX_URL: "memory:", FX_RATES: "http://127.0.0.1:1/api" });
+    assert.deepEqual(states(report).slice(1), [
+      "store ok",
+      "schema ok",
+      "table wrong",
+      "bank wrong",
+      "clock ok",
+    ]);
+    assert.match(detailOf(report, "bank"), /^No answer from http:\/\/127\.0\.0\.1:1\/api/);
+  });
+
+  test("a server whose bank does not answer tells so", async () => {
+    const server = await startFx(["--rates", "http://127.0.0.1:1/api"]);
+    const report = await examined({ FX_URL: server.url });
+    await server.stop();
+    assert.deepEqual(states(report).slice(1), [
+      "server ok",
+      "schema ok",
+      "table wrong",
+      "bank wrong",
+      "clock ok",
+    ]);
+  });
+
+  test("a server that does not answer is wrong", async () => {
+    const report = await examined({ FX_URL: "http://127.0.0.1:1" });
+    assert.deepEqual(states(report).slice(1), ["server wrong"]);
+    assert.match(detailOf(report, "server"), /^Nothing answers at http:\/\/127\.0\.0\.1:1 /);
+  });
+
+  test("a server that is not fx is wrong", async () => {
+    const other = await openStandIn("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
+    const report = await examined({ FX_URL: other.url });
+    assert.equal(detailOf(report, "server"), `what answers at ${other.url} is not fx (status 200)`);
+  });
+
+  test("a file that is not there is wrong, and is not made", async () => {
+    const path = join(folder, "none.db");
+    const report = await examined({ FX_URL: `sqlite:${path}`, FX_RATES: "demo" });
+    assert.deepEqual(states(report).slice(1), ["store wrong"]);
+    assert.equal(existsSync(path), false);
+  });
+
+  test("a store that cannot be opened is wrong, and rates that make no sense are", async () => {
+    const store = await examined({ FX_URL: `sqlite:${folder}`, FX_RATES: "demo" });
+    assert.deepEqual(states(store).slice(1), ["store wrong"]);
+    const rates = await examined({ FX_URL: "memory:", FX_RATES: join(folder, "none.json") });
+    assert.deepEqual(states(rates).slice(1), ["table wrong"]);
+  });
+
+  test("shows every setting with where it came from", async () => {
+    mkdirSync(join(folder, "fx"));
+    writeFileSync(join(folder, "fx", "config.json"), '{"rates": "demo"}');
+    const env = { XDG_CONFIG_HOME: folder, FX_PORT: "81" };
+    const { stdout } = await runFx(["doctor", "--url", "memory:"], { env });
+    for (const row of [
+      "url\tmemory:\tflag",
+      "port\t81\tFX_PORT",
+      "rates\tdemo\tfile",
+      "db\tmemory:\tdefault",
+    ]) {
+      assert.ok(stdout.includes(`setting\t${row}\n`), row);
+    }
+    const { configFile } = await examined({ ...env, FX_URL: "memory:" });
+    assert.deepEqual(configFile, { path: join(folder, "fx", "config.json"), exists: true });
+  });
+
+  test("shows no password, neither in a setting nor in what it found", async () => {
+    const env = {
+      FX_URL: "postgres://fx:hidden@127.0.0.1:1/fx?deadline=1",
+      FX_DB: "postgres://fx:hidden@db/fx",
+      FX_RATES: "http://hidden:hidden@127.0.0.1:1/api?key=hidden",
+    };
+    const { stdout, stderr, exit } = await runFx(["doctor"], { env });
+    assert.ok(!`${stdout}${stderr}`.includes("hidden"), stdout);
+    assert.ok(stdout.includes("setting\tdb\tpostgres://fx:***@db/fx\tFX_DB\n"));
+    assert.ok(stdout.includes("setting\trates\thttp://***@127.0.0.1:1/api?***\tFX_RATES\n"));
+    assert.equal(exit, 1);
+  });
+});
+
+describe("checks", () => {
+  test("a clock is right within 30 seconds of the server's", () => {
+    const at = (seconds: number) =>
+      compareClocks("Mon, 08 Jun 2026 12:00:00 GMT", new Date(Date.UTC(2026, 5, 8, 12, 0, seconds)));
+    assert.deepEqual([at(-30).ok, at(0).ok, at(30).ok], [true, true, true]);
+    assert.deepEqual([at(31).ok, at(31).detail], [false, "31 s ahead of the server's"]);
+    assert.deepEqual([at(-90).ok, at(-90).detail], [false, "90 s behind the server's"]);
+    assert.equal(compareClocks("undefined", new Date()).ok, false);
+  });
+
+  test("a clock that is before the newest table is wrong", () => {
+    const now = new Date("2026-06-08T12:00:00Z");
+    assert.equal(examineClock("2026-06-08", now).ok, true);
+    assert.equal(examineClock(undefined, now).ok, true);
+    assert.equal(examineClock("2026-06-09", now).ok, false);
+  });
+
+  test("a Node that is too old is wrong", () => {
+    const least = packageJson.engines.node.replace(">=", "");
+    const versions = ["9.11.2", "18.20.0", "20.9.0", least, "24.1.0", "100.0.0"];
+    assert.deepEqual(
+      versions.map((version) => examineNode(version).ok),
+      [false, false, false, true, true, true],
+    );
+  });
+});

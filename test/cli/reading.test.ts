@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { applicationId } from "../../src/sqlite/schema.ts";
+import { adult } from "../support/fixture.ts";
+import { runFx, startFx } from "../support/run-fx.ts";
+
+const demo = { env: { FX_RATES: "demo" } };
+const pesel = adult();
+
+/** Every kind of command that changes nothing. */
+const reading: readonly (readonly string[])[] = [
+  ["account", "show", pesel],
+  ["account", "list"],
+  ["account", "history", pesel],
+  ["position"],
+  ["audit"],
+  ["rates"],
+  ["rates", "history", "USD"],
+  ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"],
+  ["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1", "--dry-run"],
+];
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "fx-reading-"));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+/** All files of a folder, by name. */
+function contents(path: string): ReadonlyMap<string, string> {
+  return new Map(readdirSync(path).map((name) => [name, readFileSync(join(path, name), "hex")]));
+}
+
+async function create(place: string, ...more: string[]) {
+  const args = ["account", "create", pesel, "--name", "Jan", "--surname", "K", "--pln", "5", "--url", place];
+  const ran = await runFx([...args, ...more], demo);
+  assert.equal(ran.exit, 0, ran.stderr);
+  return ran;
+}
+
+/** A folder with a ledger that nobody has open. */
+async function ledgerFolder(t: TestContext): Promise<{ path: string; place: string; at: string }> {
+  const path = folder(t);
+  const place = `sqlite:${join(path, "ledger.db")}`;
+  await create(place);
+  return { path, place, at: join(path, "ledger.db") };
+}
+
+/** A ledger as a server that was killed leaves it: with its last account in the log. */
+async function killedLedger(t: TestContext): Promise<{ path: string; place: string }> {
+  const path = folder(t);
+  const place = `sqlite:${join(path, "ledger.db")}`;
+  const server = await startFx(["--db", place, "--rates", "demo", "--log-level", "silent"]);
+  const body = JSON.stringify({ name: "Jan", surname: "K", pesel, pln: 5 });
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`${server.url}/api/user`, { method: "POST", headers, body });
+  assert.equal(answer.status, 204);
+  server.signal("SIGKILL");
+  await server.ended;
+  return { path, place };
+}
+
+/** A database that is marked as one of fx, of the version before the first. */
+function olderLedger(path: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(`pragma application_id = ${applicationId}; pragma user_version = 0`);
+  database.close();
+}
+
+describe("a command that reads", () => {
+  for (const args of reading) {
+    test(`leaves a ledger as it is: fx ${args.join(" ").replaceAll(pesel, "<pesel>")}`, async (t) => {
+      const { path, place } = await ledgerFolder(t);
+      const before = contents(path);
+      const { exit, stderr } = await runFx([...args, "--url", place], demo);
+      assert.equal(exit, 0, stderr);
+      assert.deepEqual(contents(path), before);
+    });
+  }
+
+  test("leaves a ledger of an earlier schema as it is, and says what upgrades it", async (t) => {
+    const path = folder(t);
+    olderLedger(join(path, "old.db"));
+    const before = contents(path);
+    for (const args of reading) {
+      const { exit, stderr } = await runFx([...args, "--url", `sqlite:${join(path, "old.db")}`], demo);
+      assert.equal(exit, 7, args.join(" "));
+      assert.match(stderr.replaceAll(/\s+/g, " "), /older fx \(schema 0; .* fx serve upgrades it/);
+    }
+    assert.deepEqual(contents(path), before);
+  });
+
+  test("makes no ledger", async (t) => {
+    const path = folder(t);
+    const { exit, stderr } = await runFx(["account", "list", "--url", `sqlite:${join(path, "none.db")}`]);
+    assert.equal(exit, 7);
+    assert.match(stderr, /There is no database at/);
+    assert.deepEqual(readdirSync(path), []);
+  });
+
+  test("reads what a killed server left in its log, and leaves it there", async (t) => {
+    const { path, place } = await killedLedger(t);
+    const before = contents(path);
+    const { exit, stdout } = await runFx(["account", "show", pesel, "--url", place, "--json"]);
+    assert.equal(exit, 0);
+    assert.equal(JSON.parse(stdout).pesel, pesel);
+    for (const name of ["ledger.db", "ledger.db-wal"]) {
+      assert.equal(contents(path).get(name), before.get(name));
+    }
+  });
+
+  describe("as a user who may not write", {
+    skip: process.getuid?.() !== 0 && "only root can become another user",
+  }, () => {
+    /** `fx`, as somebody to whom everything here is read-only. */
+    const asNobody = (args: readonly string[]) => {
+      const launcher = new URL("../../bin/fx.js", import.meta.url).pathname;
+      const { PATH = "" } = process.env;
+      try {
+        const stdout = execFileSync(process.execPath, [launcher, ...args], {
+          uid: 65534,
+          gid: 65534,
+          env: { PATH, HOME: "/nonexistent" },
+          stdio: "pipe",
+        });
+        return { exit: 0, stdout: stdout.toString(), stderr: "" };
+      } catch (error) {
+        const { status, stdout, stderr } = error as { status: number; stdout: Buffer; stderr: Buffer };
+        return { exit: status, stdout: stdout.toString(), stderr: stderr.toString() };
+      }
+    };
+
+    test("answers from a ledger that nobody has open", async (t) => {
+      const { path, place } = await ledgerFolder(t);
+      chmodSync(path, 0o755);
+      const { exit, stdout, stderr } = asNobody(["audit", "--url", place, "--json"]);
+      assert.equal(exit, 0, stderr);
+      assert.equal(JSON.parse(stdout).accounts, 1);
+    });
+
+    test("says where to copy what a killed server left", async (t) => {
+      const { path } = await killedLedger(t);
+      const copy = join(folder(t), "copy");
+      mkdirSync(copy);
+      for (const name of ["ledger.db", "ledger.db-wal"]) cpSync(join(path, name), join(copy, name));
+      chmodSync(join(copy, ".."), 0o755);
+      chmodSync(copy, 0o755);
+      const { exit, stderr } = asNobody(["account", "list", "--url", `sqlite:${join(copy, "ledger.db")}`]);
+      assert.equal(exit, 7);
+      assert.match(stderr, /not complete without its log .*ledger\.db-wal.*Copy both to such a folder/);
+    });
+  });
+});
+
+describe("a ledger of an earlier schema", () => {
+  test("is backed up as it is", async (t) => {
+    const path = folder(t);
+    const [old, copy] = [join(path, "old.db"), join(path, "copy.db")];
+    olderLedger(old);
+    const { exit, stderr } = await runFx(["backup", copy, "--db", `sqlite:${old}`]);
+    assert.equal(exit, 0, stderr);
+    assert.deepEqual(readdirSync(path), ["copy.db", "old.db"]);
+    assert.deepEqual(await runFx(["audit", "--url", `sqlite:${copy}`]).then(({ exit }) => exit), 7);
+  });
+
+  test("is upgraded by a command that writes, which says so on stderr", async (t) => {
+    const old = join(folder(t), "old.db");
+    olderLedger(old);
+    const { stderr } = await create(`sqlite:${old}`);
+    assert.match(
+      stderr.replaceAll(/\s+/g, " "),
+      /The schema of sqlite:.*old\.db was upgraded from 0 to \d+\./,
+    );
+    assert.equal((await runFx(["account", "list", "--url", `sqlite:${old}`])).exit, 0);
+  });
+
+  test("is upgraded by a command with --json, which says so in JSON", async (t) => {
+    const old = join(folder(t), "old.db");
+    olderLedger(old);
+    const { stderr } = await create(`sqlite:${old}`, "--json");
+    assert.equal(JSON.parse(stderr).upgraded.from, 0);
+  });
+
+  test("is upgraded by fx serve, which logs it", async (t) => {
+    const old = join(folder(t), "old.db");
+    olderLedger(old);
+    const server = await startFx(["--db", `sqlite:${old}`, "--rates", "demo"]);
+    const { stderr } = await server.stop();
+    const lines = stderr.split("\n").filter((line) => line.includes("schema upgraded"));
+    assert.match(lines.join(), /^\{"level":40,[^\n]*schema upgraded from version 0 to \d/);
+    assert.equal(lines.length, 1);
+  });
+});
+
+test("a file that is no ledger is refused for reading as for writing", async (t) => {
+  const path = join(folder(t), "x.db");
+  writeFileSync(path, "PLN,USD\n".repeat(1000));
+  const { exit, stderr } = await runFx(["audit", "--url", `sqlite:${path}`]);
+  assert.equal(exit, 7);
+  assert.match(stderr, /not a SQLite database/);
+});

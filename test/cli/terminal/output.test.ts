@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { describe, test } from "node:test";
+import { Chalk } from "chalk";
+import { describeFailure, exitOf, exitTable, Interrupted, RequestFailed } from "../../../src/cli/errors.ts";
+import {
+  amountText,
+  rateText,
+  writeDocument,
+  writeRecord,
+  writeTable,
+} from "../../../src/cli/terminal/output.ts";
+import { hasColor, type Screen } from "../../../src/cli/terminal/terminal.ts";
+import { parseCurrencyCode } from "../../../src/core/currency.ts";
+import { answerCodes, FxError } from "../../../src/core/errors.ts";
+import { decimal } from "../../support/fixture.ts";
+
+function screenOf(
+  columns: number | undefined,
+  options: Partial<Screen> = {},
+): Screen & { text: () => string } {
+  const stream = new PassThrough();
+  const rich = columns !== undefined;
+  const paint = new Chalk({ level: 0 });
+  return {
+    stream,
+    rich,
+    columns: columns ?? Number.POSITIVE_INFINITY,
+    rows: 24,
+    live: false,
+    paint,
+    unicode: true,
+    text: () => String(stream.read() ?? ""),
+    ...options,
+  };
+}
+
+describe("tables", () => {
+  const columns = [
+    { title: "Code" },
+    { title: "Amount", align: "right" },
+    { title: "Note", wraps: true },
+    { title: "Id", optional: true },
+    { title: "Table", pipeOnly: true },
+  ] as const;
+  const rows = [
+    ["PLN", "1.00", "short", "id-1", "t-1"],
+    ["USD", "100.00", "a note of a few more words", "id-2", "t-2"],
+  ];
+
+  test("at a terminal have titles, and numbers stand to the right", async () => {
+    const screen = screenOf(80);
+    await writeTable(screen, columns, rows);
+    assert.equal(
+      screen.text(),
+      "Code  Amount  Note                        Id\n" +
+        "PLN     1.00  short                       id-1\n" +
+        "USD   100.00  a note of a few more words  id-2\n",
+    );
+  });
+
+  test("drop what is optional when the terminal is too narrow for it", async () => {
+    const screen = screenOf(42);
+    await writeTable(screen, columns, rows);
+    assert.match(screen.text(), /^Code {2}Amount {2}Note\n/);
+  });
+
+  test("break long fields into lines when it is narrower still", async () => {
+    const screen = screenOf(32);
+    await writeTable(screen, columns, rows);
+    assert.match(screen.text(), /USD {3}100\.00 {2}a note of a few\n {14}more words\n$/);
+  });
+
+  test("never break an amount at its thin spaces", async () => {
+    const screen = screenOf(32);
+    await writeTable(screen, columns, [["PLN", "1.00", "100\u202f460.17 PLN, 30\u202f000 JPY", "", ""]]);
+    assert.match(screen.text(), /PLN {5}1\.00 {2}100\u202f460\.17 PLN,\n {14}30\u202f000 JPY\n$/);
+  });
+
+  test("never break between an amount and its currency", async () => {
+    const screen = screenOf(35);
+    await writeTable(screen, columns, [["PLN", "1.00", "Jan Kowalski, 250.50 PLN, 3 USD", "", ""]]);
+    assert.match(screen.text(), /PLN {5}1\.00 {2}Jan Kowalski,\n {14}250\.50 PLN, 3 USD\n$/);
+  });
+
+  test("never cut a word off", async () => {
+    const screen = screenOf(34);
+    await writeTable(screen, columns, [["PLN", "1.00", "see http://127.0.0.1:8080/api", "", ""]]);
+    assert.match(
+      screen.text(),
+      /^Code {4}PLN\nAmount {2}1\.00\nNote {4}see\n {8}http:\/\/127\.0\.0\.1:8080\/api\n$/,
+    );
+  });
+
+  test("become records when nothing else fits", async () => {
+    const screen = screenOf(24);
+    await writeTable(screen, columns, rows);
+    assert.match(screen.text(), /^Code {4}PLN\nAmount {2}1\.00\nNote {4}short\nId {6}id-1\n\nCode {4}USD\n/);
+  });
+
+  test("in a pipe are whole rows with tabs, without titles", async () => {
+    const screen = screenOf(undefined);
+    await writeTable(screen, columns, rows);
+    assert.equal(
+      screen.text(),
+      "PLN\t1.00\tshort\tid-1\tt-1\nUSD\t100.00\ta note of a few more words\tid-2\tt-2\n",
+    );
+  });
+
+  test("keep a tab or a line break in a field from breaking the row", () => {
+    const screen = screenOf(undefined);
+    writeRecord(screen, [["holder", "Jan\tKow\nalski"]]);
+    assert.equal(screen.text(), "holder\tJan Kow alski\n");
+  });
+});
+
+describe("a JSON document", () => {
+  const document = {
+    table: "069/C/NBP/2022",
+    previous: null,
+    rates: [
+      { symbol: "USD", name: 'the "dollar"', bid: 4.2113, ask: undefined },
+      { symbol: "HUF", name: "forint", bid: 0.012116, ask: 0.01236 },
+    ],
+    none: [],
+  };
+  const written = (columns: number | undefined) => {
+    const screen = screenOf(columns);
+    writeDocument(screen, document);
+    return screen.text();
+  };
+
+  test("is one line in a pipe", () => {
+    assert.equal(written(undefined), `${JSON.stringify(document)}\n`);
+  });
+
+  test("has lines that fit a terminal, each as full as may be", () => {
+    assert.equal(
+      written(66),
+      `{
+  "table": "069/C/NBP/2022",
+  "previous": null,
+  "rates": [
+    {"symbol":"USD","name":"the \\"dollar\\"","bid":4.2113},
+    {"symbol":"HUF","name":"forint","bid":0.012116,"ask":0.01236}
+  ],
+  "none": []
+}
+`,
+    );
+    assert.ok(
+      Math.max(
+        ...written(40)
+          .split("\n")
+          .map(({ length }) => length),
+      ) <= 40,
+    );
+  });
+
+  test("says the same at every width", () => {
+    const same = JSON.parse(JSON.stringify(document));
+    for (let columns = 1; columns < 200; columns += 1) assert.deepEqual(JSON.parse(written(columns)), same);
+  });
+});
+
+describe("amounts", () => {
+  const money = (code: string, minor: bigint) => ({ currency: parseCurrencyCode(code), minor });
+
+  test("have the currency's digits, and thin spaces between thousands at a terminal only", () => {
+    assert.equal(amountText(screenOf(80), money("PLN", 123456789n)), "1\u202f234\u202f567.89");
+    assert.equal(amountText(screenOf(80), money("PLN", -99999n)), "-999.99");
+    assert.equal(amountText(screenOf(80), money("JPY", -1234567n)), "-1\u202f234\u202f567");
+    assert.equal(amountText(screenOf(undefined), money("PLN", 123456789n)), "1234567.89");
+    assert.equal(amountText(screenOf(80, { unicode: false }), money("PLN", 123456789n)), "1234567.89");
+  });
+
+  test("rates have 4 places, or 6 where 4 do not say it", () => {
+    assert.equal(rateText(screenOf(80), decimal("4.2")), "4.2000");
+    assert.equal(rateText(screenOf(80), decimal("0.01236")), "0.012360");
+  });
+});
+
+describe("colour", () => {
+  const rows = [
+    { terminal: true, env: {}, expected: true },
+    { terminal: false, env: {}, expected: false },
+    { terminal: true, env: { NO_COLOR: "1" }, expected: false },
+    { terminal: true, env: { NO_COLOR: "" }, expected: true },
+    { terminal: true, env: { TERM: "dumb" }, expected: false },
+    { terminal: false, env: { FORCE_COLOR: "1" }, expected: true },
+    { terminal: true, env: { FORCE_COLOR: "0" }, expected: false },
+    { terminal: false, env: { FORCE_COLOR: "1", NO_COLOR: "1", TERM: "dumb" }, expected: true },
+    { terminal: true, env: { FORCE_COLOR: "1" }, noColor: true, expected: false },
+  ];
+  for (const { terminal, env, noColor = false, expected } of rows) {
+    const flag = noColor ? " --no-color" : "";
+    test(`${terminal ? "terminal" : "pipe"} ${JSON.stringify(env)}${flag}: ${expected ? "yes" : "no"}`, () => {
+      assert.equal(hasColor(terminal, env, noColor), expected);
+    });
+  }
+});
+
+describe("exits", () => {
+  test("every error code has one of the table", () => {
+    for (const code of answerCodes) assert.ok(exitTable.some(({ exit }) => exit === exitOf[code]));
+  });
+
+  test("a store that fails during a request that moves money leaves its outcome unknown", () => {
+    const failed = new FxError("storage-unavailable", "The store failed.");
+    assert.equal(describeFailure(failed).exit, 7);
+    const { exit, key, hint } = describeFailure(new RequestFailed("k-1", failed));
+    assert.deepEqual([exit, key], [8, "k-1"]);
+    assert.match(hint ?? "", /--key k-1/);
+  });
+
+  test("a refusal of a request that moves money is a plain refusal", () => {
+    const refused = new RequestFailed("k-1", new FxError("insufficient-funds", "Not enough."));
+    assert.deepEqual([describeFailure(refused).exit, describeFailure(refused).key], [3, undefined]);
+  });
+
+  test("a bug is exit 1, and its text has no PESEL", () => {
+    const { exit, message } = describeFailure(new Error("no 44051401359 here"));
+    assert.deepEqual([exit, message], [1, "no 440514***** here"]);
+  });
+
+  test("an interrupt says whether the request was sent", () => {
+    const before = describeFailure(new Interrupted("SIGINT", { key: "k", state: "unsent" }));
+    assert.deepEqual([before.exit, before.key], [130, undefined]);
+    assert.match(before.message, /before anything was sent: nothing was done/);
+    const after = describeFailure(new Interrupted("SIGTERM", { key: "k", state: "sent" }));
+    assert.deepEqual([after.exit, after.key], [143, "k"]);
+    assert.match(after.message, /after the request was sent: whether it was done is not known/);
+    const done = describeFailure(new Interrupted("SIGINT", { key: "k", state: "done" }));
+    assert.deepEqual([done.message, done.key], ["Interrupted after the request was done.", undefined]);
+  });
+});

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { openHttpService } from "../../src/client/http-service.ts";
+import { type AnswerCode, answerCodes } from "../../src/core/errors.ts";
+import { statusOf } from "../../src/wire/problem.ts";
+import { adult, opening, terms } from "../support/fixture.ts";
+import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
+
+const pesel = adult(1);
+const order = { pesel, ...terms("sell 10 PLN for USD"), key: "k" };
+const account = JSON.stringify({ name: "Jan", surname: "K", pesel, currencies: [] });
+const done = rawAnswer(200, account, "Content-Type: application/json\r\nFx-Receipt: /api/receipts/r1");
+const problem = (code: AnswerCode, headers?: string) => problemAnswer(statusOf[code], code, headers);
+
+function client(t: TestContext, url: string, answerTimeoutMs = 300) {
+  const service = openHttpService(url, { pauseMs: 2, answerTimeoutMs });
+  t.after(() => service.close());
+  return service;
+}
+
+/** After these an order may be done. */
+const open: Readonly<Record<string, string>> = {
+  "no answer": "die",
+  "a time-out": "hang",
+  "half an answer": done.slice(0, -20),
+  "a gateway's 502": rawAnswer(502),
+  "a gateway's 503": rawAnswer(503),
+  "a gateway's 503 in JSON": rawAnswer(503, '{"message":"no upstream"}', "Content-Type: application/json"),
+  "a gateway's 504": rawAnswer(504),
+  "500 internal": problem("internal"),
+  "500 storage-unavailable": problem("storage-unavailable"),
+  "200 that is not of fx": rawAnswer(200),
+  "an account without a receipt": rawAnswer(200, account, "Content-Type: application/json"),
+  "a proxy's 400": rawAnswer(400),
+  "a proxy's 404": rawAnswer(404),
+  "a problem under another status": problemAnswer(400, "overloaded"),
+  "a problem of a later fx": problemAnswer(400, "new-code"),
+};
+
+/** To the only attempt these say that nothing was begun. After another attempt they say nothing of that. */
+const unbegun: Readonly<Record<string, string>> = {
+  "no listener": "gone",
+  "401 unauthorized": problem("unauthorized"),
+  "403 forbidden": problem("forbidden"),
+  "404 not-found": problem("not-found"),
+  "429 rate-limited": problem("rate-limited"),
+  "500 rates-unavailable": problem("rates-unavailable"),
+  "503 overloaded": problem("overloaded"),
+};
+
+const foreign: Readonly<Record<string, string>> = {
+  "a proxy's 302": rawAnswer(302),
+  "a proxy's 401": rawAnswer(401),
+  "a proxy's 403": rawAnswer(403),
+  "a proxy's 405": rawAnswer(405),
+  "a proxy's 409": rawAnswer(409),
+  "a proxy's 422": rawAnswer(422),
+  "a proxy's 429": rawAnswer(429),
+};
+
+const refusals = answerCodes.filter(
+  (code) => [400, 404, 409, 422].includes(statusOf[code]) && code !== "not-found",
+);
+
+describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
+  for (const [first, opened] of Object.entries(open)) {
+    for (const [then, answer] of Object.entries({ ...open, ...unbegun, ...foreign })) {
+      if (first === then) continue;
+      test(`${first}, then ${then} leaves the outcome unknown`, async (t) => {
+        const { url, requests } = await openStandIn(opened, answer);
+        const timeoutMs = [opened, answer].includes("hang") ? 500 : 30_000;
+        await assert.rejects(client(t, url, timeoutMs).exchange(order), { code: "outcome-unknown" });
+        assert.equal(requests.length, answer === "gone" ? 1 : 4, "it is tried until the end");
+      });
+    }
+
+    test(`${first}, then 200 is done`, async (t) => {
+      const { url, requests } = await openStandIn(opened, problem("overloaded"), done);
+      assert.equal((await client(t, url).exchange(order)).receiptId, "r1");
+      assert.ok(requests.every((request) => request.includes('idempotency-key: "k"')));
+    });
+
+    test(`${first}, then a refusal by fx is refused`, async (t) => {
+      for (const code of refusals) {
+        const { url } = await openStandIn(opened, problem(code));
+        await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
+      }
+    });
+  }
+
+  test("an opening is settled by 204 only", async (t) => {
+    const { url } = await openStandIn("die", done, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+    assert.deepEqual(await client(t, url).createAccount(opening({ key: "k" })), { replayed: false });
+  });
+
+  test("the failure tells what became of the first attempt and of the last", async (t) => {
+    const { url } = await openStandIn("die", problem("overloaded"));
+    await assert.rejects(client(t, url, 30_000).exchange(order), {
+      message: `The request was sent to ${url}, and no answer came (connection lost). Sent again: For the test.`,
+    });
+  });
+
+  test("Retry-After is waited for", async (t) => {
+    const { url, requests } = await openStandIn("die", problem("overloaded", "Retry-After: 1"), done);
+    const start = performance.now();
+    await client(t, url, 30_000).exchange(order);
+    assert.equal(requests.length, 3);
+    assert.ok(performance.now() - start > 990);
+  });
+});
+
+describe("the only attempt", { concurrency: 16 }, () => {
+  for (const [name, answer] of Object.entries(open)) {
+    test(`without a key is not sent again after ${name}`, async (t) => {
+      const { url, requests } = await openStandIn(answer);
+      const told = /^500 (.*)/.exec(name)?.[1];
+      const expected = told === undefined ? { code: "outcome-unknown" } : { name: "FxError", code: told };
+      const timeoutMs = answer === "hang" ? 300 : 30_000;
+      await assert.rejects(client(t, url, timeoutMs).exchange({ ...order, key: undefined }), expected);
+      assert.equal(requests.length, 1);
+    });
+  }
+
+  for (const code of answerCodes.filter((one) => !["internal", "storage-unavailable"].includes(one))) {
+    test(`answered with ${code} is that, and is not sent again`, async (t) => {
+      const { url, requests } = await openStandIn(problem(code));
+      await assert.rejects(client(t, url, 30_000).exchange(order), { name: "FxError", code });
+      assert.equal(requests.length, 1);
+    });
+  }
+
+  for (const code of ["internal", "storage-unavailable"] as const) {
+    test(`answered with ${code} is sent again, and is that if nothing else is answered`, async (t) => {
+      const { url, requests } = await openStandIn(problem(code));
+      await assert.rejects(client(t, url, 30_000).exchange(order), { name: "FxError", code });
+      assert.equal(requests.length, 4);
+    });
+  }
+});

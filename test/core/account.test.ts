@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import {
+  type Account,
+  balanceOf,
+  credit,
+  debit,
+  formatAsked,
+  parseOpening,
+  planOpening,
+} from "../../src/core/account.ts";
+import { type CurrencyCode, pln } from "../../src/core/currency.ts";
+import { balanceLimit, formatMoney, type Money } from "../../src/core/money.ts";
+import { money } from "../support/entries.ts";
+import { adult, decimal, peselOf, today } from "../support/fixture.ts";
+
+const empty: Account = { pesel: adult(), name: "Jan", surname: "Kowalski", balances: [] };
+const request = { pesel: adult(), name: "Jan", surname: "Kowalski", initial: decimal("10") };
+const texts = (account: Account) => account.balances.map(formatMoney);
+const anyMoney: fc.Arbitrary<Money> = fc.record({
+  currency: fc.constantFrom(...["PLN", "AUD", "JPY", "USD", "ZAR"].map((code) => code as CurrencyCode)),
+  minor: fc.bigInt({ min: 0n, max: 10n ** 12n }),
+});
+const anyMoneys = fc.array(anyMoney, { maxLength: 12 });
+const filled = (moneys: readonly Money[]) => moneys.reduce(credit, empty);
+
+describe("a request for an account", () => {
+  test("is read with its names, its amount and its key", () => {
+    assert.deepEqual(parseOpening({ ...request, key: "k" }, today), { ...request, key: "k" });
+  });
+
+  test("may come without a key", () => {
+    assert.equal(parseOpening(request, today).key, undefined);
+  });
+
+  test("has its names without the spaces around them", () => {
+    const { name, surname } = parseOpening({ ...request, name: " Jan Maria\t", surname: "\nNowak " }, today);
+    assert.deepEqual([name, surname], ["Jan Maria", "Nowak"]);
+  });
+
+  for (const field of ["name", "surname"] as const) {
+    const refuses = (text: string, detail: string) =>
+      assert.throws(() => parseOpening({ ...request, [field]: text }, today), {
+        code: "invalid-request",
+        message: `The ${field} ${detail}.`,
+        fields: [{ pointer: `/${field}`, detail }],
+      });
+
+    test(`may have a ${field} of 1 to 100 characters, however many bytes each takes`, () => {
+      for (const text of ["J", "a".repeat(100), "🙂".repeat(100)]) {
+        assert.equal(parseOpening({ ...request, [field]: text }, today)[field], text);
+      }
+    });
+
+    test(`is refused with a ${field} that is empty, blank or longer`, () => {
+      for (const text of ["", "  \t", "a".repeat(101)]) refuses(text, "must have 1 to 100 characters");
+    });
+
+    test(`is refused with a ${field} that no text file could hold`, () => {
+      for (const text of ["J\u0000n", "J\nn", "J\u0085n", "J\ud83dn"]) {
+        refuses(text, "must not have control characters or broken Unicode");
+      }
+    });
+  }
+
+  test("is refused on the day before the 18th birthday, and not on it", () => {
+    assert.throws(() => parseOpening({ ...request, pesel: peselOf("0826090000") }, today), {
+      code: "underage",
+      message: "The holder is not 18 yet. An account can be opened from the 18th birthday.",
+    });
+    const pesel = peselOf("0826080000");
+    assert.equal(parseOpening({ ...request, pesel }, today).pesel, pesel);
+  });
+
+  test("is refused with a PESEL that is none", () => {
+    assert.throws(() => parseOpening({ ...request, pesel: "1" }, today), { code: "invalid-pesel" });
+  });
+});
+
+describe("opening an account", () => {
+  const open = (initial: string, existing?: Account) =>
+    planOpening(existing, parseOpening({ ...request, initial: decimal(initial), key: "k" }, today));
+
+  test("makes one balance in PLN, and keeps nothing of the request but the holder", () => {
+    assert.deepEqual(open("12.3"), { ...empty, balances: [money(1230n)] });
+  });
+
+  test("may be done with nothing, and with the most that a balance can be", () => {
+    assert.deepEqual(texts(open("0")), ["0.00 PLN"]);
+    assert.deepEqual(texts(open("9999999999999.99")), ["9999999999999.99 PLN"]);
+  });
+
+  test("with less than 0 or a part of a grosz is refused", () => {
+    for (const initial of ["-0.01", "-5", "0.001"]) {
+      assert.throws(() => open(initial), {
+        code: "invalid-amount",
+        message: "The initial balance must be at least 0.00 PLN, with at most 2 decimals.",
+      });
+    }
+  });
+
+  test("with more than a balance can be is refused", () => {
+    assert.throws(() => open("10000000000000"), {
+      code: "balance-limit",
+      message: "The balance would pass the limit of 9999999999999.99 PLN.",
+    });
+  });
+
+  test("is refused where there is one, which is told before a bad amount", () => {
+    assert.throws(() => open("-1", empty), {
+      code: "account-exists",
+      message: "This PESEL already has an account. There is at most one for each.",
+    });
+  });
+});
+
+describe("the balances of an account", () => {
+  test("are 0 where a currency was never held", () => {
+    assert.equal(balanceOf(empty, pln), 0n);
+    assert.equal(balanceOf(filled([money(5n, "USD")]), pln), 0n);
+  });
+
+  test("hold each currency once, PLN first and then by symbol, whatever order they came in", () => {
+    fc.assert(
+      fc.property(anyMoneys, (moneys) => {
+        const codes = filled(moneys).balances.map(({ currency }) => currency);
+        const others = codes.filter((code) => code !== pln);
+        assert.deepEqual(codes, [...codes.filter((code) => code === pln), ...others.sort()]);
+        assert.deepEqual(new Set(codes), new Set(moneys.map(({ currency }) => currency)));
+        assert.equal(new Set(codes).size, codes.length);
+      }),
+    );
+  });
+
+  test("are the sums of what was credited", () => {
+    fc.assert(
+      fc.property(anyMoneys, (moneys) => {
+        const account = filled(moneys);
+        for (const { currency, minor } of account.balances) {
+          const credited = moneys.filter((money) => money.currency === currency);
+          assert.equal(
+            minor,
+            credited.reduce((sum, money) => sum + money.minor, 0n),
+          );
+        }
+      }),
+    );
+  });
+
+  test("are as before once what was credited is debited, and the account given is left as it was", () => {
+    fc.assert(
+      fc.property(anyMoneys, anyMoney, (moneys, more) => {
+        const account = filled([...moneys, { ...more, minor: 0n }]);
+        const copy = structuredClone(account);
+        assert.deepEqual(debit(credit(account, more), more), account);
+        assert.deepEqual(account, copy);
+      }),
+    );
+  });
+
+  test("can be emptied to 0 and not below", () => {
+    const account = filled([money(1000n), money(500n, "USD")]);
+    assert.deepEqual(texts(debit(account, money(500n, "USD"))), ["10.00 PLN", "0.00 USD"]);
+    assert.throws(() => debit(account, money(501n, "USD")), {
+      code: "insufficient-funds",
+      message: "The order takes 5.01 USD and the account holds 5.00 USD.",
+    });
+    assert.throws(() => debit(account, money(1n, "JPY")), {
+      code: "insufficient-funds",
+      message: "The order takes 1 JPY and the account holds 0 JPY.",
+    });
+  });
+
+  test("can be filled to the limit and not over it", () => {
+    const full = filled([money(balanceLimit - 1n, "JPY"), money(1n, "JPY")]);
+    assert.equal(balanceOf(full, "JPY" as CurrencyCode), balanceLimit);
+    assert.throws(() => credit(full, money(1n, "JPY")), {
+      code: "balance-limit",
+      message: "The balance would pass the limit of 999999999999999 JPY.",
+    });
+  });
+});
+
+describe("an amount in a message", () => {
+  test("is as it was asked for, up to 40 characters", () => {
+    assert.equal(formatAsked(decimal("-1.50")), "-1.5");
+    assert.equal(formatAsked(decimal("1e39")), `1${"0".repeat(39)}`);
+  });
+
+  test("is cut to 40 characters beyond", () => {
+    assert.equal(formatAsked(decimal("1e40")), `1${"0".repeat(36)}...`);
+  });
+});

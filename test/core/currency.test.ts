@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import {
+  type CurrencyCode,
+  compareCurrencies,
+  minorUnitDigits,
+  parseCurrencyCode,
+  pln,
+} from "../../src/core/currency.ts";
+
+const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+const allCodes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
+const withDigits = (digits: number) =>
+  allCodes.filter((code) => minorUnitDigits(code as CurrencyCode) === digits).join(" ");
+
+describe("of all codes of three letters, fx keeps", () => {
+  test("to 2 places those of ISO 4217 that the bank quotes, and XDR", () => {
+    assert.equal(
+      withDigits(2),
+      "AUD BGN BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY UAH USD XDR ZAR",
+    );
+  });
+  test("to none those that ISO 4217 gives none", () => assert.equal(withDigits(0), "CLP ISK JPY KRW"));
+  test("no other", () => {
+    const kept = allCodes.filter((code) => minorUnitDigits(code as CurrencyCode) !== undefined);
+    assert.equal(kept.length, 34);
+  });
+});
+
+test("currencies have one order: no two stand on the same place, and PLN stands before all", () => {
+  const code = fc.constantFrom(...["PLN", "AUD", "PLA", "USD", "ZAR"].map((text) => text as CurrencyCode));
+  fc.assert(
+    fc.property(code, code, (a, b) => {
+      assert.equal(compareCurrencies(a, b), a === b ? 0 : a === pln ? -1 : b === pln ? 1 : a < b ? -1 : 1);
+    }),
+  );
+});
+
+describe("gap: minor units", () => {
+  test("JPY has none", () => assert.equal(minorUnitDigits(parseCurrencyCode("JPY")), 0));
+  test("HUF has two, whatever this Node's Intl says", () =>
+    assert.equal(minorUnitDigits(parseCurrencyCode("HUF")), 2));
+  test("XDR is kept to two", () => assert.equal(minorUnitDigits(parseCurrencyCode("XDR")), 2));
+  test("a currency that is not pinned has none to guess", () =>
+    assert.equal(minorUnitDigits(parseCurrencyCode("XAU")), undefined));
+});
+
+describe("gap: currency symbols", () => {
+  test("any case is read as upper case", () => assert.equal(parseCurrencyCode("uSd"), "USD"));
+  test("a letter that upper-cases into ASCII is not taken for one", () => {
+    assert.notEqual(parseCurrencyCode("uſd"), "USD");
+    assert.notEqual(parseCurrencyCode("ıdr"), "IDR");
+    for (const text of ["ſek", "seſ"]) assert.equal(parseCurrencyCode(text), text);
+  });
+  test("PLN comes first, then the symbols in order", () => {
+    const codes = ["USD", "AUD", "PLN", "JPY"].map(parseCurrencyCode);
+    assert.deepEqual(codes.sort(compareCurrencies), ["PLN", "AUD", "JPY", "USD"]);
+  });
+});

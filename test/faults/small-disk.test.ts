@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { adult } from "../support/fixture.ts";
+import { type Ran, runFx, startFx } from "../support/run-fx.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fx-full-"));
+const [disk, saved] = [join(folder, "disk"), join(folder, "saved")];
+const place = `sqlite:${join(disk, "fx.db")}`;
+const env = { FX_URL: place, FX_RATES: "demo" };
+const pesel = adult();
+const exchange = ["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1", "--yes"];
+const accounts = 1000;
+/** Enough for an order in the log, and not for moving the log into the database. */
+const roomBytes = 128 * 1024;
+
+function isMounted(): boolean {
+  mkdirSync(disk);
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const skip = isMounted() ? false : "a small file system cannot be mounted: that takes root's rights";
+after(() => {
+  // Lazily, because the binding keeps the files of a database open until its statements are collected.
+  if (!skip) execFileSync("umount", ["--lazy", disk]);
+  rmSync(folder, { recursive: true });
+});
+
+describe("on a disk with room for an order and none for closing", { skip }, () => {
+  before(async () => {
+    const server = await startFx(["--rates", "demo"], { env: { FX_DB: place } });
+    const lines = Array.from({ length: accounts }, (_, index) => `Jan,Kowalski,${adult(index)},1000\n`);
+    const args = ["batch", "-", "--id", "b", "--concurrency", "1000", "--url", server.url];
+    const ran = await runFx(args, { stdin: `name,surname,pesel,pln\n${lines.join("")}` });
+    assert.equal(ran.exit, 0, ran.stderr);
+    // What is killed leaves its log as it is.
+    server.signal("SIGKILL");
+    await server.ended;
+    cpSync(disk, saved, { recursive: true });
+  });
+
+  beforeEach(() => {
+    for (const name of readdirSync(disk)) rmSync(join(disk, name));
+    cpSync(saved, disk, { recursive: true });
+    const { bavail, bsize } = statfsSync(disk);
+    writeFileSync(join(disk, "filler"), Buffer.alloc(bavail * bsize - roomBytes));
+  });
+
+  const closingFailed = /^Closing failed, .*: The store failed: .*there is no room left/;
+  const isWarned = ({ stderr }: Ran) => {
+    const [line = "", ...rest] = stderr.split("\n");
+    assert.match(line.replace("fx: ", ""), closingFailed);
+    assert.deepEqual(rest, [""]);
+  };
+
+  test("fx exchange prints its result, and is exit 0 with a warning", async () => {
+    const ran = await runFx(exchange, { env });
+    assert.match(ran.stdout, /\nreceipt\t/);
+    assert.equal(ran.exit, 0, ran.stderr);
+    isWarned(ran);
+  });
+
+  test("fx exchange is in the ledger when there is room again", async () => {
+    assert.equal((await runFx(exchange, { env })).exit, 0);
+    rmSync(join(disk, "filler"));
+    const { stdout, stderr, exit } = await runFx(["audit", "--json"], { env });
+    const { ok, entries } = JSON.parse(stdout);
+    assert.deepEqual([ok, entries, stderr, exit], [true, accounts + 1, "", 0]);
+  });
+
+  test("fx exchange --json prints one document, and the warning as one", async () => {
+    const { stdout, stderr, exit } = await runFx([...exchange, "--json"], { env });
+    const { warning, ...rest } = JSON.parse(stderr);
+    assert.equal(JSON.parse(stdout).replayed, false);
+    assert.match(warning, closingFailed);
+    assert.deepEqual([rest, exit], [{}, 0]);
+  });
+
+  test("fx account show, which only reads, has nothing to warn of", async () => {
+    const ran = await runFx(["account", "show", pesel], { env });
+    assert.match(ran.stdout, /\nPLN\t1000\.00\n$/);
+    assert.deepEqual([ran.exit, ran.stderr], [0, ""]);
+  });
+
+  test("a command that fails keeps its exit, and says both", async () => {
+    const { stderr, exit } = await runFx([...exchange, "--to-buy", "99999"], { env });
+    const [failure = "", , warning = ""] = stderr.split("\n");
+    assert.match(failure, /^fx: The order takes/);
+    assert.match(warning.replace("fx: ", ""), closingFailed);
+    assert.equal(exit, 3);
+  });
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    test(`a server stopped by ${signal} is exit 0, and warns in its log`, async () => {
+      const server = await startFx(["--rates", "demo"], { env: { FX_DB: place } });
+      server.signal(signal);
+      const { stderr, exit } = await server.ended;
+      const log = stderr.trimEnd().split("\n");
+      const { level, msg, reason } = JSON.parse(log.at(-1) ?? "");
+      assert.deepEqual([level, msg], [40, "closing failed"]);
+      assert.match(reason, /^The store failed: .*there is no room left/);
+      assert.equal(exit, 0);
+    });
+  }
+
+  test("the database is closed all the same", async () => {
+    const store = openSqlite(join(disk, "fx.db"));
+    await store.ping();
+    await assert.rejects(store.close(), { code: "storage-unavailable" });
+    await assert.rejects(store.ping(), { message: /not open|closed/ });
+  });
+});
+
+describe("on a disk without room for the result", { skip }, () => {
+  test("a result that does not fit whole is exit 1, with the key", async () => {
+    const elsewhere = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
+    const create = ["account", "create", pesel, "--name", "Jan", "--surname", "Kowalski", "--pln", "1000"];
+    assert.equal((await runFx(create, { env: elsewhere })).exit, 0);
+    for (const name of readdirSync(disk)) rmSync(join(disk, name));
+    const stdout = join(disk, "results");
+    const { bsize } = statfsSync(disk);
+    writeFileSync(stdout, Buffer.alloc(bsize - 10));
+    writeFileSync(join(disk, "filler"), Buffer.alloc(statfsSync(disk).bavail * bsize));
+    const { stderr, exit } = await runFx([...exchange, "--key", "k-1"], { env: elsewhere, stdout });
+    assert.equal(statSync(stdout).size, bsize, "as much as fits is written");
+    assert.match(stderr, /^fx: The output cannot be written \(ENOSPC\)\.\n.* --key k-1 /);
+    assert.equal(exit, 1);
+  });
+});

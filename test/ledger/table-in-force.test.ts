@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { RateTable } from "../../src/core/rates.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import type { Store } from "../../src/ledger/store.ts";
+import { LedgerRates } from "../../src/rates/ledger-rates.ts";
+import { adapters } from "../support/adapters.ts";
+import { adult, identified, now, opening, putInForce, terms } from "../support/fixture.ts";
+import { publishedOf } from "../support/rates.ts";
+
+const hourMs = 3_600_000;
+const bank = (number: string, usd: number, source = "bank") =>
+  identified(
+    publishedOf(`${number}/C/NBP/2026`, `2026-06-0${number.at(-1)}`, {
+      USD: [usd, Number((usd + 0.1).toFixed(4))],
+    }),
+    source,
+  );
+const first = bank("106", 4);
+const second = bank("107", 4.2);
+const elsewhere = bank("107", 9, "elsewhere");
+
+/** A process whose bank has published `table`, and which looks at nothing again by itself. */
+async function processOn(t: TestContext, store: Store, table: RateTable) {
+  const rates = new LedgerRates({
+    source: { name: table.source, recorded: false, tables: async () => [table] },
+    ledger: store,
+    trades: true,
+    changeSource: undefined,
+    now: () => now,
+    maxAgeDays: 7,
+    acceptTable: undefined,
+    onEvent: () => {},
+    refreshMs: hourMs,
+    retryMs: hourMs,
+    followMs: hourMs,
+    historyTables: 67,
+  });
+  await rates.start();
+  t.after(() => rates.close());
+  return new LedgerService(store, rates, () => now);
+}
+
+const buy = (index = 0, amount = 1) => ({ ...terms(`buy ${amount} USD for PLN`), pesel: adult(index) });
+const outcome = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "settled",
+    ({ code }) => code,
+  );
+
+for (const adapter of adapters) {
+  describe(`the table in force of a ledger over ${adapter.name}`, () => {
+    async function stores(t: TestContext): Promise<[Store, Store]> {
+      if (adapter.database === undefined) {
+        const store = await adapter.open(t);
+        return [store, store];
+      }
+      const { open } = await adapter.database(t);
+      return [await open(), await open()];
+    }
+
+    test("is written by the first exchange that settles, and by nothing before", async (t) => {
+      const [store] = await stores(t);
+      const service = await processOn(t, store, first);
+      await service.createAccount(opening());
+      await service.quote(buy());
+      await assert.rejects(service.exchange(buy(0, 5000)), { code: "insufficient-funds" });
+      assert.equal(await store.inForce(), undefined);
+      await service.exchange(buy());
+      assert.deepEqual(await store.inForce(), { epoch: 1, table: first });
+    });
+
+    test("is written by one of several in a batch, whichever settles first", async (t) => {
+      const [store] = await stores(t);
+      const service = await processOn(t, store, first);
+      await service.createAccount(opening());
+      const orders = [buy(0, 5000), buy(), buy(), buy(1)].map((order) => outcome(service.exchange(order)));
+      assert.deepEqual(await Promise.all(orders), [
+        "insufficient-funds",
+        "settled",
+        "settled",
+        "account-not-found",
+      ]);
+      assert.deepEqual(await store.inForce(), { epoch: 1, table: first });
+      assert.deepEqual((await service.audit()).findings, []);
+    });
+
+    test("is one, where two processes with different tables trade first at once", async (t) => {
+      const [here, there] = await stores(t);
+      const services = [await processOn(t, here, first), await processOn(t, there, second)];
+      for (let index = 0; index < 8; index += 1) await services[0]?.createAccount(opening({ index }));
+      const receipts = await Promise.all(
+        Array.from({ length: 8 }, async (_, index) => {
+          const service = services[index % 2] as LedgerService;
+          return service.receipt((await service.exchange(buy(index))).receiptId);
+        }),
+      );
+      assert.equal(new Set(receipts.map(({ tableId }) => tableId)).size, 1);
+      assert.equal((await here.acceptedTables()).length, 1);
+    });
+
+    test("is of one source, where processes of two sources trade first at once", async (t) => {
+      const [here, there] = await stores(t);
+      const services = [await processOn(t, here, first), await processOn(t, there, elsewhere)];
+      for (const index of [0, 1]) await services[0]?.createAccount(opening({ index }));
+      const answers = services.map((service, index) => outcome(service.exchange(buy(index))));
+      assert.deepEqual((await Promise.all(answers)).sort(), ["rates-unavailable", "settled"]);
+    });
+
+    test("prices an order at once when another process has changed it", async (t) => {
+      const [here, there] = await stores(t);
+      const service = await processOn(t, here, first);
+      await service.createAccount(opening());
+      await service.exchange(buy());
+      await putInForce(there, second);
+      const { receiptId } = await service.exchange(buy());
+      assert.equal((await service.receipt(receiptId)).tableId, second.id);
+      assert.equal((await service.quote(buy())).tableId, second.id);
+      assert.deepEqual((await service.audit()).findings, []);
+    });
+
+    test("refuses an order that names another one, by number or id", async (t) => {
+      const [here, there] = await stores(t);
+      const service = await processOn(t, here, first);
+      await service.createAccount(opening());
+      await service.exchange(buy());
+      const corrected = bank("106", 4.05);
+      await putInForce(there, corrected);
+      await assert.rejects(service.exchange({ ...buy(), table: first.id }), { code: "rate-changed" });
+      await assert.rejects(service.exchange({ ...buy(), table: second.number }), { code: "rate-changed" });
+      for (const table of [corrected.id, corrected.number]) await service.exchange({ ...buy(), table });
+    });
+
+    test("answers an order that was settled before from its key, whatever is in force", async (t) => {
+      const [here, there] = await stores(t);
+      const service = await processOn(t, here, first);
+      await service.createAccount(opening());
+      const order = { ...buy(), key: "order-1", table: first.id };
+      const { receiptId } = await service.exchange(order);
+      await putInForce(there, elsewhere);
+      const again = await service.exchange(order);
+      assert.deepEqual([again.receiptId, again.replayed], [receiptId, true]);
+    });
+  });
+}

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, type TestContext, test } from "node:test";
+import type { Pesel } from "../../src/core/pesel.ts";
+import { positionInId } from "../../src/ledger/entry-id.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { migrations as postgresMigrations } from "../../src/postgres/schema.ts";
+import { applicationId, migrations as sqliteMigrations } from "../../src/sqlite/schema.ts";
+import { adapters, type SharedDatabase } from "../support/adapters.ts";
+import { fixedRates, now, table, terms } from "../support/fixture.ts";
+
+/** What an fx with schema 1 wrote: its entries, in the order of commits, and its tables. */
+const before = JSON.parse(
+  readFileSync(new URL("../fixtures/ledger-1.json", import.meta.url), "utf8"),
+) as Before;
+
+interface Before {
+  readonly entries: readonly { readonly text: string; readonly hash: string }[];
+  readonly tables: readonly Record<"number" | "trading_date" | "effective_date" | "rates", string>[];
+}
+
+const entries = before.entries.map(({ text, hash }) => {
+  const { id, pesel, sequence, key, name, surname, balances } = JSON.parse(text);
+  return { id, pesel, sequence, key, name, surname, balances: JSON.stringify(balances), text, hash };
+});
+const anna = "80010112340" as Pesel;
+
+/** Statements that make a database of schema 1 with all of it, as the fx of that schema did. */
+function statementsBefore(name: string): string[] {
+  const quoted = (...values: unknown[]) =>
+    values.map((value) => (value == null ? "null" : `'${String(value).replaceAll("'", "''")}'`)).join(", ");
+  const tables = before.tables.map(
+    ({ number, trading_date, effective_date, rates }) =>
+      `insert into rate_table (number, trading_date, effective_date, rates) values (${quoted(number, trading_date, effective_date, rates)})`,
+  );
+  const isSqlite = name === "sqlite:";
+  const rows = entries.flatMap((entry) => {
+    const { id, pesel, sequence, key, name: first, surname, balances, text, hash } = entry;
+    const previous = entries.find((other) => other.pesel === pesel && other.sequence === sequence - 1);
+    const position = positionInId(id);
+    const journal = isSqlite
+      ? `(position, previous, pesel, sequence, key, entry, hash) values (${quoted(position, previous && positionInId(previous.id), pesel, sequence, key, text, hash)})`
+      : `(pesel, sequence, id, key, entry, hash) values (${quoted(pesel, sequence, id, key, text, hash)})`;
+    const opened = isSqlite
+      ? `(pesel, name, surname, newest) values (${quoted(pesel, first, surname, position)})`
+      : `(pesel, name, surname, balances, sequence, hash) values (${quoted(pesel, first, surname, balances, sequence, hash)})`;
+    const moved = isSqlite
+      ? `newest = ${position}`
+      : `balances = '${balances}', sequence = ${sequence}, hash = '${hash}'`;
+    const account =
+      sequence === 1
+        ? `insert into account ${opened}`
+        : `update account set ${moved} where pesel = ${Number(pesel)}`;
+    return [`insert into journal ${journal}`, account];
+  });
+  const version = isSqlite
+    ? [`pragma application_id = ${applicationId}`, "pragma user_version = 1"]
+    : [
+        "create table fx_schema (id integer not null primary key check (id = 1), version integer not null)",
+        "insert into fx_schema (id, version) values (1, 1)",
+      ];
+  const [schema = ""] = isSqlite ? sqliteMigrations : postgresMigrations;
+  return [...schema.split(/;\n/).filter((sql) => sql.trim() !== ""), ...version, ...tables, ...rows];
+}
+
+for (const adapter of adapters) {
+  if (adapter.database === undefined) continue;
+  const openDatabase = adapter.database;
+
+  describe(`a ledger of schema 1 over ${adapter.name}`, () => {
+    async function database(t: TestContext): Promise<SharedDatabase> {
+      const made = await openDatabase(t);
+      for (const sql of statementsBefore(adapter.name)) await made.run(sql);
+      return made;
+    }
+
+    test("has every entry as it was, character by character, and a clean audit", async (t) => {
+      const store = await (await database(t)).open();
+      const service = new LedgerService(store, fixedRates());
+      for (const { id, text, hash } of entries) {
+        const kept = await store.entry(id);
+        assert.deepEqual([kept?.text, kept?.hash], [text, hash]);
+      }
+      assert.deepEqual(await service.audit(), { accounts: 2, entries: 5, findings: [], findingsTotal: 0 });
+      const { currencies, spreadEarned } = await service.position();
+      assert.deepEqual(
+        currencies.map(({ house }) => house),
+        [224_814n, -2132n, -12_149n, -40_000n],
+      );
+      assert.equal(spreadEarned.minor, 3071n);
+    });
+
+    test("answers a key from before with what it answered then", async (t) => {
+      const service = new LedgerService(await (await database(t)).open(), fixedRates());
+      const order = { ...terms("buy 500 USD for PLN"), pesel: anna, key: "order-1" };
+      const { receiptId, replayed } = await service.exchange(order);
+      assert.deepEqual([receiptId, replayed], [entries[2]?.id, true]);
+    });
+
+    test("trades at nothing that it had before: the first exchange says what is in force", async (t) => {
+      const store = await (await database(t)).open();
+      assert.equal(await store.inForce(), undefined);
+      const service = new LedgerService(store, fixedRates(), () => now);
+      const { receiptId } = await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: anna });
+      assert.equal((await service.receipt(receiptId)).tableId, table.id);
+      assert.deepEqual(await store.inForce(), { epoch: 1, table });
+      assert.deepEqual((await service.audit()).findings, []);
+    });
+
+    test("is refused for reading, and left as it is", async (t) => {
+      const { openWith, run } = await database(t);
+      await assert.rejects(openWith({ access: "read" }), {
+        code: "storage-unavailable",
+        message: /older fx \(schema 1; this one reads \d+\)\. fx serve upgrades it/,
+      });
+      assert.equal((await run("select key from journal")).length, entries.length);
+    });
+
+    test("is upgraded once for writing, which is told", async (t) => {
+      const { openWith } = await database(t);
+      const told: number[] = [];
+      const onUpgrade = (from: number, to: number) => told.push(from, to);
+      const stores = [await openWith({ onUpgrade }), await openWith({ onUpgrade })];
+      assert.deepEqual(told, [1, stores[0]?.schemaVersion]);
+    });
+
+    test("cannot be written any more by an fx of that schema", async (t) => {
+      const { open, run } = await database(t);
+      await open();
+      const writes = statementsBefore(adapter.name).filter((sql) =>
+        /^insert into (journal|rate_table)/.test(sql),
+      );
+      assert.ok(writes.length > 5);
+      for (const sql of writes)
+        await assert.rejects(
+          run(sql),
+          /no column named key|column "key" .*does not exist|rate_table\.id|column "id"/,
+        );
+    });
+  });
+}

@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+
+// Mutates the files of src that decide about money, or those whose path contains an argument. A mutant is to be killed
+// by the tests of its own file, test/core/account.test.ts for src/core/account.ts, which start no process.
+const root = new URL("../..", import.meta.url);
+/** Batches decide with keys and tables, whose tests run over every store. */
+const also = { "ledger/batch": "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts" };
+const wanted = process.argv.slice(2);
+const parts = readdirSync(new URL("test/core", root))
+  .map((file) => `core/${file.replace(".test.ts", "")}`)
+  .concat("ledger/batch", "ledger/audit")
+  .filter((part) => wanted.length === 0 || wanted.some((want) => `src/${part}.ts`.includes(want)));
+
+if (parts.length === 0) throw new Error(`No file that is mutated is at ${wanted.join(", ")}.`);
+for (const part of parts) {
+  const { status } = spawnSync(
+    "npx",
+    ["stryker", "run", "test/mutation/stryker.json", "--mutate", `src/${part}.ts`],
+    {
+      cwd: root,
+      env: { ...process.env, FX_TESTS: `test/${part}.test.ts ${also[part] ?? ""}` },
+      stdio: "inherit",
+    },
+  );
+  if (status !== 0) process.exitCode = 1;
+}

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { Connection } from "../../src/postgres/connection.ts";
+import { openPostgres } from "../../src/postgres/store.ts";
+import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
+import { adult, fixedRates, opening, terms } from "../support/fixture.ts";
+import { createDatabase, type Database, startPostgres } from "../support/postgres.ts";
+import { startFx } from "../support/run-fx.ts";
+
+async function connect(t: TestContext, url: string): Promise<Connection> {
+  const place = parsePostgresUrl(url);
+  const connection = await Connection.open(place, place.hosts[0] as PostgresHost);
+  t.after(() => connection.close());
+  return connection;
+}
+
+async function levelOf(connection: Connection): Promise<unknown> {
+  const [row] = await connection.query("show synchronous_commit");
+  return row?.synchronous_commit;
+}
+
+async function emptyDatabase(t: TestContext): Promise<Database> {
+  const database = await createDatabase();
+  t.after(() => database.drop());
+  return database;
+}
+
+const nameOf = ({ url }: Database) => new URL(url).pathname.slice(1);
+
+describe("a session's synchronous_commit", () => {
+  for (const [found, used] of [
+    ["off", "on"],
+    ["local", "on"],
+    ["remote_write", "on"],
+    ["on", "on"],
+    ["remote_apply", "remote_apply"],
+  ]) {
+    test(`that the database sets to ${found} is ${used}`, async (t) => {
+      const database = await emptyDatabase(t);
+      await database.run(`alter database ${nameOf(database)} set synchronous_commit = ${found}`);
+      assert.equal(await levelOf(await connect(t, database.url)), used);
+    });
+  }
+
+  test("that the URL sets to off is on", async (t) => {
+    const { url } = await emptyDatabase(t);
+    assert.equal(await levelOf(await connect(t, `${url}?synchronous_commit=off`)), "on");
+  });
+
+  test("that the server's configuration lowers later stays on", { timeout: 60_000 }, async (t) => {
+    const server = await startPostgres();
+    t.after(() => server.stop());
+    const database = await createDatabase(server.url);
+    const before = await connect(t, database.url);
+    await database.run("alter system set synchronous_commit = off");
+    await database.run("select pg_reload_conf()");
+    while ((await database.run("show synchronous_commit"))[0]?.synchronous_commit !== "off");
+    // The answer to this comes after the session has read the configuration.
+    await before.query("select pg_sleep(0.2)");
+    assert.equal(await levelOf(before), "on");
+  });
+});
+
+test("orders that were answered outlive a server that is killed, though it is set to synchronous_commit = off", {
+  timeout: 60_000,
+}, async (t) => {
+  const settings = { synchronous_commit: "off", wal_writer_delay: "10s" };
+  const server = await startPostgres({ durable: true, settings });
+  t.after(() => server.stop());
+  const { url } = await createDatabase(server.url);
+  const service = new LedgerService(await openPostgres(url), fixedRates());
+  t.after(() => service.close());
+  await service.createAccount(opening());
+  const receipts: string[] = [];
+  for (let count = 0; count < 20; count += 1) {
+    const order = { ...terms("buy 1 USD for PLN"), pesel: adult(), key: `order-${count}` };
+    receipts.push((await service.exchange(order)).receiptId);
+  }
+  await server.killNine();
+  await server.start();
+  const found = await Promise.all(receipts.map((id) => service.receipt(id)));
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    receipts,
+  );
+});
+
+describe("a server that is told of:", () => {
+  async function noticesOf(t: TestContext, url: string, connections = 1): Promise<string[]> {
+    const notices: string[] = [];
+    const store = await openPostgres(url, { onNotice: (notice) => notices.push(notice) });
+    t.after(() => store.close());
+    await Promise.all(Array.from({ length: connections }, () => store.statement(adult(), { limit: 1 })));
+    return notices;
+  }
+
+  test("one that sets synchronous_commit to off, once for all connections", async (t) => {
+    const database = await emptyDatabase(t);
+    await database.run(`alter database ${nameOf(database)} set synchronous_commit = off`);
+    const notices = await noticesOf(t, database.url, 8);
+    assert.equal(notices.filter((notice) => /synchronous_commit is off/.test(notice)).length, 1);
+  });
+
+  test("one that sets synchronous_commit to off, by a line of the log of fx serve", async (t) => {
+    const database = await emptyDatabase(t);
+    await database.run(`alter database ${nameOf(database)} set synchronous_commit = off`);
+    const served = await startFx(["--rates", "demo"], { env: { FX_DB: database.url } });
+    await Promise.all(Array.from({ length: 8 }, () => fetch(`${served.url}/api/user/${adult()}/history`)));
+    const { stderr } = await served.stop();
+    const lines = stderr
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { level: number; msg?: string });
+    const warned = lines.filter(({ msg = "" }) => /synchronous_commit is off .* sets it to on/.test(msg));
+    assert.deepEqual(
+      warned.map(({ level }) => level),
+      [40],
+    );
+  });
+
+  test("one with fsync off, which fx cannot change", { timeout: 60_000 }, async (t) => {
+    const server = await startPostgres({ settings: { fsync: "off" } });
+    t.after(() => server.stop());
+    assert.match((await noticesOf(t, server.url)).join(), /fsync is off/);
+  });
+
+  test("one with full_page_writes off, which fx cannot change", { timeout: 60_000 }, async (t) => {
+    const server = await startPostgres({ durable: true, settings: { full_page_writes: "off" } });
+    t.after(() => server.stop());
+    assert.match((await noticesOf(t, server.url)).join(), /full_page_writes is off/);
+  });
+
+  test("none that loses nothing", { timeout: 60_000 }, async (t) => {
+    const server = await startPostgres({ durable: true });
+    t.after(() => server.stop());
+    assert.deepEqual(await noticesOf(t, server.url), []);
+  });
+});

@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, type TestContext, test } from "node:test";
+import { maskPesels } from "../../src/core/mask.ts";
+import type { Pesel } from "../../src/core/pesel.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import type { Store, StoredAccount } from "../../src/ledger/store.ts";
+import { openPostgres, type PostgresOptions } from "../../src/postgres/store.ts";
+import { appending, groszEntry, openingEntry } from "../support/entries.ts";
+import { adult, fixedRates, opening, terms } from "../support/fixture.ts";
+import { createDatabase, startPostgres } from "../support/postgres.ts";
+import { type CommitFault, Network } from "../support/proxy.ts";
+
+/** A store behind a proxy, that has prepared what it sends, and a direct one beside it. */
+async function start(t: TestContext, options: PostgresOptions = {}) {
+  const database = await createDatabase();
+  t.after(() => database.drop());
+  const proxy = await Network.open(database.url);
+  t.after(() => proxy.close());
+  const store = await openPostgres(proxy.url, options);
+  t.after(() => store.close());
+  const direct = await openPostgres(database.url);
+  t.after(() => direct.close());
+  for (const index of [0, 1]) await open(store, adult(index));
+  await sellGrosz(store, adult());
+  return { store, direct, proxy, database };
+}
+
+function open(store: Store, pesel: Pesel): Promise<StoredAccount> {
+  const { id } = openingEntry(pesel);
+  return store.transact([{ pesel, key: undefined }], () =>
+    appending([openingEntry(pesel, { id, time: new Date() })]),
+  );
+}
+
+function sellGrosz(
+  store: Store,
+  pesel: Pesel,
+  tries: { count: number } = { count: 0 },
+): Promise<StoredAccount> {
+  const id = openingEntry(pesel).id;
+  return store.transact([{ pesel, key: undefined }], (loaded) => {
+    tries.count += 1;
+    const account = loaded.account(pesel) as StoredAccount;
+    return appending([groszEntry(account, { id, time: new Date() })], account);
+  });
+}
+
+describe("a COMMIT that the network loses", () => {
+  const faults: [fault: CommitFault, happens: string, decided: number][] = [
+    ["lost", "before it arrives: the transaction is run again", 2],
+    ["unanswered", "after it arrived: the transaction is found done", 1],
+  ];
+  for (const [fault, happens, decided] of faults) {
+    test(happens, async (t) => {
+      const { store, direct, proxy } = await start(t);
+      const tries = { count: 0 };
+      proxy.nextCommits = [fault];
+      const answer = await sellGrosz(store, adult(), tries);
+      assert.equal(proxy.spoilt, 1);
+      assert.deepEqual(await direct.account(adult()), answer);
+      assert.deepEqual([answer.sequence, tries.count], [3, decided]);
+    });
+  }
+
+  test("before it arrives, and then the next one after it arrived: the second is found done", async (t) => {
+    const { store, direct, proxy } = await start(t);
+    const tries = { count: 0 };
+    proxy.nextCommits = ["lost", "unanswered"];
+    const answer = await sellGrosz(store, adult(), tries);
+    assert.deepEqual(await direct.account(adult()), answer);
+    assert.deepEqual([proxy.spoilt, answer.sequence, tries.count], [2, 3, 2]);
+  });
+
+  test("and delivers late: the next try waits for what holds the account, and finds it done", async (t) => {
+    const { store, direct, proxy } = await start(t);
+    proxy.nextCommits = ["late"];
+    const answer = await sellGrosz(store, adult());
+    assert.equal(proxy.spoilt, 1);
+    assert.deepEqual(await direct.account(adult()), answer);
+    assert.equal(answer.sequence, 3);
+  });
+
+  for (const fault of ["lost", "unanswered", "late", "all late"] as const) {
+    test(`of an opening (${fault}): there is one account, and the answer is of it`, async (t) => {
+      const { store, direct, proxy } = await start(t);
+      proxy.nextCommits = [fault];
+      const answer = await open(store, adult(2));
+      assert.equal(proxy.spoilt, 1);
+      await new Promise((resolve) => setTimeout(resolve, 2 * proxy.lateMs));
+      assert.deepEqual(await direct.account(adult(2)), answer);
+      assert.equal((await direct.statement(adult(2), { limit: 10 })).length, 1);
+    });
+  }
+
+  test("of an opening, while another try at it is not yet committed: the one that came first is answered", async (t) => {
+    const { store, direct, proxy, database } = await start(t);
+    await database.run(`create function slow() returns trigger language plpgsql as
+        'begin if (select count(*) from account) <= 3 then perform pg_sleep(0.5); end if; return null; end';
+      create constraint trigger slow after insert on journal deferrable initially deferred
+        for each row execute function slow()`);
+    proxy.nextCommits = ["unanswered"];
+    const answer = await open(store, adult(2));
+    assert.equal(proxy.spoilt, 1);
+    assert.deepEqual(await direct.account(adult(2)), answer);
+    assert.equal((await direct.statement(adult(2), { limit: 10 })).length, 1);
+  });
+
+  test("for good, past the deadline: says that the outcome is not known, and the key finds it", async (t) => {
+    const { store, direct, proxy } = await start(t, { deadlineMs: 1500 });
+    const rates = fixedRates();
+    const order = { ...terms("buy 1 USD for PLN"), pesel: adult(), key: "order-1" };
+    proxy.nextCommits = ["unanswered"];
+    const failing = new LedgerService(store, rates).exchange(order);
+    while (proxy.spoilt === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    proxy.cut();
+    await assert.rejects(failing, { code: "storage-unavailable", message: /not known.*same key/ });
+    assert.equal((await new LedgerService(direct, rates).exchange(order)).replayed, true);
+  });
+
+  test("again and again under load: every order is there exactly once", { timeout: 60_000 }, async (t) => {
+    const { store, direct, proxy } = await start(t);
+    const service = new LedgerService(store, fixedRates());
+    const faults: CommitFault[] = ["lost", "unanswered", "late"];
+    proxy.lateMs = 50;
+    for (const index of [5, 6]) await service.createAccount(opening({ index, pln: "100000" }));
+    const receipts: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      proxy.nextCommits = faults.slice(round % 3, (round % 3) + 1);
+      const orders = Array.from({ length: 20 }, (_, index) =>
+        service.exchange({
+          ...terms("buy 1 USD for PLN"),
+          pesel: adult(5 + (index % 2)),
+          key: `${round}-${index}`,
+        }),
+      );
+      const created = service.createAccount(opening({ index: 10 + round }));
+      for (const { receiptId } of await Promise.all(orders)) receipts.push(receiptId);
+      assert.deepEqual(await created, { replayed: false });
+    }
+    assert.equal(proxy.spoilt, 20);
+    const { findings } = await new LedgerService(direct, fixedRates()).audit();
+    const madeByHand = [maskPesels(adult()), "all accounts"];
+    assert.deepEqual(
+      findings.filter(({ account }) => !madeByHand.includes(account)),
+      [],
+    );
+    const entries = await Promise.all([5, 6].map((index) => direct.statement(adult(index), { limit: 1000 })));
+    const exchanged = entries.flat().filter(({ entry }) => entry.kind === "exchange");
+    assert.deepEqual(exchanged.map(({ entry }) => entry.id).sort(), receipts.sort());
+  });
+});
+
+describe("a database that is away", () => {
+  test("for a moment: what is under way waits for it", async (t) => {
+    const { store, proxy } = await start(t);
+    proxy.cut();
+    setTimeout(() => proxy.restore(), 700);
+    const [sold, read] = await Promise.all([sellGrosz(store, adult()), store.account(adult(1))]);
+    assert.deepEqual([sold.sequence, read?.sequence], [3, 1]);
+  });
+
+  test("past the deadline: says that nothing was changed, and the next one goes through when it is back", async (t) => {
+    const { store, proxy } = await start(t, { deadlineMs: 1500 });
+    proxy.cut();
+    const refused = { code: "storage-unavailable", message: /Nothing was changed/, retryAfterSeconds: 1 };
+    await assert.rejects(sellGrosz(store, adult()), refused);
+    await assert.rejects(store.account(adult()), refused);
+    await assert.rejects(store.ping(), { code: "storage-unavailable" });
+    proxy.restore();
+    await store.ping();
+    assert.equal((await sellGrosz(store, adult())).sequence, 3);
+  });
+
+  test("without a word: another connection is made before the deadline", async (t) => {
+    const { store, proxy } = await start(t, { deadlineMs: 2000 });
+    proxy.silence();
+    assert.equal((await sellGrosz(store, adult())).sequence, 3);
+  });
+
+  test("without a word: a ping fails in about a second", async (t) => {
+    const { store, proxy } = await start(t);
+    proxy.silence();
+    const started = performance.now();
+    await assert.rejects(store.ping(), { code: "storage-unavailable" });
+    assert.ok(performance.now() - started < 2000);
+  });
+
+  test("because it was killed and started again: goes on with what was committed", {
+    timeout: 60_000,
+  }, async (t) => {
+    const server = await startPostgres({ durable: true });
+    t.after(() => server.stop());
+    const { url } = await createDatabase(server.url);
+    const store = await openPostgres(url);
+    t.after(() => store.close());
+    await open(store, adult());
+    const before = await sellGrosz(store, adult());
+    await server.kill();
+    const [after] = await Promise.all([sellGrosz(store, adult()), server.start()]);
+    assert.equal(after.sequence, before.sequence + 1);
+  });
+});
+
+test("a network of 100 ms each way costs a transaction two round trips", async (t) => {
+  const { store, proxy } = await start(t);
+  proxy.delayMs = 100;
+  const started = performance.now();
+  await sellGrosz(store, adult());
+  const took = performance.now() - started;
+  assert.ok(took >= 400 && took < 590, `${took} ms`);
+});
+
+test("a network of 200 ms each way carries a batch of 256 orders in two round trips", async (t) => {
+  const { store, proxy } = await start(t);
+  const service = new LedgerService(store, fixedRates());
+  const batch = () =>
+    Array.from({ length: 256 }, (_, index) =>
+      service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult(5 + (index % 2)), key: randomUUID() }),
+    );
+  for (const index of [0, 1]) await service.createAccount(opening({ index: 5 + index, pln: "10000" }));
+  await Promise.all(batch());
+  proxy.delayMs = 200;
+  const started = performance.now();
+  await Promise.all(batch());
+  const took = performance.now() - started;
+  assert.ok(took >= 800 && took < 1190, `${took} ms`);
+});
+
+test("a commit whose wait for the standby was cancelled is not answered as done", {
+  timeout: 60_000,
+}, async (t) => {
+  const server = await startPostgres();
+  t.after(() => server.stop());
+  const database = await createDatabase(server.url);
+  const store = await openPostgres(database.url, { deadlineMs: 2000 });
+  t.after(() => store.close());
+  await open(store, adult());
+  await database.run("alter system set synchronous_standby_names = 'nobody'");
+  await database.run("select pg_reload_conf()");
+  let cancelled = 0;
+  const cancelling = setInterval(() => {
+    database
+      .run("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
+      .then((backends) => {
+        cancelled += backends.length;
+      })
+      .catch(() => {});
+  }, 100);
+  try {
+    // The server takes its time to reload: until a commit was seen to wait.
+    for (let probe = 0; cancelled === 0; probe += 1) await database.run(`create table probe_${probe} ()`);
+    await assert.rejects(sellGrosz(store, adult()), { code: "storage-unavailable", message: /not known/ });
+  } finally {
+    clearInterval(cancelling);
+  }
+});

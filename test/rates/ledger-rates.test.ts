@@ -1,0 +1,569 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import type { CurrentRates, RateTable } from "../../src/core/rates.ts";
+import { openRates, type RatesOptions } from "../../src/rates/current.ts";
+import { demoTables } from "../../src/rates/recorded.ts";
+import { tablesOf } from "../../src/rates/source.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { identified, putInForce } from "../support/fixture.ts";
+import {
+  closeAll,
+  faultyLedger,
+  impatient,
+  json,
+  leaped,
+  minute,
+  newer,
+  noon,
+  older,
+  openLive,
+  optionsFor,
+  quoted,
+  standIn,
+  traded,
+  unavailable,
+} from "../support/live-rates.ts";
+import { type Mode, type NbpStandIn, tablesUpTo } from "../support/nbp-stand-in.ts";
+import { publishedOf } from "../support/rates.ts";
+
+/** A published table as one of a bank's. */
+const of = ({ url }: { readonly url: string }, published: object) => identified(published, url);
+
+afterEach(closeAll);
+
+describe("at the start", () => {
+  test("a healthy bank's table is in force when the rates are open", async () => {
+    const rates = await openLive(await standIn(older), { refreshMs: minute });
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+    assert.equal(rates.status().problem, undefined);
+    assert.deepEqual(rates.events.all[0], { kind: "in-force", table: await rates.forQuote(), from: "bank" });
+  });
+
+  for (const mode of ["refuses", "hangs", "hangsUp", "html", "nonsense", "empty", "500"] as Mode[]) {
+    test(`rates open, and are there as soon as the bank recovers, when it first ${mode}`, async () => {
+      const bank = await standIn(older);
+      await bank.mode(mode);
+      const rates = await openLive(bank, optionsFor(mode));
+      assert.ok((await unavailable(rates)).retryAfterSeconds);
+      await rates.events.next("failed");
+      await bank.mode("answers");
+      await rates.events.next("in-force");
+      assert.equal(await quoted(rates), "108/C/NBP/2026");
+    });
+  }
+
+  test("a bank that hangs is waited for only so long", async () => {
+    const bank = await standIn(older);
+    await bank.mode("hangs");
+    const began = performance.now();
+    const rates = await openLive(bank, { firstWaitMs: 50, limits: {} });
+    assert.ok(performance.now() - began < 1000);
+    const { message, retryAfterSeconds } = await unavailable(rates);
+    assert.equal(
+      message,
+      `There is no rate table yet. The first is being fetched from ${bank.url}. ` +
+        "Try again in 1 s, when it is looked for again.",
+    );
+    assert.equal(retryAfterSeconds, 1);
+  });
+
+  test("the ledger's table is in force when the bank is away", async () => {
+    const bank = await standIn();
+    await bank.mode("refuses");
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, of(bank, older));
+    const rates = await openLive(bank, { ledger });
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+    assert.match(rates.status().problem ?? "", /ECONNREFUSED/);
+  });
+
+  test("a ledger that fails does not keep the rates from opening", async () => {
+    const { ledger, works } = faultyLedger();
+    works(false);
+    const rates = await openLive(await standIn(older), { ledger });
+    await rates.events.next("failed");
+    works(true);
+    await rates.events.next("in-force");
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+  });
+
+  test("the same checks are run as later: a leap against the ledger's table is refused", async () => {
+    const bank = await standIn(leaped);
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, of(bank, older));
+    const rates = await openLive(bank, { ledger });
+    assert.match((await rates.events.next("refused")).problem, /USD bid 4 to 8/);
+    assert.equal(await traded(rates, ledger), "108/C/NBP/2026");
+  });
+});
+
+describe("a refresh", () => {
+  test("puts a new table in force", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank);
+    await rates.events.next("in-force");
+    bank.tables = json(older, newer);
+    await rates.events.next("in-force");
+    assert.equal(await quoted(rates), "109/C/NBP/2026");
+  });
+
+  test("tells of a table once, however often it is fetched", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank);
+    while (bank.requests.length < 6) await bank.asked();
+    assert.equal(rates.events.all.length, 1);
+  });
+
+  for (const mode of [
+    "refuses",
+    "hangs",
+    "drips",
+    "huge",
+    "html",
+    "nonsense",
+    "object",
+    "404",
+    "redirect",
+  ] as Mode[]) {
+    test(`leaves the old table in force and says why when the bank ${mode}`, async () => {
+      const bank = await standIn(older);
+      const ledger = openSqlite(":memory:");
+      await putInForce(ledger, of(bank, older));
+      await bank.mode(mode);
+      const rates = await openLive(bank, { ledger, ...optionsFor(mode) });
+      const { problem } = await rates.events.next("failed");
+      assert.ok(problem.includes(bank.url), problem);
+      assert.equal(rates.status().problem, problem);
+      assert.equal(await quoted(rates), "108/C/NBP/2026");
+    });
+  }
+
+  test("forgets the problem when the bank is back", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank);
+    await bank.mode("500");
+    await rates.events.next("failed");
+    await bank.mode("answers");
+    bank.tables = json(newer);
+    await rates.events.next("in-force");
+    await rates.events.next("in-force");
+    while (rates.status().problem !== undefined) await bank.asked();
+    assert.equal(await quoted(rates), "109/C/NBP/2026");
+  });
+
+  test("comes after growing, jittered pauses while the bank fails", async () => {
+    const bank = await standIn();
+    const rates = await openLive(bank, { retryMs: 8, refreshMs: 32 });
+    for (const pause of [8, 16, 32, 32, 32]) {
+      const { retryInMs } = await rates.events.next("failed");
+      assert.ok(retryInMs >= pause / 2 && retryInMs <= pause, `${retryInMs} for ${pause}`);
+    }
+  });
+
+  test("begins with short pauses again after a success", async () => {
+    const bank = await standIn();
+    const rates = await openLive(bank, { retryMs: 8, refreshMs: 32 });
+    for (let failures = 0; failures < 4; failures += 1) await rates.events.next("failed");
+    bank.tables = json(older);
+    await rates.events.next("in-force");
+    const failed = rates.events.all.filter(({ kind }) => kind === "failed").length;
+    await bank.mode("500");
+    while (rates.events.all.filter(({ kind }) => kind === "failed").length <= failed) {
+      await rates.events.next("failed");
+    }
+    const next = rates.events.all.filter((event) => event.kind === "failed")[failed];
+    assert.ok(next !== undefined && next.retryInMs <= 8, JSON.stringify(next));
+  });
+
+  test("never overlaps another, even when the bank is slower than the interval", async () => {
+    const bank = await standIn(older);
+    await bank.mode("hangs");
+    const rates = await openLive(bank, { refreshMs: 1, retryMs: 1, ...impatient });
+    for (let failures = 0; failures < 3; failures += 1) await rates.events.next("failed");
+    assert.equal(bank.mostAtOnce, 1);
+  });
+
+  test("is not waited for by an order", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank);
+    await bank.mode("hangs");
+    await bank.asked();
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+  });
+});
+
+describe("a fetched table is refused", () => {
+  async function refused(table: object, options: Partial<RatesOptions> = {}) {
+    const bank = await standIn(older);
+    const rates = await openLive(bank, options);
+    bank.tables = json(table);
+    const { problem, table: number } = await rates.events.next("refused");
+    assert.equal((await rates.forQuote()).rates.values().next().value?.bid.coefficient, 4n);
+    assert.equal(rates.status().problem, problem);
+    return { problem, number, rates };
+  }
+
+  test("when it is older than the one in force", async () => {
+    const { problem } = await refused(publishedOf("107/C/NBP/2026", "2026-06-05"));
+    assert.match(problem, /^Table 107\/C\/NBP\/2026 is refused: it is of 2026-06-05, older than/);
+  });
+
+  test("when it differs under the same number", async () => {
+    const { problem } = await refused({ ...leaped, no: older.no, effectiveDate: older.effectiveDate });
+    assert.match(problem, /differs from the one in force under the same number/);
+  });
+
+  test("when a rate leaped, and it is not kept in the ledger either", async () => {
+    const ledger = openSqlite(":memory:");
+    const { problem, number } = await refused(leaped, { ledger });
+    assert.equal(number, "109/C/NBP/2026");
+    assert.match(problem, /USD bid 4 to 8, ask 4.08 to 8.16.*--accept-table 109\/C\/NBP\/2026\.$/);
+    assert.deepEqual((await ledger.acceptedTables()).length, 0);
+  });
+
+  test("unless the operator accepts it, which lets one table through and no correction of it", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank, { acceptTable: "109/C/NBP/2026" });
+    await rates.events.next("in-force");
+    bank.tables = json(leaped);
+    await rates.events.next("in-force");
+    assert.equal(await quoted(rates), "109/C/NBP/2026");
+    bank.tables = json({ ...leaped, tradingDate: "2026-06-05" });
+    assert.match((await rates.events.next("refused")).problem, /differs from the one in force/);
+  });
+});
+
+describe("the age of a table", () => {
+  async function aged(now: string, maxAgeDays?: number) {
+    let time = noon;
+    const bank = await standIn(older);
+    const rates = await openLive(bank, {
+      now: () => time,
+      refreshMs: 5 * minute,
+      ...(maxAgeDays === undefined ? {} : { maxAgeDays }),
+    });
+    time = new Date(now);
+    return rates;
+  }
+
+  test("is counted to the end of the seventh day in Warsaw", async () => {
+    assert.equal(await quoted(await aged("2026-06-15T21:59:59Z")), "108/C/NBP/2026");
+  });
+
+  test("is too high from the eighth day on, which is told with the way out", async () => {
+    const { message } = await unavailable(await aged("2026-06-15T22:00:00Z"));
+    assert.match(
+      message,
+      /^The newest rate table, 108\/C\/NBP\/2026, is of 2026-06-08, and a table is not traded on for more than 7 days\. \S+ has no newer one\. Try again in \d+ s, when it is looked for again\.$/,
+    );
+  });
+
+  test("has the limit that is set", async () => {
+    assert.equal(await quoted(await aged("2026-06-15T21:59:59Z", 8)), "108/C/NBP/2026");
+    assert.equal(await quoted(await aged("2026-06-16T21:59:59Z", 8)), "108/C/NBP/2026");
+    await unavailable(await aged("2026-06-16T22:00:00Z", 8));
+  });
+
+  test("does not matter to the table in the status", async () => {
+    assert.equal((await aged("2027-01-01T00:00:00Z")).status().table?.number, "108/C/NBP/2026");
+  });
+
+  test("is told with the seconds until it is looked for again", async () => {
+    const { retryAfterSeconds } = await unavailable(await aged("2027-01-01T00:00:00Z"));
+    assert.ok(retryAfterSeconds !== undefined && retryAfterSeconds > 290 && retryAfterSeconds <= 300);
+  });
+
+  test("stops orders, too", async () => {
+    const rates = await aged("2027-01-01T00:00:00Z");
+    assert.throws(() => rates.forOrder(undefined), { code: "rates-unavailable" });
+    const inForce = { epoch: 1, table: of({ url: rates.status().source }, older) };
+    assert.throws(() => rates.forOrder(inForce), { code: "rates-unavailable" });
+  });
+});
+
+describe("before the ledger's first exchange", () => {
+  test("nothing is written, and each process judges for itself", async () => {
+    const ledger = openSqlite(":memory:");
+    const bank = await standIn(older);
+    const rates = await openLive(bank, { ledger });
+    assert.equal(await traded(rates, ledger), "108/C/NBP/2026");
+    bank.tables = json(leaped);
+    await rates.events.next("refused");
+    assert.equal(await ledger.inForce(), undefined);
+    assert.deepEqual(await ledger.tables({ source: bank.url, since: "" }), []);
+  });
+
+  test("the first that trades says what is in force, and the others follow it", async () => {
+    const ledger = openSqlite(":memory:");
+    const bank = await standIn(older);
+    const rates = await openLive(bank, { ledger });
+    await putInForce(ledger, of(bank, newer));
+    assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
+    assert.equal(await quoted(rates), "109/C/NBP/2026");
+  });
+});
+
+describe("a ledger that trades", () => {
+  async function openTrading(...options: Partial<RatesOptions>[]) {
+    const ledger = openSqlite(":memory:");
+    const bank = await standIn(older);
+    await putInForce(ledger, of(bank, older));
+    const all = await Promise.all(options.map((one) => openLive(bank, { ledger, ...one })));
+    return { ledger, bank, all };
+  }
+
+  test("has a new table from one process, and all follow it without the bank", async () => {
+    const { ledger, bank, all } = await openTrading({}, { refreshMs: 5 * minute });
+    bank.tables = json(newer);
+    const [reaching, slow] = all;
+    await reaching?.events.next("in-force");
+    assert.equal((await reaching?.events.next("in-force"))?.from, "bank");
+    await slow?.events.next("in-force");
+    assert.equal((await slow?.events.next("in-force"))?.from, "ledger");
+    for (const rates of all) assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
+  });
+
+  test("is followed without a judgement of one's own", async () => {
+    const { ledger, bank, all } = await openTrading({ refreshMs: 5 * minute });
+    await ledger.acceptTable(of(bank, leaped), { epoch: 1, vouched: true });
+    assert.equal(await traded(all[0] as CurrentRates, ledger), "109/C/NBP/2026");
+    assert.equal(await quoted(all[0] as CurrentRates), "109/C/NBP/2026");
+  });
+
+  test("gets a vouched table once, whichever process the operator started to accept it", async () => {
+    const { ledger, bank, all } = await openTrading({ acceptTable: leaped.no }, { acceptTable: leaped.no });
+    bank.tables = json(leaped);
+    await Promise.all(all.map((rates) => rates.events.next("in-force")));
+    await Promise.all(all.map((rates) => rates.events.next("in-force")));
+    bank.tables = json({ ...leaped, tradingDate: "2026-06-05" });
+    await Promise.all(all.map((rates) => rates.events.next("refused")));
+    assert.equal((await ledger.inForce())?.epoch, 2);
+    assert.equal((await ledger.acceptedTables()).filter(({ vouched }) => vouched).length, 1);
+  });
+
+  test("never goes back to a table that was replaced, even for a process started to accept it", async () => {
+    const { ledger, bank } = await openTrading();
+    await ledger.acceptTable(of(bank, newer), { epoch: 1, vouched: false });
+    const rates = await openLive(bank, { ledger, acceptTable: older.no });
+    assert.match((await rates.events.next("refused")).problem, /no table comes back/);
+    assert.equal((await ledger.inForce())?.epoch, 2);
+  });
+
+  test("is left alone by a process that only reads, which quotes the ledger's table without the bank", async () => {
+    const { ledger, bank, all } = await openTrading({ trades: false });
+    bank.tables = json(newer);
+    assert.equal(await quoted(all[0] as CurrentRates), "108/C/NBP/2026");
+    assert.deepEqual(bank.requests, []);
+    assert.equal((await ledger.inForce())?.epoch, 1);
+  });
+
+  test("is read, where its table is too old, with a newer one in memory only", async () => {
+    const { ledger, bank } = await openTrading();
+    bank.tables = json(publishedOf("120/C/NBP/2026", "2026-06-25"));
+    const rates = await openLive(bank, {
+      ledger,
+      trades: false,
+      now: () => new Date("2026-06-26T10:00:00Z"),
+    });
+    assert.equal(await quoted(rates), "120/C/NBP/2026");
+    assert.equal((await ledger.inForce())?.epoch, 1);
+    assert.deepEqual(await ledger.tables({ source: bank.url, since: "2026-06-09" }), []);
+  });
+});
+
+describe("a ledger of another source", () => {
+  const demo = tablesOf("demo", demoTables()).at(-1) as RateTable;
+  async function openBeside(options: Partial<RatesOptions> = {}) {
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, demo);
+    const bank = await standIn(older);
+    return { ledger, bank, rates: await openLive(bank, { ledger, ...options }) };
+  }
+
+  test("is quoted at one's own table, and not traded on, which names both and the way out", async () => {
+    const { ledger, bank, rates } = await openBeside();
+    assert.equal((await rates.forQuote()).source, bank.url);
+    const { problem } = await rates.events.next("not-trading");
+    assert.equal(
+      problem,
+      `The ledger trades at the rates of demo, and this fx has those of ${bank.url}, at which it only quotes. Use ` +
+        `--rates demo, or change the ledger's source with fx serve --rates ${bank.url} --change-source demo.`,
+    );
+    const inForce = await ledger.inForce();
+    assert.throws(() => rates.forOrder(inForce), { code: "rates-unavailable", message: problem });
+    assert.equal(rates.status().problem, problem);
+    assert.deepEqual(await ledger.inForce(), { epoch: 1, table: demo });
+  });
+
+  test("is changed by a process that is told to, to the first table of the new one, whatever it says", async () => {
+    const { ledger, bank, rates } = await openBeside({ changeSource: "demo" });
+    assert.deepEqual(await ledger.inForce(), { epoch: 2, table: of(bank, older) });
+    assert.equal(await traded(rates, ledger), "108/C/NBP/2026");
+  });
+
+  test("is changed when the new source has its first table, and not before", async () => {
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, demo);
+    const bank = await standIn(older);
+    await bank.mode("500");
+    const rates = await openLive(bank, { ledger, changeSource: "demo" });
+    await rates.events.next("failed");
+    assert.equal((await ledger.inForce())?.table.source, "demo");
+    await bank.mode("answers");
+    await rates.events.next("in-force");
+    assert.equal((await ledger.inForce())?.table.source, bank.url);
+  });
+
+  test("is changed only from the source that is named", async () => {
+    const { ledger } = await openBeside({ changeSource: "nbp" });
+    assert.equal((await ledger.inForce())?.table.source, "demo");
+  });
+
+  test("is changed once by a process: two that are told to change it both ways do not go on for ever", async () => {
+    const { ledger, bank } = await openBeside({ changeSource: "demo" });
+    const back = await openRates({
+      source: "demo",
+      ledger,
+      trades: true,
+      changeSource: bank.url,
+      refreshMs: 10,
+    });
+    assert.equal((await ledger.inForce())?.epoch, 3);
+    const { length } = bank.requests;
+    while (bank.requests.length < length + 3) await bank.asked();
+    assert.equal((await ledger.inForce())?.epoch, 3);
+    await back.close();
+  });
+});
+
+describe("a table that is not effective yet", () => {
+  const ahead = publishedOf("110/C/NBP/2026", "2026-06-10", { USD: [4.02, 4.1] });
+
+  test("waits, and the newest effective one is in force", async () => {
+    const ledger = openSqlite(":memory:");
+    const rates = await openLive(await standIn(older, newer, ahead), { ledger });
+    assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
+  });
+
+  test("waits even where nothing else is there, which is told", async () => {
+    const rates = await openLive(await standIn(ahead));
+    const { message } = await unavailable(rates);
+    assert.match(
+      message,
+      /^There is no rate table yet\. The first table of \S+, 110\/C\/NBP\/2026, takes effect on 2026-06-10\./,
+    );
+  });
+
+  test("waits, whatever the operator accepts", async () => {
+    const rates = await openLive(await standIn(older, ahead), { acceptTable: ahead.no });
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+  });
+
+  test("comes into force at midnight in Warsaw, without the bank", async () => {
+    let time = noon;
+    const ledger = openSqlite(":memory:");
+    const bank = await standIn(newer, ahead);
+    await putInForce(ledger, of(bank, newer));
+    const rates = await openLive(bank, { ledger, now: () => time, refreshMs: 5 * minute });
+    await rates.events.next("in-force");
+    await bank.mode("refuses");
+    time = new Date("2026-06-09T21:59:59Z");
+    assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
+    time = new Date("2026-06-09T22:00:00Z");
+    await rates.events.next("in-force");
+    assert.equal(await traded(rates, ledger), "110/C/NBP/2026");
+  });
+
+  test("gives way to the bank's correction of its date", async () => {
+    const wrong = publishedOf("109/C/NBP/2026", "2026-06-16", { USD: [4.5, 4.6] });
+    const ledger = openSqlite(":memory:");
+    const bank = await standIn(older, wrong);
+    await putInForce(ledger, of(bank, older));
+    const rates = await openLive(bank, { ledger });
+    await rates.events.next("in-force");
+    assert.equal(await traded(rates, ledger), "108/C/NBP/2026");
+    bank.tables = json(older, newer);
+    await rates.events.next("in-force");
+    assert.deepEqual(await ledger.inForce(), { epoch: 2, table: of(bank, newer) });
+  });
+});
+
+describe("the history", () => {
+  const asked = (bank: NbpStandIn) => bank.requests.filter((path) => path.includes("/last/67/")).length;
+  const all = (bank: NbpStandIn) => ({ source: bank.url, since: "" });
+
+  test("is fetched once, after the first good fetch, and is in memory until the ledger trades", async () => {
+    const ledger = openSqlite(":memory:");
+    const bank = await standIn(...tablesUpTo("2026-06-09"));
+    const rates = await openLive(bank, { ledger });
+    while (bank.requests.length < 5) await bank.asked();
+    assert.equal((await rates.history(await rates.forQuote(), "2026-01-01")).length, 67);
+    assert.equal(asked(bank), 1);
+    assert.match(bank.requests[0] ?? "", /\/C\/\?/);
+    assert.deepEqual(await ledger.tables(all(bank)), []);
+    await putInForce(ledger, await rates.forQuote());
+    const { length } = bank.requests;
+    while (bank.requests.length < length + 3) await bank.asked();
+    assert.equal((await ledger.tables(all(bank))).length, 67);
+    assert.equal(asked(bank), 1);
+  });
+
+  test("is tried again with the next refresh when it failed, and nothing else fails with it", async () => {
+    const bank = await standIn(older, "{}", newer);
+    const rates = await openLive(bank);
+    assert.match((await rates.events.next("history-failed")).problem, /table 2 of 3 is wrong/);
+    assert.equal(await quoted(rates), "109/C/NBP/2026");
+    assert.equal(rates.status().problem, undefined);
+    bank.tables = json(older, newer);
+    while ((await rates.history(await rates.forQuote(), "2026-01-01")).length < 2) await bank.asked();
+    assert.ok(asked(bank) >= 2);
+  });
+
+  test("has no table that comes after the one in force, and of one number the one that was in force", async () => {
+    const ledger = openSqlite(":memory:");
+    const bank = await standIn(older, newer);
+    const wrong = of(bank, { ...older, tradingDate: "2026-06-05" });
+    await ledger.saveTables([of(bank, publishedOf("107/C/NBP/2026", "2026-06-05")), wrong]);
+    await putInForce(ledger, of(bank, older));
+    await ledger.saveTables([of(bank, leaped)]);
+    const rates = await openLive(bank, { ledger, trades: false });
+    const history = await rates.history(await rates.forQuote(), "2026-06-05");
+    assert.deepEqual(history.map(({ id }) => id).slice(1), [of(bank, older).id]);
+    assert.equal(history.length, 2);
+  });
+});
+
+describe("close", () => {
+  test("ends the fetch in flight at once, and no other follows", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank, { limits: {} });
+    await bank.mode("hangs");
+    await bank.asked();
+    const began = performance.now();
+    await rates.close();
+    assert.ok(performance.now() - began < 500);
+    const { length } = bank.requests;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(bank.requests.length, length);
+    assert.equal(
+      rates.events.all.some(({ kind }) => kind === "failed"),
+      false,
+    );
+  });
+
+  test("is not needed for the process to end", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
+    const before = timers();
+    await openLive(await standIn(older), { refreshMs: minute });
+    assert.equal(timers(), before);
+  });
+
+  test("leaves the ledger alone from then on", async () => {
+    const { ledger, reads } = faultyLedger();
+    const rates = await openLive(await standIn(older), { ledger });
+    await rates.close();
+    const before = reads();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(reads(), before);
+  });
+});

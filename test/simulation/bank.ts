@@ -1,0 +1,55 @@
+import { addDays, type CalendarDate } from "../../src/core/date.ts";
+import type { PublishedTable, RateTable } from "../../src/core/rates.ts";
+import { type RateSource, tablesOf } from "../../src/rates/source.ts";
+import { table } from "../support/fixture.ts";
+
+/** A bank that publishes by chance: moves of a few per cent, leaps, corrections, and tables of days to come. */
+export class Bank implements RateSource {
+  readonly name: string;
+  readonly recorded = false;
+  readonly published: RateTable[];
+  /** Whether it answers, with what it published some time ago, or not at all. */
+  mood: "answers" | "lags" | "fails" = "answers";
+  readonly #below: (limit: number) => number;
+  #number = 108;
+
+  constructor(name: string, below: (limit: number) => number) {
+    this.name = name;
+    this.#below = below;
+    this.published = [...tablesOf(name, [table])];
+  }
+
+  async tables(): Promise<readonly RateTable[]> {
+    if (this.mood === "fails") throw new Error(`${this.name} does not answer.`);
+    const lag = this.mood === "lags" ? this.#below(this.published.length) : 0;
+    return this.published.slice(0, this.published.length - lag);
+  }
+
+  publish(today: CalendarDate): void {
+    const last = this.published.at(-1) as RateTable;
+    const isCorrection = this.#below(4) === 0;
+    if (!isCorrection) this.#number += 1;
+    const effectiveDate = isCorrection
+      ? last.effectiveDate
+      : addDays(today, this.#below(4) === 0 ? this.#below(8) : 0);
+    const percent = this.#below(5) === 0 ? 50n + BigInt(this.#below(150)) : 97n + BigInt(this.#below(7));
+    const next: PublishedTable = {
+      number: `${this.#number}/C/NBP/2026`,
+      tradingDate: last.tradingDate,
+      effectiveDate,
+      rates: new Map(
+        [...table.rates]
+          .filter(([code]) => code !== "EUR" || this.#below(4) > 0)
+          .map(([code, rate]) => [
+            code,
+            { ...rate, bid: times(rate.bid, percent), ask: times(rate.ask, percent) },
+          ]),
+      ),
+    };
+    this.published.push(...tablesOf(this.name, [next]));
+  }
+}
+
+function times({ coefficient, scale }: { coefficient: bigint; scale: number }, percent: bigint) {
+  return { coefficient: coefficient * percent, scale: scale + 2 };
+}

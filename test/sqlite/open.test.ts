@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { backUpSqlite } from "../../src/sqlite/backup.ts";
+import { migrations } from "../../src/sqlite/schema.ts";
+import { openSqlite, type SqliteStore } from "../../src/sqlite/store.ts";
+import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+
+/** The schema of the next version of fx. */
+const newer = [...migrations, "create table newer (x integer) strict;"];
+const [here, next] = [migrations.length, newer.length];
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "fx-open-"));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+function serve(t: TestContext, store: SqliteStore): LedgerService {
+  const service = new LedgerService(store, fixedRates(), () => now);
+  t.after(() => service.close().catch(() => {}));
+  return service;
+}
+
+/** A ledger of two accounts and four entries, which nobody has open. */
+async function ledgerFile(t: TestContext): Promise<string> {
+  const path = join(folder(t), "ledger.db");
+  const service = new LedgerService(openSqlite(path), fixedRates(), () => now);
+  for (const index of [0, 1]) {
+    await service.createAccount(opening({ index }));
+    await service.exchange({ ...terms("buy 10 USD for PLN"), pesel: adult(index) });
+  }
+  await service.close();
+  return path;
+}
+
+function schemaOf(path: string): unknown {
+  const database = new DatabaseSync(path, { readOnly: true });
+  const row = database.prepare("select user_version as version from pragma_user_version").get();
+  database.close();
+  return (row as { version: unknown }).version;
+}
+
+describe("a SQLite ledger of an earlier schema", () => {
+  test("is refused for reading, and stays as it is", async (t) => {
+    const path = await ledgerFile(t);
+    const before = readFileSync(path);
+    assert.throws(() => openSqlite(path, { access: "read", migrations: newer }), {
+      code: "storage-unavailable",
+      message: new RegExp(`older fx \\(schema ${here}; this one reads ${next}\\)\\. fx serve upgrades it`),
+    });
+    assert.deepEqual(readFileSync(path), before);
+  });
+
+  test("is upgraded for writing, and that is told once", async (t) => {
+    const path = await ledgerFile(t);
+    const told: number[][] = [];
+    const options = { migrations: newer, onUpgrade: (from: number, to: number) => told.push([from, to]) };
+    for (const _ of [1, 2]) await openSqlite(path, options).close();
+    assert.deepEqual(told, [[here, next]]);
+    assert.equal(schemaOf(path), next);
+  });
+
+  test("is backed up as it is, with an audit", async (t) => {
+    const path = await ledgerFile(t);
+    const before = readFileSync(path);
+    const copy = join(folder(t), "copy.db");
+    const report = await backUpSqlite(path, copy, undefined, newer);
+    assert.deepEqual([report.entries, report.findingsTotal], [4, 0]);
+    assert.deepEqual([schemaOf(path), schemaOf(copy)], [here, here]);
+    assert.deepEqual(readFileSync(path), before);
+  });
+});
+
+test("a new ledger is told of no upgrade", async (t) => {
+  const told: number[] = [];
+  await openSqlite(join(folder(t), "new.db"), { onUpgrade: (from) => told.push(from) }).close();
+  assert.deepEqual(told, []);
+});
+
+describe("a SQLite ledger that is open for reading", () => {
+  test("answers, and takes no writes", async (t) => {
+    const service = serve(t, openSqlite(await ledgerFile(t), { access: "read" }));
+    assert.equal((await service.account(adult(1))).balances[1]?.minor, 1000n);
+    assert.equal((await service.audit()).entries, 4);
+    await assert.rejects(service.createAccount(opening({ index: 2 })), {
+      code: "storage-unavailable",
+      message: /read-only/,
+    });
+  });
+
+  test("follows a server that has it open", async (t) => {
+    const path = await ledgerFile(t);
+    const server = serve(t, openSqlite(path));
+    await server.createAccount(opening({ index: 2 }));
+    const reader = serve(t, openSqlite(path, { access: "read" }));
+    await server.exchange({ ...terms("buy 10 USD for PLN"), pesel: adult(2) });
+    assert.equal((await reader.account(adult(2))).balances[1]?.minor, 1000n);
+  });
+
+  test("answers no more once another process writes to what nobody had open", async (t) => {
+    const path = await ledgerFile(t);
+    const alone = join(folder(t), "alone.db");
+    await backUpSqlite(path, alone);
+    const reader = serve(t, openSqlite(alone, { access: "read" }));
+    const server = serve(t, openSqlite(alone));
+    const refusal = { code: "storage-unavailable", message: /Another process began to write to .*alone\.db/ };
+    await server.createAccount(opening({ index: 2 }));
+    await assert.rejects(reader.account(adult(2)), refusal);
+    await server.close();
+    await assert.rejects(reader.account(adult(2)), refusal);
+  });
+
+  test("is not created", async (t) => {
+    const path = join(folder(t), "none.db");
+    assert.throws(() => openSqlite(path, { access: "read" }), {
+      message: /There is no database at .*none\.db/,
+    });
+    assert.throws(() => readFileSync(path), { code: "ENOENT" });
+  });
+});
+
+describe("a SQLite file that is replaced while it is open", () => {
+  const gone = {
+    code: "storage-unavailable",
+    message: /ledger\.db was replaced or removed while fx had it open/,
+  };
+
+  for (const [what, replace] of [
+    ["another renamed over it", (path: string, other: string) => renameSync(other, path)],
+    ["its removal", (path: string) => rmSync(path)],
+  ] as const) {
+    test(`by ${what} answers no order, read or ping`, async (t) => {
+      const path = await ledgerFile(t);
+      const other = join(folder(t), "other.db");
+      await backUpSqlite(path, other);
+      const store = openSqlite(path);
+      const service = serve(t, store);
+      await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult(0) });
+      replace(path, other);
+      await assert.rejects(service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult(0) }), gone);
+      await assert.rejects(service.account(adult(0)), gone);
+      await assert.rejects(service.statement(adult(0), { limit: 1 }), gone);
+      await assert.rejects(store.ping(), gone);
+    });
+  }
+
+  test("during a commit is told instead of an answer", async (t) => {
+    const path = await ledgerFile(t);
+    const store = openSqlite(path);
+    t.after(() => store.close());
+    await assert.rejects(
+      store.transact([], () => {
+        renameSync(path, `${path}.moved`);
+        return { writes: { accounts: [], entries: [], tables: [] }, answer: "done" };
+      }),
+      gone,
+    );
+  });
+});
+
+describe("a large SQLite file beside a log that a killed server left", () => {
+  /** Files of a ledger of more than 64 MiB: a backup, and what was there when its server was killed later. */
+  async function killed(t: TestContext): Promise<{ backup: string; file: string; log: string }> {
+    const path = await ledgerFile(t);
+    const database = new DatabaseSync(path);
+    database.exec("create table ballast (x blob); insert into ballast values (zeroblob(70000000))");
+    database.close();
+    const kept = folder(t);
+    const [backup, file, log] = ["backup", "file", "log"].map((name) => join(kept, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await backUpSqlite(path, backup);
+    const service = serve(t, openSqlite(path));
+    for (let index = 2; index < 12; index += 1) await service.createAccount(opening({ index }));
+    copyFileSync(path, file);
+    copyFileSync(`${path}-wal`, log);
+    return { backup, file, log };
+  }
+
+  test("is refused if it was put there after the log", async (t) => {
+    const { backup, log } = await killed(t);
+    const path = join(folder(t), "ledger.db");
+    renameSync(log, `${path}-wal`);
+    await pause(20);
+    renameSync(backup, path);
+    assert.throws(() => openSqlite(path), { code: "storage-unavailable", message: /do not fit together/ });
+  });
+
+  test("is taken with the log that belongs to it", async (t) => {
+    const { file, log } = await killed(t);
+    const path = join(folder(t), "ledger.db");
+    renameSync(log, `${path}-wal`);
+    await pause(20);
+    renameSync(file, path);
+    assert.equal((await serve(t, openSqlite(path)).audit()).accounts, 12);
+  });
+});

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { backUpSqlite } from "../../src/sqlite/backup.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "fx-sqlite-"));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+function serve(path: string): LedgerService {
+  return new LedgerService(openSqlite(path), fixedRates(), () => now);
+}
+
+async function ledgerFile(t: TestContext, accounts = 3): Promise<string> {
+  const path = join(folder(t), "ledger.db");
+  const service = serve(path);
+  for (let index = 0; index < accounts; index += 1) {
+    await service.createAccount(opening({ index }));
+    await service.exchange({ ...terms("buy 10 USD for PLN"), pesel: adult(index) });
+  }
+  await service.close();
+  return path;
+}
+
+describe("opening a SQLite file", () => {
+  test("finds everything again after a restart", async (t) => {
+    const service = serve(await ledgerFile(t));
+    t.after(() => service.close());
+    assert.deepEqual((await service.account(adult(2))).balances, [
+      { currency: "PLN", minor: 96300n },
+      { currency: "USD", minor: 1000n },
+    ]);
+    assert.equal((await service.audit()).entries, 6);
+  });
+
+  const refused: [what: string, spoil: (path: string) => void, message: RegExp][] = [
+    ["a file that was emptied", (path) => truncateSync(path), /is empty, which no ledger is/],
+    ["a file cut in half", (path) => truncateSync(path, statSync(path).size / 2), /damaged/],
+    [
+      "a file of another kind",
+      (path) => writeFileSync(path, "PLN,USD\n".repeat(1000)),
+      /not a SQLite database/,
+    ],
+    ["a page overwritten", (path) => overwrite(path, 4096 * 3), /damaged/],
+    ["the header overwritten", (path) => overwrite(path, 0), /not a SQLite database/],
+    [
+      "a file of a newer fx",
+      (path) => edit(path, "pragma user_version = 99"),
+      /newer fx \(schema 99; this one knows \d+\)/,
+    ],
+    [
+      "a database of another program",
+      (path) => {
+        for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
+        edit(path, "create table invoice (total integer)");
+      },
+      /not one of fx/,
+    ],
+  ];
+  for (const [what, spoil, message] of refused) {
+    test(`refuses ${what}, and leaves it as it is`, async (t) => {
+      const path = await ledgerFile(t, 30);
+      spoil(path);
+      const before = readFileSync(path);
+      assert.throws(() => openSqlite(path), { code: "storage-unavailable", message });
+      assert.deepEqual(readFileSync(path), before);
+    });
+  }
+
+  test("refuses a log whose database is missing", async (t) => {
+    const path = join(folder(t), "ledger.db");
+    writeFileSync(`${path}-wal`, "left behind");
+    assert.throws(() => openSqlite(path), /missing, but its log/);
+  });
+
+  test("refuses a folder that does not exist, by its name", (t) => {
+    assert.throws(() => openSqlite(join(folder(t), "no", "ledger.db")), /folder .*no does not exist/);
+  });
+});
+
+describe("two processes over one file", () => {
+  test("each sees what the other committed", async (t) => {
+    const path = await ledgerFile(t);
+    const [one, other] = [serve(path), serve(path)];
+    t.after(() => Promise.all([one.close(), other.close()]));
+    for (let round = 0; round < 20; round += 1) {
+      await Promise.all(
+        [one, other].map((service) => service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult(0) })),
+      );
+    }
+    assert.equal((await one.account(adult(0))).balances[1]?.minor, 5000n);
+    assert.deepEqual((await other.audit()).findings, []);
+  });
+});
+
+test("a commit that fails half-way writes nothing, and the next one goes through", async (t) => {
+  const path = await ledgerFile(t, 1);
+  const service = serve(path);
+  t.after(() => service.close());
+  edit(path, "create trigger full before update on account begin select raise(abort, 'no room'); end");
+  const order = { ...terms("buy 1 USD for PLN"), pesel: adult(0) };
+  await assert.rejects(service.exchange(order), { code: "storage-unavailable" });
+  assert.equal((await service.account(adult(0))).balances[1]?.minor, 1000n);
+  edit(path, "drop trigger full");
+  assert.equal((await service.exchange(order)).account.balances[1]?.minor, 1100n);
+  assert.deepEqual((await service.audit()).findings, []);
+});
+
+describe("an audit of a SQLite file", () => {
+  for (const [what, sql, problem] of [
+    [
+      "a link between entries",
+      "update journal set previous = 1 where sequence = 2",
+      "link to the entry before",
+    ],
+    ["the link to the last entry", "update account set newest = 1", "link to the last entry"],
+    [
+      "an account linked to another's entry",
+      "update account set newest = 4 where newest = 2",
+      "link to the last entry",
+    ],
+    [
+      "an entry written twice",
+      "insert into journal select null, previous, pesel, sequence, null, entry, hash from journal where sequence = 2",
+      "gap in the sequence",
+    ],
+  ] as const) {
+    test(`finds an edit of ${what}`, async (t) => {
+      const path = await ledgerFile(t);
+      edit(path, sql);
+      const service = serve(path);
+      t.after(() => service.close());
+      const { findings } = await service.audit();
+      assert.ok(
+        findings.some((finding) => finding.problem === problem),
+        JSON.stringify(findings),
+      );
+    });
+  }
+});
+
+describe("a backup", () => {
+  test("of a ledger in use is one moment of it, whole and audited", async (t) => {
+    const path = await ledgerFile(t);
+    const service = serve(path);
+    t.after(() => service.close());
+    const target = join(folder(t), "backup.db");
+    let working = true;
+    const orders = (async () => {
+      while (working) await service.exchange({ ...terms("buy 0.01 USD for PLN"), pesel: adult(0) });
+    })();
+    const report = await backUpSqlite(path, target);
+    working = false;
+    await orders;
+    assert.equal(report.findingsTotal, 0);
+    const restored = serve(target);
+    t.after(() => restored.close());
+    assert.equal((await restored.audit()).entries, report.entries);
+  });
+
+  test("replaces nothing", async (t) => {
+    const path = await ledgerFile(t);
+    const target = join(folder(t), "backup.db");
+    copyFileSync(path, target);
+    await assert.rejects(backUpSqlite(path, target), { message: /exists. Name a new file/ });
+  });
+
+  test("of an edited ledger leaves no file, only the findings", async (t) => {
+    const path = await ledgerFile(t);
+    edit(path, `update journal set entry = replace(entry, '"sold":"', '"sold":"1') where sequence = 2`);
+    const target = join(folder(t), "backup.db");
+    assert.ok((await backUpSqlite(path, target)).findingsTotal >= 3);
+    assert.equal(existsSync(target), false);
+    assert.deepEqual(readdirSync(join(target, "..")), []);
+  });
+
+  test("of nothing is refused", async (t) => {
+    const path = join(folder(t), "none.db");
+    await assert.rejects(backUpSqlite(path, `${path}.bak`), { message: /no database at/ });
+    assert.equal(existsSync(path), false);
+  });
+});
+
+function edit(path: string, sql: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+}
+
+function overwrite(path: string, offset: number): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, offset, offset + 1024);
+  writeFileSync(path, bytes);
+}

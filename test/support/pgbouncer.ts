@@ -1,0 +1,75 @@
+/** A real PgBouncer for tests, on loopback, from Debian's package. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { freePort, run, runSql, unprivileged } from "./postgres.ts";
+
+export interface PgBouncer {
+  /** The URL of the database, through it. */
+  readonly url: string;
+  /** Changes a setting while it runs, from the next transaction on. */
+  set(name: string, value: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
+const program = folders.map((folder) => join(folder, "pgbouncer")).find((path) => existsSync(path));
+
+/** For a test's `skip`: why PgBouncer cannot be tried here, or false. */
+export const withoutPgBouncer =
+  program === undefined ? "pgbouncer is not installed (apt-get install pgbouncer)" : false;
+
+/** What fx sends when it connects, and PgBouncer would refuse. */
+export const startupParameters =
+  "statement_timeout,lock_timeout,idle_in_transaction_session_timeout,enable_seqscan,jit";
+
+/** Starts one in front of the database of this URL. It ends when this process does. */
+export async function startPgBouncer(
+  databaseUrl: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PgBouncer> {
+  const { hostname, port, username, password } = new URL(databaseUrl);
+  const user = unprivileged();
+  const folder = mkdtempSync(join(tmpdir(), "fx-pgbouncer-"));
+  const at = { ini: join(folder, "pgbouncer.ini"), users: join(folder, "users.txt") };
+  const ownPort = await freePort();
+  const all = {
+    listen_addr: "127.0.0.1",
+    listen_port: String(ownPort),
+    unix_socket_dir: "",
+    auth_type: "trust",
+    auth_file: at.users,
+    admin_users: username,
+    ignore_startup_parameters: startupParameters,
+    ...settings,
+  };
+  writeFileSync(at.users, `"${username}" "${password}"\n`);
+  writeFileSync(
+    at.ini,
+    ["[databases]", `* = host=${hostname} port=${port}`, "[pgbouncer]"]
+      .concat(Object.entries(all).map(([name, value]) => `${name} = ${value}`))
+      .join("\n"),
+  );
+  if (user !== undefined) execFileSync("chown", ["-R", `${user.uid}:${user.gid}`, folder]);
+  const running = await run(program ?? "pgbouncer", [at.ini], {
+    folder,
+    user,
+    started: /process up/,
+    endedBy: "SIGTERM",
+  });
+  const url = new URL(databaseUrl);
+  url.host = `127.0.0.1:${ownPort}`;
+  const console = new URL(url);
+  console.pathname = "/pgbouncer";
+  return {
+    url: url.href,
+    set: async (name, value) => {
+      await runSql(console.href, `set ${name} = '${value}'`);
+    },
+    stop: async () => {
+      await running.end("delete\n");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
