@@ -5,7 +5,7 @@ import { Connection, ConnectionLost, poolerAdvice, type Row } from "./connection
 import type { PostgresPlace } from "./url.ts";
 
 /** One round finds a pooler that nobody else uses. Others may by chance put everything back in its place. */
-const rounds = 5;
+const rounds = 12;
 const secondConnectionMs = 2000;
 const answerMs = 1000;
 
@@ -28,18 +28,20 @@ export async function refusePooler(one: Connection, place: PostgresPlace): Promi
     return;
   }
   try {
-    const mark = randomUUID();
-    await one.query(`set fx.session = '${mark}'`);
+    const marks = new Map([one, other].map((connection) => [connection, randomUUID()]));
+    for (const [connection, mark] of marks) await connection.query(`set fx.session = '${mark}'`);
     for (let round = 1; round <= rounds; round += 1) {
-      // A transaction that is held open makes the pooler find another session; statement mode allows none.
+      // A transaction that is held open makes the pooler find another session; statement mode allows none. A pooler
+      // hands its sessions out newest or oldest first, so neither connection may always be the first to ask.
       const holds = round > 1;
-      if (holds) await other.query("begin");
-      const theirs = await markOf(other);
-      const finding = markOf(one);
-      // Where there is only one session for both, this one waits for the other's transaction.
+      const [first, second] = round % 4 < 2 ? [other, one] : [one, other];
+      if (holds) await first.query("begin");
+      const firstMark = await markOf(first);
+      const finding = markOf(second);
+      // Where there is only one session for both, the second waits for the transaction of the first.
       await Promise.race([finding, sleep(answerMs, undefined, { ref: false })]);
-      if (holds) await other.query("rollback");
-      if (theirs === mark || (await finding) !== mark) {
+      if (holds) await first.query("rollback");
+      if (firstMark !== marks.get(first) || (await finding) !== marks.get(second)) {
         throw new FxError(
           "storage-unavailable",
           "Between fx and the database is a pooler that runs what one connection sends in different sessions. " +

@@ -60,7 +60,7 @@ describe("PgBouncer", { skip: withoutPgBouncer }, () => {
   test("in transaction mode is found out while others use it", async (t) => {
     const { pooler, database } = await start(t, { pool_mode: "session", default_pool_size: "4" });
     const service = await openService(t, pooler.url);
-    await service.createAccount(opening());
+    await service.createAccount(opening({ pln: "100000" }));
     await pooler.set("pool_mode", "transaction");
     let others = true;
     const trade = async (name: string) => {
