@@ -69,7 +69,7 @@ export class Context {
     return this.#request;
   }
 
-  /** Says before a request that moves money is sent that there will be one, so that an interrupt can tell. */
+  /** Called before a request that moves money is sent, so that an interrupt can report it. */
   prepare(key: string): void {
     this.#request = { key, state: "unsent" };
   }
@@ -125,7 +125,7 @@ export class Context {
     await this.#service?.close();
   }
 
-  /** Has SIGINT and SIGTERM end the command with their exits. Before this, they end it without a word. */
+  /** Has SIGINT and SIGTERM end the command with their exits. Before this, they end it silently. */
   watchSignals(): void {
     if (this.#watching) return;
     this.#watching = true;

@@ -78,7 +78,7 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   unreachable: waysOut,
 };
 
-/** A command line that makes no sense. */
+/** A command line that fx does not understand. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -88,7 +88,7 @@ export class Declined extends Error {
   override readonly name = "Declined";
 }
 
-/** A request that moves money, its key, and how far it has come. */
+/** A request that moves money, its key, and whether it was sent. */
 export interface MoneyRequest {
   readonly key: string;
   readonly state: "unsent" | "sent" | "done";
@@ -107,7 +107,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** A request that moves money failed after it was sent off. `cause` says how. */
+/** A request that moves money failed after it was sent. `cause` says why. */
 export class RequestFailed extends Error {
   override readonly name = "RequestFailed";
   readonly key: string;
@@ -136,7 +136,7 @@ export interface Failure {
   readonly message: string;
   readonly hint: string | null;
   readonly exit: Exit;
-  /** With which a request whose outcome is unknown can be repeated. */
+  /** The key with which a request of unknown outcome can be repeated. */
   readonly key?: string;
 }
 
@@ -161,7 +161,7 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   return failure("internal", message, 1, "This is a bug in fx. FX_LOG_LEVEL=debug shows where.");
 }
 
-/** Tells a failure on stderr: as text, or with --json as one document. */
+/** Reports a failure on stderr: as text, or with --json as one document. */
 export function tellFailure(screen: Screen, failure: Failure, json: boolean): void {
   if (json) {
     write(screen, JSON.stringify(failure));
@@ -172,7 +172,7 @@ export function tellFailure(screen: Screen, failure: Failure, json: boolean): vo
   if (failure.hint !== null) writeText(screen, failure.hint, paint.dim);
 }
 
-/** Tells on stderr what is wrong and changes neither the result nor the exit. */
+/** Warns on stderr, and changes neither the result nor the exit code. */
 export function tellWarning(screen: Screen, warning: string, json: boolean): void {
   if (json) write(screen, JSON.stringify({ warning }));
   else writeText(screen, `fx: ${warning}`, screen.paint.yellow);
@@ -183,7 +183,7 @@ function describeRequest({ key, cause }: RequestFailed): Failure {
   const unknown = { ...told, hint: `Whether it was done is not known. ${againWith(key)}`, key };
   if (told.exit === 1) return unknown;
   if (told.code === "outcome-unknown") return unknown;
-  // A store that fails may have failed after the commit; its own words say whether it knows.
+  // A store may have failed after the commit. Its message says whether it knows.
   return told.code === "storage-unavailable" ? { ...told, exit: 8, hint: againWith(key), key } : told;
 }
 

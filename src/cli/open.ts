@@ -14,7 +14,7 @@ export interface Ledger {
 
 /** What a command needs of the service that it asks. */
 export interface Needs {
-  /** Without them, an embedded service is not to be asked for any. */
+  /** Without them, an embedded service has no rates. */
   readonly rates: boolean;
   /** "read" changes nothing, not even the schema of a store in this process. */
   readonly access: "read" | "write";

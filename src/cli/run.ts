@@ -24,7 +24,7 @@ export async function run(process: NodeJS.Process): Promise<void> {
   const context = new Context(terminal, packageJson.version);
   const program = buildProgram(context);
   process.stdout.once("error", ({ code = "" }: NodeJS.ErrnoException) => {
-    // Whoever read our output has had enough of it, as `head` has.
+    // The reader of our output has closed it, as `head` does.
     if (code === "EPIPE") return;
     process.exitCode = 1;
     clearLine(terminal.stderr);
@@ -55,12 +55,12 @@ export async function run(process: NodeJS.Process): Promise<void> {
   }
 }
 
-/** A group of commands named without a command of it: commander would print its help. */
+/** A group of commands without a subcommand. Left to itself, commander prints its help. */
 function isBareGroup(thrown: unknown): boolean {
   return thrown instanceof CommanderError && thrown.code === "commander.help";
 }
 
-/** What was interrupted may still wait for an answer, and would keep the process. */
+/** An interrupted request may still wait for an answer and keep the process alive. */
 function exitWhenWritten(process: NodeJS.Process): void {
   process.stdout.write("", () => process.stderr.write("", () => process.exit()));
 }

@@ -35,7 +35,7 @@ const longTimeoutMs = 3_600_000;
 
 /**
  * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call.
- * A call that moves money and has a key is sent again while it is open whether it was done; without a key, once.
+ * A call that moves money is sent again while its outcome is unknown if it has a key, and otherwise once.
  */
 export function openHttpService(baseUrl: string, options: TransportOptions = {}): ExchangeService {
   return new HttpService(new Transport(baseUrl, options));

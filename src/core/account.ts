@@ -118,7 +118,7 @@ function parseName(text: string, field: string): string {
   });
 }
 
-/** An amount as it was asked for, for messages. */
+/** The requested amount, for messages. */
 export function formatAsked(amount: Decimal): string {
   const text = formatDecimal(amount);
   return text.length > 40 ? `${text.slice(0, 37)}...` : text;

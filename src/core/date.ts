@@ -7,7 +7,7 @@ const formatter = new Intl.DateTimeFormat("en-US", {
   month: "2-digit",
   day: "2-digit",
 });
-/** Every order asks for today, and Intl takes 2 µs, so the last minute's answer is kept. */
+/** Intl is slow and every order needs today's date, so the last minute's answer is kept (docs/PERFORMANCE.md). */
 let last = { minute: Number.NaN, date: "" };
 
 /** The calendar date in Poland at `now`. */
@@ -25,7 +25,7 @@ export function addDays(date: CalendarDate, days: number): CalendarDate {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** Whether there is such a day. Date.parse takes 30 February, and ten times as long. */
+/** Whether there is such a day. Date.parse accepts 30 February, and is slower. */
 export function dateExists(date: CalendarDate): boolean {
   const month = Number(date.slice(5, 7));
   const day = Number(date.slice(8, 10));

@@ -1,6 +1,6 @@
 import { maskPesels } from "./mask.ts";
 
-/** Every way in which fx answers that it refuses or fails. Stable: programs tell errors apart by these alone. */
+/** Every code with which fx refuses or fails. Stable: programs tell errors apart by the code alone. */
 export const answerCodes = [
   "invalid-request",
   "invalid-pesel",
@@ -43,8 +43,8 @@ export interface FieldError {
 }
 
 /**
- * A refusal or failure with a code of the closed set. `message` says what happened, why, and what to do. No PESEL stays
- * in it, nor in the fields.
+ * A refusal or failure with a code of the closed set. `message` says what happened, why, and what to do. PESELs are
+ * masked in it, and in the fields.
  */
 export class FxError extends Error {
   override readonly name = "FxError";

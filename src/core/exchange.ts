@@ -33,12 +33,12 @@ export interface Exchange {
   /** The bank's ask for the bought currency, in PLN for one unit; absent where PLN is bought. */
   readonly ask: Decimal | undefined;
   readonly table: string;
-  /** Of the table, which is one of one source. Absent in exchanges from before fx kept sources. */
+  /** The id of the table. Absent in exchanges made before fx kept the sources of tables. */
   readonly tableId: string | undefined;
   readonly effectiveDate: CalendarDate;
 }
 
-/** What an exchange would come to, at a table of `source`. */
+/** The result that an exchange would have, at a table of `source`. */
 export interface Quote extends Exchange {
   readonly tableId: string;
   readonly source: string;

@@ -10,7 +10,7 @@ export interface Rate {
   readonly ask: Decimal;
 }
 
-/** One table C, as published, such as "108/C/NBP/2026". A number is not an identity: a correction may come under it. */
+/** One table C, as published. Its number, such as "108/C/NBP/2026", does not identify it: a correction has the same number. */
 export interface PublishedTable {
   readonly number: string;
   readonly tradingDate: CalendarDate;
@@ -22,14 +22,14 @@ export interface PublishedTable {
 export interface RateTable extends PublishedTable {
   /** "nbp", "demo", the real path of a file, or a base URL without user and query. */
   readonly source: string;
-  /** 32 hexadecimal digits, which stand for source, number, dates, bids and asks: see `identifyTable`. */
+  /** 32 hexadecimal digits, made from source, number, dates, bids and asks by `identifyTable`. */
   readonly id: string;
 }
 
 /** The source of tables that were stored before fx kept sources. No process trades at it. */
 export const unknownSource = "unknown";
 
-/** The id of a table of an unknown source. Entries that name no id were settled at the one of their table number. */
+/** The id of a table of an unknown source. An entry without a table id was settled at the table with this id. */
 export function unknownTableId(number: string): string {
   return `${unknownSource}/${number}`;
 }

@@ -4,7 +4,7 @@ import { FxError } from "../core/errors.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
 import { type Headers, sendJson } from "./answers.ts";
 
-/** What Fastify finds wrong with a request, in our words: some of its own quote the request. */
+/** Fastify's errors in our words, because some of its own messages quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: "The path is not well encoded.",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "The body must be sent as Content-Type: application/json.",
@@ -19,12 +19,12 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
-  // Where the rest of a body that was refused may still be on its way.
+  // The rest of a refused body may still arrive.
   if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);
 }
 
-/** What passes by itself is a line for each request; anything else brings its stack. */
+/** A temporary failure is one line for each request; any other is logged with its stack. */
 function logFailure(request: FastifyRequest, { code, message }: FxError, thrown: unknown): void {
   const passing = code === "rates-unavailable" || code === "overloaded";
   if (passing) request.log.warn({ id: request.id, code, reason: message }, "failed");

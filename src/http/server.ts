@@ -31,7 +31,7 @@ export interface ServerOptions {
   readonly now: () => Date;
   /** Of fx, for the OpenAPI document. */
   readonly version?: string;
-  /** What Fastify takes for a logger; no log without it. */
+  /** Fastify's logger option. Without it there is no log. */
   readonly log?: FastifyServerOptions["logger"];
 }
 
@@ -95,7 +95,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     app.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ":$1"),
-      // Recorded here and not in Fastify's onResponse, whose listeners take 5 µs of every request.
+      // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
         const start = performance.now();
         try {
@@ -120,8 +120,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
 let turn: Promise<void> | undefined;
 
 /**
- * Resolves when the event loop has read what has arrived. The requests of one turn then take each step together, and
- * a processor does the same thing many times in a row in a third of the time that it takes in between others.
+ * Resolves when the event loop has read what has arrived. The requests of one turn then take each step together, which
+ * is faster than taking them one after the other (docs/PERFORMANCE.md).
  */
 function endOfTurn(): Promise<void> {
   turn ??= new Promise((resolve) => {

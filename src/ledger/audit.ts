@@ -76,7 +76,7 @@ class Audit {
           chain = new Chain(row.pesel);
         }
         const account = rows.get(row.pesel);
-        // One that lost its newest entry, and so has none, is compared with all that are left.
+        // An account whose newest entry is lost is compared with the entries that are left.
         const newest = account?.sequence || Number.POSITIVE_INFINITY;
         if (account !== undefined && row.sequence <= newest) await this.#entry(chain, row);
         else chain.later ??= row;
@@ -260,7 +260,7 @@ class Audit {
   }
 }
 
-/** What the entries of one account, read so far, come to. */
+/** The state of one account after the entries read so far. */
 class Chain {
   readonly pesel: string;
   sequence = 0;
@@ -317,7 +317,7 @@ function recompute(entry: ExchangeEntry, table: RateTable) {
   );
 }
 
-/** The balances in a row, as far as they can be read; what cannot is found in the comparison with the chain. */
+/** The balances in a row that can be read; the comparison with the chain finds the others. */
 function readBalances({ balances }: AccountRow): Money[] {
   try {
     return balancesOf(JSON.parse(balances));

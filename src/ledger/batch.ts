@@ -6,8 +6,8 @@ import { gather } from "./gather.ts";
 import type { Loaded, SealedEntry, Store, StoredAccount, Touch, Writes } from "./store.ts";
 
 /**
- * What one command came to: an answer and, if it changes anything, the entry and the holder behind it, and the table, if
- * it was settled at one.
+ * The result of one command: an answer and, if it changes anything, the entry and the holder, and the table if it was
+ * settled at one.
  */
 export interface Outcome<T> {
   readonly answer: T;
@@ -18,7 +18,7 @@ export interface Outcome<T> {
   };
 }
 
-/** What a command is decided on beside its account. */
+/** What decides a command besides its account. */
 export interface Circumstances {
   /** The entry that an earlier request with the same key led to. */
   readonly earlier: Entry | undefined;
@@ -43,7 +43,7 @@ type Verdict = { readonly answer: unknown } | { readonly refusal: unknown };
 
 const batchLimit = 256;
 const queueLimit = 16_384;
-/** A store that is away makes one batch wait for its deadline, and not each that is queued behind it in turn. */
+/** When the store does not answer, one batch waits for its deadline, and those queued behind it do not wait again. */
 const longestWaitMs = 10_000;
 
 /**
@@ -102,7 +102,7 @@ export class Batcher {
     this.#running = undefined;
   }
 
-  /** Refuses those that have waited too long, and gives the others. */
+  /** Refuses those that have waited too long, and returns the others. */
   #inTime(batch: readonly Pending[]): readonly Pending[] {
     const oldestMs = performance.now() - this.#longestWaitMs;
     return batch.filter(({ queuedAtMs, reject }) => {
@@ -197,14 +197,14 @@ class Work {
 
 /** An entry with its text and its hash in its account's chain. */
 export function sealEntry(entry: Entry, previousHash: string): SealedEntry {
-  // The text is cut out of what was hashed, which is one piece by then: V8 would put its many pieces together twice.
+  // Cut out of the hashed text, which V8 has joined by then; joining it again would cost as much again.
   const hashed = previousHash + entryText(entry);
   return { entry, hash: sha256(hashed), text: hashed.slice(previousHash.length) };
 }
 
 /**
  * The hash of an entry in its account's chain: SHA-256 of the hash of the entry before it (nothing, for the first) and
- * the entry's text, in hexadecimal. An edit of an entry shows at its hash, and one of the hash at the next entry's.
+ * the entry's text, in hexadecimal. Editing an entry breaks its hash, and editing the hash breaks the next entry's.
  */
 export function entryHash(text: string, previousHash: string): string {
   return sha256(previousHash + text);

@@ -78,7 +78,7 @@ export function decodeTable(row: RateTableRow): RateTable {
   };
 }
 
-/** What stands for a table that the ledger names and does not have. */
+/** Stands in for a table that the ledger names but does not have. */
 export function missingTable(id: string): FxError {
   return new FxError(
     "storage-unavailable",

@@ -38,10 +38,10 @@ import { decodeAccount } from "./rows.ts";
 import type { Store } from "./store.ts";
 
 const dayMs = 86_400_000;
-/** No holidays are so long that there is no table before in as many days. */
+/** Longer than any holidays, so the table before is among those of these days. */
 const daysToPrevious = 30;
 
-/** ExchangeService over a store and the rates in force. `now` is injected so that tests own the time. */
+/** ExchangeService over a store and the rates in force. `now` is injected so that tests control the time. */
 export class LedgerService implements ExchangeService {
   readonly #store: Store;
   readonly #rates: CurrentRates;
@@ -96,7 +96,7 @@ export class LedgerService implements ExchangeService {
       }
       const table = this.#rates.forOrder(inForce);
       const { exchange, account } = planExchange(stored, order, table);
-      // Named one by one: a spread between other fields costs V8 a sixth of the whole order (docs/PERFORMANCE.md).
+      // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
       const { side, sold, bought, bid, ask, effectiveDate } = exchange;
       const entry: ExchangeEntry = {
         kind: "exchange",

@@ -35,7 +35,7 @@ export interface RatesOptions {
 /**
  * Opens the rates of a source. A live one opens whether the bank answers or not, and has its first table when it
  * does answer, or as soon as it does.
- * @throws FxError rates-unavailable if the source makes no sense or its recording cannot be used
+ * @throws FxError rates-unavailable if the source is not one of those, or its recording cannot be used
  */
 export async function openRates(options: RatesOptions): Promise<CurrentRates> {
   const source = await openSource(options.source, options.limits);

@@ -7,7 +7,7 @@ import { MemoryTables } from "./memory-tables.ts";
 import type { RateSource } from "./source.ts";
 
 const longestCloseMs = 1000;
-/** A ledger that trades at another source may be changed to this one, though hardly soon. */
+/** A ledger that trades at another source may be switched to this one, but probably not soon. */
 const retryElsewhereSeconds = 60;
 
 /** What became of the rates, for the log. */
@@ -176,7 +176,7 @@ export class LedgerRates implements CurrentRates {
   #announce(table: RateTable, from: "bank" | "recording" | "ledger"): void {
     if (this.#announced === table.id) return;
     this.#announced = table.id;
-    // What held a table back here may have let it through elsewhere.
+    // Another process may have accepted the table that this one refused.
     this.#problem = undefined;
     this.#options.onEvent({ kind: "in-force", table, from });
   }
@@ -213,7 +213,7 @@ export class LedgerRates implements CurrentRates {
     else if (!this.#isServedByLedger()) await this.#keepHistory();
   }
 
-  /** Whether this process, which only reads, has in the ledger what it needs. */
+  /** Whether this process only reads, and finds a usable table in the ledger. */
   #isServedByLedger(): boolean {
     const { trades, source } = this.#options;
     const table = this.#inForce?.table;
@@ -242,7 +242,7 @@ export class LedgerRates implements CurrentRates {
     const today = warsawDate(now());
     const latest = newest(await source.tables(1, signal)) as RateTable;
     const isHeld = latest.effectiveDate > today;
-    // The newest is not effective yet: the one before it has to be looked for.
+    // The newest is not effective yet, so the one before it is needed.
     const tables = isHeld ? await source.tables(historyTables, signal) : [latest];
     this.#held = isHeld ? latest : undefined;
     await this.#consider(tables);
@@ -290,7 +290,7 @@ export class LedgerRates implements CurrentRates {
     return inForce?.table.source === this.#options.source.name ? inForce : undefined;
   }
 
-  /** Keeps the tables before the one in force. Without them there is less to look back on, and nothing else. */
+  /** Keeps the tables before the one in force. Only the history of rates needs them. */
   async #keepHistory(): Promise<void> {
     const { source, ledger, trades, historyTables, onEvent } = this.#options;
     const inForce = this.#quoted();
@@ -307,7 +307,7 @@ export class LedgerRates implements CurrentRates {
   }
 }
 
-/** A table of the right form that is not believed. */
+/** A well-formed table that fails a check. */
 class Refusal extends Error {
   readonly table: string;
 

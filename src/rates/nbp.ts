@@ -51,7 +51,7 @@ export function openApi(source: string, limits: Partial<FetchLimits>): RateSourc
  * The newest `count` tables, oldest first, from an API of the bank's shape under `baseUrl`: the one in force from
  * `<base>/exchangerates/tables/C/`, several from `<base>/exchangerates/tables/C/last/<count>/`. A query of the base
  * URL is sent along; a redirect is not followed.
- * @throws Error that says for people what came instead
+ * @throws Error with a message that says what was received instead
  */
 export async function fetchTables(
   baseUrl: string,
@@ -84,7 +84,7 @@ export async function fetchTables(
 }
 
 async function answerOf(url: URL, signal: AbortSignal, limits: FetchLimits): Promise<Response<string>> {
-  // Loaded only here, because it takes 100 ms.
+  // Imported here, because loading it is slow and most commands do not need it.
   const { got } = await import("got");
   const request = got(url, {
     signal,

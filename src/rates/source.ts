@@ -11,7 +11,7 @@ export interface RateSource {
   readonly recorded: boolean;
   /**
    * The newest `count` tables or more, oldest first. Never none.
-   * @throws Error that says for people what came instead
+   * @throws Error with a message that says what was received instead
    */
   tables(count: number, signal: AbortSignal): Promise<readonly RateTable[]>;
 }

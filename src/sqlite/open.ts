@@ -31,8 +31,8 @@ const busyTimeoutMs = 5000;
 /** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */
 const checkpointPages = 3000;
 /**
- * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so that more
- * is not better: the rest is read from the system's cache.
+ * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so a
+ * larger cache is slower: the rest is read from the system's cache.
  */
 const cacheKibibytes = 8 * 1024;
 /** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */

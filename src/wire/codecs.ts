@@ -292,7 +292,7 @@ function read<T>(schema: z.ZodType<T>, body: unknown): T {
   throw notAnAnswer(`/${issue?.path.join("/")} ${issue?.message}`);
 }
 
-/** What a decoder throws: the answer came from something that is not fx, or not this fx. */
+/** Thrown by decoders: the answer does not come from fx, or from a compatible version. */
 export function notAnAnswer(reason: string): FxError {
   return new FxError("internal", `The answer is not one that fx gives (${reason}).`);
 }

@@ -68,7 +68,7 @@ export function encodeProblem(error: FxError, requestId: string): ProblemJson {
   };
 }
 
-/** The error that the body of an answer with this status tells of, or undefined if it is not one of fx. */
+/** The error in the body of an answer with this status, or undefined if fx did not send it. */
 export function decodeProblem(
   body: unknown,
   status: number,

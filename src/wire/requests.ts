@@ -9,8 +9,8 @@ import type { PageRequest } from "../core/service.ts";
 import * as schemas from "./schemas.ts";
 
 /**
- * Requests as the wire has them, both ways. What a parser gives is of the right form and no more: whether the
- * PESEL, the currencies and the amounts are valid is for the core to say.
+ * Requests as the wire has them, both ways. A parser checks the form only: the core decides whether
+ * the PESEL, the currencies and the amounts are valid.
  * @throws FxError invalid-request, from every parser, naming the fields
  */
 
@@ -42,7 +42,7 @@ export function parseRateHistoryQuery(query: unknown): { days: number } {
  * @throws FxError invalid-request, never quoting the text, which may hold a PESEL
  */
 export function parseJson(text: string): unknown {
-  // What was not UTF-8 was decoded to this character.
+  // Bytes that are not UTF-8 were decoded to this character.
   if (text.includes("\ufffd")) throw new FxError("invalid-request", "The body is not valid UTF-8.");
   let body: unknown;
   try {
@@ -123,7 +123,7 @@ function amountOf(amount: number | string | undefined): Decimal | undefined {
   return amount === undefined ? undefined : parseDecimal(String(amount));
 }
 
-/** What a number that a double does not hold exactly looks like at least. Most bodies have nothing like it. */
+/** Matches every number that a double may not hold exactly. Most bodies have none. */
 const longNumber = /\d(?:[\d.]{15}|[eE][+-]?\d{3})/;
 
 /** Whether every number in JSON text is the one that JSON.parse makes of it. */

@@ -31,7 +31,7 @@ export function defineAudit(program: Command, context: Context): void {
   });
 }
 
-/** @param facts what else there is to tell */
+/** @param facts further lines to print */
 export async function tellReport(stdout: Screen, report: AuditReport, facts: Pairs = []): Promise<void> {
   const { accounts, entries, findings, findingsTotal } = report;
   const columns = [

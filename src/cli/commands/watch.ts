@@ -37,7 +37,7 @@ export function defineWatch(program: Command, context: Context): void {
       }
       const pesel = argument === undefined ? undefined : await context.pesel(argument);
       const service = await context.service(options, { rates: true, access: "read" });
-      // What fails at the start is a failure of the command; later it is shown, and tried again.
+      // A failure at the start ends the command; a later one is shown, and the query is tried again.
       const first = await readPage(service, pesel, resized(stdout));
       await show(context, options.every, first, (before) =>
         readPage(service, pesel, resized(stdout), before),
@@ -45,7 +45,7 @@ export function defineWatch(program: Command, context: Context): void {
     });
 }
 
-/** Resolves when the reader has had enough. */
+/** Resolves when the reader quits. */
 async function show(
   context: Context,
   everySeconds: number,

@@ -112,7 +112,7 @@ export function rateRows(
   });
 }
 
-/** By how much a rate has moved, in per cent. The sign says it where there is no colour. */
+/** How much a rate has moved, in per cent, with a sign for when there is no colour. */
 export function changeText({ rich, paint }: Screen, before: number, after: number): string {
   const hundredths = Math.round((after / before - 1) * 10_000);
   const text = `${hundredths > 0 ? "+" : ""}${(hundredths / 100).toFixed(2)}`;

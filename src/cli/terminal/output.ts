@@ -140,7 +140,7 @@ async function layOut(
   const table = new Table({
     head: kept.map((index) => screen.paint.bold(columns[index]?.title ?? "")),
     colAligns: kept.map((index) => columns[index]?.align ?? "left"),
-    // cli-table3 colours its head and borders unasked, in pipes too.
+    // By default cli-table3 colours its head and borders, in pipes too.
     style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
     chars: { ...Object.fromEntries(edges.split(" ").map((edge) => [edge, ""])), middle: "  " },
   });

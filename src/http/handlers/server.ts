@@ -20,7 +20,7 @@ export interface Lifecycle {
 
 const pingTimeoutMs = 2000;
 
-/** What is asked by monitoring, and where the documentation is. */
+/** Probes, metrics and documentation. */
 export function serverHandlers(
   { probes }: { readonly probes: Probes },
   metrics: Metrics,

@@ -16,7 +16,7 @@ interface BatchOptions extends CommandOptions {
   readonly stopOnError?: boolean;
 }
 
-/** What a batch came to, as --json prints it on stderr. */
+/** The summary of a batch, as --json prints it on stderr. */
 interface Summary {
   readonly id: string;
   readonly done: number;
@@ -136,7 +136,7 @@ class Report {
   tellSummary(signal: Signal | undefined): void {
     this.#progress.clear();
     const { done, replayed, refused, failed, unstarted } = this.#counts;
-    // Where a batch is stopped, the lines that were not read yet are not counted.
+    // In a batch that was stopped, the lines that were not read are not counted.
     const complete = unstarted === 0 && failed === 0 && signal === undefined && this.#isRead;
     const { id } = this.#batch;
     const exit = this.#exit(complete, signal);

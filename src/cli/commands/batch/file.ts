@@ -18,7 +18,7 @@ export interface Batch {
   readonly id: string;
   /** Whether `id` was made up, because nothing was given and the input cannot be read twice. */
   readonly isRandomId: boolean;
-  /** How many lines the file has; undefined where that shows only at its end. */
+  /** How many lines the file has; undefined for a pipe. */
   readonly lineCount: number | undefined;
   /** Whether there may be orders in it, which need rates. */
   readonly hasOrders: boolean;
@@ -90,7 +90,7 @@ interface Survey {
 
 /**
  * The hash of a file's bytes and the number of its lines; undefined for a pipe, which can be read but once.
- * @throws UsageError if it is written to: it would get another name when it is complete, and its lines be done twice
+ * @throws UsageError if it is still being written: its id would change when it is complete, and its lines would be done twice
  */
 async function survey(path: string): Promise<Survey | undefined> {
   const version = await versionOf(path);
@@ -158,7 +158,7 @@ async function* readRecords(
   chunks: AsyncIterable<readonly Line[]>,
 ): AsyncGenerator<readonly BatchLine[]> {
   for await (const lines of chunks) {
-    // A thousand lines at once are parsed ten times as fast as one by one, which only finds who is at fault.
+    // Parsing many lines at once is faster. Only after a failure is each parsed alone, to find the bad one.
     const texts = lines.map((line) => (faultOf(line) === undefined ? line.bytes.toString() : "-"));
     const records = parseRecords(texts) ?? texts.map((text) => parseRecords([text])?.[0]);
     yield lines.map((line, index) => attempt(line, () => bodyOf(columns, records[index])));
@@ -193,7 +193,7 @@ function bodyOf(columns: readonly string[], record: readonly string[] | undefine
   );
 }
 
-/** What is no decimal stays text, which the body's schema refuses by the field's name. */
+/** Text that is not a decimal is left as it is, and the body's schema refuses it by the field's name. */
 function amountOf(cell: string): number | string {
   const amount = parseDecimal(cell);
   return amount === undefined ? cell : exactNumber(amount);

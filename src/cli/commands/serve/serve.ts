@@ -56,7 +56,7 @@ function stopOnSignal(server: RunningServer, stdout: Screen): void {
   ] as const) {
     process.on(signal, () => {
       if (stoppingSince !== undefined) {
-        // At once means without waiting for anything, output included.
+        // Immediately: nothing is waited for, not even output.
         if (performance.now() - stoppingSince > sameSignalMs) process.exit(exit);
         return;
       }

@@ -28,7 +28,7 @@ export interface ServerStart {
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
   const { logLevel, version, prepare } = start;
   warmUpNextTick();
-  // The rates and the store have things to tell before there is a server, and so a log.
+  // The rates and the store report events before there is a server with a log.
   const early: RatesEvent[] = [];
   let report = (event: RatesEvent): void => void early.push(event);
   const notices: string[] = [];
@@ -110,8 +110,8 @@ function listenFailure(error: unknown, { host, port }: Settings): unknown {
 }
 
 /**
- * Has V8 optimize `process.nextTick` for one kind of call. Left to chance, it is slow in most processes of Node 20: 0.3 µs
- * a call in place of 0.04, a dozen times an order (docs/PERFORMANCE.md).
+ * Has V8 optimize `process.nextTick` for one kind of call. Otherwise it is slow in most processes of Node 20
+ * (docs/PERFORMANCE.md).
  */
 function warmUpNextTick(): void {
   const nothing = () => {};
