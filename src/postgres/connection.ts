@@ -24,7 +24,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** What a pooler between fx and the database must be told. */
+/** Advice on a pooler between fx and the database. */
 export const poolerAdvice =
   "Set pool_mode = session there (docs/OPERATIONS.md, PgBouncer), or connect to PostgreSQL directly";
 

@@ -208,7 +208,7 @@ function mark(database: DatabaseSyncInstance, { length }: readonly string[]): vo
   database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${length}; commit`);
 }
 
-/** Whoever locks the database first does it, and others that came at the same time find it done. */
+/** The first process to lock the database does it, and the others find it done. */
 function upgrade(
   database: DatabaseSyncInstance,
   path: string,
