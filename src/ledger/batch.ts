@@ -150,25 +150,14 @@ class Work {
   }
 
   #decide({ touch: { pesel, key }, decide }: Pending): unknown {
-    const { keysFirst } = this.#loaded;
     const touched = this.#accounts.get(pesel);
     const account = touched ?? this.#loaded.account(pesel);
-    const lookUp = () => (key === undefined ? undefined : this.#loaded.entryByKey(pesel, key));
     const inBatch = key === undefined || touched === undefined ? undefined : this.#keyed.get(pesel + key);
-    const decideOn = (earlier: Entry | undefined) => {
-      const circumstances = { earlier, inForce: this.#inForce, nextId: this.#loaded.nextId };
-      const { answer, written } = decide(account, circumstances);
-      if (written !== undefined) this.#append(written, account?.hash ?? "");
-      return answer;
-    };
-    const first = inBatch ?? (keysFirst ? lookUp() : undefined);
-    try {
-      return decideOn(first);
-    } catch (refusal) {
-      const earlier = first === undefined && !keysFirst ? lookUp() : undefined;
-      if (earlier === undefined) throw refusal;
-      return decideOn(earlier);
-    }
+    const earlier = inBatch ?? (key === undefined ? undefined : this.#loaded.entryByKey(pesel, key));
+    const circumstances = { earlier, inForce: this.#inForce, nextId: this.#loaded.nextId };
+    const { answer, written } = decide(account, circumstances);
+    if (written !== undefined) this.#append(written, account?.hash ?? "");
+    return answer;
   }
 
   writes(): Writes {

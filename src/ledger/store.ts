@@ -12,7 +12,7 @@ export interface Store extends TableLedger {
    * One durable transaction: loads and locks the accounts that are touched, lets `decide` say what to write, and
    * writes it. Resolves when all of it is durable, to the answer that was decided with it; rejects when none of it is,
    * or when that cannot be known. `decide` is pure and may be called again, when a conflict with another process, a
-   * lost connection or a key that was taken makes the store start again.
+   * lost connection or a key that turns out to be taken makes the store start again.
    */
   transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T>;
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
@@ -27,6 +27,15 @@ export interface Store extends TableLedger {
     limit: number;
   }): Promise<JournalRow[]>;
   entry(id: string): Promise<SealedEntry | undefined>;
+  /**
+   * For an audit: where what this store finds an entry by, beside the columns of every store, leads elsewhere.
+   * @param row of this store's journal
+   * @param id what the entry says; undefined if it cannot be read
+   * @param before the account's entry before it
+   */
+  misplacedEntry(row: JournalRow, id: string | undefined, before: JournalRow | undefined): Disagreement[];
+  /** Like `misplacedEntry`, for what it finds an account's newest entry by. */
+  misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[];
   /** How many entries there are, or about how many; 0 where the store cannot tell without reading them. */
   entryCount(): Promise<number>;
   table(id: string): Promise<RateTable | undefined>;
@@ -57,12 +66,7 @@ export interface Loaded {
   /** As committed when this transaction read it, after it had locked the accounts. */
   readonly inForce: TableInForce | undefined;
   account(pesel: Pesel): StoredAccount | undefined;
-  /**
-   * Whether to look a key up before deciding. Else it is enough to look it up before refusing: a key that was taken
-   * fails the commit, and `decide` is called again.
-   */
-  readonly keysFirst: boolean;
-  /** The entry of this account that carries this key. */
+  /** The entry of this account that carries this key, which is one of those touched. */
   entryByKey(pesel: Pesel, key: string): Entry | undefined;
   /** The id of the next entry to be written. */
   nextId(): string;
@@ -100,7 +104,10 @@ export interface JournalPlace {
   readonly sequence: number;
 }
 
-/** A row of the table `account`; in SQLite, with what its newest entry says. */
+/** What an audit finds: the problem by name, what is recorded, and what should be. */
+export type Disagreement = readonly [problem: string, recorded: string, recomputed: string];
+
+/** A row of the table `account`; in SQLite, with what its newest entry says. A store may have more columns. */
 export interface AccountRow {
   readonly pesel: string;
   readonly name: string;
@@ -108,17 +115,10 @@ export interface AccountRow {
   readonly balances: string;
   readonly sequence: number;
   readonly hash: string;
-  /** The position of its newest entry, in a store that links entries. */
-  readonly newest?: number;
 }
 
-/** A row of the table `journal`: what the entry is found by, the text of it, and its hash. */
+/** A row of the table `journal`: what the entry is found by, the text of it, and its hash. A store may have more columns. */
 export interface JournalRow {
-  /** Where the entry stands in the order of commits, and the account's entry before it, in a store that links them. */
-  readonly position?: number;
-  readonly previous?: number | null;
-  /** In a store that has an index of ids. */
-  readonly id?: string;
   readonly pesel: string;
   readonly sequence: number;
   readonly idempotency_key: string | null;

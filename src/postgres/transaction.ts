@@ -201,7 +201,6 @@ export class Transaction<T> {
       loaded: {
         inForce,
         account: (pesel) => accounts.get(pesel),
-        keysFirst: true,
         entryByKey: (pesel, key) => entries.get(`${pesel}${key}`),
         nextId: () => entryId(),
       },
