@@ -150,7 +150,7 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
     unix_socket_directories: "",
     max_connections: "400",
     shared_buffers: "64MB",
-    fsync: options.durable ? "on" : "off",
+    ...(!options.durable && { fsync: "off" }),
     ssl: options.tls ? "on" : "off",
     ssl_cert_file: join(folder, "server.crt"),
     ssl_key_file: join(folder, "server.key"),
