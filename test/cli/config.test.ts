@@ -12,7 +12,7 @@ import {
   withoutPassword,
 } from "../../src/cli/config.ts";
 import { parsePlace } from "../../src/cli/place.ts";
-import { runFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 
 const home = mkdtempSync(join(tmpdir(), "fx-config-"));
 after(() => rmSync(home, { recursive: true }));
@@ -146,11 +146,11 @@ describe("settings", () => {
 test("a command follows flag, environment and file, in this order", async () => {
   const inFile = withFile('{"url": "http://127.0.0.1:1", "rates": "demo"}');
   const quote = ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"];
-  assert.match((await runFx(quote, { env: inFile })).stderr, /http:\/\/127\.0\.0\.1:1 /);
-  assert.equal((await runFx(quote, { env: { ...inFile, FX_URL: "memory:" } })).exit, 0);
+  assert.match((await runHere(quote, { env: inFile })).stderr, /http:\/\/127\.0\.0\.1:1 /);
+  assert.equal((await runHere(quote, { env: { ...inFile, FX_URL: "memory:" } })).exit, 0);
   const env = { ...inFile, FX_URL: "http://127.0.0.1:2" };
-  assert.match((await runFx(quote, { env })).stderr, /http:\/\/127\.0\.0\.1:2 /);
-  assert.equal((await runFx([...quote, "--url", "memory:"], { env })).exit, 0);
+  assert.match((await runHere(quote, { env })).stderr, /http:\/\/127\.0\.0\.1:2 /);
+  assert.equal((await runHere([...quote, "--url", "memory:"], { env })).exit, 0);
 });
 
 describe("a place", () => {

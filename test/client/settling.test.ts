@@ -12,11 +12,14 @@ const account = JSON.stringify({ name: "Jan", surname: "K", pesel, currencies: [
 const done = rawAnswer(200, account, "Content-Type: application/json\r\nFx-Receipt: /api/receipts/r1");
 const problem = (code: AnswerCode, headers?: string) => problemAnswer(statusOf[code], code, headers);
 
-function client(t: TestContext, url: string, answerTimeoutMs = 300) {
+function client(t: TestContext, url: string, answerTimeoutMs = 30_000) {
   const service = openHttpService(url, { pauseMs: 2, answerTimeoutMs });
   t.after(() => service.close());
   return service;
 }
+
+/** How long an answer may take: long, unless one of those to come never does. */
+const timeoutFor = (...answers: string[]) => (answers.includes("hang") ? 500 : 30_000);
 
 /** After these an order may be done. */
 const open: Readonly<Record<string, string>> = {
@@ -68,23 +71,25 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
       if (first === then) continue;
       test(`${first}, then ${then} leaves the outcome unknown`, async (t) => {
         const { url, requests } = await openStandIn(opened, answer);
-        const timeoutMs = [opened, answer].includes("hang") ? 500 : 30_000;
-        await assert.rejects(client(t, url, timeoutMs).exchange(order), { code: "outcome-unknown" });
+        await assert.rejects(client(t, url, timeoutFor(opened, answer)).exchange(order), {
+          code: "outcome-unknown",
+        });
         assert.equal(requests.length, answer === "gone" ? 1 : 4, "it is tried until the end");
       });
     }
 
     test(`${first}, then 200 is done`, async (t) => {
       const { url, requests } = await openStandIn(opened, problem("overloaded"), done);
-      assert.equal((await client(t, url).exchange(order)).receiptId, "r1");
+      assert.equal((await client(t, url, timeoutFor(opened)).exchange(order)).receiptId, "r1");
       assert.ok(requests.every((request) => request.includes('idempotency-key: "k"')));
     });
 
     test(`${first}, then a refusal by fx is refused`, async (t) => {
-      for (const code of refusals) {
+      const refused = refusals.map(async (code) => {
         const { url } = await openStandIn(opened, problem(code));
-        await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
-      }
+        await assert.rejects(client(t, url, timeoutFor(opened)).exchange(order), { name: "FxError", code });
+      });
+      await Promise.all(refused);
     });
   }
 
@@ -95,7 +100,7 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
 
   test("the failure tells what became of the first attempt and of the last", async (t) => {
     const { url } = await openStandIn("die", problem("overloaded"));
-    await assert.rejects(client(t, url, 30_000).exchange(order), {
+    await assert.rejects(client(t, url).exchange(order), {
       message: `The request was sent to ${url}, and no answer came (connection lost). Sent again: For the test.`,
     });
   });
@@ -103,7 +108,7 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
   test("Retry-After is waited for", async (t) => {
     const { url, requests } = await openStandIn("die", problem("overloaded", "Retry-After: 1"), done);
     const start = performance.now();
-    await client(t, url, 30_000).exchange(order);
+    await client(t, url).exchange(order);
     assert.equal(requests.length, 3);
     assert.ok(performance.now() - start > 990);
   });
@@ -115,8 +120,10 @@ describe("the only attempt", { concurrency: 16 }, () => {
       const { url, requests } = await openStandIn(answer);
       const told = /^500 (.*)/.exec(name)?.[1];
       const expected = told === undefined ? { code: "outcome-unknown" } : { name: "FxError", code: told };
-      const timeoutMs = answer === "hang" ? 300 : 30_000;
-      await assert.rejects(client(t, url, timeoutMs).exchange({ ...order, key: undefined }), expected);
+      await assert.rejects(
+        client(t, url, timeoutFor(answer)).exchange({ ...order, key: undefined }),
+        expected,
+      );
       assert.equal(requests.length, 1);
     });
   }
@@ -124,7 +131,7 @@ describe("the only attempt", { concurrency: 16 }, () => {
   for (const code of answerCodes.filter((one) => !["internal", "storage-unavailable"].includes(one))) {
     test(`answered with ${code} is that, and is not sent again`, async (t) => {
       const { url, requests } = await openStandIn(problem(code));
-      await assert.rejects(client(t, url, 30_000).exchange(order), { name: "FxError", code });
+      await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
       assert.equal(requests.length, 1);
     });
   }
@@ -132,7 +139,7 @@ describe("the only attempt", { concurrency: 16 }, () => {
   for (const code of ["internal", "storage-unavailable"] as const) {
     test(`answered with ${code} is sent again, and is that if nothing else is answered`, async (t) => {
       const { url, requests } = await openStandIn(problem(code));
-      await assert.rejects(client(t, url, 30_000).exchange(order), { name: "FxError", code });
+      await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
       assert.equal(requests.length, 4);
     });
   }

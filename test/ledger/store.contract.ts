@@ -418,9 +418,10 @@ export function storeContract(adapter: Adapter): void {
       const store = await adapter.open(t);
       await create(store, adult());
       const accepted = { table, vouched: false };
-      const again = appending([openingEntry(adult())]);
-      const failing = store.transact([touch(adult())], () => {
-        return { ...again, writes: { ...again.writes, accepted } };
+      const failing = store.transact([touch(adult())], (loaded) => {
+        const account = loaded.account(adult()) as StoredAccount;
+        const wrong = appending([groszEntry(account, { sequence: 0 })], account);
+        return { ...wrong, writes: { ...wrong.writes, accepted } };
       });
       await assert.rejects(failing, { code: "storage-unavailable" });
       assert.equal(await store.inForce(), undefined);

@@ -410,7 +410,9 @@ describe("the pool", () => {
     const store = await openStore(t, url);
     await create(store, adult());
     await Promise.all(Array.from({ length: 5 }, () => store.statement(adult(), { limit: 1 })));
-    await run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fx'");
+    await run(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fx' and datname = current_database()",
+    );
     await sellGrosz(store, [adult()]);
     assert.equal((await store.account(adult()))?.sequence, 2);
   });

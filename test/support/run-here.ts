@@ -1,0 +1,79 @@
+import { closeSync, openSync } from "node:fs";
+import { Readable, Writable } from "node:stream";
+import { startServer } from "../../src/cli/commands/serve/server.ts";
+import { loadConfig } from "../../src/cli/config.ts";
+import { run } from "../../src/cli/run.ts";
+import type { Ran, Surroundings } from "./run-fx.ts";
+
+interface HereSurroundings extends Pick<Surroundings, "env" | "stdin" | "cwd"> {
+  /** As at a terminal of that width, where nobody types: stdout is then all that it shows. */
+  readonly columns?: number;
+}
+
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * What `runFx` gives, from the source and in this process, in a fraction of the time: for what a command says and does,
+ * where the build, the streams and the end of the process are not the point. One runs after the other.
+ */
+export function runHere(args: readonly string[], surroundings: HereSurroundings = {}): Promise<Ran> {
+  const ran = last.then(() => runOnce(args, surroundings));
+  last = ran.catch(() => {});
+  return ran;
+}
+
+const signals = ["SIGINT", "SIGTERM"] as const;
+
+async function runOnce(
+  args: readonly string[],
+  { env = {}, stdin = "", cwd, columns }: HereSurroundings,
+): Promise<Ran> {
+  const noFile = openSync("/dev/null", "r");
+  const terminal = columns === undefined ? {} : { isTTY: true, columns, rows: 40 };
+  const stdout = collector({ fd: noFile, ...terminal });
+  const stderr = columns === undefined ? collector({ fd: noFile }) : stdout;
+  const here = {
+    argv: [process.execPath, "fx", ...args],
+    env: { HOME: "/nonexistent", ...env },
+    stdin: Object.assign(Readable.from([Buffer.from(stdin)]), terminal),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    exitCode: undefined,
+  } as unknown as NodeJS.Process;
+  const { exitCode: before } = process;
+  const listeners = signals.map((signal) => process.listeners(signal));
+  const folder = process.cwd();
+  try {
+    process.exitCode = undefined;
+    if (cwd !== undefined) process.chdir(cwd);
+    await run(here);
+    const exit = Number(here.exitCode ?? process.exitCode ?? 0);
+    return { stdout: stdout.text(), stderr: stderr === stdout ? "" : stderr.text(), exit };
+  } finally {
+    // What a command leaves to the end of its process.
+    process.chdir(folder);
+    process.exitCode = before;
+    for (const [index, signal] of signals.entries()) {
+      const added = process.listeners(signal).filter((listener) => !listeners[index]?.includes(listener));
+      for (const listener of added) process.removeListener(signal, listener);
+    }
+    closeSync(noFile);
+  }
+}
+
+function collector(properties: object) {
+  let text = "";
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk);
+      done();
+    },
+  });
+  return { stream: Object.assign(stream, properties), text: () => text };
+}
+
+/** What `fx serve` runs, in this process and on a free port, with these FX_* settings. */
+export function serveHere(env: Readonly<Record<string, string>>): ReturnType<typeof startServer> {
+  const { settings } = loadConfig({}, { FX_PORT: "0", HOME: "/nonexistent", ...env });
+  return startServer(settings, { logLevel: "silent", version: "0.0.0", prepare: async () => {} });
+}
