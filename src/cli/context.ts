@@ -118,7 +118,7 @@ export class Context {
   takeScreen(onKey: (key: string) => void): void {
     this.giveBackScreen = takeScreen(this.terminal, (key) => {
       // In raw mode Ctrl-C is a key, and no signal unless it is made one.
-      if (key.includes("\u0003")) process.emit("SIGINT");
+      if (key.includes("\u0003")) this.#take("SIGINT");
       else onKey(key);
     });
   }
@@ -173,7 +173,7 @@ export class Context {
     // At a terminal in raw mode Ctrl-C is a key, and no signal unless it is made one.
     lines.on("SIGINT", () => {
       write(stderr, "");
-      process.emit("SIGINT");
+      this.#take("SIGINT");
     });
     const ended = new Promise<undefined>((resolve) => lines.once("close", () => resolve(undefined)));
     const answer = await Promise.race([lines.question(prompt), ended]);
