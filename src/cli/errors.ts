@@ -34,6 +34,12 @@ export const exitTable = [
     moved: "if sent: unknown",
     next: "repeat with the printed key",
   },
+  {
+    exit: 141,
+    meaning: "whoever read the output stopped reading, as head does",
+    moved: "as stderr says",
+    next: "",
+  },
   { exit: 143, meaning: "terminated", moved: "if sent: unknown", next: "repeat with the printed key" },
 ] as const;
 
@@ -121,11 +127,13 @@ export class RequestFailed extends Error {
 /** The result cannot be written. */
 export class OutputFailed extends Error {
   override readonly name = "OutputFailed";
+  /** Of the system, such as ENOSPC. */
+  readonly code: string;
   readonly request: MoneyRequest | undefined;
 
-  /** @param code of the system, such as ENOSPC */
   constructor(code: string, request: MoneyRequest | undefined) {
     super(`The output cannot be written (${code}).`);
+    this.code = code;
     this.request = request;
   }
 }
@@ -203,8 +211,8 @@ function describeInterrupt({ signal, request }: Interrupted): Failure {
   return state === "sent" ? { ...told, hint: againWith(key), key } : told;
 }
 
-function describeOutput({ message, request }: OutputFailed): Failure {
-  const told = failure("output-failed", message, 1);
+function describeOutput({ message, code, request }: OutputFailed): Failure {
+  const told = failure("output-failed", message, code === "EPIPE" ? 141 : 1);
   if (request?.state !== "done") return told;
   const { key } = request;
   const hint = `What was asked for is done. The same command with --key ${key} shows it, and does nothing twice.`;

@@ -1,6 +1,6 @@
 import type { CurrentRates } from "../core/rates.ts";
 import type { ExchangeService } from "../core/service.ts";
-import type { OpenOptions, Store } from "../ledger/store.ts";
+import type { Access, OpenOptions, Store } from "../ledger/store.ts";
 import type { RatesEvent } from "../rates/ledger-rates.ts";
 import type { Settings } from "./config.ts";
 import type { StorePlace } from "./place.ts";
@@ -16,8 +16,7 @@ export interface Ledger {
 export interface Needs {
   /** Without them, an embedded service has no rates. */
   readonly rates: boolean;
-  /** "read" changes nothing, not even the schema of a store in this process. */
-  readonly access: "read" | "write";
+  readonly access: Access;
 }
 
 /** The service that `settings.url` names. */

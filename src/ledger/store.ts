@@ -46,10 +46,15 @@ export interface Store extends TableLedger {
   close(): Promise<void>;
 }
 
+/**
+ * "read" writes nothing, and refuses a ledger of an earlier schema; "write" upgrades it. Only "create" makes a ledger
+ * where there is none; it is the default.
+ */
+export type Access = "read" | "write" | "create";
+
 /** How a store is opened. */
 export interface OpenOptions {
-  /** "read" writes nothing: what is missing, or of an earlier schema, is refused and not created or upgraded. */
-  readonly access?: "read" | "write" | undefined;
+  readonly access?: Access | undefined;
   /** Called with the versions when an existing schema was upgraded. */
   readonly onUpgrade?: ((from: number, to: number) => void) | undefined;
   /** Called with what an operator should know about the database. */

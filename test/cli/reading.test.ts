@@ -105,14 +105,6 @@ describe("a command that reads", () => {
     assert.deepEqual(contents(path), before);
   });
 
-  test("makes no ledger", async (t) => {
-    const path = folder(t);
-    const { exit, stderr } = await runHere(["account", "list", "--url", `sqlite:${join(path, "none.db")}`]);
-    assert.equal(exit, 7);
-    assert.match(stderr, /There is no database at/);
-    assert.deepEqual(readdirSync(path), []);
-  });
-
   test("reads what a killed server left in its log, and leaves it there", async (t) => {
     const { path, place } = await killedLedger(t);
     const before = contents(path);

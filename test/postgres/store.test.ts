@@ -98,12 +98,14 @@ describe("opening a PostgreSQL database", () => {
     await assert.rejects(openPostgres(url), { code: "storage-unavailable", message: /newer fx \(schema 99/ });
   });
 
-  test("that is empty is refused for reading, and stays empty", async (t) => {
+  test("that is empty is refused unless a ledger is to be created, and stays empty", async (t) => {
     const { url, run } = await emptyDatabase(t);
-    await assert.rejects(openPostgres(url, { access: "read" }), {
-      code: "storage-unavailable",
-      message: /holds no ledger yet\. fx serve and fx account create make one/,
-    });
+    for (const access of ["read", "write"] as const) {
+      await assert.rejects(openPostgres(url, { access }), {
+        code: "storage-unavailable",
+        message: /holds no ledger yet\. fx serve, fx account create and fx batch make one/,
+      });
+    }
     const tables = await run("select from information_schema.tables where table_schema = current_schema()");
     assert.equal(tables.length, 0);
   });

@@ -1,8 +1,8 @@
-import { closeSync, openSync } from "node:fs";
-import { Readable, Writable } from "node:stream";
+import { PassThrough, Writable } from "node:stream";
 import { startServer } from "../../src/cli/commands/serve/server.ts";
 import { loadConfig } from "../../src/cli/config.ts";
-import { run } from "../../src/cli/run.ts";
+import { runCommand } from "../../src/cli/run.ts";
+import { openTerminal } from "../../src/cli/terminal/terminal.ts";
 import type { Ran, Surroundings } from "./run-fx.ts";
 
 interface HereSurroundings extends Pick<Surroundings, "env" | "stdin" | "cwd"> {
@@ -28,40 +28,37 @@ async function runOnce(
   args: readonly string[],
   { env = {}, stdin = "", cwd, columns }: HereSurroundings,
 ): Promise<Ran> {
-  const noFile = openSync("/dev/null", "r");
-  const terminal = columns === undefined ? {} : { isTTY: true, columns, rows: 40 };
-  const stdout = collector({ fd: noFile, ...terminal });
-  const stderr = columns === undefined ? collector({ fd: noFile }) : stdout;
-  const here = {
-    argv: [process.execPath, "fx", ...args],
-    env: { HOME: "/nonexistent", ...env },
-    stdin: Object.assign(Readable.from([Buffer.from(stdin)]), terminal),
+  const look = columns === undefined ? {} : { isTTY: true, columns, rows: 40 };
+  const stdout = collector(look);
+  const stderr = columns === undefined ? collector({}) : stdout;
+  const streams = {
+    stdin: Object.assign(new PassThrough().end(stdin), look),
     stdout: stdout.stream,
     stderr: stderr.stream,
-    exitCode: undefined,
-  } as unknown as NodeJS.Process;
-  const { exitCode: before } = process;
+  };
+  const terminal = openTerminal(
+    // Of a process's streams, a command uses what any stream has.
+    streams as unknown as Parameters<typeof openTerminal>[0],
+    { HOME: "/nonexistent", ...env },
+    args.includes("--no-color"),
+  );
   const listeners = signals.map((signal) => process.listeners(signal));
   const folder = process.cwd();
   try {
-    process.exitCode = undefined;
     if (cwd !== undefined) process.chdir(cwd);
-    await run(here);
-    const exit = Number(here.exitCode ?? process.exitCode ?? 0);
+    const exit = await runCommand(args, terminal);
     return { stdout: stdout.text(), stderr: stderr === stdout ? "" : stderr.text(), exit };
   } finally {
-    // What a command leaves to the end of its process.
     process.chdir(folder);
-    process.exitCode = before;
+    // What a command leaves to the end of its process.
     for (const [index, signal] of signals.entries()) {
       const added = process.listeners(signal).filter((listener) => !listeners[index]?.includes(listener));
       for (const listener of added) process.removeListener(signal, listener);
     }
-    closeSync(noFile);
   }
 }
 
-function collector(properties: object) {
+function collector(properties: object): { stream: Writable; text: () => string } {
   let text = "";
   const stream = new Writable({
     write(chunk, _encoding, done) {

@@ -22,7 +22,7 @@ export function defineAudit(program: Command, context: Context): void {
     const report = await service
       .audit((done) => progress.show(auditProgress(done)))
       .finally(() => progress.clear());
-    if (report.findingsTotal > 0) process.exitCode = 1;
+    if (report.findingsTotal > 0) context.exit = 1;
     if (options.json) {
       const { encodeAudit } = await import("../../wire/codecs.ts");
       return context.document(encodeAudit(report));

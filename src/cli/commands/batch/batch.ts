@@ -31,7 +31,7 @@ interface Summary {
 type Signal = Interrupted["signal"];
 
 /** The batch exits with the first of these that any line had. Those that leave open whether money moved come first. */
-const tellingExits: readonly Exit[] = [8, 1, 10, 7, 6];
+const tellingExits: readonly Exit[] = [8, 1, 10, 7, 6, 141];
 /** How many failed lines are shown on stderr. The results have them all. */
 const toldFailures = 10;
 
@@ -67,7 +67,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const { openBatch } = await import("./file.ts");
   const { stdin, stderr } = context.terminal;
   const batch = await openBatch(path, stdin as Readable, options.id);
-  const service = await context.service(options, { rates: batch.hasOrders, access: "write" });
+  const service = await context.service(options, { rates: batch.hasOrders, access: "create" });
   const { BatchRunner } = await import("./runner.ts");
   const { concurrency, stopOnError = false } = options;
   const today = await context.today();
@@ -85,7 +85,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
     if (!(await report.take(result))) runner.stop();
   }
   batch.close();
-  report.tellSummary(signal);
+  context.exit = report.tellSummary(signal);
 }
 
 /** Takes the results as they come: writes them, shows progress, and counts. */
@@ -130,10 +130,11 @@ class Report {
     });
     if (!error) return;
     this.#isRead = false;
-    if (error.code !== "EPIPE") this.#exits.add(1);
+    this.#exits.add(error.code === "EPIPE" ? 141 : 1);
   }
 
-  tellSummary(signal: Signal | undefined): void {
+  /** @returns how the command ends */
+  tellSummary(signal: Signal | undefined): Exit {
     this.#progress.clear();
     const { done, replayed, refused, failed, unstarted } = this.#counts;
     // In a batch that was stopped, the lines that were not read are not counted.
@@ -141,12 +142,12 @@ class Report {
     const { id } = this.#batch;
     const exit = this.#exit(complete, signal);
     const summary: Summary = { id, done, replayed, refused, failed, complete, exit };
-    process.exitCode = exit;
     if (this.#json) write(this.#stderr, JSON.stringify(summary));
     else {
       writeRecord(this.#stderr, summaryPairs(summary, (performance.now() - this.#start) / 1000));
       if (!complete) writeText(this.#stderr, "The same batch again does the rest, and nothing twice.");
     }
+    return exit;
   }
 
   #row(result: LineResult): string | undefined {

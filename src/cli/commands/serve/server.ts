@@ -34,7 +34,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const notices: string[] = [];
   let warn = (notice: string): void => void notices.push(notice);
   const { service, store, rates } = await openLedger(settings.db, settings, {
-    access: "write",
+    access: "create",
     onUpgrade: (from, to) =>
       warn(`schema upgraded from version ${from} to ${to}; an older fx does not work on it any more`),
     onNotice: (notice) => warn(notice),
