@@ -43,6 +43,7 @@ const unbegun: Readonly<Record<string, string>> = {
   "401 unauthorized": problem("unauthorized"),
   "403 forbidden": problem("forbidden"),
   "404 not-found": problem("not-found"),
+  "405 method-not-allowed": problem("method-not-allowed"),
   "429 rate-limited": problem("rate-limited"),
   "500 rates-unavailable": problem("rates-unavailable"),
   "503 overloaded": problem("overloaded"),
