@@ -145,7 +145,7 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
       }),
     ]),
   ],
-  ["fx receipt", schemas.exchangeEntry],
+  ["fx receipt", schemas.entry],
   ["fx rates history", schemas.rateHistory],
   ["fx rates", schemas.rates],
   ["fx position", schemas.position],

@@ -61,6 +61,7 @@ export const exitOf: Readonly<Record<ErrorCode, Exit>> = {
   "idempotency-key-reused": 3,
   "account-not-found": 4,
   "not-found": 4,
+  "method-not-allowed": 3,
   "account-exists": 5,
   "rates-unavailable": 6,
   "storage-unavailable": 7,

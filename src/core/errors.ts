@@ -15,6 +15,7 @@ export const answerCodes = [
   "rate-changed",
   "account-not-found",
   "not-found",
+  "method-not-allowed",
   "account-exists",
   "idempotency-key-reused",
   "rates-unavailable",

@@ -6,7 +6,7 @@ import { decimalOfMoney, type Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 
 interface EntryHead {
-  /** A UUID, version 7. An exchange's id is its receipt's. */
+  /** A UUID, version 7. It is the receipt's, too. */
   readonly id: string;
   readonly pesel: Pesel;
   /** 1 for the opening, then one more for each entry of the account, without gaps. */

@@ -3,7 +3,7 @@ import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
-import type { Entry, ExchangeEntry } from "./journal.ts";
+import type { Entry } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
@@ -14,8 +14,8 @@ import type { RateTable } from "./rates.ts";
  * outcome is not known (`internal`, `storage-unavailable`, `outcome-unknown`).
  */
 export interface ExchangeService {
-  /** Opens an account. `replayed` tells that an earlier request with the same key had done it. */
-  createAccount(opening: Opening): Promise<{ readonly replayed: boolean }>;
+  /** Opens an account. */
+  createAccount(opening: Opening): Promise<Recorded>;
   account(pesel: Pesel): Promise<Account>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
@@ -26,7 +26,8 @@ export interface ExchangeService {
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
   /** The account's entries, newest first. */
   statement(pesel: Pesel, page: PageRequest): Promise<Page<Entry>>;
-  receipt(id: string): Promise<ExchangeEntry>;
+  /** The entry that an opening or an exchange has made. */
+  receipt(id: string): Promise<Entry>;
   /** All accounts, by PESEL. */
   accounts(page: PageRequest): Promise<Page<Account>>;
   position(): Promise<Position>;
@@ -34,11 +35,16 @@ export interface ExchangeService {
   close(): Promise<void>;
 }
 
-/** The account after an exchange, and where its receipt is. */
-export interface Settlement {
-  readonly account: Account;
+/** Where the receipt of an opening or an exchange is. */
+export interface Recorded {
   readonly receiptId: string;
+  /** Whether an earlier request with the same key had done it. */
   readonly replayed: boolean;
+}
+
+/** The account after an exchange, and its receipt. */
+export interface Settlement extends Recorded {
+  readonly account: Account;
 }
 
 export interface RatesInForce {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { ExchangeService } from "../core/service.ts";
+import type { ExchangeService, Recorded } from "../core/service.ts";
 import type { OperationId } from "../wire/operations.ts";
 import { parseIdempotencyKey } from "../wire/requests.ts";
 
@@ -37,6 +37,13 @@ export function sendText(reply: FastifyReply, text: string, status: number, head
   reply.hijack();
   reply.raw.writeHead(status, headers).end(text);
   return reply;
+}
+
+/** What the answer to an opening or an exchange says beside its body. */
+export function recordedHeaders({ receiptId, replayed }: Recorded): Headers {
+  const headers: Headers = { "fx-receipt": `/api/receipts/${receiptId}` };
+  if (replayed) headers["idempotency-replayed"] = "true";
+  return headers;
 }
 
 /** A parameter of the path, decoded. */

@@ -19,6 +19,8 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
+  const allow = reply.getHeader("allow");
+  if (allow !== undefined) headers.allow = String(allow);
   // The rest of a refused body may still arrive.
   if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);

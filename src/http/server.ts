@@ -64,22 +64,38 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
 
-  function record(request: FastifyRequest, route: string, status: number, ms: number): void {
+  function record(request: FastifyRequest, route: string, status: number): void {
+    const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
     metrics.observe(request.method, route, status, ms);
     if (!log || route.startsWith("/health/")) return;
     app.log.info({ id: request.id, method: request.method, route, status, ms: Math.round(ms * 100) / 100 });
   }
 
   /** Answers what goes wrong before a handler is reached. */
-  function onError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  function onError(
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    route = patternOf(request),
+  ): void {
     answerError(error, request, reply);
-    record(request, patternOf(request), reply.raw.statusCode, 0);
+    record(request, route, reply.raw.statusCode);
+  }
+
+  /** Answers where there is no such path, or not with this method. */
+  function onNoRoute(request: FastifyRequest, reply: FastifyReply): void {
+    const { path, methods } = knownPath(request.url) ?? {};
+    if (methods !== undefined) reply.header("allow", methods.join(", "));
+    onError(methods === undefined ? nothingHere() : methodNotAllowed(methods), request, reply, path);
   }
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
-  app.setErrorHandler(onError);
-  app.setNotFoundHandler((request, reply) => onError(nothingHere(), request, reply));
+  // Where there is no route, the body does not matter.
+  app.setErrorHandler((error, request, reply) =>
+    request.is404 ? onNoRoute(request, reply) : onError(error, request, reply),
+  );
+  app.setNotFoundHandler(onNoRoute);
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 
@@ -97,7 +113,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       url: path.replace(/\{(\w+)\}/g, ":$1"),
       // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
-        const start = performance.now();
         try {
           await endOfTurn();
           if (request.body !== undefined) {
@@ -108,7 +123,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         } catch (error) {
           answerError(error, request, reply);
         }
-        record(request, path, reply.raw.statusCode, performance.now() - start);
+        record(request, path, reply.raw.statusCode);
         return reply;
       },
     });
@@ -148,23 +163,46 @@ function drainOnClose(app: FastifyInstance, service: ExchangeService): Lifecycle
   return lifecycle;
 }
 
-/** Takes the id that a request brings, if it is one that can be logged, or numbers the request. */
+const arrivedAt = Symbol("arrived at");
+type Timed = IncomingMessage & { [arrivedAt]?: number };
+
+/**
+ * Takes the id that a request brings, if it is one that can be logged, or numbers the request. Nothing is asked of a
+ * request before its id, so this notes when it arrived.
+ */
 function requestIds(): (request: IncomingMessage) => string {
   const prefix = randomBytes(6).toString("base64url");
   let count = 0;
-  return ({ headers }) => {
-    const given = headers["x-request-id"];
+  return (request: Timed) => {
+    request[arrivedAt] = performance.now();
+    const given = request.headers["x-request-id"];
     if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && !/\d{11}/.test(given)) return given;
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };
 }
 
+const knownPaths = [
+  ...Object.values(operations),
+  { method: "GET", path: "/" },
+  { method: "GET", path: "/docs" },
+].map(({ method, path }) => ({
+  path,
+  methods: method === "GET" ? ["GET", "HEAD"] : [method],
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]*")}(?:\\?|$)`),
+}));
+
+/** The path of the document that `url` is of, and the methods that it has. */
+function knownPath(url: string) {
+  return knownPaths.find(({ pattern }) => pattern.test(url));
+}
+
 function nothingHere(): FxError {
-  return new FxError(
-    "not-found",
-    "There is nothing under this path and method. The paths are in /openapi.json.",
-  );
+  return new FxError("not-found", "There is nothing under this path. The paths are in /openapi.json.");
+}
+
+function methodNotAllowed(methods: readonly string[]): FxError {
+  return new FxError("method-not-allowed", `This path takes ${methods.join(" and ")} only.`);
 }
 
 /** The route's pattern, as the OpenAPI document has it. */

@@ -28,6 +28,7 @@ import type {
   Position,
   RateOnDay,
   RatesInForce,
+  Recorded,
   Settlement,
 } from "../core/service.ts";
 import { auditLedger } from "./audit.ts";
@@ -55,31 +56,28 @@ export class LedgerService implements ExchangeService {
     this.#batcher = new Batcher(store);
   }
 
-  createAccount(opening: Opening): Promise<{ readonly replayed: boolean }> {
+  createAccount(opening: Opening): Promise<Recorded> {
     const { pesel, key } = opening;
-    return this.#batcher.run(
-      { pesel, key },
-      (existing, { earlier, nextId }): Outcome<{ readonly replayed: boolean }> => {
-        if (earlier !== undefined) {
-          requireSameRequest(isAnswerToOpening(earlier, opening));
-          return { answer: { replayed: true } };
-        }
-        const { name, surname, balances } = planOpening(existing, opening);
-        const entry: OpeningEntry = {
-          kind: "opening",
-          id: nextId(),
-          pesel,
-          sequence: 1,
-          time: this.#now(),
-          key,
-          name,
-          surname,
-          initial: balances[0] as Money,
-          balances,
-        };
-        return { answer: { replayed: false }, written: { entry, holder: opening } };
-      },
-    );
+    return this.#batcher.run({ pesel, key }, (existing, { earlier, nextId }): Outcome<Recorded> => {
+      if (earlier !== undefined) {
+        requireSameRequest(isAnswerToOpening(earlier, opening));
+        return { answer: { receiptId: earlier.id, replayed: true } };
+      }
+      const { name, surname, balances } = planOpening(existing, opening);
+      const entry: OpeningEntry = {
+        kind: "opening",
+        id: nextId(),
+        pesel,
+        sequence: 1,
+        time: this.#now(),
+        key,
+        name,
+        surname,
+        initial: balances[0] as Money,
+        balances,
+      };
+      return { answer: { receiptId: entry.id, replayed: false }, written: { entry, holder: opening } };
+    });
   }
 
   async account(pesel: Pesel): Promise<Account> {
@@ -165,9 +163,9 @@ export class LedgerService implements ExchangeService {
     throw unknownCursor();
   }
 
-  async receipt(id: string): Promise<ExchangeEntry> {
+  async receipt(id: string): Promise<Entry> {
     const entry = isEntryId(id) ? (await this.#store.entry(id))?.entry : undefined;
-    if (entry?.kind === "exchange") return entry;
+    if (entry !== undefined) return entry;
     throw new FxError("not-found", "There is no receipt with this id.");
   }
 

@@ -4,7 +4,7 @@ import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
 import { type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { FxError } from "../core/errors.ts";
 import type { Exchange, Quote } from "../core/exchange.ts";
-import { type Entry, type ExchangeEntry, jsonString } from "../core/journal.ts";
+import { type Entry, jsonString } from "../core/journal.ts";
 import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
@@ -54,8 +54,6 @@ export function decodeQuote(body: unknown): Quote {
   return { ...exchangeOf({ ...exchange, tableId }), tableId, source };
 }
 
-export function encodeEntry(entry: ExchangeEntry): schemas.ExchangeEntryJson;
-export function encodeEntry(entry: Entry): schemas.EntryJson;
 export function encodeEntry(entry: Entry): schemas.EntryJson {
   const { id, pesel, sequence, time, key = null } = entry;
   const head = { id, pesel, sequence, time: time.toISOString(), key };

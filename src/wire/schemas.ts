@@ -112,7 +112,13 @@ export const exchangeEntry = z
   .object({ kind: z.literal("exchange"), ...entryHead, ...exchangeFields })
   .meta({ id: "ExchangeEntry" });
 
-export const entry = z.discriminatedUnion("kind", [openingEntry, exchangeEntry]);
+export const entry = z.discriminatedUnion("kind", [openingEntry, exchangeEntry]).meta({
+  id: "Entry",
+  discriminator: {
+    propertyName: "kind",
+    mapping: { opening: "#/components/schemas/OpeningEntry", exchange: "#/components/schemas/ExchangeEntry" },
+  },
+});
 
 const next = z.string().nullable().meta({ description: "The cursor of the next page; null on the last" });
 
@@ -203,8 +209,6 @@ export type AccountsJson = z.infer<typeof accounts>;
 export type AuditJson = z.infer<typeof audit>;
 export type EntryJson = z.infer<typeof entry>;
 export type ExchangeJson = z.infer<typeof exchange>;
-export type ExchangeEntryJson = z.infer<typeof exchangeEntry>;
-export type OpeningEntryJson = z.infer<typeof openingEntry>;
 export type MoneyJson = z.infer<typeof money>;
 export type PositionJson = z.infer<typeof position>;
 export type ProblemJson = z.infer<typeof problem>;

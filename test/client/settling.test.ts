@@ -10,6 +10,7 @@ const pesel = adult(1);
 const order = { pesel, ...terms("sell 10 PLN for USD"), key: "k" };
 const account = JSON.stringify({ name: "Jan", surname: "K", pesel, currencies: [] });
 const done = rawAnswer(200, account, "Content-Type: application/json\r\nFx-Receipt: /api/receipts/r1");
+const created = "HTTP/1.1 204 No Content\r\nFx-Receipt: /fx/api/receipts/r2\r\nConnection: close\r\n\r\n";
 const problem = (code: AnswerCode, headers?: string) => problemAnswer(statusOf[code], code, headers);
 
 function client(t: TestContext, url: string, answerTimeoutMs = 30_000) {
@@ -46,6 +47,7 @@ const unbegun: Readonly<Record<string, string>> = {
   "401 unauthorized": problem("unauthorized"),
   "403 forbidden": problem("forbidden"),
   "404 not-found": problem("not-found"),
+  "405 method-not-allowed": problem("method-not-allowed"),
   "429 rate-limited": problem("rate-limited"),
   "500 rates-unavailable": problem("rates-unavailable"),
   "503 overloaded": problem("overloaded"),
@@ -94,8 +96,9 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
   }
 
   test("an opening is settled by 204 only", async (t) => {
-    const { url } = await openStandIn("die", done, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
-    assert.deepEqual(await client(t, url).createAccount(opening({ key: "k" })), { replayed: false });
+    const { url } = await openStandIn("die", done, created);
+    const recorded = await client(t, url).createAccount(opening({ key: "k" }));
+    assert.deepEqual(recorded, { receiptId: "r2", replayed: false });
   });
 
   test("the failure tells what became of the first attempt and of the last", async (t) => {

@@ -42,6 +42,19 @@ describe("the contract", () => {
     assert.deepEqual([answer.status, answer.text, answer.headers.get("content-type")], [204, "", null]);
   });
 
+  test("opening an account tells where its receipt is, also when it is sent again", async () => {
+    const body = newPerson({ pln: 12.3 });
+    const [first, again] = [
+      await post("/api/user", body, { "idempotency-key": "o-1" }),
+      await post("/api/user", body, { "idempotency-key": "o-1" }),
+    ];
+    const path = first.headers.get("fx-receipt") ?? "";
+    assert.equal(again.headers.get("fx-receipt"), path);
+    const { json } = await send(server.url, "GET", path);
+    const { kind, pesel, initial } = json as { kind: string; pesel: string; initial: object };
+    assert.deepEqual([kind, pesel, initial], ["opening", body.pesel, { symbol: "PLN", amount: 12.3 }]);
+  });
+
   test("reading an account answers its four fields and no more", async () => {
     const pesel = await opened(12.3);
     const answer = await read(pesel);

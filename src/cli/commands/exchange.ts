@@ -127,7 +127,7 @@ async function tellSettlement(
   // The money has moved: that its receipt cannot be read now is no failure of the exchange.
   const entry = await service.receipt(receiptId).catch(() => undefined);
   writeRecord(stdout, [
-    ...(entry === undefined ? [] : exchangePairs(stdout, entry)),
+    ...(entry?.kind === "exchange" ? exchangePairs(stdout, entry) : []),
     ["receipt", receiptId],
     ...balancePairs(stdout, account),
   ]);

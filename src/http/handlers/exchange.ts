@@ -8,9 +8,9 @@ import { parseOrderBody, parseQuoteQuery } from "../../wire/requests.ts";
 import {
   type Handler,
   type HandlerContext,
-  type Headers,
   idempotencyKey,
   pathParameter,
+  recordedHeaders,
   sendJson,
 } from "../answers.ts";
 import { toFxError } from "../errors.ts";
@@ -19,11 +19,9 @@ import type { Metrics } from "../metrics.ts";
 export function exchangeHandlers({ service, now }: HandlerContext, metrics: Metrics) {
   const exchange: Handler = async (request, reply) => {
     try {
-      const { account, receiptId, replayed } = await service.exchange(parseOrder(request));
-      metrics.order(replayed ? "replayed" : "settled");
-      const headers: Headers = { "fx-receipt": `/api/receipts/${receiptId}` };
-      if (replayed) headers["idempotency-replayed"] = "true";
-      return sendJson(reply, accountText(account), 200, headers);
+      const settlement = await service.exchange(parseOrder(request));
+      metrics.order(settlement.replayed ? "replayed" : "settled");
+      return sendJson(reply, accountText(settlement.account), 200, recordedHeaders(settlement));
     } catch (error) {
       metrics.order(toFxError(error).code);
       throw error;
