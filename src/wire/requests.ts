@@ -95,7 +95,8 @@ export function encodeIdempotencyKey(key: string): string {
   return `"${key.replace(/["\\]/g, "\\$&")}"`;
 }
 
-function requireKey(key: string): void {
+/** @throws FxError invalid-request */
+export function requireKey(key: string): void {
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw notAKey();
 }
 

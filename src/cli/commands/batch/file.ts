@@ -2,17 +2,11 @@ import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { parse } from "csv-parse/sync";
-import { parseDecimal } from "../../../core/decimal.ts";
-import { FxError } from "../../../core/errors.ts";
-import { exactNumber, parseJson } from "../../../wire/requests.ts";
 import { UsageError } from "../../errors.ts";
-import { faultOf, type Line, readLines } from "../../terminal/lines.ts";
-
-/** One line of a batch: the body of a request, or what is wrong with the line. */
-export type BatchLine =
-  | { readonly number: number; readonly body: unknown }
-  | { readonly number: number; readonly fault: FxError };
+import { type Line, readLines } from "../../terminal/lines.ts";
+import { csv } from "./csv.ts";
+import type { BatchLine, Format } from "./line.ts";
+import { ndjson } from "./ndjson.ts";
 
 export interface Batch {
   readonly id: string;
@@ -20,20 +14,14 @@ export interface Batch {
   readonly isRandomId: boolean;
   /** How many lines the file has; undefined for a pipe. */
   readonly lineCount: number | undefined;
-  /** Whether there may be orders in it, which need rates. */
-  readonly hasOrders: boolean;
+  readonly format: Format;
   /** As many at a time as come together. Reads them once. */
   readonly lines: AsyncIterable<readonly BatchLine[]>;
+  /** The same batch from its start, where the input can be read twice. */
+  readonly again: (() => Promise<Batch>) | undefined;
   /** Stops reading. */
   close(): void;
 }
-
-/** The columns of a CSV file, by what its lines are. Those of the wire's bodies. */
-const columnsOf = {
-  orders: ["pesel", "from", "to", "toBuy", "toSell"],
-  accounts: ["name", "surname", "pesel", "pln", "initial"],
-} as const;
-const amounts: readonly string[] = ["toBuy", "toSell", "pln", "initial"];
 
 /**
  * Opens a batch: CSV under a header of the wire's field names, or a JSON body a line.
@@ -42,26 +30,37 @@ const amounts: readonly string[] = ["toBuy", "toSell", "pln", "initial"];
  */
 export async function openBatch(path: string, stdin: Readable, id?: string): Promise<Batch> {
   const facts = path === "-" ? undefined : await reading(path, () => survey(path));
-  const source = path === "-" ? stdin : createReadStream(path);
+  if (facts === undefined) {
+    const source = path === "-" ? stdin : createReadStream(path);
+    return open(path, source, { id: id ?? randomUUID(), isRandomId: id === undefined });
+  }
+  const { version, lineCount } = facts;
+  const again = async (): Promise<Batch> => {
+    const batch = await open(path, createReadStream(path), { id: id ?? facts.id, lineCount, again });
+    return { ...batch, lines: whileUnchanged(batch.lines, { path, id: batch.id, version, lineCount }) };
+  };
+  return again();
+}
+
+async function open(
+  path: string,
+  source: Readable,
+  facts: Pick<Batch, "id"> & Partial<Pick<Batch, "isRandomId" | "lineCount" | "again">>,
+): Promise<Batch> {
   const chunks = readLines(source);
   const first = await reading(path, () => firstOf(chunks));
   const [head, ...rest] = first;
   const isJson = head?.bytes.toString().trimStart().startsWith("{") === true;
-  const lines = prepend(isJson ? first : rest, chunks);
-  const name = id ?? facts?.id ?? randomUUID();
-  const whole = (read: AsyncIterable<readonly BatchLine[]>) =>
-    facts === undefined ? read : whileUnchanged(read, { path, id: name, version: facts.version });
-  const common = {
-    id: name,
-    isRandomId: id === undefined && facts === undefined,
-    lineCount: facts?.lineCount,
+  const format = isJson ? ndjson : head === undefined ? { ...ndjson, hasOrders: false } : csv(head);
+  return {
+    isRandomId: false,
+    lineCount: undefined,
+    again: undefined,
+    ...facts,
+    format,
+    lines: readAll(format, isJson ? first : rest, chunks),
     close: () => void source.destroy(),
   };
-  if (head === undefined || isJson) {
-    return { ...common, hasOrders: isJson, lines: whole(mapped(lines, readBody)) };
-  }
-  const { columns, hasOrders } = readHeader(head);
-  return { ...common, hasOrders, lines: whole(readRecords(columns, lines)) };
 }
 
 async function firstOf(chunks: AsyncGenerator<readonly Line[]>): Promise<readonly Line[]> {
@@ -116,117 +115,38 @@ async function versionOf(path: string): Promise<string | undefined> {
   return facts.isFile() ? `${facts.ino} ${facts.size} ${facts.mtimeNs}` : undefined;
 }
 
-/** Gives the lines that were read before the file changed, and then a fault. */
+/** Gives the lines that were read before the file changed, and then one with a fault that ends the batch. */
 async function* whileUnchanged(
   chunks: AsyncIterable<readonly BatchLine[]>,
-  { path, id, version }: { readonly path: string; readonly id: string; readonly version: string },
+  { path, id, version, lineCount }: Survey & { readonly path: string },
 ): AsyncGenerator<readonly BatchLine[]> {
+  const isSame = async () => (await versionOf(path).catch(() => undefined)) === version;
+  const fault = new UsageError(
+    `${writtenTo(path)} This line and those after it were not begun. ` +
+      `When it is complete, run it with --id ${id}: what was done is not done again.`,
+  );
+  let last = 0;
   for await (const lines of chunks) {
-    const isSame = (await versionOf(path).catch(() => undefined)) === version;
-    if (isSame || lines.length === 0) yield lines;
-    else {
-      const message =
-        `${writtenTo(path)} This line and those after it were not begun. ` +
-        `When it is complete, run it with --id ${id}: what was done is not done again.`;
-      yield lines.slice(0, 1).map(({ number }) => ({ number, fault: invalid(message) }));
+    if (lines.length > 0 && !(await isSame())) {
+      yield lines.slice(0, 1).map((line) => ({ ...line, fault }));
       return;
     }
+    yield lines;
+    last = lines.at(-1)?.number ?? last;
   }
+  // It may have been cut off.
+  if (last < lineCount && !(await isSame())) yield [{ number: last + 1, text: "", fault, withKey: () => "" }];
 }
 
 function writtenTo(path: string): string {
   return `${path} was written to while it was read.`;
 }
 
-function readHeader(line: Line): { columns: readonly string[]; hasOrders: boolean } {
-  const header = faultOf(line) === undefined ? parseRecords([line.bytes.toString()])?.[0] : undefined;
-  const columns = header ?? [];
-  const [kind] = (["orders", "accounts"] as const).filter((name) =>
-    columns.every((column) => (columnsOf[name] as readonly string[]).includes(column)),
-  );
-  if (kind === undefined || columns.length < 2 || new Set(columns).size < columns.length) {
-    throw new UsageError(
-      `Line ${line.number} is neither a JSON object nor a CSV header, which is of ${columnsOf.orders.join(",")} ` +
-        "(orders) or name,surname,pesel,pln (accounts), separated by commas.",
-    );
-  }
-  return { columns, hasOrders: kind === "orders" };
-}
-
-async function* readRecords(
-  columns: readonly string[],
-  chunks: AsyncIterable<readonly Line[]>,
+async function* readAll(
+  format: Format,
+  first: readonly Line[],
+  rest: AsyncIterable<readonly Line[]>,
 ): AsyncGenerator<readonly BatchLine[]> {
-  for await (const lines of chunks) {
-    // Parsing many lines at once is faster. Only after a failure is each parsed alone, to find the bad one.
-    const texts = lines.map((line) => (faultOf(line) === undefined ? line.bytes.toString() : "-"));
-    const records = parseRecords(texts) ?? texts.map((text) => parseRecords([text])?.[0]);
-    yield lines.map((line, index) => attempt(line, () => bodyOf(columns, records[index])));
-  }
-}
-
-/** One record for each text, or undefined if they are not that, as where a quote is left open. */
-function parseRecords(texts: readonly string[]): string[][] | undefined {
-  try {
-    const records = parse(texts.join("\n"), {
-      record_delimiter: "\n",
-      relax_column_count: true,
-      trim: true,
-    }) as string[][];
-    return records.length === texts.length ? records : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Amounts become the JSON numbers that say exactly what is written. An empty cell is a field that is not given. */
-function bodyOf(columns: readonly string[], record: readonly string[] | undefined): unknown {
-  if (record === undefined) throw invalid("The line is not valid CSV.");
-  if (record.length !== columns.length) {
-    throw invalid(`The line has ${record.length} fields, and the header ${columns.length}.`);
-  }
-  const cells = columns.map((column, index) => [column, record[index] ?? ""] as const);
-  return Object.fromEntries(
-    cells
-      .filter(([, cell]) => cell !== "")
-      .map(([column, cell]) => [column, amounts.includes(column) ? amountOf(cell) : cell]),
-  );
-}
-
-/** Text that is not a decimal is left as it is, and the body's schema refuses it by the field's name. */
-function amountOf(cell: string): number | string {
-  const amount = parseDecimal(cell);
-  return amount === undefined ? cell : exactNumber(amount);
-}
-
-function readBody(line: Line): BatchLine {
-  return attempt(line, () => parseJson(line.bytes.toString()));
-}
-
-function attempt(line: Line, read: () => unknown): BatchLine {
-  const { number } = line;
-  try {
-    const fault = faultOf(line);
-    if (fault !== undefined) throw invalid(fault);
-    return { number, body: read() };
-  } catch (error) {
-    if (error instanceof FxError) return { number, fault: error };
-    throw error;
-  }
-}
-
-function invalid(message: string): FxError {
-  return new FxError("invalid-request", message);
-}
-
-async function* prepend<T>(first: readonly T[], rest: AsyncIterable<readonly T[]>) {
-  yield first;
-  yield* rest;
-}
-
-async function* mapped(
-  chunks: AsyncIterable<readonly Line[]>,
-  read: (line: Line) => BatchLine,
-): AsyncGenerator<readonly BatchLine[]> {
-  for await (const lines of chunks) yield lines.map(read);
+  yield format.read(first);
+  for await (const lines of rest) yield format.read(lines);
 }

@@ -1,36 +1,37 @@
-import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Account, parseOpening, planOpening } from "../../../core/account.ts";
+import { type Account, planOpening } from "../../../core/account.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
-import { parseTerms } from "../../../core/exchange.ts";
-import { parsePesel } from "../../../core/pesel.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { encodeAccount } from "../../../wire/codecs.ts";
-import { parseOpeningBody, parseOrderBody } from "../../../wire/requests.ts";
 import { describeFailure, type Exit, type Failure, RequestFailed } from "../../errors.ts";
-import type { Batch, BatchLine } from "./file.ts";
+import type { Batch } from "./file.ts";
+import { type KeyedLine, LineKeys, type LineRequest } from "./keys.ts";
+import type { BatchLine } from "./line.ts";
 
-/** The result of one line. `unstarted`: the batch was stopped before it was sent. */
-export type LineResult =
-  | {
-      readonly line: number;
-      readonly state: "done" | "replayed";
-      readonly account: Account;
-      /** As a document. */
-      readonly answer: object;
-    }
-  | { readonly line: number; readonly state: "refused" | "failed"; readonly failure: Failure }
-  | { readonly line: number; readonly state: "unstarted" };
+/** A line of the batch and what became of it. `unstarted`: the batch was stopped before it was sent. */
+export type LineResult = KeyedLine &
+  (
+    | {
+        readonly state: "done" | "replayed";
+        readonly account: Account;
+        /** As a document. */
+        readonly answer: object;
+      }
+    | { readonly state: "refused" | "failed"; readonly failure: Failure }
+    | { readonly state: "unstarted" }
+  );
 
 export interface BatchRun {
   readonly service: ExchangeService;
-  readonly batch: Batch;
+  readonly batch: Pick<Batch, "id" | "lines">;
   readonly today: CalendarDate;
   /** How many requests are under way at once at most. */
   readonly concurrency: number;
-  readonly stopOnError: boolean;
+  readonly stopOnError?: boolean;
+  /** Carries nothing out, and only finds what was: those lines are `replayed`, and the others refused. */
+  readonly onlyFind?: boolean;
 }
 
 /** How many lines are held at once: read, and not all of those before them answered yet. */
@@ -47,6 +48,7 @@ const busyAttempts = 100;
 export class BatchRunner {
   readonly #run: BatchRun;
   readonly #lanes: Lanes;
+  readonly #keys: LineKeys;
   /** Ends the wait for more lines. */
   #tellStopped: () => void = () => {};
   /** The last line that may be started. */
@@ -55,12 +57,13 @@ export class BatchRunner {
   constructor(run: BatchRun) {
     this.#run = run;
     this.#lanes = new Lanes(run.concurrency);
+    this.#keys = new LineKeys(run.batch.id, run.today);
   }
 
   /** The lines' results, in the order of the lines. */
   results(): AsyncIterable<LineResult> {
     const lines = Readable.from(this.#lines());
-    return lines.map((line: BatchLine) => this.#settle(line), { concurrency: windowSize });
+    return lines.map((line: KeyedLine) => this.#settle(line), { concurrency: windowSize });
   }
 
   /** Waits for the answers under way, and starts nothing more. */
@@ -69,7 +72,7 @@ export class BatchRunner {
     this.#tellStopped();
   }
 
-  async *#lines(): AsyncGenerator<BatchLine> {
+  async *#lines(): AsyncGenerator<KeyedLine> {
     const chunks = this.#run.batch.lines[Symbol.asyncIterator]();
     for (;;) {
       // Standard input may have nothing more to say for a long time. A race with one promise for the whole batch
@@ -82,58 +85,50 @@ export class BatchRunner {
       if (next === undefined || next.done) return;
       for (const line of next.value) {
         if (line.number > this.#through) return;
-        yield line;
+        yield this.#keys.of(line);
       }
     }
   }
 
-  async #settle(line: BatchLine): Promise<LineResult> {
-    try {
-      if ("fault" in line) throw line.fault;
-      const { account, carryOut } = this.#request(line.number, line.body);
-      return await this.#lanes.run(account, async () => {
-        if (line.number > this.#through) return { line: line.number, state: "unstarted" };
-        try {
-          return { line: line.number, ...(await this.#whenThereIsRoom(carryOut)) };
-        } catch (error) {
-          return this.#failed(line.number, error);
-        }
-      });
-    } catch (error) {
-      if (line.number > this.#through) return { line: line.number, state: "unstarted" };
-      return this.#failed(line.number, error);
-    }
+  async #settle(line: KeyedLine): Promise<LineResult> {
+    const { request } = line;
+    if (request instanceof Error) return this.#isOver(line) ? unstarted(line) : this.#failed(line, request);
+    return this.#lanes.run(request.pesel, async () => {
+      if (this.#isOver(line)) return unstarted(line);
+      try {
+        return { ...line, ...(await this.#whenThereIsRoom(() => this.#carryOut(request))) };
+      } catch (error) {
+        return this.#failed(line, error);
+      }
+    });
   }
 
-  #failed(line: number, error: unknown): LineResult {
+  #isOver({ number }: KeyedLine): boolean {
+    return number > this.#through;
+  }
+
+  #failed(line: KeyedLine, error: unknown): LineResult {
     const failure = describeFailure(error);
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) this.stop();
-    else if (this.#run.stopOnError) this.#through = Math.min(this.#through, line);
+    else if (this.#run.stopOnError) this.#through = Math.min(this.#through, line.number);
     const hint = failure.key === undefined ? failure.hint : "The same batch again finishes it.";
-    return { line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
+    return { ...line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
   }
 
-  /** Checks in the same order as the server. */
-  #request(number: number, body: unknown) {
-    const { service, batch, today } = this.#run;
-    const key = lineKey(batch.id, number, body);
-    if (isOpening(body)) {
-      const opening = parseOpening({ ...parseOpeningBody(body), key }, today);
-      const carryOut = async () => {
-        const { replayed } = await sent(key, () => service.createAccount(opening));
-        return outcome(planOpening(undefined, opening), { key, replayed });
-      };
-      return { account: opening.pesel, carryOut };
+  async #carryOut(request: LineRequest) {
+    const { service, onlyFind } = this.#run;
+    const { key } = request;
+    if ("initial" in request) {
+      // An account that there is cannot be opened.
+      if (onlyFind) await service.account(request.pesel);
+      const { replayed } = await sent(key, () => service.createAccount(request));
+      return outcome(planOpening(undefined, request), { key, replayed });
     }
-    const { pesel: text, ...fields } = parseOrderBody(body);
-    const pesel = parsePesel(text, today);
-    const order = { pesel, ...parseTerms(fields), key };
-    const carryOut = async () => {
-      const { account, receiptId, replayed } = await sent(key, () => service.exchange(order));
-      return outcome(account, { receipt: receiptId, key, replayed });
-    };
-    return { account: pesel, carryOut };
+    // A table that is never in force: an order that was done is answered, and no other is carried out or remembered.
+    const order = onlyFind ? { ...request, table: "none" } : request;
+    const { account, receiptId, replayed } = await sent(key, () => service.exchange(order));
+    return outcome(account, { receipt: receiptId, key, replayed });
   }
 
   async #whenThereIsRoom<T>(carryOut: () => Promise<T>): Promise<T> {
@@ -181,20 +176,8 @@ class Lanes {
   }
 }
 
-/**
- * The key of a line: equal lines of one batch are two requests, and so are equal lines of two batches, while the same
- * line of the same batch is one, however often it is run.
- */
-function lineKey(id: string, number: number, body: unknown): string {
-  return `${id}:${number}:${createHash("sha256").update(JSON.stringify(body)).digest("hex").slice(0, 16)}`;
-}
-
-function isOpening(body: unknown): boolean {
-  return (
-    typeof body === "object" &&
-    body !== null &&
-    ["name", "surname", "pln", "initial"].some((name) => name in body)
-  );
+function unstarted(line: KeyedLine): LineResult {
+  return { ...line, state: "unstarted" };
 }
 
 async function sent<T>(key: string, request: () => Promise<T>): Promise<T> {

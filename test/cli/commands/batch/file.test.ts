@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
-import { type BatchLine, openBatch } from "../../../../src/cli/commands/batch/file.ts";
+import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
+import type { BatchLine } from "../../../../src/cli/commands/batch/line.ts";
 
 const line = '{"pesel":"70011000014","from":"PLN","to":"USD","toBuy":1}\n';
 const empty = Readable.from([]);
@@ -36,7 +37,7 @@ describe("a batch file that is still written", () => {
     for await (const lines of batch.lines) read.push(...lines);
     assert.equal(read.length, 1);
     const [told] = read;
-    assert.ok(told !== undefined && "fault" in told);
+    assert.ok(told?.fault !== undefined);
     assert.match(told.fault.message, new RegExp(`was written to while it was read.*--id ${batch.id}`));
   });
 });

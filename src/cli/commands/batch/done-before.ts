@@ -1,0 +1,82 @@
+import { FxError } from "../../../core/errors.ts";
+import type { Pesel } from "../../../core/pesel.ts";
+import type { ExchangeService } from "../../../core/service.ts";
+import type { Batch } from "./file.ts";
+import type { BatchLine } from "./line.ts";
+import { type BatchRun, BatchRunner, type LineResult } from "./runner.ts";
+
+/** Lines of a batch that an earlier run has done. */
+export interface DoneBefore {
+  readonly lines: number;
+  /** When the first of them was done, if that can be told. */
+  readonly first: Date | undefined;
+  /** How they are done once more. */
+  readonly hint: string;
+}
+
+/** As many lines are asked for before a batch begins. Every run begins at the top, so this shows if there was one. */
+const glance = 64;
+
+/**
+ * Finds how many lines of a batch were done before, and carries out none. If there is none among the first lines, the
+ * rest is not looked at.
+ */
+export async function findDoneBefore(
+  run: Omit<BatchRun, "batch">,
+  again: () => Promise<Batch>,
+  onProgress: (found: { readonly done: number; readonly total: number | undefined }) => void,
+): Promise<DoneBefore | undefined> {
+  const find = async (limit: number): Promise<DoneBefore | undefined> => {
+    const batch = await again();
+    const lines = limit === Number.POSITIVE_INFINITY ? batch.lines : firstOf(batch.lines, limit);
+    let found: DoneBefore | undefined;
+    for await (const result of new BatchRunner({
+      ...run,
+      batch: { ...batch, lines },
+      onlyFind: true,
+    }).results()) {
+      found = await countedWith(found, result, run.service);
+      onProgress({ done: result.number, total: batch.lineCount });
+    }
+    batch.close();
+    return found;
+  };
+  return (await find(glance)) && find(Number.POSITIVE_INFINITY);
+}
+
+/** Counts a line in, if it was done before. */
+export async function countedWith(
+  counted: DoneBefore | undefined,
+  line: LineResult,
+  service: ExchangeService,
+): Promise<DoneBefore | undefined> {
+  if (line.state !== "replayed") return counted;
+  if (counted !== undefined) return { ...counted, lines: counted.lines + 1 };
+  const hint = line.hasOwnKey
+    ? "A line that names its key is done again under a new key."
+    : "--id NEW, with any new name, does again what was done before.";
+  return { lines: 1, first: await timeOf(line, service), hint };
+}
+
+async function timeOf({ pesel, key }: LineResult, service: ExchangeService): Promise<Date | undefined> {
+  try {
+    for (let cursor: string | undefined; ; ) {
+      const { items, next } = await service.statement(pesel as Pesel, { limit: 1000, cursor });
+      const entry = items.find((one) => one.key === key);
+      if (entry !== undefined || next === undefined) return entry?.time;
+      cursor = next;
+    }
+  } catch (error) {
+    if (error instanceof FxError) return undefined;
+    throw error;
+  }
+}
+
+async function* firstOf(chunks: AsyncIterable<readonly BatchLine[]>, limit: number) {
+  let left = limit;
+  for await (const lines of chunks) {
+    yield lines.slice(0, left);
+    left -= lines.length;
+    if (left <= 0) return;
+  }
+}

@@ -1,0 +1,41 @@
+import { parseJson } from "../../../wire/requests.ts";
+import type { Line } from "../../terminal/lines.ts";
+import { type BatchLine, type Format, isObject, read } from "./line.ts";
+
+/** A JSON body a line, which may also name its key. */
+export const ndjson: Format = {
+  hasOrders: true,
+  header: undefined,
+  unread: [],
+  read: (lines) => lines.map(readLine),
+};
+
+function readLine(line: Line): BatchLine {
+  const { number } = line;
+  const text = line.bytes.toString();
+  const { body, fault } = read(line, () => parseJson(text));
+  const common = { number, text, fault, withKey: (key: string) => withKey(text, key) };
+  if (!isObject(body)) return { ...common, body };
+  const { key, ...rest } = body;
+  return { ...common, body: rest, key };
+}
+
+/** Changes nothing else of the text, for it may have numbers that do not survive being parsed. */
+function withKey(text: string, key: string): string {
+  const body = parsed(text);
+  if (!isObject(body)) return JSON.stringify({ key, line: text });
+  const field = `"key":${JSON.stringify(key)}`;
+  const written = Object.hasOwn(body, "key")
+    ? text.replace(/"key"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[^\s"{}[\],]+)/g, field)
+    : text.replace("{", Object.keys(body).length === 0 ? `{${field}` : `{${field},`);
+  const result = parsed(written);
+  return isObject(result) && result.key === key ? written : JSON.stringify({ ...body, key });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,244 @@
+import { maskPesels } from "../../../core/mask.ts";
+import type { ExchangeService } from "../../../core/service.ts";
+import type { Context } from "../../context.ts";
+import { describeFailure, type Exit, type Failure, Interrupted, tellWarning } from "../../errors.ts";
+import { accountText } from "../../terminal/figures.ts";
+import { fold, type Pairs, timeText, writeRecord, writeText } from "../../terminal/output.ts";
+import { duration, ProgressLine } from "../../terminal/progress.ts";
+import { type Screen, write } from "../../terminal/terminal.ts";
+import { countedWith, type DoneBefore } from "./done-before.ts";
+import type { Batch } from "./file.ts";
+import type { Rejects } from "./rejects.ts";
+import type { LineResult } from "./runner.ts";
+
+/** The summary of a batch, as --json prints it on stderr. */
+interface Summary {
+  readonly id: string;
+  readonly done: number;
+  readonly replayed: number;
+  readonly refused: number;
+  readonly failed: number;
+  /** `replayed` again, with when and what to do. */
+  readonly doneBefore: object | null;
+  /** The file of the refused lines. */
+  readonly rejects: string | null;
+  /** Whether every line was started. */
+  readonly complete: boolean;
+  readonly hint: string | null;
+  readonly exit: Exit;
+}
+
+export type Signal = Interrupted["signal"];
+
+export interface ReportOptions {
+  readonly batch: Batch;
+  readonly service: ExchangeService;
+  readonly rejects: Rejects | undefined;
+  /** What was found before the batch began, and told. */
+  readonly doneBefore: DoneBefore | undefined;
+  readonly json: boolean;
+}
+
+/** The batch exits with the first of these that any line had. Those that leave open whether money moved come first. */
+const tellingExits: readonly Exit[] = [8, 1, 10, 7, 6, 2, 141];
+/** How many failed lines are shown on stderr. The results have them all. */
+const toldFailures = 10;
+
+/** Takes the results as they come: writes them, shows progress, and counts. */
+export class Report {
+  readonly #stdout: Screen;
+  readonly #stderr: Screen;
+  readonly #options: ReportOptions;
+  /** Whether the results are for a person to follow, and the failures are shown among them. */
+  readonly #isFollowed: boolean;
+  readonly #progress: ProgressLine;
+  readonly #start = performance.now();
+  readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0, unstarted: 0 };
+  readonly #exits = new Set<Exit>();
+  #doneBefore: DoneBefore | undefined;
+  #isRead = true;
+
+  constructor({ terminal }: Context, options: ReportOptions) {
+    this.#stdout = terminal.stdout;
+    this.#stderr = terminal.stderr;
+    this.#options = options;
+    this.#isFollowed = terminal.stdout.rich && !options.json;
+    this.#progress = new ProgressLine(terminal.stderr);
+    this.#doneBefore = options.doneBefore;
+  }
+
+  /** Writes a result, and resolves when there is room for the next: to false if the batch is to end. */
+  async take(result: LineResult): Promise<boolean> {
+    const { batch, service, rejects, json } = this.#options;
+    this.#counts[result.state] += 1;
+    if (result.state === "unstarted") return this.#isRead;
+    if (this.#stdout.live) this.#progress.clear();
+    if (result.state === "replayed" && this.#doneBefore === undefined) {
+      this.#progress.clear();
+      this.#doneBefore = await countedWith(undefined, result, service);
+      tellDoneBefore(this.#stderr, this.#doneBefore, json, result.number);
+    }
+    if ("failure" in result) this.#tellFailure(result, result.failure);
+    if (result.state === "refused") rejects?.add(result.withNewKey());
+    const text = this.#isFollowed ? this.#row(result) : documentOf(result);
+    if (text !== undefined && this.#isRead) await this.#write(`${text}\n`);
+    this.#progress.show({ done: result.number, total: batch.lineCount, unit: "lines" });
+    return this.#isRead && rejects?.problem === undefined;
+  }
+
+  async #write(text: string): Promise<void> {
+    const { stream } = this.#stdout;
+    const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
+      stream.write(text, resolve);
+    });
+    if (!error) return;
+    this.#isRead = false;
+    this.#exits.add(error.code === "EPIPE" ? 141 : 1);
+  }
+
+  /** @returns how the command ends */
+  tellSummary(signal: Signal | undefined): Exit {
+    this.#progress.clear();
+    const { batch, rejects, json } = this.#options;
+    rejects?.close();
+    if (rejects?.problem !== undefined) {
+      this.#exits.add(1);
+      tellWarning(this.#stderr, rejects.problem, json);
+    }
+    const { unstarted, ...counts } = this.#counts;
+    const { done, replayed, refused, failed } = counts;
+    // In a batch that was stopped, the lines that were not read are not counted.
+    const isStopped = unstarted > 0 || failed > 0 || signal !== undefined || !this.#isRead;
+    const complete = !isStopped && rejects?.problem === undefined;
+    if (complete && done + replayed + refused === 0)
+      tellWarning(this.#stderr, "The file has no lines.", json);
+    const hints = this.#hints(complete);
+    const before = this.#doneBefore && { ...this.#doneBefore, lines: replayed };
+    const exit = this.#exit(complete, signal);
+    const summary: Summary = {
+      id: batch.id,
+      ...counts,
+      doneBefore: before === undefined || replayed === 0 ? null : doneBeforeDocument(before),
+      rejects: refused > 0 && rejects?.problem === undefined ? (rejects?.path ?? null) : null,
+      complete,
+      hint: hints.join(" ") || null,
+      exit,
+    };
+    if (json) {
+      write(this.#stderr, JSON.stringify(summary));
+      return exit;
+    }
+    writeRecord(this.#stderr, this.#summaryPairs(summary));
+    for (const hint of [...(before !== undefined && replayed > 0 ? [before.hint] : []), ...hints]) {
+      writeText(this.#stderr, hint);
+    }
+    return exit;
+  }
+
+  #summaryPairs({ id, done, replayed, refused, failed, rejects, complete }: Summary): Pairs {
+    const first = this.#doneBefore?.first;
+    const optional: Pairs = [
+      ["done before", String(replayed)],
+      ["refused", String(refused)],
+      ["failed", String(failed)],
+    ];
+    return [
+      ["batch", id],
+      ["done", String(done)],
+      ...optional.filter(([, count]) => count !== "0"),
+      ...(first === undefined || replayed === 0
+        ? []
+        : ([["first done", timeText(this.#stderr, first)]] as const)),
+      ...(rejects === null ? [] : ([["rejects", rejects]] as const)),
+      ["took", duration((performance.now() - this.#start) / 1000)],
+      ...(complete ? [] : ([["stopped", "before the end"]] as const)),
+    ];
+  }
+
+  /** What to do next. */
+  #hints(complete: boolean): string[] {
+    const { batch, rejects } = this.#options;
+    const { done, replayed, refused } = this.#counts;
+    const again = `The same with --id ${batch.id}`;
+    const hints = complete ? [] : [`${again} does the rest, and nothing twice.`];
+    if (refused === 0) return hints;
+    hints.push(
+      rejects !== undefined && rejects.problem === undefined
+        ? `The refused lines are in ${rejects.path}, under new keys: correct that file and run it.`
+        : `${again} --rejects FILE writes the refused lines to a file that can be corrected and run.`,
+    );
+    if (done + replayed > 0) {
+      hints.push(
+        `The whole file, corrected, would do the other lines twice, unless it runs with --id ${batch.id}.`,
+      );
+    }
+    return hints;
+  }
+
+  #row(result: LineResult): string | undefined {
+    if (!("account" in result)) return undefined;
+    const account = accountText(this.#stdout, result.account);
+    const before = result.state === "replayed" ? "done before: " : "";
+    return fold(`${placeOf(result)}: ${before}${account}`, this.#stdout.columns).join("\n");
+  }
+
+  #tellFailure(line: LineResult, { message, exit }: Failure): void {
+    this.#exits.add(exit);
+    const { refused, failed } = this.#counts;
+    const isTold = this.#isFollowed || refused + failed <= toldFailures;
+    if (this.#options.json || (!isTold && refused + failed > toldFailures + 1)) return;
+    this.#progress.clear();
+    if (isTold) writeText(this.#stderr, `${placeOf(line)}: ${message}`, this.#stderr.paint.red);
+    else write(this.#stderr, "More lines did not go through. The results have them all.");
+  }
+
+  #exit(complete: boolean, signal: Signal | undefined): Exit {
+    if (signal !== undefined) return describeFailure(new Interrupted(signal, undefined)).exit;
+    const telling = tellingExits.find((exit) => this.#exits.has(exit));
+    if (telling !== undefined) return telling;
+    if (this.#exits.size > 0) return 3;
+    return complete ? 0 : 1;
+  }
+}
+
+/** Tells of lines that were done before; `line` is the number of the first, where the others are still to come. */
+export function tellDoneBefore(
+  stderr: Screen,
+  doneBefore: DoneBefore | undefined,
+  json: boolean,
+  line?: number,
+): void {
+  if (doneBefore === undefined) return;
+  if (json) {
+    write(stderr, JSON.stringify({ doneBefore: doneBeforeDocument(doneBefore) }));
+    return;
+  }
+  const { lines, first, hint } = doneBefore;
+  const time = first === undefined ? "" : timeText(stderr, first);
+  const text =
+    line !== undefined
+      ? `Line ${line} was done before${time && `, at ${time}`}, and is not done again.`
+      : lines === 1
+        ? `1 line was done before${time && `, at ${time}`}, and is not done again.`
+        : `${lines} lines were done before${time && `, the first at ${time}`}, and are not done again.`;
+  writeText(stderr, `${text} ${hint}`);
+}
+
+function doneBeforeDocument({ lines, first, hint }: DoneBefore): object {
+  return { lines, first: first?.toISOString() ?? null, hint };
+}
+
+/** Where a line is and whose it is, for people. */
+function placeOf({ number, pesel }: LineResult): string {
+  return pesel !== null && /^\d{11}$/.test(pesel) ? `line ${number}, ${maskPesels(pesel)}` : `line ${number}`;
+}
+
+/** One JSON document, on one line. */
+function documentOf(result: Exclude<LineResult, { state: "unstarted" }>): string {
+  const { number: line, pesel, key } = result;
+  return JSON.stringify(
+    "failure" in result
+      ? { line, ok: false, pesel, key, ...result.failure }
+      : { line, ok: true, ...result.answer },
+  );
+}
