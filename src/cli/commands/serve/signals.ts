@@ -46,6 +46,7 @@ export function obeySignals(
   };
 
   const reload = async (server: RunningServer): Promise<void> => {
+    if (stoppingSince !== undefined) return;
     try {
       await server.reload(readSettings());
     } catch (error) {
