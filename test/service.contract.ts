@@ -258,6 +258,27 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       });
     });
 
+    describe("with a table that is not traded at", () => {
+      const reason = "The newest rate table is too old.";
+      before(() => subject.rates.halt(reason));
+      after(() => subject.rates.halt(undefined));
+
+      test("rates and their history are shown, and say why", async () => {
+        const { table: shown, recorded, notTraded } = await service.rates();
+        assert.deepEqual([shown.number, recorded, notTraded], [table.number, true, reason]);
+        assert.equal(
+          (await service.rateHistory(terms("sell 1 USD for PLN").from, 9)).at(-1)?.table,
+          table.number,
+        );
+      });
+
+      test("orders and quotes are refused, and say why", async () => {
+        const order = terms("sell 1 PLN for USD");
+        await refuses(service.exchange({ pesel: await person(), ...order }), "rates-unavailable", reason);
+        await refuses(service.quote(order), "rates-unavailable", reason);
+      });
+    });
+
     describe("an idempotency key", () => {
       test("makes an opening that is sent again have no second effect", async () => {
         const first = opening({ index: 8000, key: "open-1" });

@@ -79,11 +79,34 @@ export interface CurrentRates {
    * @throws FxError rates-unavailable, storage-unavailable
    */
   forQuote(): Promise<RateTable>;
+  /**
+   * The table to show: that of a quote, or the last there is, however old.
+   * @throws FxError rates-unavailable if there never was one, storage-unavailable
+   */
+  latest(): Promise<LatestTable>;
   /** The tables up to `table` that were in force on or after a date, oldest first, as far as they are known. */
   history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]>;
   status(): RatesStatus;
+  /** Asks the source now, by these rules from now on. Resolves when that is over, however it went. */
+  refresh(rules: TableRules): Promise<void>;
   /** Stops refreshing. */
   close(): Promise<void>;
+}
+
+/** What an operator decides about tables. */
+export interface TableRules {
+  /** How many calendar days after its effective date a live table is still traded on. */
+  readonly maxAgeDays: number;
+  /** The number or id of a table to put in force in spite of any doubt but its effective date. */
+  readonly acceptTable: string | undefined;
+}
+
+export interface LatestTable {
+  readonly table: RateTable;
+  /** Whether it is a recorded one, which does not age. */
+  readonly recorded: boolean;
+  /** Why no order settles at it; undefined where orders do. */
+  readonly notTraded: string | undefined;
 }
 
 export interface RatesStatus {

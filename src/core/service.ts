@@ -6,7 +6,7 @@ import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
 import type { Entry } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
-import type { RateTable } from "./rates.ts";
+import type { LatestTable, RateTable } from "./rates.ts";
 
 /**
  * What can be asked of fx, wherever it runs: in this process over a store, or behind HTTP.
@@ -21,8 +21,9 @@ export interface ExchangeService {
   exchange(order: ExchangeOrder): Promise<Settlement>;
   /** What the order would do now. Moves nothing. */
   quote(terms: ExchangeTerms): Promise<Quote>;
+  /** The last table there is, also where no order settles at it. */
   rates(): Promise<RatesInForce>;
-  /** One currency's bid and ask, table by table, oldest first, over the `days` that end with the table in force. */
+  /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
   /** The account's entries, newest first. */
   statement(pesel: Pesel, page: PageRequest): Promise<Page<Entry>>;
@@ -47,8 +48,7 @@ export interface Settlement extends Recorded {
   readonly account: Account;
 }
 
-export interface RatesInForce {
-  readonly table: RateTable;
+export interface RatesInForce extends LatestTable {
   /** The table before it, if fx has seen one. */
   readonly previous: RateTable | undefined;
 }

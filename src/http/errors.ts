@@ -14,6 +14,7 @@ const requestFaults: Readonly<Record<string, string>> = {
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toFxError(thrown);
   const problem = encodeProblem(error, request.id);
+  request.outcome = { code: problem.code };
   if (problem.status >= 500) logFailure(request, error, thrown);
   const headers: Headers = { "content-type": `${problemType}; charset=utf-8` };
   if (error.retryAfterSeconds !== undefined) {
@@ -49,7 +50,7 @@ export function answerMalformed(
     );
   }
   socket.destroySoon();
-  this.log.info({ code: fault.code }, "malformed request");
+  this.log.info({ code: "invalid-request", fault: fault.code }, "malformed request");
 }
 
 const connectionFaults: Readonly<Record<string, string>> = {

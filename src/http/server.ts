@@ -29,8 +29,6 @@ export interface ServerOptions {
   readonly service: ExchangeService;
   readonly probes: Probes;
   readonly now: () => Date;
-  /** Of fx, for the OpenAPI document. */
-  readonly version?: string;
   /** Fastify's logger option. Without it there is no log. */
   readonly log?: FastifyServerOptions["logger"];
 }
@@ -43,8 +41,8 @@ const idleCheckMs = 50;
  * new connections, answers what is under way, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, log = false, version = "0.0.0" } = options;
-  const document = openApiDocument(version);
+  const { service, probes, log = false } = options;
+  const document = openApiDocument(probes.version);
   const app: FastifyInstance = Fastify({
     logger:
       typeof log === "object" ? { ...log, serializers: { ...log.serializers, err: describeError } } : log,
@@ -65,10 +63,11 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const metrics = openMetrics(options);
 
   function record(request: FastifyRequest, route: string, status: number): void {
+    const { id, method, outcome } = request;
     const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
-    metrics.observe(request.method, route, status, ms);
+    metrics.observe(method, route, status, ms);
     if (!log || route.startsWith("/health/")) return;
-    app.log.info({ id: request.id, method: request.method, route, status, ms: Math.round(ms * 100) / 100 });
+    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...outcome });
   }
 
   /** Answers what goes wrong before a handler is reached. */
@@ -89,6 +88,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     onError(methods === undefined ? nothingHere() : methodNotAllowed(methods), request, reply, path);
   }
 
+  app.decorateRequest("outcome", undefined);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
   // Where there is no route, the body does not matter.

@@ -126,13 +126,14 @@ export class LedgerService implements ExchangeService {
   }
 
   async rates(): Promise<RatesInForce> {
-    const table = await this.#rates.forQuote();
-    const recent = await this.#tablesUpTo(table, daysToPrevious);
-    return { table, previous: recent.findLast(({ effectiveDate }) => effectiveDate < table.effectiveDate) };
+    const latest = await this.#rates.latest();
+    const { effectiveDate } = latest.table;
+    const recent = await this.#tablesUpTo(latest.table, daysToPrevious);
+    return { ...latest, previous: recent.findLast((table) => table.effectiveDate < effectiveDate) };
   }
 
   async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
-    const table = await this.#rates.forQuote();
+    const { table } = await this.#rates.latest();
     if (currency === pln || !table.rates.has(currency)) {
       throw new FxError("unsupported-currency", `Table ${table.number} does not quote that currency.`);
     }

@@ -29,6 +29,15 @@ export const fetchLimits: FetchLimits = {
   maxBytes: 1024 * 1024,
 };
 
+/** For a command, which somebody waits for. */
+export const commandLimits: FetchLimits = {
+  ...fetchLimits,
+  connectTimeoutMs: 3000,
+  responseTimeoutMs: 5000,
+  requestTimeoutMs: 8000,
+  retries: 0,
+};
+
 /**
  * The bank's API, as "nbp", or another one of its shape, by its base URL.
  * @throws FxError rates-unavailable if that is no URL

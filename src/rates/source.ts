@@ -21,10 +21,15 @@ export function tablesOf(source: string, published: readonly PublishedTable[]): 
   return published.map((table) => identifyTable(table, source, (text) => hash("sha256", text, "hex")));
 }
 
+/** Whether a source is an API, whose tables age. */
+export function isLive(source: string): boolean {
+  return source === "nbp" || /^https?:/i.test(source);
+}
+
 /** The name of the source that an operator calls `source`: the same for all ways to write it. */
 export function sourceName(source: string): string {
   if (source === "nbp" || source === "demo") return source;
-  if (URL.canParse(source) && /^https?:/i.test(source))
+  if (isLive(source) && URL.canParse(source))
     return addressWithoutSecrets(new URL(source)).replace(/\/+$/, "");
   try {
     return realpathSync(source);

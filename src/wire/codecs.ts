@@ -76,18 +76,23 @@ export function decodeStatement(body: unknown): Page<Entry> {
   return { items: entries.map(entryOf), next: next ?? undefined };
 }
 
-export function encodeRates({ table, previous }: RatesInForce): schemas.RatesJson {
+export function encodeRates({ table, previous, recorded, notTraded }: RatesInForce): schemas.RatesJson {
   return {
     ...encodeTable(table),
     source: table.source,
+    recorded,
+    tradable: notTraded === undefined,
+    reason: notTraded ?? null,
     previous: previous === undefined ? null : encodeTable(previous),
   };
 }
 
 export function decodeRates(body: unknown): RatesInForce {
-  const { source, previous, ...table } = read(schemas.rates, body);
+  const { source, recorded, tradable, reason, previous, ...table } = read(schemas.rates, body);
   return {
     table: tableOf(table, source),
+    recorded,
+    notTraded: tradable ? undefined : (reason ?? ""),
     previous: previous === null ? undefined : tableOf(previous, source),
   };
 }
@@ -248,7 +253,7 @@ function entryOf(entry: schemas.EntryJson): Entry {
   return { kind: "opening", ...head, name, surname, initial: decodeMoney(initial) };
 }
 
-function tableOf(table: Omit<schemas.RatesJson, "source" | "previous">, source: string): RateTable {
+function tableOf(table: NonNullable<schemas.RatesJson["previous"]>, source: string): RateTable {
   return {
     id: table.tableId,
     source,

@@ -111,7 +111,7 @@ export const operations = {
   rates: {
     method: "GET",
     path: "/api/rates",
-    summary: "The table in force and the one before it",
+    summary: "The table in force, or the last there was, and the one before it",
     tag: "rates",
     success: { status: 200, schema: schemas.rates },
     errors: ["rates-unavailable", storage],

@@ -137,7 +137,14 @@ const rateTable = {
 };
 
 export const rates = z
-  .object({ ...rateTable, source, previous: z.object(rateTable).nullable() })
+  .object({
+    ...rateTable,
+    source,
+    recorded: z.boolean().meta({ description: "Whether the table is a recorded one, which does not age" }),
+    tradable: z.boolean().meta({ description: "Whether orders are settled at it now" }),
+    reason: z.string().nullable().meta({ description: "Why they are not; null where they are" }),
+    previous: z.object(rateTable).nullable(),
+  })
   .meta({ id: "Rates", description: "PLN for one unit: the bank buys at bid and sells at ask" });
 
 export const rateHistory = z
@@ -193,6 +200,10 @@ export const live = z.object({ status: z.literal("live") }).meta({ id: "Live" })
 export const ready = z
   .object({
     status: z.enum(["ready", "draining", "store-unavailable"]),
+    version: z.string().meta({ description: "Of fx" }),
+    store: z
+      .enum(["memory", "sqlite", "postgres"])
+      .meta({ description: "memory is gone when the server ends" }),
     schemaVersion: z.int().min(1).meta({ description: "Of the database schema that the server writes" }),
     rates: z.object({
       source,

@@ -138,9 +138,37 @@ describe("settings", () => {
     assert.equal(withoutPassword("postgres://fx@db/fx"), "postgres://fx@db/fx");
   });
 
+  for (const [variable, meant] of [
+    ["FX_BD", "FX_DB"],
+    ["FX_D", "FX_DB"],
+    ["FX_DBS", "FX_DB"],
+    ["FX_BD_FILE", "FX_DB_FILE"],
+    ["FX_RATE", "FX_RATES"],
+    ["FX_LOGLEVEL", "FX_LOG_LEVEL"],
+    ["FX_MAXTABLEAGE", "FX_MAX_TABLE_AGE"],
+  ] as const) {
+    test(`${variable} is refused, with ${meant} as the right name`, () => {
+      assert.equal(
+        refusal({}, { ...nowhere, [variable]: "x" }),
+        `${variable} is not a setting of fx. If you mean ${meant}, rename it; otherwise unset it.`,
+      );
+    });
+  }
+
+  test("a variable that is like no setting is left alone, and so is an empty one", () => {
+    const others = ["FX_THEME", "FX_SHOW_SIZE", "FX_SERVICE_PORT", "FX_PORT_8080_TCP", "FX_HOME", "FXDB"];
+    loadConfig({}, { ...nowhere, FX_BD: "", ...Object.fromEntries(others.map((name) => [name, "x"])) });
+  });
+
   test("every setting has a variable of its own", () => {
     assert.equal(new Set(settingNames.map((name) => definitions[name].env)).size, settingNames.length);
   });
+});
+
+test("a server whose FX_DB is misspelt does not start, with exit 2", async () => {
+  const { stderr, exit } = await runHere(["serve"], { env: { FX_BD: "sqlite:fx.db" } });
+  assert.match(stderr, /^fx: FX_BD is not a setting of fx\. If you mean FX_DB, /);
+  assert.equal(exit, 2);
 });
 
 test("a command follows flag, environment and file, in this order", async () => {

@@ -71,6 +71,6 @@ function collector(properties: object): { stream: Writable; text: () => string }
 
 /** What `fx serve` runs, in this process and on a free port, with these FX_* settings. */
 export function serveHere(env: Readonly<Record<string, string>>): ReturnType<typeof startServer> {
-  const { settings } = loadConfig({}, { FX_PORT: "0", HOME: "/nonexistent", ...env });
-  return startServer(settings, { logLevel: "silent", version: "0.0.0", prepare: async () => {} });
+  const { settings } = loadConfig({}, { FX_PORT: "0", FX_LOG_LEVEL: "silent", HOME: "/nonexistent", ...env });
+  return startServer(settings, { version: "0.0.0", prepare: async () => {} });
 }

@@ -62,7 +62,7 @@ describe("figures over the wire", () => {
   });
 
   test("rates keep every published place", () => {
-    const { rates } = encodeRates({ table, previous: table });
+    const { rates } = encodeRates({ table, previous: table, recorded: true, notTraded: undefined });
     assert.deepEqual(
       rates.find(({ symbol }) => symbol === "HUF"),
       {
@@ -72,8 +72,12 @@ describe("figures over the wire", () => {
         ask: 0.012031,
       },
     );
-    const back = decodeRates(overTheWire(encodeRates({ table, previous: table })));
-    assert.equal(back.previous?.rates.size, table.rates.size);
+    for (const notTraded of [undefined, "It is too old."]) {
+      const inForce = { table, previous: table, recorded: notTraded === undefined, notTraded };
+      const back = decodeRates(overTheWire(encodeRates(inForce)));
+      assert.equal(back.previous?.rates.size, table.rates.size);
+      assert.deepEqual([back.recorded, back.notTraded], [inForce.recorded, notTraded]);
+    }
   });
 
   test("audit findings come through with what is known of them", () => {

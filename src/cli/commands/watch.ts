@@ -7,7 +7,7 @@ import type { ExchangeService } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, UsageError } from "../errors.ts";
 import { command, setting, wholeArgument } from "../options.ts";
-import { balancesText } from "../terminal/figures.ts";
+import { balancesText, tableText } from "../terminal/figures.ts";
 import { writeText } from "../terminal/output.ts";
 import { resized, type Screen, showPage, write } from "../terminal/terminal.ts";
 import { type Board, readBoard, writeBoard } from "./rates/board.ts";
@@ -117,13 +117,14 @@ async function readPage(
 async function pageText(screen: Screen, { board, account }: Page): Promise<string> {
   const stream = new PassThrough();
   const page = { ...screen, stream };
-  const { table } = board.inForce;
   if (account !== undefined) {
     writeText(page, `${account.name} ${account.surname}, ${maskPesels(account.pesel)}`, screen.paint.bold);
     writeText(page, balancesText(page, account));
     write(page, "");
   }
-  writeText(page, `Table ${table.number} of ${table.effectiveDate}, source: ${table.source}`);
+  writeText(page, tableText(board.inForce));
+  const { notTraded } = board.inForce;
+  if (notTraded !== undefined) writeText(page, `Not traded at: ${notTraded}`, screen.paint.yellow);
   write(page, "");
   await writeBoard(page, board);
   return String(stream.read());

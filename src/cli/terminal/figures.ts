@@ -117,6 +117,11 @@ export function rateRows(
   });
 }
 
+/** "Table 108/C/NBP/2026 of 2026-06-08, source: nbp". */
+export function tableText({ table, recorded }: RatesInForce): string {
+  return `Table ${table.number} of ${table.effectiveDate}, source: ${table.source}${recorded ? " (recorded)" : ""}`;
+}
+
 /** How much a rate has moved, in per cent, with a sign for when there is no colour. */
 export function changeText({ rich, paint }: Screen, before: number, after: number): string {
   const hundredths = Math.round((after / before - 1) * 10_000);

@@ -58,7 +58,11 @@ describe("fx doctor", () => {
     const report = await examined({ FX_URL: server.url });
     await server.stop();
     assert.deepEqual(states(report), ["node ok", "server ok", "schema ok", "table ok", "clock ok"]);
-    assert.equal(detailOf(report, "server"), `${server.url}: ready`);
+    const { version } = packageJson;
+    assert.equal(
+      detailOf(report, "server"),
+      `${server.url}: ready, fx ${version}, store memory (gone when it ends), rates demo`,
+    );
     assert.match(detailOf(report, "schema"), /^version \d+, which the server writes$/);
   });
 
