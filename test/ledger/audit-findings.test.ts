@@ -20,17 +20,22 @@ const facts = ({ entry, problem, recorded, recomputed }: AuditFinding) => [
 ];
 const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () => now);
 
+const holder = { name: "Jan", surname: "Kowalski", balances: [] };
+
 /** Appends entries to an account without one, whatever they say. Their hashes are right. */
 async function append(store: Store, pesel: Pesel, entries: readonly Entry[]): Promise<void> {
   await store.transact([{ pesel, key: undefined }], ({ account, nextId }) => {
     account(pesel);
-    return appending(entries.map((entry) => ({ ...entry, id: nextId() })));
+    return appending(
+      entries.map((entry) => ({ ...entry, id: nextId() })),
+      { ...holder, pesel, sequence: 0, hash: "" },
+    );
   });
 }
 
 /** The entry after the opening, for this order at the bank's table, and with what is to be wrong in it. */
 function exchanged(words: string, fields: Partial<ExchangeEntry>, pesel = adult()): ExchangeEntry {
-  const account = { pesel, name: "Jan", surname: "Kowalski", balances: [], sequence: 1, hash: "" };
+  const account = { ...holder, pesel, sequence: 1, hash: "" };
   return groszEntry(account, { ...priceExchange(terms(words), table), ...fields });
 }
 
@@ -51,6 +56,8 @@ const forgeries: [what: string, entries: readonly Entry[], findings: readonly un
     [
       [1, "first entry", "exchange", "opening"],
       [1, "negative balance", "-37000 minor units", "at least 0 PLN"],
+      ["-", "name", "Jan", ""],
+      ["-", "surname", "Kowalski", ""],
     ],
   ],
   [
