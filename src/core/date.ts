@@ -8,12 +8,12 @@ const formatter = new Intl.DateTimeFormat("en-US", {
   day: "2-digit",
 });
 /** Intl is slow and every order needs today's date, so the last minute's answer is kept (docs/PERFORMANCE.md). */
-let last = { minute: Number.NaN, date: "" };
+let last: { minute: number; date: CalendarDate } | undefined;
 
 /** The calendar date in Poland at `now`. */
 export function warsawDate(now: Date): CalendarDate {
   const minute = Math.floor(now.getTime() / 60_000);
-  if (minute !== last.minute) {
+  if (minute !== last?.minute) {
     const part = Object.fromEntries(formatter.formatToParts(now).map(({ type, value }) => [type, value]));
     last = { minute, date: `${part.year}-${part.month}-${part.day}` };
   }
@@ -29,6 +29,6 @@ export function addDays(date: CalendarDate, days: number): CalendarDate {
 export function dateExists(date: CalendarDate): boolean {
   const month = Number(date.slice(5, 7));
   const day = Number(date.slice(8, 10));
-  const same = new Date(Date.UTC(Number(date.slice(0, 4)), month - 1, day));
-  return same.getUTCMonth() === month - 1 && same.getUTCDate() === day;
+  // A day that its month does not have falls into another month.
+  return new Date(Date.UTC(Number(date.slice(0, 4)), month - 1, day)).getUTCMonth() === month - 1;
 }

@@ -165,9 +165,9 @@ function moneyText({ currency, minor }: Money): string {
 }
 
 function moneyOf(text: string): Money {
-  const [, minor = "", currency = ""] = /^(\d+) ([A-Z]{3})$/.exec(text) ?? [];
-  if (currency === "") throw new RangeError(`${JSON.stringify(text)} is no amount of minor units`);
-  return { currency: currency as CurrencyCode, minor: BigInt(minor) };
+  const match = /^(\d+) ([A-Z]{3})$/.exec(text);
+  if (match === null) throw new RangeError(`${JSON.stringify(text)} is no amount of minor units`);
+  return { currency: match[2] as CurrencyCode, minor: BigInt(match[1] as string) };
 }
 
 function rateJson(decimal: Decimal | undefined): string {

@@ -39,6 +39,15 @@ describe("a batch", () => {
     assert.equal(commits(), 1);
   });
 
+  test("waits for the orders that come in the same turn of the event loop as its first ones", async () => {
+    const { service, commits } = await start(2);
+    const later = new Promise((settled) => {
+      setImmediate(() => settled(service.exchange(order("buy 1 USD for PLN", 1))));
+    });
+    await Promise.all([service.exchange(order("buy 1 USD for PLN")), later]);
+    assert.equal(commits(), 1);
+  });
+
   test("lets no refusal harm its neighbours", async () => {
     const { service } = await start();
     const outcomes = await Promise.all(
