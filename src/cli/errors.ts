@@ -78,6 +78,8 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   unreachable: waysOut,
 };
 
+const replayHint = "This is the answer that this key was given before. A new key asks again.";
+
 /** A command line that makes no sense. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
@@ -138,6 +140,8 @@ export interface Failure {
   readonly exit: Exit;
   /** With which a request whose outcome is unknown can be repeated. */
   readonly key?: string;
+  /** Where the refusal is the answer to an earlier request with the same key. */
+  readonly replayed?: true;
 }
 
 /** The one place that turns what was thrown into a message and an exit code. */
@@ -146,7 +150,8 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof Interrupted) return describeInterrupt(thrown);
   if (thrown instanceof OutputFailed) return describeOutput(thrown);
   if (thrown instanceof FxError) {
-    const { code, message } = thrown;
+    const { code, message, replayed } = thrown;
+    if (replayed) return { ...failure(code, message, exitOf[code], replayHint), replayed };
     return failure(code, message, exitOf[code], hintOf[code]);
   }
   if (thrown instanceof UsageError || thrown instanceof ConfigError) {

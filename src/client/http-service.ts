@@ -172,8 +172,8 @@ function isRefusal({ code }: FxError, status: number): boolean {
 }
 
 /** The problem that fx answers with; undefined for any other answer, such as a proxy's page with the same status. */
-function problemOf({ status, body, retryAfterSeconds }: Answer): FxError | undefined {
-  return decodeProblem(body, status, retryAfterSeconds);
+function problemOf({ status, body, retryAfterSeconds, headers }: Answer): FxError | undefined {
+  return decodeProblem(body, status, { retryAfterSeconds, replayed: isReplay(headers) });
 }
 
 function isReplay(headers: Answer["headers"]): boolean {

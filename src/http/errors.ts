@@ -19,6 +19,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
+  if (error.replayed) headers["idempotency-replayed"] = "true";
   // Where the rest of a body that was refused may still be on its way.
   if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);

@@ -3,7 +3,7 @@ import type { OpenOptions } from "../ledger/store.ts";
 import type { Connection } from "./connection.ts";
 import { migrations } from "./schema.ts";
 
-const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table"];
+const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table", "refusal"];
 
 /**
  * Brings the schema up to date; with access "read", refuses one that is not. Any number of processes may do so at once:

@@ -25,7 +25,8 @@ export function exchangeHandlers({ service, now }: HandlerContext, metrics: Metr
       if (replayed) headers["idempotency-replayed"] = "true";
       return sendJson(reply, accountText(account), 200, headers);
     } catch (error) {
-      metrics.order(toFxError(error).code);
+      const { code, replayed } = toFxError(error);
+      metrics.order(replayed ? "replayed" : code);
       throw error;
     }
   };
