@@ -318,11 +318,31 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         assert.deepEqual(await balances(pesel), ["990.00 PLN", "2.70 USD"]);
       });
 
-      test("of a refused order can be used again", async () => {
-        const pesel = await person("1");
-        const order = { pesel, ...terms("sell 10 PLN for USD"), key: "later" };
+      test("of a refused order has the refusal for its answer, also when there is money now", async () => {
+        const pesel = await person("1000");
+        const order = { pesel, ...terms("sell 10 USD for PLN"), key: "early" };
+        const first = await refuses(service.exchange(order), "insufficient-funds");
+        await service.exchange({ pesel, ...terms("buy 20 USD for PLN") });
+        const second = await refuses(service.exchange(order), "insufficient-funds", first.message);
+        assert.deepEqual([first.replayed, second.replayed], [false, true]);
+        assert.deepEqual(await balances(pesel), ["926.00 PLN", "20.00 USD"]);
+      });
+
+      test("of a refused order is refused on another body, and a new key is a new request", async () => {
+        const pesel = await person("1000");
+        const order = { pesel, ...terms("sell 2000 PLN for USD"), key: "refused" };
         await refuses(service.exchange(order), "insufficient-funds");
-        await refuses(service.exchange(order), "insufficient-funds");
+        const other = { ...order, ...terms("sell 10 PLN for USD") };
+        await refuses(service.exchange(other), "idempotency-key-reused");
+        assert.equal((await service.exchange({ ...other, key: "new" })).replayed, false);
+      });
+
+      test("of a refused opening has the refusal for its answer", async () => {
+        const pesel = await person();
+        const taken = { ...opening({ index: people, key: "taken" }) };
+        const first = await refuses(service.createAccount(taken), "account-exists");
+        const second = await refuses(service.createAccount(taken), "account-exists", first.message);
+        assert.deepEqual([taken.pesel, first.replayed, second.replayed], [pesel, false, true]);
       });
     });
 

@@ -85,6 +85,8 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   unreachable: waysOut,
 };
 
+const replayHint = "This is the answer that this key was given before. A new key asks again.";
+
 /** A command line that fx does not understand. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
@@ -147,6 +149,8 @@ export interface Failure {
   readonly exit: Exit;
   /** The key with which a request of unknown outcome can be repeated. */
   readonly key?: string;
+  /** Where the refusal is the answer to an earlier request with the same key. */
+  readonly replayed?: true;
 }
 
 /** The one place that turns what was thrown into a message and an exit code. */
@@ -155,7 +159,8 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof Interrupted) return describeInterrupt(thrown);
   if (thrown instanceof OutputFailed) return describeOutput(thrown);
   if (thrown instanceof FxError) {
-    const { code, message } = thrown;
+    const { code, message, replayed } = thrown;
+    if (replayed) return { ...failure(code, message, exitOf[code], replayHint), replayed };
     return failure(code, message, exitOf[code], hintOf[code]);
   }
   if (thrown instanceof UsageError || thrown instanceof ConfigError) {

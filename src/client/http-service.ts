@@ -164,15 +164,19 @@ function isRefusal({ code }: FxError, status: number): boolean {
 }
 
 /** The problem that fx answers with; undefined for any other answer, such as a proxy's page with the same status. */
-function problemOf({ status, body, retryAfterSeconds }: Answer): FxError | undefined {
-  return decodeProblem(body, status, retryAfterSeconds);
+function problemOf({ status, body, retryAfterSeconds, headers }: Answer): FxError | undefined {
+  return decodeProblem(body, status, { retryAfterSeconds, replayed: isReplay(headers) });
 }
 
 /** Where the server has a path before its own, the receipt has it, too. */
 function recordedIn(headers: Answer["headers"]): Recorded {
   const [, receiptId] = /\/api\/receipts\/([^/]+)$/.exec(String(headers["fx-receipt"])) ?? [];
   if (receiptId === undefined) throw notAnAnswer("no receipt");
-  return { receiptId, replayed: headers["idempotency-replayed"] === "true" };
+  return { receiptId, replayed: isReplay(headers) };
+}
+
+function isReplay(headers: Answer["headers"]): boolean {
+  return headers["idempotency-replayed"] === "true";
 }
 
 function pageQuery({ limit, cursor }: PageRequest): Record<string, string> {

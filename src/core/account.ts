@@ -25,7 +25,7 @@ export interface Opening {
 
 /**
  * Reads an opening as of `today`.
- * @throws FxError invalid-request, invalid-pesel, underage
+ * @throws FxError invalid-request, invalid-pesel
  */
 export function parseOpening(
   fields: { pesel: string; name: string; surname: string; initial: Decimal; key?: string | undefined },
@@ -34,17 +34,17 @@ export function parseOpening(
   const name = parseName(fields.name, "name");
   const surname = parseName(fields.surname, "surname");
   const pesel = parsePesel(fields.pesel, today);
-  if (!isAdult(pesel, today)) {
-    throw new FxError(
-      "underage",
-      "The holder is not 18 yet. An account can be opened from the 18th birthday.",
-    );
-  }
   return { pesel, name, surname, initial: fields.initial, key: fields.key };
 }
 
+/** @throws FxError underage */
+export function requireAdult(pesel: Pesel, today: CalendarDate): void {
+  if (isAdult(pesel, today)) return;
+  throw new FxError("underage", "The holder is not 18 yet. An account can be opened from the 18th birthday.");
+}
+
 /**
- * Decides an opening: the new account, or why there is none.
+ * Decides an adult's opening: the new account, or why there is none.
  * @throws FxError account-exists, invalid-amount, balance-limit
  */
 export function planOpening(existing: Account | undefined, opening: Opening): Account {

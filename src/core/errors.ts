@@ -53,11 +53,18 @@ export class FxError extends Error {
   readonly fields: readonly FieldError[] | undefined;
   /** After how many seconds the same request may well succeed. */
   readonly retryAfterSeconds: number | undefined;
+  /** Whether it is the answer that an earlier request with the same key was given. */
+  readonly replayed: boolean;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { fields?: readonly FieldError[]; retryAfterSeconds?: number; cause?: unknown } = {},
+    options: {
+      fields?: readonly FieldError[];
+      retryAfterSeconds?: number;
+      replayed?: boolean;
+      cause?: unknown;
+    } = {},
   ) {
     super(maskPesels(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
@@ -65,5 +72,6 @@ export class FxError extends Error {
       return { pointer: maskPesels(pointer), detail: maskPesels(detail) };
     });
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.replayed = options.replayed ?? false;
   }
 }

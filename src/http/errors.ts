@@ -22,6 +22,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   }
   const allow = reply.getHeader("allow");
   if (allow !== undefined) headers.allow = String(allow);
+  if (error.replayed) headers["idempotency-replayed"] = "true";
   // The rest of a refused body may still arrive.
   if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);

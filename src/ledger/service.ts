@@ -1,5 +1,6 @@
-import { type Account, type Opening, planOpening } from "../core/account.ts";
+import { type Account, type Opening, planOpening, requireAdult } from "../core/account.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
+import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import {
   type ExchangeOrder,
@@ -35,6 +36,7 @@ import { auditLedger } from "./audit.ts";
 import { Batcher, type Outcome } from "./batch.ts";
 import { isEntryId } from "./entry-id.ts";
 import { positionOf } from "./position.ts";
+import { openingBody, orderBody, type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { Store } from "./store.ts";
 
@@ -49,35 +51,44 @@ export class LedgerService implements ExchangeService {
   readonly #now: () => Date;
   readonly #batcher: Batcher;
 
-  constructor(store: Store, rates: CurrentRates, now: () => Date = () => new Date()) {
+  constructor(
+    store: Store,
+    rates: CurrentRates,
+    now: () => Date = () => new Date(),
+    retention?: RefusalRetention,
+  ) {
     this.#store = store;
     this.#rates = rates;
     this.#now = now;
-    this.#batcher = new Batcher(store);
+    this.#batcher = new Batcher(store, now, { retention });
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
     const { pesel, key } = opening;
-    return this.#batcher.run({ pesel, key }, (existing, { earlier, nextId }): Outcome<Recorded> => {
-      if (earlier !== undefined) {
-        requireSameRequest(isAnswerToOpening(earlier, opening));
-        return { answer: { receiptId: earlier.id, replayed: true } };
-      }
-      const { name, surname, balances } = planOpening(existing, opening);
-      const entry: OpeningEntry = {
-        kind: "opening",
-        id: nextId(),
-        pesel,
-        sequence: 1,
-        time: this.#now(),
-        key,
-        name,
-        surname,
-        initial: balances[0] as Money,
-        balances,
-      };
-      return { answer: { receiptId: entry.id, replayed: false }, written: { entry, holder: opening } };
-    });
+    return this.#batcher.run(
+      { pesel, key, body: () => openingBody(opening) },
+      (existing, { earlier, nextId }): Outcome<Recorded> => {
+        if (earlier !== undefined) {
+          requireSameRequest(isAnswerToOpening(earlier, opening));
+          return { answer: { receiptId: earlier.id, replayed: true } };
+        }
+        requireAdult(pesel, warsawDate(this.#now()));
+        const { name, surname, balances } = planOpening(existing, opening);
+        const entry: OpeningEntry = {
+          kind: "opening",
+          id: nextId(),
+          pesel,
+          sequence: 1,
+          time: this.#now(),
+          key,
+          name,
+          surname,
+          initial: balances[0] as Money,
+          balances,
+        };
+        return { answer: { receiptId: entry.id, replayed: false }, written: { entry, holder: opening } };
+      },
+    );
   }
 
   async account(pesel: Pesel): Promise<Account> {
@@ -86,7 +97,8 @@ export class LedgerService implements ExchangeService {
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
     const { pesel, key } = order;
-    return this.#batcher.run({ pesel, key }, (stored, { earlier, inForce, nextId }): Outcome<Settlement> => {
+    const request = { pesel, key, body: () => orderBody(order) };
+    return this.#batcher.run(request, (stored, { earlier, inForce, nextId }): Outcome<Settlement> => {
       if (stored === undefined) return accountNotFound();
       if (earlier !== undefined) {
         requireSameRequest(isAnswerToOrder(earlier, order));
@@ -195,14 +207,6 @@ export class LedgerService implements ExchangeService {
 
 function accountNotFound(): never {
   throw new FxError("account-not-found", "There is no account for this PESEL.");
-}
-
-function requireSameRequest(same: boolean): void {
-  if (same) return;
-  throw new FxError(
-    "idempotency-key-reused",
-    "This Idempotency-Key was used on this account for another request. Use a new key for a new request.",
-  );
 }
 
 function unknownCursor(): FxError {

@@ -1,4 +1,5 @@
 import type { Account } from "../core/account.ts";
+import type { ErrorCode } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable, TableInForce, TableLedger } from "../core/rates.ts";
@@ -61,7 +62,7 @@ export interface OpenOptions {
   readonly onNotice?: ((notice: string) => void) | undefined;
 }
 
-/** An account that a transaction is about, and the idempotency key under which to look for an earlier entry. */
+/** An account that a transaction is about, and the idempotency key under which to look for an earlier answer. */
 export interface Touch {
   readonly pesel: Pesel;
   readonly key: string | undefined;
@@ -71,8 +72,8 @@ export interface Loaded {
   /** As committed when this transaction read it, after it had locked the accounts. */
   readonly inForce: TableInForce | undefined;
   account(pesel: Pesel): StoredAccount | undefined;
-  /** The entry of this account that carries this key, which is one of those touched. */
-  entryByKey(pesel: Pesel, key: string): Entry | undefined;
+  /** The entry of this account that carries this key, which is one of those touched; else the refusal kept under it. */
+  answered(pesel: Pesel, key: string): Entry | Refusal | undefined;
   /** The id of the next entry to be written. */
   nextId(): string;
 }
@@ -89,6 +90,26 @@ export interface Writes {
   readonly entries: readonly SealedEntry[];
   /** A table that comes into force with this, as the next epoch. */
   readonly accepted?: { readonly table: RateTable; readonly vouched: boolean } | undefined;
+  /** To keep, in place of any under the same key. Of those kept before, some may go: see `RefusalLimits`. */
+  readonly refusals?: { readonly kept: readonly Refusal[]; readonly limits: RefusalLimits } | undefined;
+}
+
+/** What a request with an idempotency key was refused with: its answer for as long as this is kept. */
+export interface Refusal {
+  readonly kind: "refusal";
+  readonly pesel: Pesel;
+  readonly key: string;
+  /** Of what was asked for. */
+  readonly digest: string;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly time: Date;
+}
+
+/** Refusals from before `since` go, and the oldest of more than `most`; not all in one transaction. */
+export interface RefusalLimits {
+  readonly since: Date;
+  readonly most: number;
 }
 
 /** An account with the head of its chain: its newest entry's sequence and hash. */
@@ -129,6 +150,17 @@ export interface JournalRow {
   readonly idempotency_key: string | null;
   readonly entry: string;
   readonly hash: string;
+}
+
+/** A row of the table `refusal`. */
+export interface RefusalRow {
+  readonly pesel: string;
+  readonly idempotency_key: string;
+  readonly digest: string;
+  readonly code: string;
+  readonly message: string;
+  /** In milliseconds since 1970. */
+  readonly refused_at: number;
 }
 
 /** A row of the table `rate_table`. */

@@ -3,7 +3,7 @@ import type { OpenOptions } from "../ledger/store.ts";
 import type { Connection } from "./connection.ts";
 import { migrations } from "./schema.ts";
 
-const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table"];
+const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table", "refusal"];
 
 /**
  * Brings the schema up to date, or refuses one that is not and that the access leaves as it is. Any number of processes

@@ -98,6 +98,7 @@ export class SqliteStore implements Store {
       },
       () => {
         this.#inForce = undefined;
+        this.#keys.forget();
       },
     );
   }
@@ -134,8 +135,10 @@ export class SqliteStore implements Store {
             if (linked !== undefined) newest.set(pesel, linked.newest);
             return linked?.account;
           }),
-        entryByKey: (pesel, key) =>
-          looksUpKeys ? this.#guard(() => this.#keys.entry(pesel, key)) : undefined,
+        answered: (pesel, key) =>
+          this.#guard(() =>
+            looksUpKeys ? this.#keys.answered(pesel, key) : this.#keys.probablyAnswered(pesel, key),
+          ),
         nextId: () => {
           position += 1;
           return entryId(position);
@@ -143,6 +146,7 @@ export class SqliteStore implements Store {
       });
       if (!looksUpKeys) this.#keys.requireFree(touched, writes);
       this.#write(writes, newest);
+      if (writes.refusals !== undefined) this.#keys.keep(writes.refusals);
       const next = writes.accepted && { epoch: (inForce?.epoch ?? 0) + 1, table: writes.accepted.table };
       if (next !== undefined) this.#accept(next, writes.accepted?.vouched === true);
       this.#run("commit");

@@ -74,12 +74,13 @@ export function encodeProblem(error: FxError, requestId: string): ProblemJson {
 export function decodeProblem(
   body: unknown,
   status: number,
-  retryAfterSeconds?: number | undefined,
+  { retryAfterSeconds, replayed }: { retryAfterSeconds?: number | undefined; replayed?: boolean } = {},
 ): FxError | undefined {
   const { data } = problem.safeParse(body);
   if (data === undefined || statusOf[data.code] !== status) return undefined;
   return new FxError(data.code, data.detail, {
     ...(data.errors !== undefined && { fields: data.errors }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(replayed !== undefined && { replayed }),
   });
 }

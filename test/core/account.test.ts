@@ -9,9 +9,11 @@ import {
   formatAsked,
   parseOpening,
   planOpening,
+  requireAdult,
 } from "../../src/core/account.ts";
 import { type CurrencyCode, pln } from "../../src/core/currency.ts";
 import { balanceLimit, formatMoney, type Money } from "../../src/core/money.ts";
+import type { Pesel } from "../../src/core/pesel.ts";
 import { money } from "../support/entries.ts";
 import { adult, decimal, peselOf, today } from "../support/fixture.ts";
 
@@ -64,13 +66,12 @@ describe("a request for an account", () => {
     });
   }
 
-  test("is refused on the day before the 18th birthday, and not on it", () => {
-    assert.throws(() => parseOpening({ ...request, pesel: peselOf("0826090000") }, today), {
+  test("is for adults: from the 18th birthday, and not on the day before it", () => {
+    assert.throws(() => requireAdult(peselOf("0826090000") as Pesel, today), {
       code: "underage",
       message: "The holder is not 18 yet. An account can be opened from the 18th birthday.",
     });
-    const pesel = peselOf("0826080000");
-    assert.equal(parseOpening({ ...request, pesel }, today).pesel, pesel);
+    requireAdult(peselOf("0826080000") as Pesel, today);
   });
 
   test("is refused with a PESEL that is none", () => {

@@ -100,6 +100,32 @@ describe("the contract", () => {
     );
   });
 
+  test("a key whose order was refused gets the same refusal, marked as replayed, though there is money now", async () => {
+    const pesel = await opened();
+    const early = () => order(pesel, { from: "USD", to: "PLN", toSell: 10 }, { "idempotency-key": "early" });
+    const first = await early();
+    await order(pesel, { toBuy: 20 });
+    const again = await early();
+    const { instance: _, ...told } = isProblem(first, "insufficient-funds");
+    const { instance: __, ...toldAgain } = isProblem(again, "insufficient-funds");
+    assert.deepEqual(toldAgain, told);
+    assert.deepEqual(
+      [first, again].map(({ headers }) => headers.get("idempotency-replayed")),
+      [null, "true"],
+    );
+    const { text } = await send(server.url, "GET", "/metrics");
+    assert.match(text, /fx_orders_total\{result="replayed"\}/);
+  });
+
+  test("a minor's opening is refused under its key for good", async () => {
+    const body = newPerson({ pesel: peselOf("0826090011") });
+    for (const replayed of [null, "true"]) {
+      const answer = await post("/api/user", body, { "idempotency-key": "minor" });
+      isProblem(answer, "underage");
+      assert.equal(answer.headers.get("idempotency-replayed"), replayed);
+    }
+  });
+
   test("a key of an opening sent again is marked as replayed", async () => {
     const body = newPerson();
     const answers = [

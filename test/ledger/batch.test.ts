@@ -96,11 +96,11 @@ describe("a batch", () => {
     const stalled = openSqlite(":memory:");
     store.transact = (touched, decide) =>
       new Promise<void>((done) => setTimeout(done, 600)).then(() => stalled.transact(touched, decide));
-    const batcher = new Batcher(store, { longestWaitMs: 300 });
-    const touch = { pesel: adult(), key: undefined };
+    const batcher = new Batcher(store, () => now, { longestWaitMs: 300 });
+    const request = { pesel: adult(), key: undefined, body: () => "" };
     let begun = 0;
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 300 }, () => batcher.run(touch, () => ({ answer: ++begun }))),
+      Array.from({ length: 300 }, () => batcher.run(request, () => ({ answer: ++begun }))),
     );
     const codes = outcomes.map((one) => (one.status === "fulfilled" ? "done" : one.reason.code));
     assert.deepEqual(codes, [...Array(256).fill("done"), ...Array(44).fill("storage-unavailable")]);
@@ -120,12 +120,12 @@ describe("a batch", () => {
 
   test("that throws on reading fails only the command that read", async () => {
     const store = openSqlite(":memory:");
-    const batcher = new Batcher(store);
-    const touch = { pesel: adult(), key: undefined };
-    const failing = batcher.run(touch, () => {
+    const batcher = new Batcher(store, () => now);
+    const request = { pesel: adult(), key: undefined, body: () => "" };
+    const failing = batcher.run(request, () => {
       throw new TypeError("a bug");
     });
-    const fine = batcher.run(touch, () => ({ answer: 1 }));
+    const fine = batcher.run(request, () => ({ answer: 1 }));
     await assert.rejects(failing, TypeError);
     assert.equal(await fine, 1);
   });

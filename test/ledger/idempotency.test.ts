@@ -93,17 +93,6 @@ for (const adapter of adapters) {
       assert.equal((await service.exchange({ ...order, pesel: adult(1) })).replayed, false);
     });
 
-    test("of a refused order is free", async (t) => {
-      const { service, rates } = await start(t);
-      await rates.use(undefined);
-      await assert.rejects(service.exchange(order), { code: "rates-unavailable" });
-      await rates.use(table);
-      await assert.rejects(service.exchange({ ...order, ...terms("buy 9999 USD for PLN") }), {
-        code: "insufficient-funds",
-      });
-      assert.equal((await service.exchange(order)).replayed, false);
-    });
-
     test("sent twice at once makes one exchange and two equal answers", async (t) => {
       const { service } = await start(t);
       const [one, other] = await Promise.all([service.exchange(order), service.exchange(order)]);

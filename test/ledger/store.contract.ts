@@ -122,12 +122,12 @@ export function storeContract(adapter: Adapter): void {
       for (const [index, key] of keys.entries()) await create(store, adult(index), { key });
       const found = await store.transact([touch(adult(), keys[0]), touch(adult(1), keys[1])], (loaded) => ({
         writes: nothing,
-        answer: [loaded.entryByKey(adult(), keys[0] ?? "")?.key, loaded.entryByKey(adult(1), "null")?.pesel],
+        answer: [loaded.answered(adult(), keys[0] ?? "")?.key, loaded.answered(adult(1), "null")?.pesel],
       }));
       assert.deepEqual(found, [keys[0], adult(1)]);
       const elsewhere = await store.transact([touch(adult(1), "~"), touch(adult(2), "unused")], (loaded) => ({
         writes: nothing,
-        answer: [loaded.entryByKey(adult(1), "~"), loaded.entryByKey(adult(2), "unused")],
+        answer: [loaded.answered(adult(1), "~"), loaded.answered(adult(2), "unused")],
       }));
       assert.deepEqual(elsewhere, [undefined, undefined]);
     });

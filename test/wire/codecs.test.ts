@@ -122,10 +122,13 @@ describe("problems over the wire", () => {
   test("every code comes through with its message and fields", () => {
     for (const code of answerCodes) {
       const error = new FxError(code, "What happened.", { fields: [{ pointer: "/a", detail: "is wrong" }] });
-      const back = decodeProblem(overTheWire(encodeProblem(error, "id")), statusOf[code], 5);
+      const back = decodeProblem(overTheWire(encodeProblem(error, "id")), statusOf[code], {
+        retryAfterSeconds: 5,
+        replayed: true,
+      });
       assert.deepEqual(
-        [back?.code, back?.message, back?.fields, back?.retryAfterSeconds],
-        [code, error.message, error.fields, 5],
+        [back?.code, back?.message, back?.fields, back?.retryAfterSeconds, back?.replayed],
+        [code, error.message, error.fields, 5, true],
       );
     }
   });

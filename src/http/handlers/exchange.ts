@@ -23,7 +23,8 @@ export function exchangeHandlers({ service, now }: HandlerContext, metrics: Metr
       metrics.order(settlement.replayed ? "replayed" : "settled");
       return sendJson(reply, accountText(settlement.account), 200, recordedHeaders(settlement));
     } catch (error) {
-      metrics.order(toFxError(error).code);
+      const { code, replayed } = toFxError(error);
+      metrics.order(replayed ? "replayed" : code);
       throw error;
     }
   };
