@@ -25,10 +25,13 @@ export function addDays(date: CalendarDate, days: number): CalendarDate {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** Whether there is such a day. Date.parse takes 30 February, and ten times as long. */
+/**
+ * Whether there is such a day: one that is missing falls into another month. Date.parse takes 30 February, and ten
+ * times as long.
+ */
 export function dateExists(date: CalendarDate): boolean {
-  const month = Number(date.slice(5, 7));
-  const day = Number(date.slice(8, 10));
-  const same = new Date(Date.UTC(Number(date.slice(0, 4)), month - 1, day));
-  return same.getUTCMonth() === month - 1 && same.getUTCDate() === day;
+  const month = Number(date.slice(5, 7)) - 1;
+  return (
+    new Date(Date.UTC(Number(date.slice(0, 4)), month, Number(date.slice(8, 10)))).getUTCMonth() === month
+  );
 }

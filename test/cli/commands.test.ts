@@ -217,6 +217,9 @@ for (const place of ["embedded", "remote"] as const) {
       [`exchange ${jan} --from PLN --to USD --to-sell 0.01`, "amount-too-small", 3],
       [`exchange ${adult(2)} --from PLN --to USD --to-buy 1`, "account-not-found", 4],
       [`exchange ${jan} --from USD --to PLN --to-sell 11 --key sell-1`, "idempotency-key-reused", 3],
+      ["quote --from PLN --to USD --to-sell 999999999999999999", "balance-limit", 3],
+      ["quote --from PLN --to USD --to-sell 90071992547409.93", "balance-limit", 3],
+      ["quote --from PLN --to USD --to-buy 1e308", "balance-limit", 3],
       ["rates history PLN", "unsupported-currency", 3],
     ];
     for (const [command, code, exit] of refusals) {

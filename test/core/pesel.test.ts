@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { parseCurrencyCode, pln } from "../../src/core/currency.ts";
 import { maskPesels } from "../../src/core/mask.ts";
+import { formatMoney } from "../../src/core/money.ts";
 import { birthDate, isAdult, type Pesel, parsePesel } from "../../src/core/pesel.ts";
-import { peselOf, today } from "../support/fixture.ts";
+import { adult, peselOf, today } from "../support/fixture.ts";
 
 function refuses(text: string, reason: RegExp, on = today) {
   assert.throws(() => parsePesel(text, on), { code: "invalid-pesel", message: reason });
@@ -118,9 +120,31 @@ test("masking hides the serial number of every PESEL in a text", () => {
   assert.equal(maskPesels("from 44051401359 to 02070803628."), "from 440514***** to 020708*****.");
 });
 
-test("an amount of many digits is not masked", () => {
-  const text = "The limit is 9999999999999.99 PLN or 999999999999999 JPY.";
-  assert.equal(maskPesels(text), text);
+test("a PESEL is masked whatever stands beside it", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.integer({ min: 0, max: 63_000_000 }), fc.string(), (before, index, after) => {
+      assert.equal(maskPesels(`${before}${adult(index)}${after}`).includes(adult(index)), false);
+    }),
+  );
+  for (const text of ["44051401359 PLN", "44051401359.00", "1.44051401359", "id-44051401359a"]) {
+    assert.doesNotMatch(maskPesels(text), /4405140/);
+  }
+});
+
+test("no amount is masked", () => {
+  const minor = fc.oneof(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), fc.bigInt());
+  fc.assert(
+    fc.property(minor, fc.constantFrom(pln, parseCurrencyCode("JPY")), (minor, currency) => {
+      const amount = formatMoney({ currency, minor });
+      assert.equal(maskPesels(amount), amount);
+    }),
+  );
+});
+
+test("an id of 32 hexadecimal digits is not masked, and 32 digits are", () => {
+  const id = "e59b49442f2a95322549366e5824b365";
+  assert.equal(maskPesels(`run it with --id ${id}.`), `run it with --id ${id}.`);
+  assert.equal(maskPesels("1".repeat(32)), "111111*****");
 });
 
 test("a PESEL in a longer run of digits is masked", () => {
