@@ -3,7 +3,6 @@ import { compareCurrencies, pln } from "../core/currency.ts";
 import { type Decimal, formatDecimal } from "../core/decimal.ts";
 import { priceExchange } from "../core/exchange.ts";
 import { balancesJson, balancesOf, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
-import { maskPesels } from "../core/mask.ts";
 import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { identifyTable, type RateTable, unknownSource } from "../core/rates.ts";
@@ -141,7 +140,7 @@ class Audit {
         find(problem, recorded, recomputed);
       }
     } catch (error) {
-      const reason = maskPesels(error instanceof Error ? error.message : String(error));
+      const reason = error instanceof Error ? error.message : String(error);
       find("unreadable entry", reason, "a whole entry");
       chain.hash = row.hash;
       return;
@@ -222,8 +221,8 @@ class Audit {
       ["hash of the last entry", row.hash, chain.hash],
       ["balances", row.balances, chain.balancesJson()],
       ["link to the last entry", `position ${row.newest}`, `position ${chain.position}`],
-      ["name", maskPesels(row.name), maskPesels(chain.names?.name ?? "")],
-      ["surname", maskPesels(row.surname), maskPesels(chain.names?.surname ?? "")],
+      ["name", row.name, chain.names?.name ?? ""],
+      ["surname", row.surname, chain.names?.surname ?? ""],
     ];
     for (const [problem, recorded, recomputed] of pairs) {
       if (recorded !== recomputed) this.#find(row.pesel, undefined, problem, recorded, recomputed);
@@ -250,7 +249,7 @@ class Audit {
     this.#findingsTotal += 1;
     if (this.#findings.length >= findingsKept) return;
     this.#findings.push({
-      account: maskPesels(pesel),
+      account: pesel,
       entry: at?.sequence,
       id: at === undefined ? undefined : idOf(at),
       problem,
@@ -298,7 +297,7 @@ function misplaced(row: JournalRow, entry: Entry): Disagreement[] {
   ];
   return pairs
     .filter(([, recorded, right]) => recorded !== undefined && recorded !== right)
-    .map(([problem, recorded, right]) => [problem, maskPesels(`${recorded}`), maskPesels(`${right}`)]);
+    .map(([problem, recorded, right]) => [problem, `${recorded}`, `${right}`]);
 }
 
 function idOf({ id, entry }: JournalRow): string | undefined {
