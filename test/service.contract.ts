@@ -76,7 +76,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         await refuses(
           service.createAccount(opening({ index: 9000, pln: "10000000000000" })),
           "balance-limit",
-          "The balance would pass the limit of 9999999999999.99 PLN.",
+          "No balance may be more than 9,999,999,999,999.99 PLN.",
         );
       });
 
@@ -86,7 +86,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       });
 
       test("the largest balance comes back to the grosz", async () => {
-        assert.deepEqual(await balances(await person("9999999999999.99")), ["9999999999999.99 PLN"]);
+        assert.deepEqual(await balances(await person("9999999999999.99")), ["9,999,999,999,999.99 PLN"]);
       });
 
       test("an unknown account is told as such", async () => {
@@ -205,8 +205,8 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       const refusals: [words: string, code: ErrorCode, message: RegExp][] = [
         ["sell 1 PLN for XAU", "unsupported-currency", /^XAU is not a currency that can be exchanged/],
         ["sell 1 GROSZ for PLN", "unsupported-currency", /^That is not a currency/],
-        ["sell 0 PLN for USD", "invalid-amount", /^The amount 0 is not a whole number of 0.01 PLN/],
-        ["sell -5 PLN for USD", "invalid-amount", /^The amount -5 is not/],
+        ["sell 0 PLN for USD", "invalid-amount", /^The amount must be greater than 0.$/],
+        ["sell -5 PLN for USD", "invalid-amount", /^The amount must be greater than 0.$/],
         ["buy 0.001 USD for PLN", "invalid-amount", /with at most 2 decimals.$/],
         ["buy 1.5 JPY for PLN", "invalid-amount", /with no decimals.$/],
         ["sell 0.01 PLN for EUR", "amount-too-small", /^0.01 PLN buys less than the smallest unit of EUR/],
@@ -231,6 +231,20 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         await refuses(service.quote(terms("sell 1 PLN for XAU")), "unsupported-currency", /^XAU is not/);
         await refuses(service.quote(terms("sell 0.01 PLN for EUR")), "amount-too-small");
         await refuses(service.quote(terms("sell 1.5 JPY for PLN")), "invalid-amount");
+      });
+
+      test("a quote with a side that no balance can have is refused, and the largest comes back exactly", async () => {
+        const most = await service.quote(terms("sell 9999999999999.99 PLN for USD"));
+        assert.equal(texts([most.sold])[0], "9,999,999,999,999.99 PLN");
+        const limit = /^No balance may be more than 9,999,999,999,999\.99 /;
+        for (const amount of ["10000000000000", "90071992547409.93", "999999999999999999", "1e308"]) {
+          await refuses(service.quote(terms(`sell ${amount} PLN for USD`)), "balance-limit", limit);
+          await refuses(service.quote(terms(`buy ${amount} USD for PLN`)), "balance-limit", limit);
+        }
+        const pesel = await person("9999999999999.99");
+        const tooMuch = terms("buy 10000000000000 HUF for PLN");
+        await refuses(service.quote(tooMuch), "balance-limit", limit);
+        await refuses(service.exchange({ pesel, ...tooMuch }), "balance-limit", limit);
       });
     });
 

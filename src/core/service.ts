@@ -102,12 +102,12 @@ export interface AuditReport {
   readonly findingsTotal: number;
 }
 
-/** One disagreement. The account is masked. */
+/** One disagreement. Its account, and its texts, have PESELs. */
 export interface AuditFinding {
   readonly account: string;
   /** The entry's sequence number in the account, where one entry is at fault. */
   readonly entry: number | undefined;
-  /** That entry's id, which finds it when several accounts look the same masked. */
+  /** That entry's id. */
   readonly id: string | undefined;
   readonly problem: string;
   readonly recorded: string;

@@ -3,7 +3,6 @@ import { compareCurrencies, pln } from "../core/currency.ts";
 import { type Decimal, formatDecimal } from "../core/decimal.ts";
 import { priceExchange } from "../core/exchange.ts";
 import { balancesJson, balancesOf, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
-import { maskPesels } from "../core/mask.ts";
 import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { identifyTable, type RateTable, unknownSource } from "../core/rates.ts";
@@ -130,7 +129,7 @@ class Audit {
       misplaced(row, entry).forEach(find);
       (await this.#disagreements(chain, entry)).forEach(find);
     } catch (error) {
-      const reason = maskPesels(error instanceof Error ? error.message : String(error));
+      const reason = error instanceof Error ? error.message : String(error);
       find(["unreadable entry", reason, "a whole entry"]);
       return;
     } finally {
@@ -211,8 +210,8 @@ class Audit {
       ["hash of the last entry", row.hash, chain.last?.hash ?? ""],
       ["balances", row.balances, chain.balancesJson()],
       ...this.#store.misplacedAccount(row, chain.last),
-      ["name", maskPesels(row.name), maskPesels(chain.names?.name ?? "")],
-      ["surname", maskPesels(row.surname), maskPesels(chain.names?.surname ?? "")],
+      ["name", row.name, chain.names?.name ?? ""],
+      ["surname", row.surname, chain.names?.surname ?? ""],
     ];
     for (const [problem, recorded, recomputed] of pairs) {
       if (recorded !== recomputed) this.#find(row.pesel, undefined, problem, recorded, recomputed);
@@ -239,7 +238,7 @@ class Audit {
     this.#findingsTotal += 1;
     if (this.#findings.length >= findingsKept) return;
     this.#findings.push({
-      account: maskPesels(pesel),
+      account: pesel,
       entry: at?.sequence,
       id: at === undefined ? undefined : idOf(at),
       problem,
@@ -283,7 +282,7 @@ function misplaced(row: JournalRow, entry: Entry): Disagreement[] {
   ];
   return pairs
     .filter(([, recorded, right]) => recorded !== right)
-    .map(([problem, recorded, right]) => [problem, maskPesels(`${recorded}`), maskPesels(`${right}`)]);
+    .map(([problem, recorded, right]) => [problem, `${recorded}`, `${right}`]);
 }
 
 function idOf({ entry }: JournalRow): string | undefined {

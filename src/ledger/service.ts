@@ -6,8 +6,8 @@ import {
   type ExchangeOrder,
   type ExchangeTerms,
   planExchange,
-  priceExchange,
   type Quote,
+  quoteExchange,
 } from "../core/exchange.ts";
 import {
   accountAfter,
@@ -133,8 +133,7 @@ export class LedgerService implements ExchangeService {
   }
 
   async quote(terms: ExchangeTerms): Promise<Quote> {
-    const table = await this.#rates.forQuote();
-    return { ...priceExchange(terms, table), tableId: table.id, source: table.source };
+    return quoteExchange(terms, await this.#rates.forQuote());
   }
 
   async rates(): Promise<RatesInForce> {

@@ -273,6 +273,9 @@ for (const [place, openLedger] of Object.entries(places)) {
       [`exchange ${jan} --from PLN --to USD --to-sell 0.01`, "amount-too-small", 3],
       [`exchange ${adult(2)} --from PLN --to USD --to-buy 1`, "account-not-found", 4],
       [`exchange ${jan} --from PLN --to USD --to-buy 101 --key buy-1`, "idempotency-key-reused", 3],
+      ["quote --from PLN --to USD --to-sell 999999999999999999", "balance-limit", 3],
+      ["quote --from PLN --to USD --to-sell 90071992547409.93", "balance-limit", 3],
+      ["quote --from PLN --to USD --to-buy 1e308", "balance-limit", 3],
       ["rates history PLN", "unsupported-currency", 3],
     ];
     for (const [command, code, exit] of refusals) {

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { parseCurrencyCode, pln } from "../../src/core/currency.ts";
 import { maskPesels } from "../../src/core/mask.ts";
+import { formatMoney } from "../../src/core/money.ts";
+import { adult } from "../support/fixture.ts";
 
 const digits = (min: number, max: number) =>
   fc.stringMatching(new RegExp(`^\\d{${min},${max}}$`), { maxLength: max });
@@ -13,7 +16,7 @@ describe("masking", () => {
 
   test("leaves six digits of a run of 11 or more, and none of those after them", () => {
     fc.assert(
-      fc.property(digits(11, 40), (run) => assert.equal(maskPesels(`a${run}b`), `a${run.slice(0, 6)}*****b`)),
+      fc.property(digits(11, 40), (run) => assert.equal(maskPesels(`x${run}y`), `x${run.slice(0, 6)}*****y`)),
     );
   });
 
@@ -21,28 +24,35 @@ describe("masking", () => {
     fc.assert(fc.property(digits(1, 10), (run) => assert.equal(maskPesels(run), run)));
   });
 
-  for (const amount of ["9999999999999.99 PLN", "44051401359.5", "999999999999999 JPY", "44051401359 PLN."]) {
-    test(`leaves the amount in "up to ${amount}" as it is`, () => {
-      assert.equal(maskPesels(`up to ${amount}`), `up to ${amount}`);
-    });
-  }
+  test("hides a PESEL whatever stands beside it", () => {
+    fc.assert(
+      fc.property(
+        fc.string(),
+        fc.integer({ min: 0, max: 63_000_000 }),
+        fc.string(),
+        (before, index, after) => {
+          assert.equal(maskPesels(`${before}${adult(index)}${after}`).includes(adult(index)), false);
+        },
+      ),
+    );
+    for (const text of ["44051401359 PLN", "44051401359.00", "1.44051401359", "id-44051401359a"]) {
+      assert.doesNotMatch(maskPesels(text), /4405140/);
+    }
+  });
 
-  for (const rest of [
-    ".",
-    ". Then",
-    ".x",
-    ",5",
-    "PLN",
-    " PLNX",
-    " PL",
-    " pln",
-    " Jan",
-    "-PLN",
-    " 1PLN",
-    "  PLN",
-  ]) {
-    test(`takes 44051401359 for no amount with ${JSON.stringify(rest)} after it`, () => {
-      assert.equal(maskPesels(`44051401359${rest}`), `440514*****${rest}`);
-    });
-  }
+  test("leaves every amount as it is", () => {
+    const minor = fc.oneof(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), fc.bigInt());
+    fc.assert(
+      fc.property(minor, fc.constantFrom(pln, parseCurrencyCode("JPY")), (minor, currency) => {
+        const amount = formatMoney({ currency, minor });
+        assert.equal(maskPesels(amount), amount);
+      }),
+    );
+  });
+
+  test("leaves an id of 32 hexadecimal digits as it is, but not 32 digits", () => {
+    const id = "e59b49442f2a95322549366e5824b365";
+    assert.equal(maskPesels(`run it with --id ${id}.`), `run it with --id ${id}.`);
+    assert.equal(maskPesels("1".repeat(32)), "111111*****");
+  });
 });

@@ -77,6 +77,7 @@ describe("what is wrong with a body is answered with 400", () => {
     ["an array for a body", { body: [order] }],
     ["an empty object", { body: {} }],
     ["__proto__ in a body", { body: valid.replace("{", '{"__proto__":{"toBuy":1},'), headers: json }],
+    ["a field twice", { body: valid.replace("{", `{"pesel":"${holder}",`), headers: json }],
     ["constructor in a body", { body: { ...order, constructor: { prototype: {} } } }],
     ["a nested PESEL", { body: { ...order, pesel: { $ne: "" } } }],
     ["a PESEL that is a number", { body: { ...order, pesel: Number(holder) } }],

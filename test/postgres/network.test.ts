@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
-import { maskPesels } from "../../src/core/mask.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store, StoredAccount } from "../../src/ledger/store.ts";
@@ -140,7 +139,7 @@ describe("a COMMIT that the network loses", () => {
     }
     assert.equal(proxy.spoilt, 20);
     const { findings } = await new LedgerService(direct, fixedRates()).audit();
-    const madeByHand = [maskPesels(adult()), "all accounts"];
+    const madeByHand = [adult(), "all accounts"];
     assert.deepEqual(
       findings.filter(({ account }) => !madeByHand.includes(account)),
       [],

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { maskPesels } from "../../core/mask.ts";
 import type { AuditProgress, AuditReport } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { command, serviceCommand } from "../options.ts";
@@ -43,11 +44,11 @@ export async function tellReport(stdout: Screen, report: AuditReport, facts: Pai
     { title: "Id", optional: true },
   ] as const;
   const rows = findings.map(({ account, entry, id, problem, recorded, recomputed }) => [
-    account,
+    maskPesels(account),
     entry === undefined ? "" : String(entry),
     problem,
-    recorded,
-    recomputed,
+    maskText(recorded),
+    maskText(recomputed),
     id ?? "",
   ]);
   await writeTable(stdout, columns, rows);
@@ -58,6 +59,13 @@ export async function tellReport(stdout: Screen, report: AuditReport, facts: Pai
     ["entries", String(entries)],
     ["findings", String(findingsTotal)],
   ]);
+}
+
+/** Amounts in minor units, which may have as many digits as a PESEL. */
+const figures = /^(?:-?\d+ minor units|\{(?:"[A-Z]{3}":-?\d+,?)*\})$/;
+
+function maskText(text: string): string {
+  return figures.test(text) ? text : maskPesels(text);
 }
 
 export function auditProgress({ entries, totalEntries }: AuditProgress): Progress {

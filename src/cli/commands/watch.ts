@@ -8,7 +8,7 @@ import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, UsageError } from "../errors.ts";
 import { command, setting, wholeArgument } from "../options.ts";
 import { balancesText, tableText } from "../terminal/figures.ts";
-import { writeText } from "../terminal/output.ts";
+import { fold, writeText } from "../terminal/output.ts";
 import { resized, type Screen, showPage, write } from "../terminal/terminal.ts";
 import { type Board, readBoard, writeBoard } from "./rates/board.ts";
 
@@ -69,7 +69,7 @@ async function show(
   const draw = () => {
     const screen = resized(stdout);
     pageText(screen, page).then(
-      (text) => showPage(screen, text, paint(state.slice(0, screen.columns))),
+      (text) => showPage(screen, text, paint(fold(state, screen.columns)[0] ?? "")),
       () => {},
     );
   };
