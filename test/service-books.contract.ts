@@ -87,7 +87,9 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
     });
 
     test("the receipt of an opening is its entry", async () => {
-      const { receiptId } = await service.createAccount(opening({ index: 7777, key: "o-7777", pln: "12.30" }));
+      const { receiptId } = await service.createAccount(
+        opening({ index: 7777, key: "o-7777", pln: "12.30" }),
+      );
       const receipt = await service.receipt(receiptId);
       assert.deepEqual((await service.statement(adult(7777), { limit: 1 })).items, [receipt]);
       const { kind, key, sequence, balances } = receipt;

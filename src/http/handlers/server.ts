@@ -20,7 +20,7 @@ export interface Lifecycle {
 
 const pingTimeoutMs = 2000;
 
-/** What is asked by monitoring, and where the documentation is. */
+/** What is asked by monitoring. */
 export function serverHandlers(
   { probes }: { readonly probes: Probes },
   metrics: Metrics,
@@ -55,9 +55,7 @@ export function serverHandlers(
 
   const openApi: Handler = async (_request, reply) => sendJson(reply, document);
 
-  const start: Handler = async (_request, reply) => sendText(reply, "", 302, { location: "/docs" });
-
-  return { live, ready, metrics: text, openApi, start };
+  return { live, ready, metrics: text, openApi };
 }
 
 async function answersInTime(probes: Probes): Promise<boolean> {
