@@ -127,6 +127,14 @@ for (const place of ["embedded", "remote"] as const) {
       });
     });
 
+    test("exchange with the key of a refused order is refused again, and says that a new key asks again", async () => {
+      const order = `exchange ${jan} --from USD --to PLN --to-sell 5000 --key refused --json`;
+      const [first, again] = [JSON.parse((await fx(order)).stderr), JSON.parse((await fx(order)).stderr)];
+      assert.equal(first.code, "insufficient-funds");
+      const hint = "This is the answer that this key was given before. A new key asks again.";
+      assert.deepEqual(again, { ...first, hint, replayed: true });
+    });
+
     test("receipt shows one exchange, the PESEL masked", async () => {
       const [entry] = JSON.parse((await fx(`account history ${jan} --json --limit 1`)).stdout);
       const { stdout } = await fx(`receipt ${entry.id}`);
