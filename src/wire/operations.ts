@@ -55,7 +55,7 @@ export const operations = {
     summary: "The holder and the balances of an account",
     tag: "accounts",
     success: { status: 200, schema: schemas.account },
-    errors: ["invalid-pesel", "account-not-found", storage],
+    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },
   exchange: {
     method: "POST",
@@ -106,7 +106,7 @@ export const operations = {
     summary: "One exchange, with all that is needed to compute it again",
     tag: "exchange",
     success: { status: 200, schema: schemas.exchangeEntry },
-    errors: ["not-found", storage],
+    errors: ["invalid-request", "not-found", storage],
   },
   rates: {
     method: "GET",

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { FxError } from "../../src/core/errors.ts";
 import { openApiDocument } from "../../src/wire/openapi.ts";
 import { adult } from "../support/fixture.ts";
-import { type HttpAnswer, send } from "../support/http.ts";
+import { type HttpAnswer, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 const document = openApiDocument("1.2.3");
@@ -89,6 +90,24 @@ describe("answers are as the document says", () => {
       conforms(method, path, answer);
     });
   }
+
+  test("and so are those of a server whose store fails, or has no room for more orders", async (t) => {
+    for (const code of ["storage-unavailable", "overloaded"] as const) {
+      const failing = async () => {
+        throw new FxError(code, "The store cannot do it.");
+      };
+      const reads =
+        code === "overloaded" ? {} : { get: (_: object, name: string) => name !== "close" && failing };
+      const broken = await startServer(new Proxy({ createAccount: failing, exchange: failing }, reads));
+      t.after(() => broken.app.close());
+      for (const [line, status, body] of requests) {
+        if (status !== 200 && status !== 204) continue;
+        const answer = await send(broken.url, ...splitLine(line), { body });
+        if (answer.status >= 500) isProblem(answer, code);
+      }
+      await broken.close();
+    }
+  });
 
   test("and no operation was left out", () => {
     const asked = new Set(requests.map(([line]) => operationAt(...splitLine(line))?.operationId));
