@@ -61,7 +61,7 @@ export const operations = {
       "PLN first, then by symbol. A currency once held stays listed, at 0 if nothing is left of it.",
     tag: "accounts",
     success: { status: 200, schema: schemas.account },
-    errors: ["invalid-pesel", "account-not-found", storage],
+    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },
   exchange: {
     method: "POST",
@@ -120,7 +120,7 @@ export const operations = {
     description: "`Fx-Receipt` in the answer to the request has its path.",
     tag: "exchange",
     success: { status: 200, schema: schemas.entry },
-    errors: ["not-found", storage],
+    errors: ["invalid-request", "not-found", storage],
   },
   rates: {
     method: "GET",

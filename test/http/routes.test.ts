@@ -50,6 +50,13 @@ describe("every answer has the shape that the document gives it", () => {
       assert.deepEqual(schema?.parse(answer.json), answer.json);
     });
   }
+
+  test("and no operation was left out", () => {
+    const all = Object.entries<Operation>(operations)
+      .filter(([, { method, success }]) => method === "GET" && success.schema !== undefined)
+      .map(([id]) => id);
+    assert.deepEqual(Object.keys(paths).concat("receipt").sort(), all.sort());
+  });
 });
 
 describe("pages", () => {

@@ -31,6 +31,9 @@ const of = ({ url }: { readonly url: string }, published: object) => identified(
 
 afterEach(closeAll);
 
+/** With these a test ends before a fetch that hangs does. */
+const patient = { responseTimeoutMs: 3_600_000, requestTimeoutMs: 3_600_000 };
+
 describe("at the start", () => {
   test("a healthy bank's table is in force when the rates are open", async () => {
     const rates = await openLive(await standIn(older), { refreshMs: minute });
@@ -55,9 +58,7 @@ describe("at the start", () => {
   test("a bank that hangs is waited for only so long", async () => {
     const bank = await standIn(older);
     await bank.mode("hangs");
-    const began = performance.now();
-    const rates = await openLive(bank, { firstWaitMs: 50, limits: {} });
-    assert.ok(performance.now() - began < 1000);
+    const rates = await openLive(bank, { firstWaitMs: 50, limits: patient });
     const { message, retryAfterSeconds } = await unavailable(rates);
     assert.equal(
       message,
@@ -663,12 +664,10 @@ describe("the history", () => {
 describe("close", () => {
   test("ends the fetch in flight at once, and no other follows", async () => {
     const bank = await standIn(older);
-    const rates = await openLive(bank, { limits: {} });
+    const rates = await openLive(bank, { limits: patient });
     await bank.mode("hangs");
     await bank.asked();
-    const began = performance.now();
     await rates.close();
-    assert.ok(performance.now() - began < 500);
     const { length } = bank.requests;
     await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal(bank.requests.length, length);

@@ -9,7 +9,7 @@ import { parsePesel } from "../../src/core/pesel.ts";
 import { openApiDocument } from "../../src/wire/openapi.ts";
 import { parseIdempotencyKey, parseOpeningBody, parseOrderBody } from "../../src/wire/requests.ts";
 import { adult, decimal, peselOf, today } from "../support/fixture.ts";
-import { type HttpAnswer, send } from "../support/http.ts";
+import { type HttpAnswer, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 const document = openApiDocument("1.2.3");
@@ -274,6 +274,24 @@ describe("answers are as the document says", () => {
       conforms(method, path, answer);
     });
   }
+
+  test("and so are those of a server whose store fails, or has no room for more orders", async (t) => {
+    for (const code of ["storage-unavailable", "overloaded"] as const) {
+      const failing = async () => {
+        throw new FxError(code, "The store cannot do it.");
+      };
+      const reads =
+        code === "overloaded" ? {} : { get: (_: object, name: string) => name !== "close" && failing };
+      const broken = await startServer(new Proxy({ createAccount: failing, exchange: failing }, reads));
+      t.after(() => broken.app.close());
+      for (const [line, status, body] of requests) {
+        if (status !== 200 && status !== 204) continue;
+        const answer = await send(broken.url, ...splitLine(line), { body });
+        if (answer.status >= 500) isProblem(answer, code);
+      }
+      await broken.close();
+    }
+  });
 
   test("and no operation was left out", () => {
     const asked = new Set(requests.map(([line]) => operationAt(...splitLine(line))?.operationId));
