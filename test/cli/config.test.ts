@@ -166,7 +166,7 @@ describe("settings", () => {
 });
 
 test("a server whose FX_DB is misspelt does not start, with exit 2", async () => {
-  const { stderr, exit } = await runFx(["serve"], { env: { FX_BD: "sqlite:fx.db" } });
+  const { stderr, exit } = await runHere(["serve"], { env: { FX_BD: "sqlite:fx.db" } });
   assert.match(stderr, /^fx: FX_BD is not a setting of fx\. If you mean FX_DB, /);
   assert.equal(exit, 2);
 });

@@ -22,7 +22,7 @@ export function runHere(args: readonly string[], surroundings: HereSurroundings 
   return ran;
 }
 
-const signals = ["SIGINT", "SIGTERM"] as const;
+const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
 
 async function runOnce(
   args: readonly string[],
@@ -71,6 +71,14 @@ function collector(properties: object): { stream: Writable; text: () => string }
 
 /** What `fx serve` runs, in this process and on a free port, with these FX_* settings. */
 export function serveHere(env: Readonly<Record<string, string>>): ReturnType<typeof startServer> {
-  const { settings } = loadConfig({}, { FX_PORT: "0", HOME: "/nonexistent", ...env });
-  return startServer(settings, { logLevel: "silent", version: "0.0.0", prepare: async () => {} });
+  const { settings } = loadConfig(
+    {},
+    {
+      FX_PORT: "0",
+      FX_LOG_LEVEL: "silent",
+      HOME: "/nonexistent",
+      ...env,
+    },
+  );
+  return startServer(settings, { version: "0.0.0", prepare: async () => {} });
 }
