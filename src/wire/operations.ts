@@ -97,6 +97,7 @@ export const operations = {
       "unsupported-currency",
       "invalid-amount",
       "amount-too-small",
+      "balance-limit",
       storage,
     ],
   },
