@@ -110,6 +110,7 @@ export const operations = {
       "unsupported-currency",
       "invalid-amount",
       "amount-too-small",
+      "balance-limit",
       storage,
     ],
   },
