@@ -166,7 +166,7 @@ describe("fx batch", () => {
       text,
       /^line 2, 700110\*{5}: Jan Kowalski, 995\.70 PLN, 1\.00 USD\nline 3, 700110\*{5}: The order takes 5\.00 USD/,
     );
-    assert.match(text, /\nbatch +[0-9a-f]{32}\ndone +1\nrefused +1\ntook +0:0\d\nThe same with --id /);
+    assert.match(text, /\nbatch +[0-9a-f]{32}\ndone +1\nrefused +1\ntook +0:0\d\nRun it again with --id /);
     assert.ok(!text.includes(adult()));
     assert.equal(exit, 3);
     const { text: json } = await runAtTerminal(["batch", path("orders.csv"), "--json", "--yes"], { env });
@@ -205,16 +205,16 @@ describe("fx batch with refused lines", () => {
     const { fx, write } = await desk(t);
     write("orders.csv", [header, buyOne, bad]);
     const { stderr } = await fx("batch orders.csv --id b");
-    assert.match(stderr, /\nThe same with --id b --rejects FILE writes the refused lines to a file/);
+    assert.match(stderr, /\nRun it again with --id b --rejects FILE to get the refused lines in a file/);
     assert.match(
       stderr,
-      /\nThe whole file, corrected, would do the other lines twice, unless it runs with --id b\.\n$/,
+      /\nUnder a new id, the whole file would do the other lines twice; with --id b, it does only those that are corrected\.\n$/,
     );
     const { hint, rejects } = JSON.parse(
       (await fx("batch orders.csv --id b --json")).stderr.split("\n")[1] ?? "",
     );
     assert.deepEqual(
-      [/--rejects FILE.* twice, unless it runs with --id b\.$/.test(hint), rejects],
+      [/--rejects FILE.* twice; with --id b, it does only those that are corrected\.$/.test(hint), rejects],
       [true, null],
     );
   });
@@ -232,7 +232,7 @@ describe("fx batch with refused lines", () => {
     write("rejects.csv", [rejects.trimEnd().replace("99999", "50")]);
     assert.equal((await fx("batch rejects.csv")).exit, 0);
     const again = await fx("batch rejects.csv");
-    assert.match(again.stderr, /^1 line was done before, at .* under a new key\.\n/);
+    assert.match(again.stderr, /^1 line was done before, at .* give those lines new keys\.\n/);
     assert.deepEqual(await balances(), { PLN: 945.7, USD: 12.63 });
   });
 
@@ -278,9 +278,14 @@ describe("fx batch over lines that were done before", () => {
     const { fx, balances } = await copied(t);
     const { stderr, exit } = await fx("batch copy.csv");
     const time = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
-    const told = `^2 lines were done before, the first at ${time}, and are not done again\\. --id NEW, `;
+    const told = `^2 lines were done before, the first at ${time}, and are not done again\\. To do again what was done before, run it with --id NEW `;
     assert.match(stderr, new RegExp(told));
-    assert.match(stderr, new RegExp(`\ndone\t0\ndone before\t2\nfirst done\t${time}\n[^]*\n--id NEW, `));
+    assert.match(
+      stderr,
+      new RegExp(
+        `\ndone\t0\ndone before\t2\nfirst done\t${time}\n[^]*\nTo do again what was done before, run it with --id NEW `,
+      ),
+    );
     assert.deepEqual([exit, (await balances()).USD], [0, 2]);
     assert.doesNotMatch((await fx("batch copy.csv --id NEW")).stderr, /before/);
     assert.equal((await balances()).USD, 4);
@@ -302,7 +307,7 @@ describe("fx batch over lines that were done before", () => {
     await fx("batch - --id b", input);
     assert.match(
       (await fx("batch - --id b", input)).stderr,
-      /^Line 2 was done before, at .*, and is not done again\. --id NEW/,
+      /^Line 2 was done before, at .*, and is not done again\. To .* --id NEW/,
     );
   });
 
@@ -367,7 +372,7 @@ describe("fx batch of a file", () => {
     await ended;
     const summary = JSON.parse(output().stderr.trimEnd().split("\n").at(-1) ?? "");
     assert.deepEqual([summary.complete, summary.failed, child.exitCode], [false, 1, 2]);
-    assert.match(summary.hint, new RegExp(`^The same with --id ${summary.id} does the rest`));
+    assert.match(summary.hint, new RegExp(`^Run it again with --id ${summary.id} to do the rest`));
     assert.match(output().stdout, /"code":"usage","message":"[^"]*was written to while it was read/);
     const again = await fx(`batch orders.csv --id ${summary.id} --json`);
     assert.equal(JSON.parse(again.stderr).refused, 100_001);

@@ -287,6 +287,22 @@ describe("refused lines", () => {
     );
   });
 
+  test("are in a file that is whole, or not there", async (t) => {
+    const path = (await (await desk(t))()).rejects();
+    writeFileSync(`${path}.part`, "what a killed command left");
+    const rejects = new Rejects(path, "a,key");
+    rejects.add("1,k");
+    assert.equal(existsSync(path), false);
+    rejects.close();
+    assert.equal(readFileSync(path, "utf8"), "a,key\n1,k\n");
+    assert.throws(() => new Rejects(path, undefined), { name: "UsageError", message: /exists/ });
+    const lost = new Rejects(`${path}-2`, undefined);
+    rmSync(`${path}-2.part`);
+    lost.add("1");
+    lost.close();
+    assert.match(lost.problem ?? "", /-2 cannot be written \(ENOENT\)\.$/);
+  });
+
   test("corrected in the file itself are all that is done, under the same id", async (t) => {
     const { run, done } = await (await desk(t))();
     const three = (amount: string) =>
@@ -309,7 +325,7 @@ describe("looking for what was done before", () => {
     const told = await found(written("csv", [{ account: 1, cents: 4 }, ...wishes]), "b");
     assert.equal(told?.lines, 150);
     assert.ok(told.first !== undefined && Math.abs(Date.now() - told.first.getTime()) < 60_000);
-    assert.match(told.hint, /^--id NEW/);
+    assert.match(told.hint, /--id NEW/);
     assert.equal(await found(written("csv", wishes), "new"), undefined);
     assert.deepEqual(await done(), before);
   });
@@ -328,7 +344,7 @@ describe("looking for what was done before", () => {
     const { run, found } = await (await desk(t))();
     const line = `{"key":"k","pesel":"${adult()}","from":"PLN","to":"USD","toBuy":1}`;
     await run(line);
-    assert.match((await found(line))?.hint ?? "", /under a new key/);
+    assert.match((await found(line))?.hint ?? "", /new keys/);
   });
 
   test("leaves a line that is refused as it would be without looking", async (t) => {
