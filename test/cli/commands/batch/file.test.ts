@@ -41,15 +41,16 @@ describe("a batch file that is still written", () => {
     assert.match(told.fault.message, new RegExp(`was written to while it was read.*--id ${batch.id}`));
   });
 
-  test("and cut off while it is read ends with a fault too", async (t) => {
-    const path = file(t, 20_000);
+  test("and cut off where nothing but blank lines was read ends with a fault too", async (t) => {
+    const path = file(t, 0);
+    writeFileSync(path, `${line}${"\n".repeat(500_000)}${line}`);
     const batch = await openBatch(path, empty);
     const read: BatchLine[] = [];
     for await (const lines of batch.lines) {
-      if (read.length === 0) truncateSync(path, line.length * 10_000);
+      if (read.length === 0) truncateSync(path, 100_000);
       read.push(...lines);
     }
-    assert.ok(read.length < 20_000);
+    assert.equal(read.length, 2);
     assert.match(read.at(-1)?.fault?.message ?? "", /was written to while it was read/);
   });
 });
