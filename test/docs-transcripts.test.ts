@@ -150,7 +150,7 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
       z.object({ doneBefore }),
     ]),
   ],
-  ["fx receipt", schemas.exchangeEntry],
+  ["fx receipt", schemas.entry],
   ["fx rates history", schemas.rateHistory],
   ["fx rates", schemas.rates],
   ["fx position", schemas.position],

@@ -50,3 +50,15 @@ test("every file that docs/ARCHITECTURE.md and docs/LEDGER.md name is there", ()
     }
   }
 });
+
+test("every name that docs/ARCHITECTURE.md places in a file is defined or used there", () => {
+  const placed = read("docs/ARCHITECTURE.md").matchAll(
+    /`([\w.#]+)`,? (?:and `([\w.#]+)` )?in `(src\/[\w./-]+\.ts)`/g,
+  );
+  const missing = [...placed].flatMap(([, one, other, path = ""]) =>
+    [one, other]
+      .filter((name) => name && !read(path).includes(name.split(".").at(-1) as string))
+      .map((name) => `${name} in ${path}`),
+  );
+  assert.deepEqual(missing, []);
+});

@@ -116,6 +116,13 @@ test("only cli/open.ts names a concrete adapter, but for what has no other", () 
   assert.deepEqual(offenders(wrong, inCli), []);
 });
 
+test("a command's exit is set in one place", () => {
+  assert.deepEqual(
+    offenders(({ file, code }) => (file === "cli/run.ts" || !/\bexitCode\s*=/.test(code) ? [] : [file])),
+    [],
+  );
+});
+
 test("files are named in kebab-case, for what they are", () => {
   const named = /^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.ts$/;
   assert.deepEqual(

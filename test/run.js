@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
@@ -11,7 +12,7 @@ const files = readdirSync(new URL("test", root), { recursive: true, encoding: "u
   .filter((file) => file.endsWith(".test.ts"))
   .map((file) => `test/${file}`)
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  .filter((file) => !isFast || !startsProcesses(new URL(file, root)))
+  .filter((file) => !isFast || !imports(new URL(file, root), /^node:child_process$/))
   .sort();
 
 if (files.length === 0) {
@@ -22,26 +23,34 @@ if (isFast) {
   process.env.FX_TEST_POSTGRES = "none";
   for (const file of files) await import(new URL(file, root).href);
 } else {
-  run("npm", "run", "--silent", "build");
+  const [env] = await Promise.all([sharedPostgres(), run({}, "npm", "run", "--silent", "build")]);
   // The files are named one by one, because a pattern that matches nothing runs 0 tests and passes.
   const concurrency = Math.max(2, availableParallelism());
   const options = ["--import", "tsx", "--test", "--test-timeout=120000", `--test-concurrency=${concurrency}`];
-  run(process.execPath, ...options, ...files);
+  await run(env, process.execPath, ...options, ...files);
 }
 
-/** Whether a file imports node:child_process, itself or through others. An `await import` is for when it is needed. */
-function startsProcesses(file, seen = new Set()) {
+/** Starts the server that all files share, which ends with this process. Gives what tells them of it. */
+async function sharedPostgres() {
+  if (!files.some((file) => imports(new URL(file, root), /\/support\/(adapters|postgres)\.ts$/))) return {};
+  const { tsImport } = await import("tsx/esm/api");
+  const { sharedServer } = await tsImport("./support/postgres.ts", import.meta.url);
+  return { FX_TEST_POSTGRES_SHARED: await sharedServer() };
+}
+
+/** Whether a file imports what this names, itself or through others. An `await import` is for when it is needed. */
+function imports(file, name, seen = new Set()) {
   if (seen.has(file.href)) return false;
   seen.add(file.href);
-  const imports = readFileSync(file, "utf8").matchAll(/^(?:import|export) (?!type )[^;]*?from "([^"]+)";$/gm);
-  return [...imports].some(
+  const targets = readFileSync(file, "utf8").matchAll(/^(?:import|export) (?!type )[^;]*?from "([^"]+)";$/gm);
+  return [...targets].some(
     ([, target]) =>
-      target === "node:child_process" ||
-      (/^\..*\.[jt]s$/.test(target) && startsProcesses(new URL(target, file), seen)),
+      name.test(target) || (/^\..*\.[jt]s$/.test(target) && imports(new URL(target, file), name, seen)),
   );
 }
 
-function run(command, ...args) {
-  const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit" });
+async function run(env, command, ...args) {
+  const child = spawn(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
+  const [status] = await once(child, "exit");
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -5,8 +5,8 @@ import type { Pesel } from "../src/core/pesel.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
 import type { Subject } from "./service.contract.ts";
-import { adult, identified, table, terms } from "./support/fixture.ts";
-import { everyPage, refuses, texts } from "./support/service.ts";
+import { adult, identified, opening, table, terms } from "./support/fixture.ts";
+import { everyPage, exchangeReceipt, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
 export function describeBooks(subjectNow: () => Subject, person: () => Promise<Pesel>): void {
@@ -64,7 +64,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const pesel = await person();
       const order = { pesel, ...terms("buy 10.01 USD for PLN"), key: "r" };
       const { receiptId } = await service.exchange(order);
-      const { time, sold, bought, balances, bid, ask, ...rest } = await service.receipt(receiptId);
+      const { time, sold, bought, balances, bid, ask, ...rest } = await exchangeReceipt(service, receiptId);
       assert.deepEqual(rest, {
         kind: "exchange",
         id: receiptId,
@@ -84,6 +84,16 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         "10.01 USD",
       ]);
       assert.deepEqual([bid, ask && formatDecimal(ask, 4)], [undefined, "3.7000"]);
+    });
+
+    test("the receipt of an opening is its entry", async () => {
+      const { receiptId } = await service.createAccount(
+        opening({ index: 7777, key: "o-7777", pln: "12.30" }),
+      );
+      const receipt = await service.receipt(receiptId);
+      assert.deepEqual((await service.statement(adult(7777), { limit: 1 })).items, [receipt]);
+      const { kind, key, sequence, balances } = receipt;
+      assert.deepEqual([kind, key, sequence, texts(balances)], ["opening", "o-7777", 1, ["12.30 PLN"]]);
     });
 
     test("an unknown receipt is told as such", async () => {

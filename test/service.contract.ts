@@ -76,7 +76,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         await refuses(
           service.createAccount(opening({ index: 9000, pln: "10000000000000" })),
           "balance-limit",
-          "The balance would pass the limit of 9999999999999.99 PLN.",
+          "No balance may be more than 9,999,999,999,999.99 PLN.",
         );
       });
 
@@ -86,7 +86,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       });
 
       test("the largest balance comes back to the grosz", async () => {
-        assert.deepEqual(await balances(await person("9999999999999.99")), ["9999999999999.99 PLN"]);
+        assert.deepEqual(await balances(await person("9999999999999.99")), ["9,999,999,999,999.99 PLN"]);
       });
 
       test("an unknown account is told as such", async () => {
@@ -205,8 +205,8 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       const refusals: [words: string, code: ErrorCode, message: RegExp][] = [
         ["sell 1 PLN for XAU", "unsupported-currency", /^XAU is not a currency that can be exchanged/],
         ["sell 1 GROSZ for PLN", "unsupported-currency", /^That is not a currency/],
-        ["sell 0 PLN for USD", "invalid-amount", /^The amount 0 is not a whole number of 0.01 PLN/],
-        ["sell -5 PLN for USD", "invalid-amount", /^The amount -5 is not/],
+        ["sell 0 PLN for USD", "invalid-amount", /^The amount must be greater than 0.$/],
+        ["sell -5 PLN for USD", "invalid-amount", /^The amount must be greater than 0.$/],
         ["buy 0.001 USD for PLN", "invalid-amount", /with at most 2 decimals.$/],
         ["buy 1.5 JPY for PLN", "invalid-amount", /with no decimals.$/],
         ["sell 0.01 PLN for EUR", "amount-too-small", /^0.01 PLN buys less than the smallest unit of EUR/],
@@ -231,6 +231,20 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         await refuses(service.quote(terms("sell 1 PLN for XAU")), "unsupported-currency", /^XAU is not/);
         await refuses(service.quote(terms("sell 0.01 PLN for EUR")), "amount-too-small");
         await refuses(service.quote(terms("sell 1.5 JPY for PLN")), "invalid-amount");
+      });
+
+      test("a quote with a side that no balance can have is refused, and the largest comes back exactly", async () => {
+        const most = await service.quote(terms("sell 9999999999999.99 PLN for USD"));
+        assert.equal(texts([most.sold])[0], "9,999,999,999,999.99 PLN");
+        const limit = /^No balance may be more than 9,999,999,999,999\.99 /;
+        for (const amount of ["10000000000000", "90071992547409.93", "999999999999999999", "1e308"]) {
+          await refuses(service.quote(terms(`sell ${amount} PLN for USD`)), "balance-limit", limit);
+          await refuses(service.quote(terms(`buy ${amount} USD for PLN`)), "balance-limit", limit);
+        }
+        const pesel = await person("9999999999999.99");
+        const tooMuch = terms("buy 10000000000000 HUF for PLN");
+        await refuses(service.quote(tooMuch), "balance-limit", limit);
+        await refuses(service.exchange({ pesel, ...tooMuch }), "balance-limit", limit);
       });
     });
 
@@ -258,11 +272,33 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       });
     });
 
+    describe("with a table that is not traded at", () => {
+      const reason = "The newest rate table is too old.";
+      before(() => subject.rates.halt(reason));
+      after(() => subject.rates.halt(undefined));
+
+      test("rates and their history are shown, and say why", async () => {
+        const { table: shown, recorded, notTraded } = await service.rates();
+        assert.deepEqual([shown.number, recorded, notTraded], [table.number, true, reason]);
+        assert.equal(
+          (await service.rateHistory(terms("sell 1 USD for PLN").from, 9)).at(-1)?.table,
+          table.number,
+        );
+      });
+
+      test("orders and quotes are refused, and say why", async () => {
+        const order = terms("sell 1 PLN for USD");
+        await refuses(service.exchange({ pesel: await person(), ...order }), "rates-unavailable", reason);
+        await refuses(service.quote(order), "rates-unavailable", reason);
+      });
+    });
+
     describe("an idempotency key", () => {
       test("makes an opening that is sent again have no second effect", async () => {
         const first = opening({ index: 8000, key: "open-1" });
-        assert.deepEqual(await service.createAccount(first), { replayed: false });
-        assert.deepEqual(await service.createAccount(first), { replayed: true });
+        const { receiptId, replayed } = await service.createAccount(first);
+        assert.equal(replayed, false);
+        assert.deepEqual(await service.createAccount(first), { receiptId, replayed: true });
       });
 
       test("makes an order that is sent again have no second effect, and the first answer", async () => {
@@ -296,11 +332,31 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         assert.deepEqual(await balances(pesel), ["990.00 PLN", "2.70 USD"]);
       });
 
-      test("of a refused order can be used again", async () => {
-        const pesel = await person("1");
-        const order = { pesel, ...terms("sell 10 PLN for USD"), key: "later" };
+      test("of a refused order has the refusal for its answer, also when there is money now", async () => {
+        const pesel = await person("1000");
+        const order = { pesel, ...terms("sell 10 USD for PLN"), key: "early" };
+        const first = await refuses(service.exchange(order), "insufficient-funds");
+        await service.exchange({ pesel, ...terms("buy 20 USD for PLN") });
+        const second = await refuses(service.exchange(order), "insufficient-funds", first.message);
+        assert.deepEqual([first.replayed, second.replayed], [false, true]);
+        assert.deepEqual(await balances(pesel), ["926.00 PLN", "20.00 USD"]);
+      });
+
+      test("of a refused order is refused on another body, and a new key is a new request", async () => {
+        const pesel = await person("1000");
+        const order = { pesel, ...terms("sell 2000 PLN for USD"), key: "refused" };
         await refuses(service.exchange(order), "insufficient-funds");
-        await refuses(service.exchange(order), "insufficient-funds");
+        const other = { ...order, ...terms("sell 10 PLN for USD") };
+        await refuses(service.exchange(other), "idempotency-key-reused");
+        assert.equal((await service.exchange({ ...other, key: "new" })).replayed, false);
+      });
+
+      test("of a refused opening has the refusal for its answer", async () => {
+        const pesel = await person();
+        const taken = { ...opening({ index: people, key: "taken" }) };
+        const first = await refuses(service.createAccount(taken), "account-exists");
+        const second = await refuses(service.createAccount(taken), "account-exists", first.message);
+        assert.deepEqual([taken.pesel, first.replayed, second.replayed], [pesel, false, true]);
       });
     });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { nearMiss } from "./near-miss.ts";
 import { type Place, parsePlace, parseStorePlace, type StorePlace } from "./place.ts";
 
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
@@ -120,6 +121,7 @@ export function loadConfig(
   flags: Readonly<Record<string, unknown>>,
   env: Readonly<Record<string, string | undefined>>,
 ): Config {
+  refuseNearMisses(env);
   const file = configPath(env);
   const fromFile = readConfigFile(file);
   const origins = {} as Record<SettingName, Origin>;
@@ -208,6 +210,26 @@ function fromEnvironment(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new ConfigError(`The file ${path} that ${variable}_FILE names cannot be read (${code}).`);
+  }
+}
+
+/**
+ * A server whose FX_DB is misspelt would keep its accounts in memory. What is unlike every setting may belong to
+ * another program of this name.
+ * @throws ConfigError
+ */
+function refuseNearMisses(env: Readonly<Record<string, string | undefined>>): void {
+  const known = settingNames.flatMap((name) => [definitions[name].env, `${definitions[name].env}_FILE`]);
+  for (const [variable, value] of Object.entries(env)) {
+    if (!variable.startsWith("FX_") || !value || known.includes(variable)) continue;
+    const meant = nearMiss(
+      variable.slice("FX_".length),
+      known.map((name) => name.slice("FX_".length)),
+    );
+    if (meant === undefined) continue;
+    throw new ConfigError(
+      `${variable} is not a setting of fx. If you mean FX_${meant}, rename it; otherwise unset it.`,
+    );
   }
 }
 

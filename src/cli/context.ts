@@ -2,7 +2,7 @@ import type { CalendarDate } from "../core/date.ts";
 import { type Pesel, parsePesel } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { type Config, loadConfig, withoutPassword } from "./config.ts";
-import { Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
+import { type Exit, Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
 import { writeDocument, writeText } from "./terminal/output.ts";
 import { type Terminal, takeScreen, write } from "./terminal/terminal.ts";
@@ -24,10 +24,12 @@ export class Context {
   readonly version: string;
   /** Rejects when a signal ends the command. */
   readonly interrupted: Promise<never>;
+  /** How a command that does not fail ends: not with 0 if it has found something wrong. */
+  exit: Exit = 0;
   giveBackScreen: () => void = () => {};
   #interrupt: (reason: Interrupted) => void = () => {};
   #request: MoneyRequest | undefined;
-  #watching = false;
+  #ignoreSignals: (() => void) | undefined;
   #stop: ((signal: Interrupted["signal"]) => void) | undefined;
   #stoppingSince = Number.NEGATIVE_INFINITY;
   #service: ExchangeService | undefined;
@@ -69,7 +71,7 @@ export class Context {
     return this.#request;
   }
 
-  /** Says before a request that moves money is sent that there will be one, so that an interrupt can tell. */
+  /** Called before a request that moves money is sent, so that an interrupt can report it. */
   prepare(key: string): void {
     this.#request = { key, state: "unsent" };
   }
@@ -116,30 +118,38 @@ export class Context {
   takeScreen(onKey: (key: string) => void): void {
     this.giveBackScreen = takeScreen(this.terminal, (key) => {
       // In raw mode Ctrl-C is a key, and no signal unless it is made one.
-      if (key.includes("\u0003")) process.emit("SIGINT");
+      if (key.includes("\u0003")) this.#take("SIGINT");
       else onKey(key);
     });
   }
 
   async close(): Promise<void> {
-    await this.#service?.close();
+    try {
+      await this.#service?.close();
+    } finally {
+      this.#ignoreSignals?.();
+    }
   }
 
-  /** Has SIGINT and SIGTERM end the command with their exits. Before this, they end it without a word. */
+  /** Has SIGINT and SIGTERM end the command with their exits. Before this, they end it silently. */
   watchSignals(): void {
-    if (this.#watching) return;
-    this.#watching = true;
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.on(signal, () => {
-        const stop = this.#stop;
-        this.#stop = undefined;
-        if (stop !== undefined) {
-          this.#stoppingSince = performance.now();
-          stop(signal);
-        } else if (performance.now() - this.#stoppingSince > sameSignalMs) {
-          this.#interrupt(new Interrupted(signal, this.#request));
-        }
-      });
+    if (this.#ignoreSignals !== undefined) return;
+    const signals = ["SIGINT", "SIGTERM"] as const;
+    const take = (signal: NodeJS.Signals) => this.#take(signal as Interrupted["signal"]);
+    for (const signal of signals) process.on(signal, take);
+    this.#ignoreSignals = () => {
+      for (const signal of signals) process.removeListener(signal, take);
+    };
+  }
+
+  #take(signal: Interrupted["signal"]): void {
+    const stop = this.#stop;
+    this.#stop = undefined;
+    if (stop !== undefined) {
+      this.#stoppingSince = performance.now();
+      stop(signal);
+    } else if (performance.now() - this.#stoppingSince > sameSignalMs) {
+      this.#interrupt(new Interrupted(signal, this.#request));
     }
   }
 
@@ -163,7 +173,7 @@ export class Context {
     // At a terminal in raw mode Ctrl-C is a key, and no signal unless it is made one.
     lines.on("SIGINT", () => {
       write(stderr, "");
-      process.emit("SIGINT");
+      this.#take("SIGINT");
     });
     const ended = new Promise<undefined>((resolve) => lines.once("close", () => resolve(undefined)));
     const answer = await Promise.race([lines.question(prompt), ended]);

@@ -34,6 +34,12 @@ export const exitTable = [
     moved: "if sent: unknown",
     next: "repeat with the printed key",
   },
+  {
+    exit: 141,
+    meaning: "whoever read the output stopped reading, as head does",
+    moved: "as stderr says",
+    next: "",
+  },
   { exit: 143, meaning: "terminated", moved: "if sent: unknown", next: "repeat with the printed key" },
 ] as const;
 
@@ -55,6 +61,7 @@ export const exitOf: Readonly<Record<ErrorCode, Exit>> = {
   "idempotency-key-reused": 3,
   "account-not-found": 4,
   "not-found": 4,
+  "method-not-allowed": 3,
   "account-exists": 5,
   "rates-unavailable": 6,
   "storage-unavailable": 7,
@@ -78,7 +85,9 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   unreachable: waysOut,
 };
 
-/** A command line that makes no sense. */
+const replayHint = "This is the answer that this key was given before. A new key asks again.";
+
+/** A command line that fx does not understand. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -88,7 +97,7 @@ export class Declined extends Error {
   override readonly name = "Declined";
 }
 
-/** A request that moves money, its key, and how far it has come. */
+/** A request that moves money, its key, and whether it was sent. */
 export interface MoneyRequest {
   readonly key: string;
   readonly state: "unsent" | "sent" | "done";
@@ -107,7 +116,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** A request that moves money failed after it was sent off. `cause` says how. */
+/** A request that moves money failed after it was sent. `cause` says why. */
 export class RequestFailed extends Error {
   override readonly name = "RequestFailed";
   readonly key: string;
@@ -121,11 +130,13 @@ export class RequestFailed extends Error {
 /** The result cannot be written. */
 export class OutputFailed extends Error {
   override readonly name = "OutputFailed";
+  /** Of the system, such as ENOSPC. */
+  readonly code: string;
   readonly request: MoneyRequest | undefined;
 
-  /** @param code of the system, such as ENOSPC */
   constructor(code: string, request: MoneyRequest | undefined) {
     super(`The output cannot be written (${code}).`);
+    this.code = code;
     this.request = request;
   }
 }
@@ -136,8 +147,10 @@ export interface Failure {
   readonly message: string;
   readonly hint: string | null;
   readonly exit: Exit;
-  /** With which a request whose outcome is unknown can be repeated. */
+  /** The key with which a request of unknown outcome can be repeated. */
   readonly key?: string;
+  /** Where the refusal is the answer to an earlier request with the same key. */
+  readonly replayed?: true;
 }
 
 /** The one place that turns what was thrown into a message and an exit code. */
@@ -146,7 +159,8 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof Interrupted) return describeInterrupt(thrown);
   if (thrown instanceof OutputFailed) return describeOutput(thrown);
   if (thrown instanceof FxError) {
-    const { code, message } = thrown;
+    const { code, message, replayed } = thrown;
+    if (replayed) return { ...failure(code, message, exitOf[code], replayHint), replayed };
     return failure(code, message, exitOf[code], hintOf[code]);
   }
   if (thrown instanceof UsageError || thrown instanceof ConfigError) {
@@ -161,7 +175,7 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   return failure("internal", message, 1, "This is a bug in fx. FX_LOG_LEVEL=debug shows where.");
 }
 
-/** Tells a failure on stderr: as text, or with --json as one document. */
+/** Reports a failure on stderr: as text, or with --json as one document. */
 export function tellFailure(screen: Screen, failure: Failure, json: boolean): void {
   if (json) {
     write(screen, JSON.stringify(failure));
@@ -172,7 +186,7 @@ export function tellFailure(screen: Screen, failure: Failure, json: boolean): vo
   if (failure.hint !== null) writeText(screen, failure.hint, paint.dim);
 }
 
-/** Tells on stderr what is wrong and changes neither the result nor the exit. */
+/** Warns on stderr, and changes neither the result nor the exit code. */
 export function tellWarning(screen: Screen, warning: string, json: boolean): void {
   if (json) write(screen, JSON.stringify({ warning }));
   else writeText(screen, `fx: ${warning}`, screen.paint.yellow);
@@ -183,7 +197,7 @@ function describeRequest({ key, cause }: RequestFailed): Failure {
   const unknown = { ...told, hint: `Whether it was done is not known. ${againWith(key)}`, key };
   if (told.exit === 1) return unknown;
   if (told.code === "outcome-unknown") return unknown;
-  // A store that fails may have failed after the commit; its own words say whether it knows.
+  // A store may have failed after the commit. Its message says whether it knows.
   return told.code === "storage-unavailable" ? { ...told, exit: 8, hint: againWith(key), key } : told;
 }
 
@@ -203,8 +217,8 @@ function describeInterrupt({ signal, request }: Interrupted): Failure {
   return state === "sent" ? { ...told, hint: againWith(key), key } : told;
 }
 
-function describeOutput({ message, request }: OutputFailed): Failure {
-  const told = failure("output-failed", message, 1);
+function describeOutput({ message, code, request }: OutputFailed): Failure {
+  const told = failure("output-failed", message, code === "EPIPE" ? 141 : 1);
   if (request?.state !== "done") return told;
   const { key } = request;
   const hint = `What was asked for is done. The same command with --key ${key} shows it, and does nothing twice.`;

@@ -1,7 +1,7 @@
 import type { CurrentRates } from "../core/rates.ts";
 import type { ExchangeService } from "../core/service.ts";
-import type { OpenOptions, Store } from "../ledger/store.ts";
-import type { RatesEvent } from "../rates/ledger-rates.ts";
+import type { Access, OpenOptions, Store } from "../ledger/store.ts";
+import type { RatesOptions } from "../rates/current.ts";
 import type { Settings } from "./config.ts";
 import type { StorePlace } from "./place.ts";
 
@@ -14,10 +14,9 @@ export interface Ledger {
 
 /** What a command needs of the service that it asks. */
 export interface Needs {
-  /** Without them, an embedded service is not to be asked for any. */
+  /** Without them, an embedded service has no rates. */
   readonly rates: boolean;
-  /** "read" changes nothing, not even the schema of a store in this process. */
-  readonly access: "read" | "write";
+  readonly access: Access;
 }
 
 /** The service that `settings.url` names. */
@@ -31,7 +30,7 @@ export async function openService(
     const { openHttpService } = await import("../client/http-service.ts");
     return openHttpService(url.address);
   }
-  if (rates) return (await openLedger(url, settings, { access, onUpgrade })).service;
+  if (rates) return (await openLedger(url, settings, { access, onUpgrade, serves: false })).service;
   const { LedgerService } = await import("../ledger/service.ts");
   return new LedgerService(await openStore(url, { access, onUpgrade }), noRates);
 }
@@ -40,7 +39,7 @@ export async function openService(
 export async function openLedger(
   place: StorePlace,
   settings: Settings,
-  { onEvent = () => {}, ...options }: OpenOptions & { readonly onEvent?: (event: RatesEvent) => void },
+  { serves, onEvent, ...options }: OpenOptions & { readonly serves: boolean } & Pick<RatesOptions, "onEvent">,
 ): Promise<Ledger> {
   const store = await openStore(place, options);
   try {
@@ -51,6 +50,7 @@ export async function openLedger(
       source,
       ledger: store,
       trades,
+      serves,
       changeSource,
       maxAgeDays,
       acceptTable,
@@ -76,7 +76,9 @@ async function openStore(place: StorePlace, options: OpenOptions): Promise<Store
 const noRates: CurrentRates = {
   forOrder: openedWithout,
   forQuote: openedWithout,
+  latest: openedWithout,
   history: openedWithout,
+  refresh: openedWithout,
   status: () => ({ source: "none", recorded: true, table: undefined, problem: undefined }),
   close: async () => {},
 };

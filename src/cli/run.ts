@@ -5,6 +5,7 @@ import { maskPesels } from "../core/mask.ts";
 import { Context } from "./context.ts";
 import {
   describeFailure,
+  type Exit,
   Interrupted,
   OutputFailed,
   tellFailure,
@@ -12,55 +13,85 @@ import {
   UsageError,
 } from "./errors.ts";
 import { buildProgram, commandOf, fullName } from "./program.ts";
-import { clearLine, openTerminal, write, writeWhole } from "./terminal/terminal.ts";
+import { clearLine, openTerminal, type Terminal, write, writeWhole } from "./terminal/terminal.ts";
 
-/** Runs one command line. It sets the exit code and leaves the exit to Node: process.exit() would cut off output. */
+/** Runs this process's command line. The exit is left to Node: process.exit() would cut off output. */
 export async function run(process: NodeJS.Process): Promise<void> {
   const argv = process.argv.slice(2);
-  const json = argv.includes("--json");
   writeWhole(process.stdout);
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-  const terminal = openTerminal(process, process.env, argv.includes("--no-color"));
+  const exit = await runCommand(argv, openTerminal(process, process.env, argv.includes("--no-color")));
+  process.exitCode = exit;
+  // An interrupted request may still wait for an answer and keep the process alive.
+  if (exit === 130 || exit === 143) process.stderr.write("", () => process.exit());
+}
+
+/** Runs one command line. Resolves with its exit when its output is written. */
+export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<Exit> {
+  const { stdout, stderr } = terminal;
+  const json = argv.includes("--json");
   const context = new Context(terminal, packageJson.version);
+  const written = watchOutput(stdout.stream);
+  const exit = await carryOut(argv, context, json);
+  const { code } = (await written()) ?? {};
+  if (code === undefined) return exit;
+  const failure = describeFailure(new OutputFailed(code, context.request));
+  // Where the reader has closed our output, as `head` does, only the key of what was done is reported.
+  if (failure.exit !== 141 || failure.key !== undefined) {
+    clearLine(stderr);
+    tellFailure(stderr, failure, json);
+  }
+  return exit || failure.exit;
+}
+
+async function carryOut(argv: readonly string[], context: Context, json: boolean): Promise<Exit> {
+  const { stderr, env } = context.terminal;
   const program = buildProgram(context);
-  process.stdout.once("error", ({ code = "" }: NodeJS.ErrnoException) => {
-    // Whoever read our output has had enough of it, as `head` has.
-    if (code === "EPIPE") return;
-    process.exitCode = 1;
-    clearLine(terminal.stderr);
-    tellFailure(terminal.stderr, describeFailure(new OutputFailed(code, context.request)), json);
-  });
   try {
     const words = argv.length === 0 ? ["--help"] : argv;
     await Promise.race([program.parseAsync(words, { from: "user" }), context.interrupted]);
   } catch (thrown) {
     context.giveBackScreen();
-    if (thrown instanceof CommanderError && thrown.exitCode === 0) return;
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
     const name = fullName(commandOf(program, argv));
     const error = isBareGroup(thrown) ? new UsageError(`${name} needs a command.`) : thrown;
     const failure = describeFailure(error, `${name} --help shows how.`);
-    if (thrown instanceof Interrupted) clearLine(terminal.stderr);
-    tellFailure(terminal.stderr, failure, json);
-    if (failure.code === "internal" && process.env.FX_LOG_LEVEL === "debug") {
-      write(terminal.stderr, maskPesels(inspect(thrown)));
+    if (thrown instanceof Interrupted) clearLine(stderr);
+    tellFailure(stderr, failure, json);
+    if (failure.code === "internal" && env.FX_LOG_LEVEL === "debug") {
+      write(stderr, maskPesels(inspect(thrown)));
     }
-    process.exitCode = failure.exit;
-    if (thrown instanceof Interrupted) return exitWhenWritten(process);
+    context.exit = failure.exit;
+    if (thrown instanceof Interrupted) return failure.exit;
   }
   try {
     await context.close();
   } catch (error) {
     const warning = `Closing failed, which undoes nothing: ${describeFailure(error).message}`;
-    tellWarning(terminal.stderr, warning, json);
+    tellWarning(stderr, warning, json);
   }
+  return context.exit;
 }
 
-/** A group of commands named without a command of it: commander would print its help. */
+/** What it returns resolves when everything is written: to the first error, if there was one. */
+function watchOutput(stream: NodeJS.WritableStream): () => Promise<NodeJS.ErrnoException | undefined> {
+  let first: NodeJS.ErrnoException | undefined;
+  const keep = (error: NodeJS.ErrnoException | null | undefined) => {
+    first ??= error ?? undefined;
+  };
+  stream.once("error", keep);
+  return async () => {
+    await new Promise<void>((resolve) => {
+      stream.write("", (error) => {
+        keep(error);
+        resolve();
+      });
+    });
+    return first;
+  };
+}
+
+/** A group of commands without a subcommand. Left to itself, commander prints its help. */
 function isBareGroup(thrown: unknown): boolean {
   return thrown instanceof CommanderError && thrown.code === "commander.help";
-}
-
-/** What was interrupted may still wait for an answer, and would keep the process. */
-function exitWhenWritten(process: NodeJS.Process): void {
-  process.stdout.write("", () => process.stderr.write("", () => process.exit()));
 }

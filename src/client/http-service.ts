@@ -2,7 +2,7 @@ import type { Account, Opening } from "../core/account.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { type ErrorCode, FxError } from "../core/errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "../core/exchange.ts";
-import type { Entry, ExchangeEntry } from "../core/journal.ts";
+import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
   AuditReport,
@@ -12,6 +12,7 @@ import type {
   Position,
   RateOnDay,
   RatesInForce,
+  Recorded,
   Settlement,
 } from "../core/service.ts";
 import {
@@ -35,7 +36,7 @@ const longTimeoutMs = 3_600_000;
 
 /**
  * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call.
- * A call that moves money and has a key is sent again while it is open whether it was done; without a key, once.
+ * A call that moves money is sent again while its outcome is unknown if it has a key, and otherwise once.
  */
 export function openHttpService(baseUrl: string, options: TransportOptions = {}): ExchangeService {
   return new HttpService(new Transport(baseUrl, options));
@@ -48,11 +49,11 @@ class HttpService implements ExchangeService {
     this.#transport = transport;
   }
 
-  async createAccount(opening: Opening): Promise<{ readonly replayed: boolean }> {
+  async createAccount(opening: Opening): Promise<Recorded> {
     const { key } = opening;
     return this.#post("/api/user", encodeOpening(opening), { key }, ({ status, headers }) => {
       if (status !== 204) throw notAnAnswer(`status ${status}`);
-      return { replayed: isReplay(headers) };
+      return recordedIn(headers);
     });
   }
 
@@ -63,13 +64,8 @@ class HttpService implements ExchangeService {
   async exchange(order: ExchangeOrder): Promise<Settlement> {
     const { pesel, table, key } = order;
     return this.#post(`/api/exchange/${pesel}`, encodeOrder(pesel, order), { key, table }, (answer) => {
-      const receipt = String(answer.headers["fx-receipt"] ?? "");
-      if (answer.status !== 200 || !receipt.startsWith(receiptPath)) throw notAnAnswer("no receipt");
-      return {
-        account: decodeAccount(answer.body),
-        receiptId: receipt.slice(receiptPath.length),
-        replayed: isReplay(answer.headers),
-      };
+      if (answer.status !== 200) throw notAnAnswer(`status ${answer.status}`);
+      return { account: decodeAccount(answer.body), ...recordedIn(answer.headers) };
     });
   }
 
@@ -90,10 +86,8 @@ class HttpService implements ExchangeService {
     return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query: pageQuery(page) });
   }
 
-  async receipt(id: string): Promise<ExchangeEntry> {
-    const entry = await this.#get(`${receiptPath}${encodeURIComponent(id)}`, decodeEntry);
-    if (entry.kind !== "exchange") throw notAnAnswer("the receipt is of no exchange");
-    return entry;
+  receipt(id: string): Promise<Entry> {
+    return this.#get(`/api/receipts/${encodeURIComponent(id)}`, decodeEntry);
   }
 
   accounts(page: PageRequest): Promise<Page<Account>> {
@@ -159,8 +153,6 @@ class HttpService implements ExchangeService {
   }
 }
 
-const receiptPath = "/api/receipts/";
-
 /** What a proxy answers while it cannot reach the server behind it. */
 const gatewayStatuses = [502, 503, 504];
 /** With these fx does not say whether the request was done. */
@@ -172,8 +164,15 @@ function isRefusal({ code }: FxError, status: number): boolean {
 }
 
 /** The problem that fx answers with; undefined for any other answer, such as a proxy's page with the same status. */
-function problemOf({ status, body, retryAfterSeconds }: Answer): FxError | undefined {
-  return decodeProblem(body, status, retryAfterSeconds);
+function problemOf({ status, body, retryAfterSeconds, headers }: Answer): FxError | undefined {
+  return decodeProblem(body, status, { retryAfterSeconds, replayed: isReplay(headers) });
+}
+
+/** Where the server has a path before its own, the receipt has it, too. */
+function recordedIn(headers: Answer["headers"]): Recorded {
+  const [, receiptId] = /\/api\/receipts\/([^/]+)$/.exec(String(headers["fx-receipt"])) ?? [];
+  if (receiptId === undefined) throw notAnAnswer("no receipt");
+  return { receiptId, replayed: isReplay(headers) };
 }
 
 function isReplay(headers: Answer["headers"]): boolean {

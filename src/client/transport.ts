@@ -10,7 +10,7 @@ export interface Request {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
-  /** Whether it may be sent again while it is open what became of it. */
+  /** Whether it may be sent again while its outcome is unknown. */
   readonly repeatable: boolean;
   readonly timeoutMs?: number;
 }
@@ -23,7 +23,7 @@ export interface Answer {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** What an attempt came to: the result, or a failure that leaves open what became of the request, or does not. */
+/** The result of an attempt, or a failure, which may leave the outcome of the request unknown. */
 export type Attempt<T> = { readonly value: T } | { readonly failure: Error; readonly isOpen: boolean };
 
 export interface TransportOptions {
@@ -37,7 +37,7 @@ const attempts = 4;
 /** The longest that a server's Retry-After is waited for. */
 const longestWaitSeconds = 5;
 
-/** HTTP to one server, over connections that are kept. What is left open is sent again until it is settled. */
+/** HTTP to one server, over connections that are kept. A request whose outcome is unknown is sent again until it is settled. */
 export class Transport {
   /** The base URL for messages: without credentials. */
   readonly place: string;
@@ -67,7 +67,7 @@ export class Transport {
       if ("value" in attempt) return attempt.value;
       failures.push(attempt.failure);
       isOpen ||= attempt.isOpen;
-      // Where nobody listens now, somebody may in a moment, but only what is open is worth waiting for.
+      // A server may start listening in a moment, but only a request whose outcome is unknown is worth the wait.
       if (!isOpen || !request.repeatable || failures.length === attempts) throw outcomeOf(request, failures);
       const waitMs = 1000 * Math.min(retryAfterSeconds, longestWaitSeconds);
       await pause(waitMs + Math.random() * this.#options.pauseMs * 2 ** (failures.length - 1));
@@ -84,7 +84,7 @@ export class Transport {
     read: (answer: Answer) => Attempt<T>,
   ): Promise<Attempt<T> & { readonly retryAfterSeconds?: number | undefined }> {
     const { method, path, query, headers, body, timeoutMs } = request;
-    // Imported here, because it takes as long as starting Node, and most commands do without.
+    // Imported here, because loading it is slow and most commands do not need it.
     this.#got ??= import("got").then(({ got }) => got);
     const got = await this.#got;
     const { connectTimeoutMs: connect, answerTimeoutMs } = this.#options;

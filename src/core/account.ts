@@ -1,6 +1,6 @@
 import { type CurrencyCode, compareCurrencies, pln } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
-import { type Decimal, formatDecimal } from "./decimal.ts";
+import type { Decimal } from "./decimal.ts";
 import { FxError } from "./errors.ts";
 import { balanceLimit, formatMoney, type Money, minorUnitsOf } from "./money.ts";
 import { isAdult, type Pesel, parsePesel } from "./pesel.ts";
@@ -25,7 +25,7 @@ export interface Opening {
 
 /**
  * Reads an opening as of `today`.
- * @throws FxError invalid-request, invalid-pesel, underage
+ * @throws FxError invalid-request, invalid-pesel
  */
 export function parseOpening(
   fields: { pesel: string; name: string; surname: string; initial: Decimal; key?: string | undefined },
@@ -34,17 +34,17 @@ export function parseOpening(
   const name = parseName(fields.name, "name");
   const surname = parseName(fields.surname, "surname");
   const pesel = parsePesel(fields.pesel, today);
-  if (!isAdult(pesel, today)) {
-    throw new FxError(
-      "underage",
-      "The holder is not 18 yet. An account can be opened from the 18th birthday.",
-    );
-  }
   return { pesel, name, surname, initial: fields.initial, key: fields.key };
 }
 
+/** @throws FxError underage */
+export function requireAdult(pesel: Pesel, today: CalendarDate): void {
+  if (isAdult(pesel, today)) return;
+  throw new FxError("underage", "The holder is not 18 yet. An account can be opened from the 18th birthday.");
+}
+
 /**
- * Decides an opening: the new account, or why there is none.
+ * Decides an adult's opening: the new account, or why there is none.
  * @throws FxError account-exists, invalid-amount, balance-limit
  */
 export function planOpening(existing: Account | undefined, opening: Opening): Account {
@@ -85,14 +85,18 @@ export function debit(account: Account, money: Money): Account {
  * @throws FxError balance-limit
  */
 export function credit(account: Account, money: Money): Account {
-  const minor = balanceOf(account, money.currency) + money.minor;
-  if (minor > balanceLimit) {
-    throw new FxError(
-      "balance-limit",
-      `The balance would pass the limit of ${formatMoney({ ...money, minor: balanceLimit })}.`,
-    );
-  }
-  return withBalance(account, { ...money, minor });
+  const balance = { ...money, minor: balanceOf(account, money.currency) + money.minor };
+  requireWithinLimit(balance);
+  return withBalance(account, balance);
+}
+
+/**
+ * @throws FxError balance-limit
+ */
+export function requireWithinLimit(balance: Money): void {
+  if (balance.minor <= balanceLimit) return;
+  const limit = formatMoney({ ...balance, minor: balanceLimit });
+  throw new FxError("balance-limit", `No balance may be more than ${limit}.`);
 }
 
 function withBalance(account: Account, balance: Money): Account {
@@ -103,23 +107,21 @@ function withBalance(account: Account, balance: Money): Account {
   return { ...account, balances };
 }
 
+/** The joiners, which Persian and Indic names need, show nothing by themselves. */
+const visible = /[^\s\u200c\u200d]/;
+/** What breaks a line, turns the direction of what follows, or makes names that look equal differ. */
+const deceptive = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
 function parseName(text: string, field: string): string {
   const name = text.trim();
-  const length = [...name].length;
   const detail =
-    length < 1 || length > 100
+    !visible.test(name) || [...name].length > 100
       ? "must have 1 to 100 characters"
-      : /\p{Cc}/u.test(name) || !name.isWellFormed()
-        ? "must not have control characters or broken Unicode"
+      : deceptive.test(name) || !name.isWellFormed()
+        ? "must not have control or invisible characters, or broken Unicode"
         : undefined;
   if (detail === undefined) return name;
   throw new FxError("invalid-request", `The ${field} ${detail}.`, {
     fields: [{ pointer: `/${field}`, detail }],
   });
-}
-
-/** An amount as it was asked for, for messages. */
-export function formatAsked(amount: Decimal): string {
-  const text = formatDecimal(amount);
-  return text.length > 40 ? `${text.slice(0, 37)}...` : text;
 }

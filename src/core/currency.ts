@@ -1,6 +1,6 @@
 declare const currencyCode: unique symbol;
 
-/** An upper-case alphabetic code. Whether fx keeps that currency is for `minorUnitDigits` and the table to say. */
+/** An upper-case alphabetic code. `minorUnitDigits` and the table decide whether fx keeps that currency. */
 export type CurrencyCode = string & { readonly [currencyCode]: true };
 
 export const pln = "PLN" as CurrencyCode;

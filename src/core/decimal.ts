@@ -4,20 +4,16 @@ export interface Decimal {
   readonly scale: number;
 }
 
-const decimalForm = /^([+-]?)(\d{1,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,3}))?$/;
+const decimalForm = /^([+-]?\d{1,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** Reads decimal text such as "12.30", "-1" or the "1e+21" of a JavaScript number; undefined if it is none. */
 export function parseDecimal(text: string): Decimal | undefined {
   const match = decimalForm.exec(text);
   if (match === null) return undefined;
-  const [, sign, whole = "", fraction = "", exponent = "0"] = match;
-  let coefficient = BigInt(whole + fraction);
-  let scale = fraction.length - Number(exponent);
-  if (scale < 0) {
-    coefficient *= powerOfTen(-scale);
-    scale = 0;
-  }
-  return { coefficient: sign === "-" ? -coefficient : coefficient, scale };
+  const [, whole, fraction = "", exponent] = match;
+  const coefficient = BigInt(`${whole}${fraction}`);
+  const scale = fraction.length - Number(exponent ?? 0);
+  return scale < 0 ? { coefficient: coefficient * powerOfTen(-scale), scale: 0 } : { coefficient, scale };
 }
 
 /** @throws RangeError if the text is not a decimal */
@@ -39,8 +35,9 @@ export function formatDecimal(decimal: Decimal, minimumScale = 0): string {
     scale += 1;
   }
   if (scale === 0) return coefficient.toString();
-  const digits = (coefficient < 0n ? -coefficient : coefficient).toString().padStart(scale + 1, "0");
-  return `${coefficient < 0n ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+  const isNegative = coefficient < 0n;
+  const digits = (isNegative ? -coefficient : coefficient).toString().padStart(scale + 1, "0");
+  return `${isNegative ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
 /** −1, 0 or 1, exactly. */

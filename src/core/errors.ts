@@ -1,6 +1,6 @@
 import { maskPesels } from "./mask.ts";
 
-/** Every way in which fx answers that it refuses or fails. Stable: programs tell errors apart by these alone. */
+/** Every code with which fx refuses or fails. Stable: programs tell errors apart by the code alone. */
 export const answerCodes = [
   "invalid-request",
   "invalid-pesel",
@@ -15,6 +15,7 @@ export const answerCodes = [
   "rate-changed",
   "account-not-found",
   "not-found",
+  "method-not-allowed",
   "account-exists",
   "idempotency-key-reused",
   "rates-unavailable",
@@ -43,8 +44,8 @@ export interface FieldError {
 }
 
 /**
- * A refusal or failure with a code of the closed set. `message` says what happened, why, and what to do. No PESEL stays
- * in it, nor in the fields.
+ * A refusal or failure with a code of the closed set. `message` says what happened, why, and what to do. PESELs are
+ * masked in it, and in the fields.
  */
 export class FxError extends Error {
   override readonly name = "FxError";
@@ -52,11 +53,18 @@ export class FxError extends Error {
   readonly fields: readonly FieldError[] | undefined;
   /** After how many seconds the same request may well succeed. */
   readonly retryAfterSeconds: number | undefined;
+  /** Whether it is the answer that an earlier request with the same key was given. */
+  readonly replayed: boolean;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { fields?: readonly FieldError[]; retryAfterSeconds?: number; cause?: unknown } = {},
+    options: {
+      fields?: readonly FieldError[];
+      retryAfterSeconds?: number;
+      replayed?: boolean;
+      cause?: unknown;
+    } = {},
   ) {
     super(maskPesels(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
@@ -64,5 +72,6 @@ export class FxError extends Error {
       return { pointer: maskPesels(pointer), detail: maskPesels(detail) };
     });
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.replayed = options.replayed ?? false;
   }
 }

@@ -1,4 +1,4 @@
-import { type Account, credit, debit, formatAsked } from "./account.ts";
+import { type Account, credit, debit, requireWithinLimit } from "./account.ts";
 import { type CurrencyCode, parseCurrencyCode, pln } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import { type Decimal, powerOfTen } from "./decimal.ts";
@@ -33,12 +33,12 @@ export interface Exchange {
   /** The bank's ask for the bought currency, in PLN for one unit; absent where PLN is bought. */
   readonly ask: Decimal | undefined;
   readonly table: string;
-  /** Of the table, which is one of one source. Absent in exchanges from before fx kept sources. */
+  /** The id of the table. Absent in exchanges made before fx kept the sources of tables. */
   readonly tableId: string | undefined;
   readonly effectiveDate: CalendarDate;
 }
 
-/** What an exchange would come to, at a table of `source`. */
+/** The result that an exchange would have, at a table of `source`. */
 export interface Quote extends Exchange {
   readonly tableId: string;
   readonly source: string;
@@ -117,6 +117,17 @@ export function planExchange(
   return { exchange, account: credit(debit(account, exchange.sold), exchange.bought) };
 }
 
+/**
+ * What an exchange would come to for a customer who holds what it takes.
+ * @throws FxError balance-limit, and those of `priceExchange`
+ */
+export function quoteExchange(terms: ExchangeTerms, table: RateTable): Quote {
+  const exchange = priceExchange(terms, table);
+  requireWithinLimit(exchange.sold);
+  requireWithinLimit(exchange.bought);
+  return { ...exchange, tableId: table.id, source: table.source };
+}
+
 function quotation(currency: CurrencyCode, table: RateTable): { bid: Decimal; ask: Decimal } | undefined {
   if (currency === pln) return undefined;
   const rate = table.rates.get(currency);
@@ -130,17 +141,13 @@ function quotation(currency: CurrencyCode, table: RateTable): { bid: Decimal; as
 
 function askedAmount(terms: ExchangeTerms): bigint {
   const currency = terms.side === "toBuy" ? terms.to : terms.from;
+  if (terms.amount.coefficient <= 0n)
+    throw new FxError("invalid-amount", "The amount must be greater than 0.");
   const digits = knownDigits(currency);
   const minor = minorUnitsOf(terms.amount, digits);
-  if (minor === undefined || minor <= 0n) {
-    const smallest = formatMoney({ currency, minor: 1n });
-    throw new FxError(
-      "invalid-amount",
-      `The amount ${formatAsked(terms.amount)} is not a whole number of ${smallest}. It must be greater than 0, ` +
-        (digits === 0 ? "with no decimals." : `with at most ${digits} decimals.`),
-    );
-  }
-  return minor;
+  if (minor !== undefined) return minor;
+  const decimals = digits === 0 ? "no decimals" : `at most ${digits} decimals`;
+  throw new FxError("invalid-amount", `An amount in ${currency} must be given with ${decimals}.`);
 }
 
 function ceilDivide(dividend: bigint, divisor: bigint): bigint {

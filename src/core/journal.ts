@@ -6,7 +6,7 @@ import { decimalOfMoney, type Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 
 interface EntryHead {
-  /** A UUID, version 7. An exchange's id is its receipt's. */
+  /** A UUID, version 7. It is the receipt's, too. */
   readonly id: string;
   readonly pesel: Pesel;
   /** 1 for the opening, then one more for each entry of the account, without gaps. */
@@ -51,7 +51,7 @@ type EntryJson = Pick<Entry, "id" | "pesel" | "sequence"> & {
 
 /**
  * The text of an entry that the ledger keeps and takes the hash of: an object of JSON in one line, the same for the
- * same entry. Put together by hand, in a third of the time that JSON.stringify takes of an order.
+ * same entry. Built by hand, because JSON.stringify is slower (docs/PERFORMANCE.md).
  */
 export function entryText(entry: Entry): string {
   const { id, pesel, sequence, time, key, kind } = entry;
@@ -121,7 +121,7 @@ export function balancesJson(balances: readonly Money[]): string {
   return `${text}}`;
 }
 
-/** Text as JSON has it. What needs no escapes is most of it, and takes a third of the time so. */
+/** A JSON string. Most text needs no escapes, and skipping JSON.stringify for it is faster. */
 export function jsonString(text: string): string {
   return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 }
@@ -165,9 +165,9 @@ function moneyText({ currency, minor }: Money): string {
 }
 
 function moneyOf(text: string): Money {
-  const [, minor = "", currency = ""] = /^(\d+) ([A-Z]{3})$/.exec(text) ?? [];
-  if (currency === "") throw new RangeError(`${JSON.stringify(text)} is no amount of minor units`);
-  return { currency: currency as CurrencyCode, minor: BigInt(minor) };
+  const match = /^(\d+) ([A-Z]{3})$/.exec(text);
+  if (match === null) throw new RangeError(`${JSON.stringify(text)} is no amount of minor units`);
+  return { currency: match[2] as CurrencyCode, minor: BigInt(match[1] as string) };
 }
 
 function rateJson(decimal: Decimal | undefined): string {

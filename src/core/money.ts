@@ -25,10 +25,11 @@ export function decimalOfMoney(money: Money): Decimal {
   return { coefficient: money.minor, scale: knownDigits(money.currency) };
 }
 
-/** "12.30 PLN". */
+/** "12.30 PLN". With as many digits as a PESEL has, "10,000,000,000.00 PLN": what masks PESELs passes it by. */
 export function formatMoney(money: Money): string {
   const digits = knownDigits(money.currency);
-  return `${formatDecimal({ coefficient: money.minor, scale: digits }, digits)} ${money.currency}`;
+  const amount = formatDecimal({ coefficient: money.minor, scale: digits }, digits);
+  return `${/\d{11}/.test(amount) ? amount.replace(/\B(?=(\d{3})+(\.|$))/g, ",") : amount} ${money.currency}`;
 }
 
 /** The minor-unit digits of a currency that is already on an account or in a table in force. */

@@ -10,7 +10,7 @@ export interface Rate {
   readonly ask: Decimal;
 }
 
-/** One table C, as published, such as "108/C/NBP/2026". A number is not an identity: a correction may come under it. */
+/** One table C, as published. Its number, such as "108/C/NBP/2026", does not identify it: a correction has the same number. */
 export interface PublishedTable {
   readonly number: string;
   readonly tradingDate: CalendarDate;
@@ -22,14 +22,14 @@ export interface PublishedTable {
 export interface RateTable extends PublishedTable {
   /** "nbp", "demo", the real path of a file, or a base URL without user and query. */
   readonly source: string;
-  /** 32 hexadecimal digits, which stand for source, number, dates, bids and asks: see `identifyTable`. */
+  /** 32 hexadecimal digits, made from source, number, dates, bids and asks by `identifyTable`. */
   readonly id: string;
 }
 
 /** The source of tables that were stored before fx kept sources. No process trades at it. */
 export const unknownSource = "unknown";
 
-/** The id of a table of an unknown source. Entries that name no id were settled at the one of their table number. */
+/** The id of a table of an unknown source. An entry without a table id was settled at the table with this id. */
 export function unknownTableId(number: string): string {
   return `${unknownSource}/${number}`;
 }
@@ -79,11 +79,34 @@ export interface CurrentRates {
    * @throws FxError rates-unavailable, storage-unavailable
    */
   forQuote(): Promise<RateTable>;
+  /**
+   * The table to show: that of a quote, or the last there is, however old.
+   * @throws FxError rates-unavailable if there never was one, storage-unavailable
+   */
+  latest(): Promise<LatestTable>;
   /** The tables up to `table` that were in force on or after a date, oldest first, as far as they are known. */
   history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]>;
   status(): RatesStatus;
+  /** Asks the source now, by these rules from now on. Resolves when that is over, however it went. */
+  refresh(rules: TableRules): Promise<void>;
   /** Stops refreshing. */
   close(): Promise<void>;
+}
+
+/** What an operator decides about tables. */
+export interface TableRules {
+  /** How many calendar days after its effective date a live table is still traded on. */
+  readonly maxAgeDays: number;
+  /** The number or id of a table to put in force in spite of any doubt but its effective date. */
+  readonly acceptTable: string | undefined;
+}
+
+export interface LatestTable {
+  readonly table: RateTable;
+  /** Whether it is a recorded one, which does not age. */
+  readonly recorded: boolean;
+  /** Why no order settles at it; undefined where orders do. */
+  readonly notTraded: string | undefined;
 }
 
 export interface RatesStatus {

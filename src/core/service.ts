@@ -3,10 +3,10 @@ import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
-import type { Entry, ExchangeEntry } from "./journal.ts";
+import type { Entry } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
-import type { RateTable } from "./rates.ts";
+import type { LatestTable, RateTable } from "./rates.ts";
 
 /**
  * What can be asked of fx, wherever it runs: in this process over a store, or behind HTTP.
@@ -14,19 +14,21 @@ import type { RateTable } from "./rates.ts";
  * outcome is not known (`internal`, `storage-unavailable`, `outcome-unknown`).
  */
 export interface ExchangeService {
-  /** Opens an account. `replayed` tells that an earlier request with the same key had done it. */
-  createAccount(opening: Opening): Promise<{ readonly replayed: boolean }>;
+  /** Opens an account. */
+  createAccount(opening: Opening): Promise<Recorded>;
   account(pesel: Pesel): Promise<Account>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
   /** What the order would do now. Moves nothing. */
   quote(terms: ExchangeTerms): Promise<Quote>;
+  /** The last table there is, also where no order settles at it. */
   rates(): Promise<RatesInForce>;
-  /** One currency's bid and ask, table by table, oldest first, over the `days` that end with the table in force. */
+  /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
   /** The account's entries, newest first. */
   statement(pesel: Pesel, page: PageRequest): Promise<Page<Entry>>;
-  receipt(id: string): Promise<ExchangeEntry>;
+  /** The entry that an opening or an exchange has made. */
+  receipt(id: string): Promise<Entry>;
   /** All accounts, by PESEL. */
   accounts(page: PageRequest): Promise<Page<Account>>;
   position(): Promise<Position>;
@@ -34,15 +36,19 @@ export interface ExchangeService {
   close(): Promise<void>;
 }
 
-/** The account after an exchange, and where its receipt is. */
-export interface Settlement {
-  readonly account: Account;
+/** Where the receipt of an opening or an exchange is. */
+export interface Recorded {
   readonly receiptId: string;
+  /** Whether an earlier request with the same key had done it. */
   readonly replayed: boolean;
 }
 
-export interface RatesInForce {
-  readonly table: RateTable;
+/** The account after an exchange, and its receipt. */
+export interface Settlement extends Recorded {
+  readonly account: Account;
+}
+
+export interface RatesInForce extends LatestTable {
   /** The table before it, if fx has seen one. */
   readonly previous: RateTable | undefined;
 }
@@ -96,12 +102,12 @@ export interface AuditReport {
   readonly findingsTotal: number;
 }
 
-/** One disagreement. The account is masked. */
+/** One disagreement. Its account, and its texts, have PESELs. */
 export interface AuditFinding {
   readonly account: string;
   /** The entry's sequence number in the account, where one entry is at fault. */
   readonly entry: number | undefined;
-  /** That entry's id, which finds it when several accounts look the same masked. */
+  /** That entry's id. */
   readonly id: string | undefined;
   readonly problem: string;
   readonly recorded: string;

@@ -5,8 +5,8 @@ import { FxError } from "../core/errors.ts";
 const bodyLimit = 16 * 1024;
 
 /**
- * The text of a request's body. It has most often arrived with the headers and is given at once: Fastify's own way,
- * which listens to a stream, costs 3 µs more. Refusing one closes the connection, since its rest may be on its way.
+ * The text of a request's body. It has usually arrived with the headers and is returned at once: Fastify's own
+ * parser, which listens to a stream, is slower (docs/PERFORMANCE.md). Refusing one closes the connection, since its rest may be on its way.
  * @throws FxError invalid-request if it is too large or breaks off, at once or from the promise
  */
 export function readBody(reply: FastifyReply): string | Promise<string> {
@@ -35,7 +35,7 @@ function collect(request: IncomingMessage): Promise<string> {
     });
     request.once("end", () => resolve(Buffer.concat(chunks).toString()));
     request.once("error", breakOff);
-    // What broke off before anybody listened tells nobody.
+    // A stream that was destroyed earlier emits no event.
     if (request.destroyed) breakOff();
   });
 }

@@ -4,7 +4,7 @@ import { FxError } from "../core/errors.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
 import { type Headers, sendJson } from "./answers.ts";
 
-/** What Fastify finds wrong with a request, in our words: some of its own quote the request. */
+/** Fastify's errors in our words, because some of its own messages quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: "The path is not well encoded.",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "The body must be sent as Content-Type: application/json.",
@@ -14,17 +14,21 @@ const requestFaults: Readonly<Record<string, string>> = {
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toFxError(thrown);
   const problem = encodeProblem(error, request.id);
+  request.outcome = { code: problem.code };
   if (problem.status >= 500) logFailure(request, error, thrown);
   const headers: Headers = { "content-type": `${problemType}; charset=utf-8` };
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
-  // Where the rest of a body that was refused may still be on its way.
+  const allow = reply.getHeader("allow");
+  if (allow !== undefined) headers.allow = String(allow);
+  if (error.replayed) headers["idempotency-replayed"] = "true";
+  // The rest of a refused body may still arrive.
   if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);
 }
 
-/** What passes by itself is a line for each request; anything else brings its stack. */
+/** A temporary failure is one line for each request; any other is logged with its stack. */
 function logFailure(request: FastifyRequest, { code, message }: FxError, thrown: unknown): void {
   const passing = code === "rates-unavailable" || code === "overloaded";
   if (passing) request.log.warn({ id: request.id, code, reason: message }, "failed");
@@ -47,7 +51,7 @@ export function answerMalformed(
     );
   }
   socket.destroySoon();
-  this.log.info({ code: fault.code }, "malformed request");
+  this.log.info({ code: "invalid-request", fault: fault.code }, "malformed request");
 }
 
 const connectionFaults: Readonly<Record<string, string>> = {

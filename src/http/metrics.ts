@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { answerCodes } from "../core/errors.ts";
 import type { RatesStatus } from "../core/rates.ts";
 
 export interface Metrics {
@@ -12,12 +13,23 @@ export interface Metrics {
 }
 
 export function openMetrics(options: {
-  readonly probes: { rates(): RatesStatus };
+  readonly probes: { readonly version: string; readonly store: string; rates(): RatesStatus };
   readonly now: () => Date;
 }): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  // Gauges with the suffix of counters. Each is the sum of the one of the same name without it.
+  for (const kind of ["handles", "requests", "resources"]) {
+    registry.removeSingleMetric(`nodejs_active_${kind}_total`);
+  }
+  const { version, store } = options.probes;
+  new Gauge({
+    name: "fx_info",
+    help: "Always 1; the labels say which fx, on what kind of store, at whose rates",
+    labelNames: ["version", "store", "rates"],
+    registers,
+  }).set({ version, store, rates: options.probes.rates().source }, 1);
   const duration = new Histogram({
     name: "fx_http_request_duration_seconds",
     help: "Time from a request's headers to the end of its answer",
@@ -31,6 +43,8 @@ export function openMetrics(options: {
     labelNames: ["result"],
     registers,
   });
+  // From the start, so that a rate() has seen 0 before the first.
+  for (const result of ["settled", "replayed", ...answerCodes]) orders.inc({ result }, 0);
   new Gauge({
     name: "fx_rates_table_age_seconds",
     help: "Time since the start of the effective date of the table in force; absent without a table",

@@ -29,9 +29,7 @@ export interface ServerOptions {
   readonly service: ExchangeService;
   readonly probes: Probes;
   readonly now: () => Date;
-  /** Of fx, for the OpenAPI document. */
-  readonly version?: string;
-  /** What Fastify takes for a logger; no log without it. */
+  /** Fastify's logger option. Without it there is no log. */
   readonly log?: FastifyServerOptions["logger"];
 }
 
@@ -43,8 +41,8 @@ const idleCheckMs = 50;
  * new connections, answers what is under way, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, log = false, version = "0.0.0" } = options;
-  const document = openApiDocument(version);
+  const { service, probes, log = false } = options;
+  const document = openApiDocument(probes.version);
   const app: FastifyInstance = Fastify({
     logger:
       typeof log === "object" ? { ...log, serializers: { ...log.serializers, err: describeError } } : log,
@@ -64,22 +62,40 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
 
-  function record(request: FastifyRequest, route: string, status: number, ms: number): void {
-    metrics.observe(request.method, route, status, ms);
+  function record(request: FastifyRequest, route: string, status: number): void {
+    const { id, method, outcome } = request;
+    const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
+    metrics.observe(method, route, status, ms);
     if (!log || route.startsWith("/health/")) return;
-    app.log.info({ id: request.id, method: request.method, route, status, ms: Math.round(ms * 100) / 100 });
+    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...outcome });
   }
 
   /** Answers what goes wrong before a handler is reached. */
-  function onError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  function onError(
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    route = patternOf(request),
+  ): void {
     answerError(error, request, reply);
-    record(request, patternOf(request), reply.raw.statusCode, 0);
+    record(request, route, reply.raw.statusCode);
   }
 
+  /** Answers where there is no such path, or not with this method. */
+  function onNoRoute(request: FastifyRequest, reply: FastifyReply): void {
+    const { path, methods } = knownPath(request.url) ?? {};
+    if (methods !== undefined) reply.header("allow", methods.join(", "));
+    onError(methods === undefined ? nothingHere() : methodNotAllowed(methods), request, reply, path);
+  }
+
+  app.decorateRequest("outcome", undefined);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
-  app.setErrorHandler(onError);
-  app.setNotFoundHandler((request, reply) => onError(nothingHere(), request, reply));
+  // Where there is no route, the body does not matter.
+  app.setErrorHandler((error, request, reply) =>
+    request.is404 ? onNoRoute(request, reply) : onError(error, request, reply),
+  );
+  app.setNotFoundHandler(onNoRoute);
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 
@@ -95,9 +111,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     app.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ":$1"),
-      // Recorded here and not in Fastify's onResponse, whose listeners take 5 µs of every request.
+      // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
-        const start = performance.now();
         try {
           await endOfTurn();
           if (request.body !== undefined) {
@@ -108,7 +123,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         } catch (error) {
           answerError(error, request, reply);
         }
-        record(request, path, reply.raw.statusCode, performance.now() - start);
+        record(request, path, reply.raw.statusCode);
         return reply;
       },
     });
@@ -120,8 +135,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
 let turn: Promise<void> | undefined;
 
 /**
- * Resolves when the event loop has read what has arrived. The requests of one turn then take each step together, and
- * a processor does the same thing many times in a row in a third of the time that it takes in between others.
+ * Resolves when the event loop has read what has arrived. The requests of one turn then take each step together, which
+ * is faster than taking them one after the other (docs/PERFORMANCE.md).
  */
 function endOfTurn(): Promise<void> {
   turn ??= new Promise((resolve) => {
@@ -148,23 +163,46 @@ function drainOnClose(app: FastifyInstance, service: ExchangeService): Lifecycle
   return lifecycle;
 }
 
-/** Takes the id that a request brings, if it is one that can be logged, or numbers the request. */
+const arrivedAt = Symbol("arrived at");
+type Timed = IncomingMessage & { [arrivedAt]?: number };
+
+/**
+ * Takes the id that a request brings, if it is one that can be logged, or numbers the request. Nothing is asked of a
+ * request before its id, so this notes when it arrived.
+ */
 function requestIds(): (request: IncomingMessage) => string {
   const prefix = randomBytes(6).toString("base64url");
   let count = 0;
-  return ({ headers }) => {
-    const given = headers["x-request-id"];
+  return (request: Timed) => {
+    request[arrivedAt] = performance.now();
+    const given = request.headers["x-request-id"];
     if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && !/\d{11}/.test(given)) return given;
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };
 }
 
+const knownPaths = [
+  ...Object.values(operations),
+  { method: "GET", path: "/" },
+  { method: "GET", path: "/docs" },
+].map(({ method, path }) => ({
+  path,
+  methods: method === "GET" ? ["GET", "HEAD"] : [method],
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]*")}(?:\\?|$)`),
+}));
+
+/** The path of the document that `url` is of, and the methods that it has. */
+function knownPath(url: string) {
+  return knownPaths.find(({ pattern }) => pattern.test(url));
+}
+
 function nothingHere(): FxError {
-  return new FxError(
-    "not-found",
-    "There is nothing under this path and method. The paths are in /openapi.json.",
-  );
+  return new FxError("not-found", "There is nothing under this path. The paths are in /openapi.json.");
+}
+
+function methodNotAllowed(methods: readonly string[]): FxError {
+  return new FxError("method-not-allowed", `This path takes ${methods.join(" and ")} only.`);
 }
 
 /** The route's pattern, as the OpenAPI document has it. */

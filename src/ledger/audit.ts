@@ -3,17 +3,13 @@ import { compareCurrencies, pln } from "../core/currency.ts";
 import { type Decimal, formatDecimal } from "../core/decimal.ts";
 import { priceExchange } from "../core/exchange.ts";
 import { balancesJson, balancesOf, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
-import { maskPesels } from "../core/mask.ts";
 import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { identifyTable, type RateTable, unknownSource } from "../core/rates.ts";
 import type { AuditFinding, AuditProgress, AuditReport } from "../core/service.ts";
 import { entryHash, sha256 } from "./batch.ts";
-import { positionInId } from "./entry-id.ts";
 import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
-import type { AccountRow, JournalRow, Store } from "./store.ts";
-
-type Disagreement = [problem: string, recorded: string, recomputed: string];
+import type { AccountRow, Disagreement, JournalRow, Store } from "./store.ts";
 
 const findingsKept = 1000;
 const accountsPerPage = 500;
@@ -76,7 +72,7 @@ class Audit {
           chain = new Chain(row.pesel);
         }
         const account = rows.get(row.pesel);
-        // One that lost its newest entry, and so has none, is compared with all that are left.
+        // An account whose newest entry is lost is compared with the entries that are left.
         const newest = account?.sequence || Number.POSITIVE_INFINITY;
         if (account !== undefined && row.sequence <= newest) await this.#entry(chain, row);
         else chain.later ??= row;
@@ -119,47 +115,39 @@ class Audit {
   async #entry(chain: Chain, row: JournalRow): Promise<void> {
     this.entriesRead += 1;
     this.#visited.add(row.pesel);
-    const find = (problem: string, recorded: string, recomputed: string) =>
+    const find = ([problem, recorded, recomputed]: Disagreement) =>
       this.#find(row.pesel, row, problem, recorded, recomputed);
-    if (row.sequence !== chain.sequence + 1) {
-      find("gap in the sequence", String(row.sequence), String(chain.sequence + 1));
-    }
-    chain.sequence = row.sequence;
-    if (row.position !== undefined && (row.previous ?? undefined) !== chain.position) {
-      find("link to the entry before", `position ${row.previous}`, `position ${chain.position ?? null}`);
-    }
-    chain.position = row.position;
-    let entry: Entry;
+    const before = chain.last;
+    chain.last = row;
+    const expected = (before?.sequence ?? 0) + 1;
+    if (row.sequence !== expected) find(["gap in the sequence", String(row.sequence), String(expected)]);
+    let entry: Entry | undefined;
     try {
       entry = parseEntry(row.entry);
-      const hash = entryHash(row.entry, chain.hash);
-      if (hash !== row.hash) find("broken hash chain", row.hash, hash);
-      for (const [problem, recorded, recomputed] of [
-        ...misplaced(row, entry),
-        ...(await this.#disagreements(chain, entry)),
-      ]) {
-        find(problem, recorded, recomputed);
-      }
+      const hash = entryHash(row.entry, before?.hash ?? "");
+      if (hash !== row.hash) find(["broken hash chain", row.hash, hash]);
+      misplaced(row, entry).forEach(find);
+      (await this.#disagreements(chain, entry)).forEach(find);
     } catch (error) {
-      const reason = maskPesels(error instanceof Error ? error.message : String(error));
-      find("unreadable entry", reason, "a whole entry");
-      chain.hash = row.hash;
+      const reason = error instanceof Error ? error.message : String(error);
+      find(["unreadable entry", reason, "a whole entry"]);
       return;
+    } finally {
+      this.#store.misplacedEntry(row, entry?.id, before).forEach(find);
     }
-    chain.hash = row.hash;
     if (entry.kind === "opening") {
       chain.names = { name: entry.name, surname: entry.surname };
-      if (row.sequence !== 1) find("opening after the first entry", String(row.sequence), "1");
+      if (row.sequence !== 1) find(["opening after the first entry", String(row.sequence), "1"]);
       this.#move(chain, entry.initial.currency, entry.initial.minor);
     } else {
-      if (row.sequence === 1) find("first entry", "exchange", "opening");
+      if (row.sequence === 1) find(["first entry", "exchange", "opening"]);
       this.#move(chain, entry.sold.currency, -entry.sold.minor);
       this.#move(chain, entry.bought.currency, entry.bought.minor);
     }
     const [recorded, recomputed] = [balancesJson(entry.balances), chain.balancesJson()];
-    if (recorded !== recomputed) find("balances after the entry", recorded, recomputed);
+    if (recorded !== recomputed) find(["balances after the entry", recorded, recomputed]);
     for (const [currency, minor] of chain.balances) {
-      if (minor < 0n) find("negative balance", minorText(minor), `at least 0 ${currency}`);
+      if (minor < 0n) find(["negative balance", minorText(minor), `at least 0 ${currency}`]);
     }
   }
 
@@ -217,13 +205,13 @@ class Audit {
       }
     }
     if (row === undefined || !this.#visited.has(row.pesel)) return;
-    const pairs: [string, string, string][] = [
-      ["number of entries", String(row.sequence), String(chain.sequence)],
-      ["hash of the last entry", row.hash, chain.hash],
+    const pairs: Disagreement[] = [
+      ["number of entries", String(row.sequence), String(chain.last?.sequence ?? 0)],
+      ["hash of the last entry", row.hash, chain.last?.hash ?? ""],
       ["balances", row.balances, chain.balancesJson()],
-      ["link to the last entry", `position ${row.newest}`, `position ${chain.position}`],
-      ["name", maskPesels(row.name), maskPesels(chain.names?.name ?? "")],
-      ["surname", maskPesels(row.surname), maskPesels(chain.names?.surname ?? "")],
+      ...this.#store.misplacedAccount(row, chain.last),
+      ["name", row.name, chain.names?.name ?? ""],
+      ["surname", row.surname, chain.names?.surname ?? ""],
     ];
     for (const [problem, recorded, recomputed] of pairs) {
       if (recorded !== recomputed) this.#find(row.pesel, undefined, problem, recorded, recomputed);
@@ -250,7 +238,7 @@ class Audit {
     this.#findingsTotal += 1;
     if (this.#findings.length >= findingsKept) return;
     this.#findings.push({
-      account: maskPesels(pesel),
+      account: pesel,
       entry: at?.sequence,
       id: at === undefined ? undefined : idOf(at),
       problem,
@@ -260,12 +248,10 @@ class Audit {
   }
 }
 
-/** What the entries of one account, read so far, come to. */
+/** The state of one account after the entries read so far. */
 class Chain {
   readonly pesel: string;
-  sequence = 0;
-  hash = "";
-  position: number | undefined;
+  last: JournalRow | undefined;
   /** Of the last exchange's table. */
   epoch = 0;
   names: { name: string; surname: string } | undefined;
@@ -286,24 +272,22 @@ class Chain {
   }
 }
 
-/** Where the row's own columns, as far as its store has them, are not what the entry says. */
+/** Where the columns that every store has are not what the entry says. */
 function misplaced(row: JournalRow, entry: Entry): Disagreement[] {
-  const { pesel, sequence, key = null, id } = entry;
+  const { pesel, sequence, key = null } = entry;
   const pairs: [string, unknown, unknown][] = [
     ["PESEL of the row", row.pesel, pesel],
     ["number of the row", row.sequence, sequence],
     ["key of the row", row.idempotency_key, key],
-    ["id of the row", row.id, id],
-    ["position of the row", row.position, positionInId(id)],
   ];
   return pairs
-    .filter(([, recorded, right]) => recorded !== undefined && recorded !== right)
-    .map(([problem, recorded, right]) => [problem, maskPesels(`${recorded}`), maskPesels(`${right}`)]);
+    .filter(([, recorded, right]) => recorded !== right)
+    .map(([problem, recorded, right]) => [problem, `${recorded}`, `${right}`]);
 }
 
-function idOf({ id, entry }: JournalRow): string | undefined {
+function idOf({ entry }: JournalRow): string | undefined {
   try {
-    return id ?? parseEntry(entry).id;
+    return parseEntry(entry).id;
   } catch {
     return undefined;
   }
@@ -317,7 +301,7 @@ function recompute(entry: ExchangeEntry, table: RateTable) {
   );
 }
 
-/** The balances in a row, as far as they can be read; what cannot is found in the comparison with the chain. */
+/** The balances in a row that can be read; the comparison with the chain finds the others. */
 function readBalances({ balances }: AccountRow): Money[] {
   try {
     return balancesOf(JSON.parse(balances));

@@ -1,13 +1,24 @@
 import { hash as digest } from "node:crypto";
 import { FxError } from "../core/errors.ts";
 import { type Entry, entryText } from "../core/journal.ts";
+import type { Pesel } from "../core/pesel.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
 import { gather } from "./gather.ts";
-import type { Loaded, SealedEntry, Store, StoredAccount, Touch, Writes } from "./store.ts";
+import { isFinal, type RefusalRetention, refusalRetention, replayOf, requireSameRequest } from "./refusal.ts";
+import type {
+  Loaded,
+  Refusal,
+  RefusalLimits,
+  SealedEntry,
+  Store,
+  StoredAccount,
+  Touch,
+  Writes,
+} from "./store.ts";
 
 /**
- * What one command came to: an answer and, if it changes anything, the entry and the holder behind it, and the table, if
- * it was settled at one.
+ * The result of one command: an answer and, if it changes anything, the entry and the holder, and the table if it was
+ * settled at one.
  */
 export interface Outcome<T> {
   readonly answer: T;
@@ -18,7 +29,7 @@ export interface Outcome<T> {
   };
 }
 
-/** What a command is decided on beside its account. */
+/** What decides a command besides its account. */
 export interface Circumstances {
   /** The entry that an earlier request with the same key led to. */
   readonly earlier: Entry | undefined;
@@ -31,8 +42,14 @@ export interface Circumstances {
 /** Decides one command on the account as its predecessors leave it. Pure; refuses by throwing an FxError. */
 export type Decide<T> = (account: StoredAccount | undefined, circumstances: Circumstances) => Outcome<T>;
 
+/** What a command is about. */
+export interface Request extends Touch {
+  /** What it asks for: the same text for requests that are the same. */
+  readonly body: () => string;
+}
+
 interface Pending {
-  readonly touch: Touch;
+  readonly request: Request;
   readonly decide: Decide<unknown>;
   readonly queuedAtMs: number;
   readonly resolve: (answer: unknown) => void;
@@ -43,7 +60,8 @@ type Verdict = { readonly answer: unknown } | { readonly refusal: unknown };
 
 const batchLimit = 256;
 const queueLimit = 16_384;
-/** A store that is away makes one batch wait for its deadline, and not each that is queued behind it in turn. */
+const dayMs = 86_400_000;
+/** When the store does not answer, one batch waits for its deadline, and those queued behind it do not wait again. */
 const longestWaitMs = 10_000;
 
 /**
@@ -52,19 +70,28 @@ const longestWaitMs = 10_000;
  */
 export class Batcher {
   readonly #store: Store;
+  readonly #now: () => Date;
+  readonly #retention: RefusalRetention;
   readonly #longestWaitMs: number;
   #queue: Pending[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(store: Store, options: { longestWaitMs?: number } = {}) {
+  constructor(
+    store: Store,
+    now: () => Date,
+    options: { retention?: RefusalRetention | undefined; longestWaitMs?: number } = {},
+  ) {
     this.#store = store;
+    this.#now = now;
+    this.#retention = options.retention ?? refusalRetention;
     this.#longestWaitMs = options.longestWaitMs ?? longestWaitMs;
   }
 
   /**
-   * @throws FxError overloaded, storage-unavailable, and whatever `decide` throws
+   * A refusal that could be answered otherwise later is kept under the request's key, and is its answer from then on.
+   * @throws FxError overloaded, storage-unavailable, idempotency-key-reused, and whatever `decide` throws
    */
-  run<T>(touch: Touch, decide: Decide<T>): Promise<T> {
+  run<T>(request: Request, decide: Decide<T>): Promise<T> {
     if (this.#queue.length >= queueLimit) {
       return Promise.reject(
         new FxError("overloaded", "Too many orders are waiting for the store. Try again in a moment.", {
@@ -74,7 +101,13 @@ export class Batcher {
     }
     return new Promise<T>((resolve, reject) => {
       const queuedAtMs = performance.now();
-      this.#queue.push({ touch, decide, queuedAtMs, resolve: resolve as (answer: unknown) => void, reject });
+      this.#queue.push({
+        request,
+        decide,
+        queuedAtMs,
+        resolve: resolve as (answer: unknown) => void,
+        reject,
+      });
       this.#running ??= this.#drain();
     });
   }
@@ -102,7 +135,7 @@ export class Batcher {
     this.#running = undefined;
   }
 
-  /** Refuses those that have waited too long, and gives the others. */
+  /** Refuses those that have waited too long, and returns the others. */
   #inTime(batch: readonly Pending[]): readonly Pending[] {
     const oldestMs = performance.now() - this.#longestWaitMs;
     return batch.filter(({ queuedAtMs, reject }) => {
@@ -116,9 +149,11 @@ export class Batcher {
 
   #commit(batch: readonly Pending[]): Promise<Verdict[]> {
     return this.#store.transact(
-      batch.map(({ touch }) => touch),
+      batch.map(({ request }) => request),
       (loaded) => {
-        const work = new Work(loaded);
+        const time = this.#now();
+        const { days, most } = this.#retention;
+        const work = new Work(loaded, time, { since: new Date(time.getTime() - days * dayMs), most });
         const answer = batch.map((pending) => work.take(pending));
         return { writes: work.writes(), answer };
       },
@@ -129,15 +164,21 @@ export class Batcher {
 /** The state of a batch while it is decided: what was loaded, overlaid by what was decided so far. */
 class Work {
   readonly #loaded: Loaded;
+  readonly #time: Date;
+  readonly #limits: RefusalLimits;
   readonly #accounts = new Map<string, StoredAccount>();
-  readonly #keyed = new Map<string, Entry>();
+  /** By PESEL and key. */
+  readonly #answered = new Map<string, Entry | Refusal>();
   readonly #entries: SealedEntry[] = [];
+  readonly #refusals: Refusal[] = [];
   #inForce: TableInForce | undefined;
   /** The table that the ledger's first exchange puts in force. */
   #accepted: Writes["accepted"];
 
-  constructor(loaded: Loaded) {
+  constructor(loaded: Loaded, time: Date, limits: RefusalLimits) {
     this.#loaded = loaded;
+    this.#time = time;
+    this.#limits = limits;
     this.#inForce = loaded.inForce;
   }
 
@@ -145,34 +186,44 @@ class Work {
     try {
       return { answer: this.#decide(pending) };
     } catch (refusal) {
+      if (isFinal(refusal)) this.#keep(pending.request, refusal);
       return { refusal };
     }
   }
 
-  #decide({ touch: { pesel, key }, decide }: Pending): unknown {
-    const { keysFirst } = this.#loaded;
-    const touched = this.#accounts.get(pesel);
-    const account = touched ?? this.#loaded.account(pesel);
-    const lookUp = () => (key === undefined ? undefined : this.#loaded.entryByKey(pesel, key));
-    const inBatch = key === undefined || touched === undefined ? undefined : this.#keyed.get(pesel + key);
-    const decideOn = (earlier: Entry | undefined) => {
-      const circumstances = { earlier, inForce: this.#inForce, nextId: this.#loaded.nextId };
-      const { answer, written } = decide(account, circumstances);
-      if (written !== undefined) this.#append(written, account?.hash ?? "");
-      return answer;
-    };
-    const first = inBatch ?? (keysFirst ? lookUp() : undefined);
-    try {
-      return decideOn(first);
-    } catch (refusal) {
-      const earlier = first === undefined && !keysFirst ? lookUp() : undefined;
-      if (earlier === undefined) throw refusal;
-      return decideOn(earlier);
+  #decide({ request: { pesel, key, body }, decide }: Pending): unknown {
+    const account = this.#accounts.get(pesel) ?? this.#loaded.account(pesel);
+    const earlier = key === undefined ? undefined : this.#earlier(pesel, key);
+    if (earlier?.kind === "refusal") {
+      requireSameRequest(earlier.digest === sha256(body()));
+      throw replayOf(earlier);
     }
+    const circumstances = { earlier, inForce: this.#inForce, nextId: this.#loaded.nextId };
+    const { answer, written } = decide(account, circumstances);
+    if (written !== undefined) this.#append(written, account?.hash ?? "");
+    return answer;
+  }
+
+  #earlier(pesel: Pesel, key: string): Entry | Refusal | undefined {
+    const earlier = this.#answered.get(pesel + key) ?? this.#loaded.answered(pesel, key);
+    return earlier?.kind === "refusal" && earlier.time < this.#limits.since ? undefined : earlier;
+  }
+
+  #keep({ pesel, key, body }: Request, { code, message }: FxError): void {
+    if (key === undefined) return;
+    const digest = sha256(body());
+    const refusal: Refusal = { kind: "refusal", pesel, key, digest, code, message, time: this.#time };
+    this.#refusals.push(refusal);
+    this.#answered.set(pesel + key, refusal);
   }
 
   writes(): Writes {
-    return { accounts: [...this.#accounts.values()], entries: this.#entries, accepted: this.#accepted };
+    return {
+      accounts: [...this.#accounts.values()],
+      entries: this.#entries,
+      accepted: this.#accepted,
+      refusals: this.#refusals.length === 0 ? undefined : { kept: this.#refusals, limits: this.#limits },
+    };
   }
 
   #append({ entry, holder, table }: NonNullable<Outcome<unknown>["written"]>, previousHash: string): void {
@@ -187,7 +238,7 @@ class Work {
       sequence,
       hash: sealed.hash,
     });
-    if (key !== undefined) this.#keyed.set(pesel + key, entry);
+    if (key !== undefined) this.#answered.set(pesel + key, entry);
     if (table !== undefined && this.#inForce === undefined) {
       this.#inForce = { epoch: 1, table };
       this.#accepted = { table, vouched: false };
@@ -197,14 +248,14 @@ class Work {
 
 /** An entry with its text and its hash in its account's chain. */
 export function sealEntry(entry: Entry, previousHash: string): SealedEntry {
-  // The text is cut out of what was hashed, which is one piece by then: V8 would put its many pieces together twice.
+  // Cut out of the hashed text, which V8 has joined by then; joining it again would cost as much again.
   const hashed = previousHash + entryText(entry);
   return { entry, hash: sha256(hashed), text: hashed.slice(previousHash.length) };
 }
 
 /**
  * The hash of an entry in its account's chain: SHA-256 of the hash of the entry before it (nothing, for the first) and
- * the entry's text, in hexadecimal. An edit of an entry shows at its hash, and one of the hash at the next entry's.
+ * the entry's text, in hexadecimal. Editing an entry breaks its hash, and editing the hash breaks the next entry's.
  */
 export function entryHash(text: string, previousHash: string): string {
   return sha256(previousHash + text);

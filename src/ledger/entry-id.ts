@@ -12,7 +12,7 @@ let taken = pool.length;
  */
 export function entryId(position?: number): string {
   if (taken === pool.length) {
-    // One call for many ids, because a call costs more than its bytes.
+    // One call gets the bytes for many ids, because a call costs more than its bytes.
     randomFillSync(pool);
     taken = 0;
   }

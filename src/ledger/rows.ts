@@ -1,6 +1,6 @@
 import type { CurrencyCode } from "../core/currency.ts";
 import { formatDecimal, requireDecimal } from "../core/decimal.ts";
-import { FxError } from "../core/errors.ts";
+import { type ErrorCode, FxError } from "../core/errors.ts";
 import { balancesJson, balancesOf, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, Rate, RateTable } from "../core/rates.ts";
@@ -10,6 +10,8 @@ import type {
   JournalPlace,
   JournalRow,
   RateTableRow,
+  Refusal,
+  RefusalRow,
   SealedEntry,
   StoredAccount,
 } from "./store.ts";
@@ -41,6 +43,23 @@ export function decodeEntry({ entry: text, hash }: Pick<JournalRow, "entry" | "h
   } catch (cause) {
     throw new FxError("internal", "An entry of the journal cannot be read. Run fx audit.", { cause });
   }
+}
+
+export function encodeRefusal({ pesel, key, digest, code, message, time }: Refusal): RefusalRow {
+  return { pesel, idempotency_key: key, digest, code, message, refused_at: time.getTime() };
+}
+
+/** Takes a row as the database gives it, too: see `accountRow`. */
+export function decodeRefusal(row: RefusalRow): Refusal {
+  return {
+    kind: "refusal",
+    pesel: peselText(row.pesel) as Pesel,
+    key: row.idempotency_key,
+    digest: row.digest,
+    code: row.code as ErrorCode,
+    message: row.message,
+    time: new Date(row.refused_at),
+  };
 }
 
 export function encodeTable(table: RateTable): RateTableRow {
@@ -78,7 +97,7 @@ export function decodeTable(row: RateTableRow): RateTable {
   };
 }
 
-/** What stands for a table that the ledger names and does not have. */
+/** Stands in for a table that the ledger names but does not have. */
 export function missingTable(id: string): FxError {
   return new FxError(
     "storage-unavailable",

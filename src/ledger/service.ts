@@ -1,12 +1,13 @@
-import { type Account, type Opening, planOpening } from "../core/account.ts";
+import { type Account, type Opening, planOpening, requireAdult } from "../core/account.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
+import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import {
   type ExchangeOrder,
   type ExchangeTerms,
   planExchange,
-  priceExchange,
   type Quote,
+  quoteExchange,
 } from "../core/exchange.ts";
 import {
   accountAfter,
@@ -28,42 +29,50 @@ import type {
   Position,
   RateOnDay,
   RatesInForce,
+  Recorded,
   Settlement,
 } from "../core/service.ts";
 import { auditLedger } from "./audit.ts";
 import { Batcher, type Outcome } from "./batch.ts";
 import { isEntryId } from "./entry-id.ts";
 import { positionOf } from "./position.ts";
+import { openingBody, orderBody, type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { Store } from "./store.ts";
 
 const dayMs = 86_400_000;
-/** No holidays are so long that there is no table before in as many days. */
+/** Longer than any holidays, so the table before is among those of these days. */
 const daysToPrevious = 30;
 
-/** ExchangeService over a store and the rates in force. `now` is injected so that tests own the time. */
+/** ExchangeService over a store and the rates in force. `now` is injected so that tests control the time. */
 export class LedgerService implements ExchangeService {
   readonly #store: Store;
   readonly #rates: CurrentRates;
   readonly #now: () => Date;
   readonly #batcher: Batcher;
 
-  constructor(store: Store, rates: CurrentRates, now: () => Date = () => new Date()) {
+  constructor(
+    store: Store,
+    rates: CurrentRates,
+    now: () => Date = () => new Date(),
+    retention?: RefusalRetention,
+  ) {
     this.#store = store;
     this.#rates = rates;
     this.#now = now;
-    this.#batcher = new Batcher(store);
+    this.#batcher = new Batcher(store, now, { retention });
   }
 
-  createAccount(opening: Opening): Promise<{ readonly replayed: boolean }> {
+  createAccount(opening: Opening): Promise<Recorded> {
     const { pesel, key } = opening;
     return this.#batcher.run(
-      { pesel, key },
-      (existing, { earlier, nextId }): Outcome<{ readonly replayed: boolean }> => {
+      { pesel, key, body: () => openingBody(opening) },
+      (existing, { earlier, nextId }): Outcome<Recorded> => {
         if (earlier !== undefined) {
           requireSameRequest(isAnswerToOpening(earlier, opening));
-          return { answer: { replayed: true } };
+          return { answer: { receiptId: earlier.id, replayed: true } };
         }
+        requireAdult(pesel, warsawDate(this.#now()));
         const { name, surname, balances } = planOpening(existing, opening);
         const entry: OpeningEntry = {
           kind: "opening",
@@ -77,7 +86,7 @@ export class LedgerService implements ExchangeService {
           initial: balances[0] as Money,
           balances,
         };
-        return { answer: { replayed: false }, written: { entry, holder: opening } };
+        return { answer: { receiptId: entry.id, replayed: false }, written: { entry, holder: opening } };
       },
     );
   }
@@ -88,7 +97,8 @@ export class LedgerService implements ExchangeService {
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
     const { pesel, key } = order;
-    return this.#batcher.run({ pesel, key }, (stored, { earlier, inForce, nextId }): Outcome<Settlement> => {
+    const request = { pesel, key, body: () => orderBody(order) };
+    return this.#batcher.run(request, (stored, { earlier, inForce, nextId }): Outcome<Settlement> => {
       if (stored === undefined) return accountNotFound();
       if (earlier !== undefined) {
         requireSameRequest(isAnswerToOrder(earlier, order));
@@ -96,7 +106,7 @@ export class LedgerService implements ExchangeService {
       }
       const table = this.#rates.forOrder(inForce);
       const { exchange, account } = planExchange(stored, order, table);
-      // Named one by one: a spread between other fields costs V8 a sixth of the whole order (docs/PERFORMANCE.md).
+      // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
       const { side, sold, bought, bid, ask, effectiveDate } = exchange;
       const entry: ExchangeEntry = {
         kind: "exchange",
@@ -123,18 +133,18 @@ export class LedgerService implements ExchangeService {
   }
 
   async quote(terms: ExchangeTerms): Promise<Quote> {
-    const table = await this.#rates.forQuote();
-    return { ...priceExchange(terms, table), tableId: table.id, source: table.source };
+    return quoteExchange(terms, await this.#rates.forQuote());
   }
 
   async rates(): Promise<RatesInForce> {
-    const table = await this.#rates.forQuote();
-    const recent = await this.#tablesUpTo(table, daysToPrevious);
-    return { table, previous: recent.findLast(({ effectiveDate }) => effectiveDate < table.effectiveDate) };
+    const latest = await this.#rates.latest();
+    const { effectiveDate } = latest.table;
+    const recent = await this.#tablesUpTo(latest.table, daysToPrevious);
+    return { ...latest, previous: recent.findLast((table) => table.effectiveDate < effectiveDate) };
   }
 
   async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
-    const table = await this.#rates.forQuote();
+    const { table } = await this.#rates.latest();
     if (currency === pln || !table.rates.has(currency)) {
       throw new FxError("unsupported-currency", `Table ${table.number} does not quote that currency.`);
     }
@@ -165,9 +175,9 @@ export class LedgerService implements ExchangeService {
     throw unknownCursor();
   }
 
-  async receipt(id: string): Promise<ExchangeEntry> {
+  async receipt(id: string): Promise<Entry> {
     const entry = isEntryId(id) ? (await this.#store.entry(id))?.entry : undefined;
-    if (entry?.kind === "exchange") return entry;
+    if (entry !== undefined) return entry;
     throw new FxError("not-found", "There is no receipt with this id.");
   }
 
@@ -196,14 +206,6 @@ export class LedgerService implements ExchangeService {
 
 function accountNotFound(): never {
   throw new FxError("account-not-found", "There is no account for this PESEL.");
-}
-
-function requireSameRequest(same: boolean): void {
-  if (same) return;
-  throw new FxError(
-    "idempotency-key-reused",
-    "This Idempotency-Key was used on this account for another request. Use a new key for a new request.",
-  );
 }
 
 function unknownCursor(): FxError {

@@ -1,4 +1,5 @@
 import type { Account } from "../core/account.ts";
+import type { ErrorCode } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable, TableInForce, TableLedger } from "../core/rates.ts";
@@ -12,7 +13,7 @@ export interface Store extends TableLedger {
    * One durable transaction: loads and locks the accounts that are touched, lets `decide` say what to write, and
    * writes it. Resolves when all of it is durable, to the answer that was decided with it; rejects when none of it is,
    * or when that cannot be known. `decide` is pure and may be called again, when a conflict with another process, a
-   * lost connection or a key that was taken makes the store start again.
+   * lost connection or a key that turns out to be taken makes the store start again.
    */
   transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T>;
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
@@ -27,6 +28,15 @@ export interface Store extends TableLedger {
     limit: number;
   }): Promise<JournalRow[]>;
   entry(id: string): Promise<SealedEntry | undefined>;
+  /**
+   * For an audit: where what this store finds an entry by, beside the columns of every store, leads elsewhere.
+   * @param row of this store's journal
+   * @param id what the entry says; undefined if it cannot be read
+   * @param before the account's entry before it
+   */
+  misplacedEntry(row: JournalRow, id: string | undefined, before: JournalRow | undefined): Disagreement[];
+  /** Like `misplacedEntry`, for what it finds an account's newest entry by. */
+  misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[];
   /** How many entries there are, or about how many; 0 where the store cannot tell without reading them. */
   entryCount(): Promise<number>;
   table(id: string): Promise<RateTable | undefined>;
@@ -37,17 +47,22 @@ export interface Store extends TableLedger {
   close(): Promise<void>;
 }
 
+/**
+ * "read" writes nothing, and refuses a ledger of an earlier schema; "write" upgrades it. Only "create" makes a ledger
+ * where there is none; it is the default.
+ */
+export type Access = "read" | "write" | "create";
+
 /** How a store is opened. */
 export interface OpenOptions {
-  /** "read" writes nothing: what is missing, or of an earlier schema, is refused and not created or upgraded. */
-  readonly access?: "read" | "write" | undefined;
+  readonly access?: Access | undefined;
   /** Called with the versions when an existing schema was upgraded. */
   readonly onUpgrade?: ((from: number, to: number) => void) | undefined;
   /** Called with what an operator should know about the database. */
   readonly onNotice?: ((notice: string) => void) | undefined;
 }
 
-/** An account that a transaction is about, and the idempotency key under which to look for an earlier entry. */
+/** An account that a transaction is about, and the idempotency key under which to look for an earlier answer. */
 export interface Touch {
   readonly pesel: Pesel;
   readonly key: string | undefined;
@@ -57,13 +72,8 @@ export interface Loaded {
   /** As committed when this transaction read it, after it had locked the accounts. */
   readonly inForce: TableInForce | undefined;
   account(pesel: Pesel): StoredAccount | undefined;
-  /**
-   * Whether to look a key up before deciding. Else it is enough to look it up before refusing: a key that was taken
-   * fails the commit, and `decide` is called again.
-   */
-  readonly keysFirst: boolean;
-  /** The entry of this account that carries this key. */
-  entryByKey(pesel: Pesel, key: string): Entry | undefined;
+  /** The entry of this account that carries this key, which is one of those touched; else the refusal kept under it. */
+  answered(pesel: Pesel, key: string): Entry | Refusal | undefined;
   /** The id of the next entry to be written. */
   nextId(): string;
 }
@@ -80,6 +90,26 @@ export interface Writes {
   readonly entries: readonly SealedEntry[];
   /** A table that comes into force with this, as the next epoch. */
   readonly accepted?: { readonly table: RateTable; readonly vouched: boolean } | undefined;
+  /** To keep, in place of any under the same key. Of those kept before, some may go: see `RefusalLimits`. */
+  readonly refusals?: { readonly kept: readonly Refusal[]; readonly limits: RefusalLimits } | undefined;
+}
+
+/** What a request with an idempotency key was refused with: its answer for as long as this is kept. */
+export interface Refusal {
+  readonly kind: "refusal";
+  readonly pesel: Pesel;
+  readonly key: string;
+  /** Of what was asked for. */
+  readonly digest: string;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly time: Date;
+}
+
+/** Refusals from before `since` go, and the oldest of more than `most`; not all in one transaction. */
+export interface RefusalLimits {
+  readonly since: Date;
+  readonly most: number;
 }
 
 /** An account with the head of its chain: its newest entry's sequence and hash. */
@@ -100,7 +130,10 @@ export interface JournalPlace {
   readonly sequence: number;
 }
 
-/** A row of the table `account`; in SQLite, with what its newest entry says. */
+/** What an audit finds: the problem by name, what is recorded, and what should be. */
+export type Disagreement = readonly [problem: string, recorded: string, recomputed: string];
+
+/** A row of the table `account`; in SQLite, with what its newest entry says. A store may have more columns. */
 export interface AccountRow {
   readonly pesel: string;
   readonly name: string;
@@ -108,22 +141,26 @@ export interface AccountRow {
   readonly balances: string;
   readonly sequence: number;
   readonly hash: string;
-  /** The position of its newest entry, in a store that links entries. */
-  readonly newest?: number;
 }
 
-/** A row of the table `journal`: what the entry is found by, the text of it, and its hash. */
+/** A row of the table `journal`: what the entry is found by, the text of it, and its hash. A store may have more columns. */
 export interface JournalRow {
-  /** Where the entry stands in the order of commits, and the account's entry before it, in a store that links them. */
-  readonly position?: number;
-  readonly previous?: number | null;
-  /** In a store that has an index of ids. */
-  readonly id?: string;
   readonly pesel: string;
   readonly sequence: number;
   readonly idempotency_key: string | null;
   readonly entry: string;
   readonly hash: string;
+}
+
+/** A row of the table `refusal`. */
+export interface RefusalRow {
+  readonly pesel: string;
+  readonly idempotency_key: string;
+  readonly digest: string;
+  readonly code: string;
+  readonly message: string;
+  /** In milliseconds since 1970. */
+  readonly refused_at: number;
 }
 
 /** A row of the table `rate_table`. */

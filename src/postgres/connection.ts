@@ -24,7 +24,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** What a pooler between fx and the database must be told. */
+/** Advice on a pooler between fx and the database. */
 export const poolerAdvice =
   "Set pool_mode = session there (docs/OPERATIONS.md, PgBouncer), or connect to PostgreSQL directly";
 
@@ -112,7 +112,7 @@ export class Connection {
   /**
    * Has commits wait for the disk, and for a synchronous standby where there is one, whatever the server and the URL
    * say. It is set even where it is so already, because the server may be reconfigured later.
-   * @returns what is to be known about the server
+   * @returns notices about the server's settings
    */
   async #keepCommitsSafe(found: Row): Promise<string[]> {
     const before = String(found.synchronous_commit);
@@ -162,8 +162,8 @@ export class Connection {
       this.#pending.add(reject);
       const prepare = parameters.length > 0;
       const query = this.#sql.unsafe<Row[]>(text, [...parameters], { prepare });
-      // Said when a statement that the server has forgotten is about to be sent once more: behind the ROLLBACK of the
-      // transaction that failed with it.
+      // postgres.js sets this when it is about to repeat a statement that the server has forgotten: after the ROLLBACK of
+      // the transaction that failed with it.
       Object.defineProperty(query, "retried", {
         set: (error) => this.destroy(lostBy(error, this.#settings)),
       });
@@ -182,7 +182,7 @@ export class Connection {
     });
   }
 
-  /** Takes leave of the server. Nothing may be under way. */
+  /** Ends the session with the server. Nothing may be under way. */
   async close(): Promise<void> {
     this.#lost ??= new ConnectionLost("the connection was ended");
     await this.#sql.end({ timeout: 1 });

@@ -3,16 +3,17 @@ import type { OpenOptions } from "../ledger/store.ts";
 import type { Connection } from "./connection.ts";
 import { migrations } from "./schema.ts";
 
-const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table"];
+const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table", "refusal"];
 
 /**
- * Brings the schema up to date; with access "read", refuses one that is not. Any number of processes may do so at once:
- * the first to lock the row of the version does it, and the others find it done. To be called again after a conflict.
+ * Brings the schema up to date, or refuses one that is not and that the access leaves as it is. Any number of processes
+ * may do so at once: the first to lock the row of the version does it, and the others find it done. To be called again
+ * after a conflict.
  * @throws FxError storage-unavailable if the database is of a newer fx, or of something else
  */
 export async function migratePostgres(
   connection: Connection,
-  { access = "write", onUpgrade = () => {} }: OpenOptions = {},
+  { access = "create", onUpgrade = () => {} }: OpenOptions = {},
 ): Promise<void> {
   const existing = await connection.query(
     "select table_name from information_schema.tables where table_schema = current_schema() and table_name in " +
@@ -31,10 +32,10 @@ export async function migratePostgres(
       `The database has a table "${existing[0]?.table_name}" that is not of fx. Name another database.`,
     );
   }
-  if (access === "read") {
+  if (access !== "create" && !has("account")) {
     throw new FxError(
       "storage-unavailable",
-      "The database holds no ledger yet. fx serve and fx account create make one.",
+      "The database holds no ledger yet. fx serve, fx account create and fx batch make one.",
     );
   }
   const [encoding] = await connection.query("show server_encoding");

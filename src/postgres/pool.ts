@@ -49,7 +49,7 @@ export class Pool {
     }
   }
 
-  /** Waits a second for what was asked before. */
+  /** Waits up to a second for work under way. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
@@ -74,7 +74,7 @@ export class Pool {
       this.#idle.push(connection);
       return;
     }
-    // One that has served its time ends, because a server's process grows with what it has seen.
+    // An old connection is closed, because the server's process grows with use.
     this.#forget(connection);
     connection.close().catch(() => {});
   }

@@ -63,4 +63,17 @@ export const migrations: readonly string[] = [
 
   alter table journal rename column key to idempotency_key;
   `,
+  `
+  create table refusal (
+    position bigint not null generated always as identity primary key,
+    pesel bigint not null,
+    idempotency_key text not null,
+    digest text not null,
+    code text not null,
+    message text not null,
+    refused_at bigint not null
+  );
+
+  create unique index refusal_key on refusal (idempotency_key, pesel);
+  `,
 ];

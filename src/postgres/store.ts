@@ -17,6 +17,7 @@ import type {
   AcceptedTableRow,
   AccountRow,
   Decision,
+  Disagreement,
   JournalPlace,
   JournalRow,
   Loaded,
@@ -176,6 +177,16 @@ export class PostgresStore implements Store {
     if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) return undefined;
     const [row] = await this.#all(`select ${journalList} from journal where id = $1`, id);
     return row && decodeEntry(row as unknown as JournalRow);
+  }
+
+  misplacedEntry(row: JournalRow, id: string | undefined): Disagreement[] {
+    const { id: recorded } = row as JournalRow & { readonly id: string };
+    return recorded === id ? [] : [["id of the row", recorded, id ?? "none that can be read"]];
+  }
+
+  /** An account is found by its PESEL alone. */
+  misplacedAccount(): Disagreement[] {
+    return [];
   }
 
   async entryCount(): Promise<number> {

@@ -6,8 +6,10 @@ import { entryId } from "../ledger/entry-id.ts";
 import {
   decodeAccount,
   decodeEntry,
+  decodeRefusal,
   decodeTable,
   encodeAccount,
+  encodeRefusal,
   encodeTable,
   missingTable,
 } from "../ledger/rows.ts";
@@ -17,6 +19,8 @@ import type {
   JournalRow,
   Loaded,
   RateTableRow,
+  Refusal,
+  RefusalRow,
   SealedEntry,
   StoredAccount,
   Touch,
@@ -33,7 +37,9 @@ import {
 } from "./connection.ts";
 import { isRolledBack } from "./failures.ts";
 
-const typeOf = { pesel: "bigint", sequence: "bigint", id: "uuid" } as Readonly<Record<string, ListType>>;
+const typeOf = { pesel: "bigint", sequence: "bigint", id: "uuid", refused_at: "bigint" } as Readonly<
+  Record<string, ListType>
+>;
 
 const accountColumns = ["pesel", "name", "surname", "balances", "sequence", "hash"] as const;
 const journalColumns = ["pesel", "sequence", "id", "idempotency_key", "entry", "hash"] as const;
@@ -64,6 +70,18 @@ const lockAccounts = `${selectAccounts} order by pesel for update`;
 const findKeys =
   `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
   `from ${unnest(["pesel", "key"])} as k (pesel, key) join journal j on j.pesel = k.pesel and j.idempotency_key = k.key`;
+const refusalColumns = ["pesel", "idempotency_key", "digest", "code", "message", "refused_at"] as const;
+const findRefusals =
+  `select ${refusalColumns.map((column) => `r.${column}`).join(", ")} ` +
+  `from ${unnest(["pesel", "key"])} as k (pesel, key) join refusal r on r.pesel = k.pesel and r.idempotency_key = k.key`;
+const insertRefusals =
+  `${insertInto("refusal", refusalColumns)} on conflict (idempotency_key, pesel) do update set ` +
+  "digest = excluded.digest, code = excluded.code, message = excluded.message, refused_at = excluded.refused_at";
+/** Of the oldest, more at once than a batch brings, and never so many that orders wait. */
+const deleteRefusals =
+  "delete from refusal where position in (select position from refusal order by position limit 512) " +
+  "and (refused_at < $1::bigint or position <= (select max(position) from refusal) - $2::bigint) " +
+  `and ${inTransaction(3)}`;
 const findEntries = `select id, hash from journal where id = any(${listOf(1, "uuid")})`;
 const insertAccounts = insertInto("account", accountColumns);
 const updateAccounts =
@@ -176,33 +194,30 @@ export class Transaction<T> {
     const keyed = this.#touched.filter(({ key }) => key !== undefined);
     const ids = this.#sent.flatMap(({ hashes }) => [...hashes.keys()]);
     const none: Row[] = [];
-    const [, accountRows, keyRows, foundRows, inForce] = await Promise.all([
+    const keys = [listText(keyed.map(({ pesel }) => pesel)), listText(keyed.map(({ key = null }) => key))];
+    const [, accountRows, keyRows, refusalRows, foundRows, inForce] = await Promise.all([
       begin(connection, this.#isolation, token),
       this.#touched.length === 0
         ? none
         : connection.query(lockAccounts, [listText([...new Set(this.#touched.map(({ pesel }) => pesel))])]),
-      keyed.length === 0
-        ? none
-        : connection.query(findKeys, [
-            listText(keyed.map(({ pesel }) => pesel)),
-            listText(keyed.map(({ key = null }) => key)),
-          ]),
+      keyed.length === 0 ? none : connection.query(findKeys, keys),
+      keyed.length === 0 ? none : connection.query(findRefusals, keys),
       ids.length === 0 ? none : connection.query(findEntries, [listText(ids)]),
       readInForce(connection, this.#tables),
     ]);
     const accounts = accountsByPesel(accountRows);
-    const entries = new Map(
-      keyRows.map((row): [string, Entry] => {
-        const { entry } = decodeEntry(row as unknown as JournalRow);
-        return [`${entry.pesel}${entry.key}`, entry];
-      }),
+    const answers = [
+      ...refusalRows.map((row) => decodeRefusal(row as unknown as RefusalRow)),
+      ...keyRows.map((row) => decodeEntry(row as unknown as JournalRow).entry),
+    ];
+    const answered = new Map(
+      answers.map((answer): [string, Entry | Refusal] => [`${answer.pesel}${answer.key}`, answer]),
     );
     return {
       loaded: {
         inForce,
         account: (pesel) => accounts.get(pesel),
-        keysFirst: true,
-        entryByKey: (pesel, key) => entries.get(`${pesel}${key}`),
+        answered: (pesel, key) => answered.get(`${pesel}${key}`),
         nextId: () => entryId(),
       },
       done: this.#sent.find(({ hashes }) =>
@@ -211,7 +226,7 @@ export class Transaction<T> {
     };
   }
 
-  #statements({ accounts, entries, accepted }: Writes, loaded: Loaded): Statement[] {
+  #statements({ accounts, entries, accepted, refusals }: Writes, loaded: Loaded): Statement[] {
     const rows = accounts.map(encodeAccount).sort((a, b) => (a.pesel < b.pesel ? -1 : 1));
     const isNew = ({ pesel }: AccountRow) => loaded.account(pesel as Pesel) === undefined;
     return [
@@ -224,6 +239,7 @@ export class Transaction<T> {
       ),
       ...rowsStatement(insertAccounts, accountColumns, rows.filter(isNew)),
       ...rowsStatement(insertEntries, journalColumns, entries.map(encodeEntry)),
+      ...(refusals === undefined ? [] : refusalStatements(refusals)),
     ];
   }
 }
@@ -237,6 +253,13 @@ function acceptStatements({ table, vouched }: NonNullable<Writes["accepted"]>, e
   return [
     ...rowsStatement(insertTables, tableColumns, [encodeTable(table)]),
     [insertAccepted, [epoch, table.id, vouched ? 1 : 0]],
+  ];
+}
+
+function refusalStatements({ kept, limits }: NonNullable<Writes["refusals"]>): Statement[] {
+  return [
+    ...rowsStatement(insertRefusals, refusalColumns, kept.map(encodeRefusal)),
+    [deleteRefusals, [limits.since.getTime(), limits.most]],
   ];
 }
 

@@ -13,7 +13,7 @@ export interface Precedents {
 }
 
 /**
- * What is to become of an effective table: "in force" if it is the one already, "accept" if it may come into force,
+ * What to do with an effective table: "in force" if it is the one already, "accept" if it may come into force,
  * "vouched" if it may only because the operator names it, or why it may not.
  * @param vouchedFor the number or id of a table that an operator vouches for. A number counts once: a further
  *   correction under it is another table, and has to be vouched for by its id.

@@ -1,13 +1,21 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { addDays, type CalendarDate, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
-import type { CurrentRates, RatesStatus, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
+import type {
+  CurrentRates,
+  LatestTable,
+  RatesStatus,
+  RateTable,
+  TableInForce,
+  TableLedger,
+  TableRules,
+} from "../core/rates.ts";
 import { isNewer, judge, newest, newestEffective } from "./acceptance.ts";
 import { MemoryTables } from "./memory-tables.ts";
-import type { RateSource } from "./source.ts";
+import { isLive, type RateSource } from "./source.ts";
 
 const longestCloseMs = 1000;
-/** A ledger that trades at another source may be changed to this one, though hardly soon. */
+/** A ledger that trades at another source may be switched to this one, but probably not soon. */
 const retryElsewhereSeconds = 60;
 
 /** What became of the rates, for the log. */
@@ -22,11 +30,10 @@ export interface LedgerRatesOptions {
   readonly source: RateSource;
   readonly ledger: TableLedger;
   readonly trades: boolean;
+  readonly serves: boolean;
   readonly changeSource: string | undefined;
   readonly now: () => Date;
-  /** How many calendar days after its effective date a table is still traded on. */
-  readonly maxAgeDays: number;
-  readonly acceptTable: string | undefined;
+  readonly rules: TableRules;
   readonly onEvent: (event: RatesEvent) => void;
   readonly refreshMs: number;
   /** The pause after a first failure. It doubles with each further one, up to `refreshMs`. */
@@ -53,10 +60,12 @@ export class LedgerRates implements CurrentRates {
   /** Published and not effective yet. */
   #held: RateTable | undefined;
   #changeSource: string | undefined;
-  #acceptTable: string | undefined;
+  #rules: TableRules;
   #history: readonly RateTable[] | undefined;
   #historyIn: TableLedger | undefined;
   #problem: string | undefined;
+  /** Whether the source has answered yet. */
+  #answered = false;
   #failures = 0;
   /** On the clock of `performance.now()`. */
   #nextRefresh = 0;
@@ -67,12 +76,25 @@ export class LedgerRates implements CurrentRates {
   constructor(options: LedgerRatesOptions) {
     this.#options = options;
     this.#changeSource = options.changeSource;
-    this.#acceptTable = options.acceptTable;
+    this.#rules = options.rules;
   }
 
   /** Reads the ledger and begins to refresh. Resolves when the first refresh is over, however it went. */
   start(): Promise<void> {
     this.#turn = this.#takeTurn();
+    return this.#turn;
+  }
+
+  refresh(rules: TableRules): Promise<void> {
+    this.#rules = rules;
+    this.#turn = this.#turn.then(() => {
+      clearTimeout(this.#timer);
+      this.#nextRefresh = 0;
+      // A recording may have other tables by now.
+      this.#history = undefined;
+      this.#historyIn = undefined;
+      return this.#takeTurn();
+    });
     return this.#turn;
   }
 
@@ -87,6 +109,17 @@ export class LedgerRates implements CurrentRates {
   async forQuote(): Promise<RateTable> {
     this.#follow(await this.#options.ledger.inForce());
     return this.#fresh(this.#quoted());
+  }
+
+  async latest(): Promise<LatestTable> {
+    this.#follow(await this.#options.ledger.inForce());
+    const table = this.#quoted() ?? this.#inForce?.table;
+    if (table === undefined) return this.#fresh(table);
+    return {
+      table,
+      recorded: !isLive(table.source),
+      notTraded: this.#tradesElsewhere(this.#inForce) ?? this.#objectionTo(table),
+    };
   }
 
   async history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]> {
@@ -137,26 +170,48 @@ export class LedgerRates implements CurrentRates {
   }
 
   #isFresh({ effectiveDate }: RateTable): boolean {
-    const { now, maxAgeDays } = this.#options;
-    return maxAgeDays === Number.POSITIVE_INFINITY || warsawDate(now()) <= addDays(effectiveDate, maxAgeDays);
+    const { source, now } = this.#options;
+    return source.recorded || warsawDate(now()) <= addDays(effectiveDate, this.#rules.maxAgeDays);
+  }
+
+  /** Whether there is a table to quote at. */
+  get hasFresh(): boolean {
+    const table = this.#quoted();
+    return table !== undefined && this.#isFresh(table);
   }
 
   /** @throws FxError rates-unavailable */
+  #fresh(table: RateTable): RateTable;
+  #fresh(table: undefined): never;
+  #fresh(table: RateTable | undefined): RateTable;
   #fresh(table: RateTable | undefined): RateTable {
-    if (table !== undefined && this.#isFresh(table)) return table;
-    const { source, maxAgeDays } = this.#options;
-    const elsewhere = this.#tradesElsewhere(this.#inForce);
-    const state =
-      table === undefined
-        ? `There is no rate table yet. ${this.#problem ?? `The first is being fetched from ${source.name}.`}` +
-          (elsewhere === undefined ? "" : ` ${elsewhere}`)
-        : `The newest rate table, ${table.number}, is of ${table.effectiveDate}, and a table is not traded on for more ` +
-          `than ${maxAgeDays} days. ${this.#problem ?? `${source.name} has no newer one.`}`;
+    const objection = this.#objectionTo(table);
+    if (table !== undefined && objection === undefined) return table;
+    // A command looks once.
+    if (!this.#options.serves) throw new FxError("rates-unavailable", `${objection}`);
     const retryAfterSeconds = Math.max(1, Math.ceil((this.#nextRefresh - performance.now()) / 1000));
     throw new FxError(
       "rates-unavailable",
-      `${state} Try again in ${retryAfterSeconds} s, when it is looked for again.`,
+      `${objection} Try again in ${retryAfterSeconds} s, when it is looked for again.`,
       { retryAfterSeconds },
+    );
+  }
+
+  /** Why a table of this source, or none, is not traded at. */
+  #objectionTo(table: RateTable | undefined): string | undefined {
+    const { name } = this.#options.source;
+    if (table === undefined) {
+      const elsewhere = this.#tradesElsewhere(this.#inForce);
+      const reason = this.#problem ?? `The first is being fetched from ${name}.`;
+      return `There is no rate table yet. ${reason}${elsewhere === undefined ? "" : ` ${elsewhere}`}`;
+    }
+    if (this.#isFresh(table)) return undefined;
+    const outcome = this.#answered
+      ? `${name} has no newer one.`
+      : `A newer one is being fetched from ${name}.`;
+    return (
+      `The newest rate table, ${table.number}, is of ${table.effectiveDate}, and a table is not traded on for more ` +
+      `than ${this.#rules.maxAgeDays} days. ${this.#problem ?? outcome}`
     );
   }
 
@@ -176,7 +231,7 @@ export class LedgerRates implements CurrentRates {
   #announce(table: RateTable, from: "bank" | "recording" | "ledger"): void {
     if (this.#announced === table.id) return;
     this.#announced = table.id;
-    // What held a table back here may have let it through elsewhere.
+    // Another process may have accepted the table that this one refused.
     this.#problem = undefined;
     this.#options.onEvent({ kind: "in-force", table, from });
   }
@@ -213,7 +268,7 @@ export class LedgerRates implements CurrentRates {
     else if (!this.#isServedByLedger()) await this.#keepHistory();
   }
 
-  /** Whether this process, which only reads, has in the ledger what it needs. */
+  /** Whether this process only reads, and finds a usable table in the ledger. */
   #isServedByLedger(): boolean {
     const { trades, source } = this.#options;
     const table = this.#inForce?.table;
@@ -242,8 +297,9 @@ export class LedgerRates implements CurrentRates {
     const today = warsawDate(now());
     const latest = newest(await source.tables(1, signal)) as RateTable;
     const isHeld = latest.effectiveDate > today;
-    // The newest is not effective yet: the one before it has to be looked for.
+    // The newest is not effective yet, so the one before it is needed.
     const tables = isHeld ? await source.tables(historyTables, signal) : [latest];
+    this.#answered = true;
     this.#held = isHeld ? latest : undefined;
     await this.#consider(tables);
   }
@@ -271,13 +327,13 @@ export class LedgerRates implements CurrentRates {
           : judge(
               table,
               { inForce: before.table, accepted: await place.acceptedTables() },
-              this.#acceptTable,
+              this.#rules.acceptTable,
             );
       if (verdict === "in force") return;
       if (typeof verdict !== "string") throw new Refusal(table.number, verdict.refusal);
       const accepted = { epoch: before?.epoch ?? 0, vouched: verdict === "vouched" };
       if (!(await place.acceptTable(table, accepted))) continue;
-      if (accepted.vouched) this.#acceptTable = undefined;
+      if (accepted.vouched) this.#rules = { ...this.#rules, acceptTable: undefined };
       if (changes) this.#changeSource = undefined;
       this.#inForce = await ledger.inForce();
       this.#announce(table, source.recorded ? "recording" : "bank");
@@ -290,7 +346,7 @@ export class LedgerRates implements CurrentRates {
     return inForce?.table.source === this.#options.source.name ? inForce : undefined;
   }
 
-  /** Keeps the tables before the one in force. Without them there is less to look back on, and nothing else. */
+  /** Keeps the tables before the one in force. Only the history of rates needs them. */
   async #keepHistory(): Promise<void> {
     const { source, ledger, trades, historyTables, onEvent } = this.#options;
     const inForce = this.#quoted();
@@ -307,7 +363,7 @@ export class LedgerRates implements CurrentRates {
   }
 }
 
-/** A table of the right form that is not believed. */
+/** A well-formed table that fails a check. */
 class Refusal extends Error {
   readonly table: string;
 

@@ -1,6 +1,6 @@
 import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
 
-/** The tables that a process has judged for itself alone, where its ledger does not say. Nothing of it is kept. */
+/** The tables that a process has judged for itself alone, where its ledger does not say. They are lost when it ends. */
 export class MemoryTables implements TableLedger {
   readonly #accepted: (AcceptedTable & { readonly table: RateTable })[] = [];
   #saved: readonly RateTable[] = [];

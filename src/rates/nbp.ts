@@ -29,6 +29,15 @@ export const fetchLimits: FetchLimits = {
   maxBytes: 1024 * 1024,
 };
 
+/** For a command, which somebody waits for. */
+export const commandLimits: FetchLimits = {
+  ...fetchLimits,
+  connectTimeoutMs: 3000,
+  responseTimeoutMs: 5000,
+  requestTimeoutMs: 8000,
+  retries: 0,
+};
+
 /**
  * The bank's API, as "nbp", or another one of its shape, by its base URL.
  * @throws FxError rates-unavailable if that is no URL
@@ -51,7 +60,7 @@ export function openApi(source: string, limits: Partial<FetchLimits>): RateSourc
  * The newest `count` tables, oldest first, from an API of the bank's shape under `baseUrl`: the one in force from
  * `<base>/exchangerates/tables/C/`, several from `<base>/exchangerates/tables/C/last/<count>/`. A query of the base
  * URL is sent along; a redirect is not followed.
- * @throws Error that says for people what came instead
+ * @throws Error with a message that says what was received instead
  */
 export async function fetchTables(
   baseUrl: string,
@@ -84,7 +93,7 @@ export async function fetchTables(
 }
 
 async function answerOf(url: URL, signal: AbortSignal, limits: FetchLimits): Promise<Response<string>> {
-  // Loaded only here, because it takes 100 ms.
+  // Imported here, because loading it is slow and most commands do not need it.
   const { got } = await import("got");
   const request = got(url, {
     signal,

@@ -6,15 +6,19 @@ import { type RateSource, sourceName, tablesOf } from "./source.ts";
 import { parseTableList, parseTables } from "./tables.ts";
 
 /**
- * Reads recorded tables, once.
+ * Reads recorded tables. A file is read again whenever it is asked, so that it may change.
  * @param source "demo" or the path of a JSON file in the bank's shape
  * @throws FxError rates-unavailable if the recording cannot be used
  */
 export async function openRecorded(source: string): Promise<RateSource> {
-  const published = source === "demo" ? demoTables() : await readTables(source);
   const name = sourceName(source);
+  const published = source === "demo" ? demoTables() : await readTables(source);
   const tables = tablesOf(name, published);
-  return { name, recorded: true, tables: async () => tables };
+  return {
+    name,
+    recorded: true,
+    tables: async () => (source === "demo" ? tables : tablesOf(name, await readTables(source))),
+  };
 }
 
 async function readTables(path: string): Promise<readonly PublishedTable[]> {

@@ -11,7 +11,7 @@ export interface RateSource {
   readonly recorded: boolean;
   /**
    * The newest `count` tables or more, oldest first. Never none.
-   * @throws Error that says for people what came instead
+   * @throws Error with a message that says what was received instead
    */
   tables(count: number, signal: AbortSignal): Promise<readonly RateTable[]>;
 }
@@ -21,10 +21,15 @@ export function tablesOf(source: string, published: readonly PublishedTable[]): 
   return published.map((table) => identifyTable(table, source, (text) => hash("sha256", text, "hex")));
 }
 
+/** Whether a source is an API, whose tables age. */
+export function isLive(source: string): boolean {
+  return source === "nbp" || /^https?:/i.test(source);
+}
+
 /** The name of the source that an operator calls `source`: the same for all ways to write it. */
 export function sourceName(source: string): string {
   if (source === "nbp" || source === "demo") return source;
-  if (URL.canParse(source) && /^https?:/i.test(source))
+  if (isLive(source) && URL.canParse(source))
     return addressWithoutSecrets(new URL(source)).replace(/\/+$/, "");
   try {
     return realpathSync(source);

@@ -30,7 +30,7 @@ export function parseTableList(untrusted: unknown): readonly PublishedTable[] {
   });
 }
 
-/** What a text is, short enough for one line of a message. */
+/** What kind of text this is, in a few words, for a message. */
 export function excerpt(text: string): string {
   const line = text.slice(0, 1000).replace(/\s+/g, " ").trim();
   if (line === "") return "nothing";

@@ -4,12 +4,12 @@ const accountsKept = 100_000;
 
 /**
  * Accounts as they were last read or written by this process, for as long as no other process has written to the
- * database. `version` tells: it changes with another's commit, and not with one's own (SQLite's data_version).
+ * database. `version` changes with another process's commit, and not with one's own (SQLite's data_version).
  */
 export class AccountCache<A> {
   readonly #version: () => number;
   readonly #onForget: () => void;
-  /** The older half goes as a whole: a Map whose first keys are deleted one by one takes ever longer to find its first. */
+  /** The older half is dropped as a whole, because deleting the first keys of a Map one by one gets ever slower. */
   #recent = new Map<Pesel, A>();
   #older = new Map<Pesel, A>();
   #knownVersion = Number.NaN;

@@ -1,9 +1,9 @@
-import { copyFileSync, existsSync, renameSync } from "node:fs";
+import { closeSync, copyFileSync, existsSync, openSync, renameSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { FxError } from "../core/errors.ts";
 import type { AuditProgress, AuditReport } from "../core/service.ts";
 import { auditLedger } from "../ledger/audit.ts";
-import { storageFailure } from "./failures.ts";
+import { storageFailure, unusable } from "./failures.ts";
 import { removeDatabase, syncToDisk } from "./file.ts";
 import { openReader } from "./open.ts";
 import { migrations as releasedMigrations } from "./schema.ts";
@@ -31,8 +31,15 @@ export async function backUpSqlite(
   }
   const partial = `${destination}.partial`;
   const upgraded = `${destination}.upgraded`;
-  removeDatabase(partial);
-  removeDatabase(upgraded);
+  try {
+    removeDatabase(partial);
+    removeDatabase(upgraded);
+    // SQLite would say no more than that it cannot open it.
+    closeSync(openSync(partial, "wx"));
+  } catch (error) {
+    const [reason] = (error as Error).message.split(",");
+    throw unusable(`${destination} cannot be written (${reason}).`, error);
+  }
   try {
     const version = copyLedger(source, partial, migrations);
     // An audit reads the schema of this fx. A copy of an earlier one stays as it is, and a copy of it is upgraded.

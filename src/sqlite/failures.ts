@@ -11,7 +11,7 @@ const reasons: Readonly<Record<number, string>> = {
   8: "it is read-only",
   10: "reading or writing it failed",
   11: "it is damaged; restore it from a backup",
-  13: "there is no room left: on the disk, or in the 1 GiB of a ledger in memory",
+  13: "the disk is full, or a ledger in memory has reached 1 GiB",
   14: "it cannot be opened",
   26: "it is not a SQLite database; name another file",
 };

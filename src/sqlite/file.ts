@@ -5,7 +5,7 @@ import { unusable } from "./failures.ts";
 export class LedgerFile {
   readonly path: string;
   /**
-   * Nobody has the file open, as far as its log tells: everything is in the file itself. SQLite can then read it
+   * No process has the file open, judging by its log, so all data is in the file itself. SQLite can then read it
    * without locks, and so without writing anything beside it.
    */
   readonly isQuiet: boolean;
@@ -40,7 +40,7 @@ export class LedgerFile {
     );
   }
 
-  /** Whether nobody has written since: what was read without locks holds. */
+  /** Whether no process has written since it was opened, so that what was read without locks is valid. */
   get isUnchanged(): boolean {
     return (
       this.isInPlace && statOf(this.path)?.mtimeMs === this.#stat.mtimeMs && !statOf(`${this.path}-wal`)?.size
@@ -69,7 +69,7 @@ export function removeDatabase(path: string): void {
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true });
 }
 
-/** Undefined if there is none that can be seen. */
+/** Undefined if there is none, or no permission to see it. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

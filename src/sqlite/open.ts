@@ -31,8 +31,8 @@ const busyTimeoutMs = 5000;
 /** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */
 const checkpointPages = 3000;
 /**
- * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so that more
- * is not better: the rest is read from the system's cache.
+ * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so a
+ * larger cache is slower: the rest is read from the system's cache.
  */
 const cacheKibibytes = 8 * 1024;
 /** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
@@ -51,12 +51,11 @@ const noRoomToShareCode = 4874;
 const fullCheckBytes = 64 * 1024 * 1024;
 
 /**
- * Opens the database of a ledger, or a new one in memory for ":memory:". For writing, what is missing is created and
- * an earlier schema upgraded; for reading, nothing is written, and both are refused.
+ * Opens the database of a ledger, or a new one in memory for ":memory:".
  * @throws FxError storage-unavailable if the file is not a whole ledger
  */
 export function openDatabase(path: string, options: SqliteOptions): OpenDatabase {
-  const { access = "write", migrations = releasedMigrations, onUpgrade = () => {} } = options;
+  const { access = "create", migrations = releasedMigrations, onUpgrade = () => {} } = options;
   const version = migrations.length;
   if (path === ":memory:") {
     const database = new DatabaseSync(memoryPath);
@@ -64,7 +63,7 @@ export function openDatabase(path: string, options: SqliteOptions): OpenDatabase
     database.exec(settings);
     return { database, version, isReadOnly: false, requireFile: () => {}, ownsLog: () => true };
   }
-  if (access === "write" && !isThere(path)) create(path, migrations);
+  if (access === "create" && !isThere(path)) create(path, migrations);
   const { file, ...reader } = openReader(path, migrations);
   if (access === "read" && reader.version === version) return reader;
   reader.database.close();
@@ -129,7 +128,7 @@ export function openReader(
   migrations: readonly string[] = releasedMigrations,
 ): OpenDatabase & { readonly file: LedgerFile } {
   if (!isThere(path))
-    throw unusable(`There is no database at ${path}. fx serve and fx account create make one.`);
+    throw unusable(`There is no database at ${path}. fx serve, fx account create and fx batch make one.`);
   return failing(path, () => {
     for (;;) {
       const file = new LedgerFile(path);
@@ -208,7 +207,7 @@ function mark(database: DatabaseSyncInstance, { length }: readonly string[]): vo
   database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${length}; commit`);
 }
 
-/** Whoever locks the database first does it, and others that came at the same time find it done. */
+/** The first process to lock the database does it, and the others find it done. */
 function upgrade(
   database: DatabaseSyncInstance,
   path: string,

@@ -63,6 +63,19 @@ export const migrations: readonly string[] = [
 
   alter table journal rename column key to idempotency_key;
   `,
+  `
+  create table refusal (
+    position integer primary key,
+    pesel integer not null,
+    idempotency_key text not null,
+    digest text not null,
+    code text not null,
+    message text not null,
+    refused_at integer not null
+  ) strict;
+
+  create unique index refusal_key on refusal (idempotency_key, pesel);
+  `,
 ];
 
 /** "fx" and a version mark, in the file's header: tells a database of fx from any other SQLite file. */

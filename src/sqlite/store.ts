@@ -32,10 +32,10 @@ import type {
 } from "../ledger/store.ts";
 import { AccountCache } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
+import { isKeyTaken, Keys } from "./keys.ts";
+import { type LinkedAccountRow, misplacedAccount, misplacedEntry } from "./links.ts";
 import { type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
 
-/** SQLITE_CONSTRAINT_UNIQUE */
-const uniqueViolation = 2067;
 /** Entries indexed for an audit, in their order, before the event loop has its turn again: some 50 ms. */
 const orderedAtOnce = 50_000;
 
@@ -75,10 +75,13 @@ interface LinkedAccount {
 
 export class SqliteStore implements Store {
   readonly schemaVersion: number;
+  readonly misplacedEntry = misplacedEntry;
+  readonly misplacedAccount = misplacedAccount;
   readonly #opened: OpenDatabase;
   readonly #database: DatabaseSyncInstance;
   readonly #accounts: AccountCache<LinkedAccount>;
   readonly #statements = new Map<string, StatementSyncInstance>();
+  readonly #keys = new Keys((sql) => this.#statement(sql));
   /** Undefined until it is read, and where another process may have changed it. */
   #inForce: { readonly value: TableInForce | undefined } | undefined;
   /** The position of the last entry that `#orderJournal` has indexed. */
@@ -95,24 +98,29 @@ export class SqliteStore implements Store {
       },
       () => {
         this.#inForce = undefined;
+        this.#keys.forget();
       },
     );
   }
 
-  async transact<T>(_touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
+  async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
     const answer = this.#guard(() => {
       try {
-        return this.#try(decide, false);
+        return this.#try(touched, decide, false);
       } catch (error) {
-        if ((error as { errcode?: number }).errcode !== uniqueViolation) throw error;
-        return this.#try(decide, true);
+        if (!isKeyTaken(error)) throw error;
+        return this.#try(touched, decide, true);
       }
     });
     this.#opened.requireFile();
     return answer;
   }
 
-  #try<T>(decide: (loaded: Loaded) => Decision<T>, keysFirst: boolean): T {
+  /**
+   * Most keys are new, so that they are not looked up at first. Where one was taken, that fails: an entry's on the index
+   * of keys, and those for which nothing is written are looked up after the decision.
+   */
+  #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
     this.#run("begin immediate");
     try {
       this.#accounts.refresh();
@@ -127,14 +135,18 @@ export class SqliteStore implements Store {
             if (linked !== undefined) newest.set(pesel, linked.newest);
             return linked?.account;
           }),
-        keysFirst,
-        entryByKey: (pesel, key) => this.#guard(() => this.#entryByKey(pesel, key)),
+        answered: (pesel, key) =>
+          this.#guard(() =>
+            looksUpKeys ? this.#keys.answered(pesel, key) : this.#keys.probablyAnswered(pesel, key),
+          ),
         nextId: () => {
           position += 1;
           return entryId(position);
         },
       });
+      if (!looksUpKeys) this.#keys.requireFree(touched, writes);
       this.#write(writes, newest);
+      if (writes.refusals !== undefined) this.#keys.keep(writes.refusals);
       const next = writes.accepted && { epoch: (inForce?.epoch ?? 0) + 1, table: writes.accepted.table };
       if (next !== undefined) this.#accept(next, writes.accepted?.vouched === true);
       this.#run("commit");
@@ -286,17 +298,11 @@ export class SqliteStore implements Store {
   #account(pesel: Pesel): LinkedAccount | undefined {
     const known = this.#accounts.get(pesel);
     if (known !== undefined) return known;
-    const row = this.#statement(selectAccount).get(Number(pesel)) as Required<AccountRow> | undefined;
+    const row = this.#statement(selectAccount).get(Number(pesel)) as LinkedAccountRow | undefined;
     if (row === undefined) return undefined;
     const linked = { account: decodeAccount(row), newest: row.newest };
     this.#accounts.put(pesel, linked);
     return linked;
-  }
-
-  #entryByKey(pesel: Pesel, key: string): Entry | undefined {
-    const byKey = "select * from journal where pesel = ? and idempotency_key = ?";
-    const [row] = this.#all<JournalRow>(byKey, Number(pesel), key);
-    return row && decodeEntry(row).entry;
   }
 
   /** Writes, and brings `newest` up to date: where the newest entries of the accounts that were loaded are. */

@@ -4,7 +4,7 @@ import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
 import { type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { FxError } from "../core/errors.ts";
 import type { Exchange, Quote } from "../core/exchange.ts";
-import { type Entry, type ExchangeEntry, jsonString } from "../core/journal.ts";
+import { type Entry, jsonString } from "../core/journal.ts";
 import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
@@ -54,8 +54,6 @@ export function decodeQuote(body: unknown): Quote {
   return { ...exchangeOf({ ...exchange, tableId }), tableId, source };
 }
 
-export function encodeEntry(entry: ExchangeEntry): schemas.ExchangeEntryJson;
-export function encodeEntry(entry: Entry): schemas.EntryJson;
 export function encodeEntry(entry: Entry): schemas.EntryJson {
   const { id, pesel, sequence, time, key = null } = entry;
   const head = { id, pesel, sequence, time: time.toISOString(), key };
@@ -78,18 +76,23 @@ export function decodeStatement(body: unknown): Page<Entry> {
   return { items: entries.map(entryOf), next: next ?? undefined };
 }
 
-export function encodeRates({ table, previous }: RatesInForce): schemas.RatesJson {
+export function encodeRates({ table, previous, recorded, notTraded }: RatesInForce): schemas.RatesJson {
   return {
     ...encodeTable(table),
     source: table.source,
+    recorded,
+    tradable: notTraded === undefined,
+    reason: notTraded ?? null,
     previous: previous === undefined ? null : encodeTable(previous),
   };
 }
 
 export function decodeRates(body: unknown): RatesInForce {
-  const { source, previous, ...table } = read(schemas.rates, body);
+  const { source, recorded, tradable, reason, previous, ...table } = read(schemas.rates, body);
   return {
     table: tableOf(table, source),
+    recorded,
+    notTraded: tradable ? undefined : (reason ?? ""),
     previous: previous === null ? undefined : tableOf(previous, source),
   };
 }
@@ -250,7 +253,7 @@ function entryOf(entry: schemas.EntryJson): Entry {
   return { kind: "opening", ...head, name, surname, initial: decodeMoney(initial) };
 }
 
-function tableOf(table: Omit<schemas.RatesJson, "source" | "previous">, source: string): RateTable {
+function tableOf(table: NonNullable<schemas.RatesJson["previous"]>, source: string): RateTable {
   return {
     id: table.tableId,
     source,
@@ -292,7 +295,7 @@ function read<T>(schema: z.ZodType<T>, body: unknown): T {
   throw notAnAnswer(`/${issue?.path.join("/")} ${issue?.message}`);
 }
 
-/** What a decoder throws: the answer came from something that is not fx, or not this fx. */
+/** Thrown by decoders: the answer does not come from fx, or from a compatible version. */
 export function notAnAnswer(reason: string): FxError {
   return new FxError("internal", `The answer is not one that fx gives (${reason}).`);
 }

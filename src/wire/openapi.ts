@@ -68,17 +68,22 @@ function describe(id: string, operation: Operation): OpenApiOperation {
         success.schema && {
           [operation.sameShape]: { description: "Not ready", content: json(success.schema) },
         }),
-      ...problems([...errors, "internal"]),
+      ...problems([...errors, "internal"], success.headers?.includes("Idempotency-Replayed") === true),
     },
   };
 }
 
-function problems(codes: Operation["errors"]) {
+/** @param replayed whether a refusal may be the answer to an earlier request with the same key */
+function problems(codes: Operation["errors"], replayed: boolean) {
   const byStatus = new Map<number, string[]>();
   for (const code of codes) byStatus.set(statusOf[code], [...(byStatus.get(statusOf[code]) ?? []), code]);
   const content = { "application/problem+json": { schema: { $ref: reference("Problem") } } };
+  const headers = { "Idempotency-Replayed": responseHeaders["Idempotency-Replayed"] };
   return Object.fromEntries(
-    [...byStatus].map(([status, listed]) => [status, { description: listed.join(", "), content }]),
+    [...byStatus].map(([status, listed]) => {
+      const mayBeReplayed = replayed && [400, 404, 409].includes(status);
+      return [status, { description: listed.join(", "), ...(mayBeReplayed && { headers }), content }];
+    }),
   );
 }
 
@@ -109,7 +114,8 @@ function headerParameters({ headers = [] }: Operation): object[] {
 const requestHeaders = {
   "Idempotency-Key": {
     description:
-      "A request repeated with the same key and body has no further effect and gets the first answer",
+      "A request repeated with the same key and body has no further effect and gets the first answer, also a refusal " +
+      "(for 30 days). Only rate-changed, 5xx and requests that are wrong in themselves leave the key free",
     schema: { type: "string", pattern: "^[!-~]{1,255}$" },
   },
   "Fx-Table": {
@@ -121,7 +127,7 @@ const requestHeaders = {
 const responseHeaders = {
   "Fx-Receipt": { description: "The path of the receipt", schema: { type: "string" } },
   "Idempotency-Replayed": {
-    description: "The request had been carried out before",
+    description: "This is the answer to an earlier request with the same key",
     schema: { type: "string", enum: ["true"] },
   },
 };

@@ -36,7 +36,7 @@ export const operations = {
     tag: "accounts",
     headers: ["Idempotency-Key"],
     body: schemas.openingBody,
-    success: { status: 204, headers: ["Idempotency-Replayed"] },
+    success: { status: 204, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
     errors: [
       "invalid-request",
       "invalid-pesel",
@@ -103,15 +103,15 @@ export const operations = {
   receipt: {
     method: "GET",
     path: "/api/receipts/{id}",
-    summary: "One exchange, with all that is needed to compute it again",
+    summary: "One opening, or one exchange with all that is needed to compute it again",
     tag: "exchange",
-    success: { status: 200, schema: schemas.exchangeEntry },
+    success: { status: 200, schema: schemas.entry },
     errors: ["not-found", storage],
   },
   rates: {
     method: "GET",
     path: "/api/rates",
-    summary: "The table in force and the one before it",
+    summary: "The table in force, or the last there was, and the one before it",
     tag: "rates",
     success: { status: 200, schema: schemas.rates },
     errors: ["rates-unavailable", storage],

@@ -18,6 +18,7 @@ export const statusOf: Readonly<Record<AnswerCode, number>> = {
   "rate-changed": 400,
   "account-not-found": 404,
   "not-found": 404,
+  "method-not-allowed": 405,
   "account-exists": 409,
   "idempotency-key-reused": 422,
   "rates-unavailable": 500,
@@ -43,6 +44,7 @@ const titleOf: Readonly<Record<AnswerCode, string>> = {
   "rate-changed": "Another rate table is in force",
   "account-not-found": "No such account",
   "not-found": "Not found",
+  "method-not-allowed": "Method not allowed",
   "account-exists": "The account exists",
   "idempotency-key-reused": "The Idempotency-Key was used before",
   "rates-unavailable": "No usable rates",
@@ -68,16 +70,17 @@ export function encodeProblem(error: FxError, requestId: string): ProblemJson {
   };
 }
 
-/** The error that the body of an answer with this status tells of, or undefined if it is not one of fx. */
+/** The error in the body of an answer with this status, or undefined if fx did not send it. */
 export function decodeProblem(
   body: unknown,
   status: number,
-  retryAfterSeconds?: number | undefined,
+  { retryAfterSeconds, replayed }: { retryAfterSeconds?: number | undefined; replayed?: boolean } = {},
 ): FxError | undefined {
   const { data } = problem.safeParse(body);
   if (data === undefined || statusOf[data.code] !== status) return undefined;
   return new FxError(data.code, data.detail, {
     ...(data.errors !== undefined && { fields: data.errors }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(replayed !== undefined && { replayed }),
   });
 }

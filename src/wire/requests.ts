@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { formatAsked, type Opening } from "../core/account.ts";
+import type { Opening } from "../core/account.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
@@ -9,8 +9,8 @@ import type { PageRequest } from "../core/service.ts";
 import * as schemas from "./schemas.ts";
 
 /**
- * Requests as the wire has them, both ways. What a parser gives is of the right form and no more: whether the
- * PESEL, the currencies and the amounts are valid is for the core to say.
+ * Requests as the wire has them, both ways. A parser checks the form only: the core decides whether
+ * the PESEL, the currencies and the amounts are valid.
  * @throws FxError invalid-request, from every parser, naming the fields
  */
 
@@ -42,7 +42,7 @@ export function parseRateHistoryQuery(query: unknown): { days: number } {
  * @throws FxError invalid-request, never quoting the text, which may hold a PESEL
  */
 export function parseJson(text: string): unknown {
-  // What was not UTF-8 was decoded to this character.
+  // Bytes that are not UTF-8 were decoded to this character.
   if (text.includes("\ufffd")) throw new FxError("invalid-request", "The body is not valid UTF-8.");
   let body: unknown;
   try {
@@ -51,6 +51,7 @@ export function parseJson(text: string): unknown {
     const fault = text.trim() === "" ? "empty. Send a JSON object" : "not valid JSON";
     throw new FxError("invalid-request", `The body is ${fault}.`);
   }
+  if (mayRepeat(text, body)) requireDistinctNames(text);
   if (longNumber.test(text) && !numbersAreExact(text)) {
     throw new FxError(
       "invalid-request",
@@ -114,7 +115,7 @@ export function exactNumber(amount: Decimal): number {
   if (sent !== undefined && compareDecimals(sent, amount) === 0) return number;
   throw new FxError(
     "invalid-amount",
-    `The amount ${formatAsked(amount)} has more digits than can be sent exactly. Give no more than 15.`,
+    "The amount has more digits than can be sent exactly. Give no more than 15.",
   );
 }
 
@@ -124,7 +125,33 @@ function amountOf(amount: number | string | undefined): Decimal | undefined {
   return amount === undefined ? undefined : parseDecimal(String(amount));
 }
 
-/** What a number that a double does not hold exactly looks like at least. Most bodies have nothing like it. */
+/** Whether there are more colons than fields: most bodies have as many, and so no field twice. */
+function mayRepeat(text: string, body: unknown): boolean {
+  let left = Object.keys(Object(body)).length;
+  for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) left -= 1;
+  return left < 0;
+}
+
+/**
+ * JSON.parse takes the last of two fields of one name, and others the first. Deeper ones are no fields of a request.
+ * @throws FxError invalid-request
+ */
+function requireDistinctNames(text: string): void {
+  const names = new Set<string>();
+  let depth = 0;
+  for (const [token, quoted] of text.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}[\]]/g)) {
+    if (token === "{" || token === "[") depth += 1;
+    else if (token === "}" || token === "]") depth -= 1;
+    else if (quoted !== undefined && depth === 1) {
+      const name = JSON.parse(quoted) as string;
+      if (names.has(name))
+        throw invalid("body", [{ pointer: pointerTo(name), detail: "is given more than once" }]);
+      names.add(name);
+    }
+  }
+}
+
+/** Matches every number that a double may not hold exactly. Most bodies have none. */
 const longNumber = /\d(?:[\d.]{15}|[eE][+-]?\d{3})/;
 
 /** Whether every number in JSON text is the one that JSON.parse makes of it. */
@@ -142,10 +169,13 @@ function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: "body" | "query
   const { data, error } = schema.safeParse(untrusted);
   if (error === undefined) return data;
   const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted)).slice(0, 20);
+  throw invalid(what, fields);
+}
+
+function invalid(what: "body" | "query", fields: readonly FieldError[]): FxError {
   const named = fields.map(({ pointer, detail }) => `${pointer.slice(1) || "it"} ${detail}`);
-  throw new FxError("invalid-request", `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.`, {
-    fields,
-  });
+  const message = `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.`;
+  return new FxError("invalid-request", message, { fields });
 }
 
 /** A zod issue in our own words, which repeat no value that was sent. */

@@ -112,7 +112,13 @@ export const exchangeEntry = z
   .object({ kind: z.literal("exchange"), ...entryHead, ...exchangeFields })
   .meta({ id: "ExchangeEntry" });
 
-export const entry = z.discriminatedUnion("kind", [openingEntry, exchangeEntry]);
+export const entry = z.discriminatedUnion("kind", [openingEntry, exchangeEntry]).meta({
+  id: "Entry",
+  discriminator: {
+    propertyName: "kind",
+    mapping: { opening: "#/components/schemas/OpeningEntry", exchange: "#/components/schemas/ExchangeEntry" },
+  },
+});
 
 const next = z.string().nullable().meta({ description: "The cursor of the next page; null on the last" });
 
@@ -131,7 +137,14 @@ const rateTable = {
 };
 
 export const rates = z
-  .object({ ...rateTable, source, previous: z.object(rateTable).nullable() })
+  .object({
+    ...rateTable,
+    source,
+    recorded: z.boolean().meta({ description: "Whether the table is a recorded one, which does not age" }),
+    tradable: z.boolean().meta({ description: "Whether orders are settled at it now" }),
+    reason: z.string().nullable().meta({ description: "Why they are not; null where they are" }),
+    previous: z.object(rateTable).nullable(),
+  })
   .meta({ id: "Rates", description: "PLN for one unit: the bank buys at bid and sells at ask" });
 
 export const rateHistory = z
@@ -187,6 +200,10 @@ export const live = z.object({ status: z.literal("live") }).meta({ id: "Live" })
 export const ready = z
   .object({
     status: z.enum(["ready", "draining", "store-unavailable"]),
+    version: z.string().meta({ description: "Of fx" }),
+    store: z
+      .enum(["memory", "sqlite", "postgres"])
+      .meta({ description: "memory is gone when the server ends" }),
     schemaVersion: z.int().min(1).meta({ description: "Of the database schema that the server writes" }),
     rates: z.object({
       source,
@@ -203,8 +220,6 @@ export type AccountsJson = z.infer<typeof accounts>;
 export type AuditJson = z.infer<typeof audit>;
 export type EntryJson = z.infer<typeof entry>;
 export type ExchangeJson = z.infer<typeof exchange>;
-export type ExchangeEntryJson = z.infer<typeof exchangeEntry>;
-export type OpeningEntryJson = z.infer<typeof openingEntry>;
 export type MoneyJson = z.infer<typeof money>;
 export type PositionJson = z.infer<typeof position>;
 export type ProblemJson = z.infer<typeof problem>;

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
+import { startServer } from "../../src/cli/commands/serve/server.ts";
+import { loadConfig } from "../../src/cli/config.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 import { adult } from "../support/fixture.ts";
-import { type Ran, runFx, type Served, type Surroundings, startFx } from "../support/run-fx.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "fx-commands-"));
-after(() => rmSync(folder, { recursive: true }));
+import type { Ran } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 
 const jan = adult(0);
 const anna = adult(1);
@@ -18,36 +18,74 @@ const masked = (pesel: string) => `${pesel.slice(0, 6)}*****`;
 const table = "069/C/NBP/2022";
 const tableId = tablesOf("demo", demoTables()).at(-1)?.id;
 
+/** Runs the command line `fx …`, with this on standard input. */
+type Fx = (command: string, stdin?: string) => Promise<Ran>;
+
+/** Runs commands on an empty ledger of the test's own, at the demo's rates. */
+type OpenLedger = (t: TestContext) => Promise<Fx>;
+
+const places: Readonly<Record<string, OpenLedger>> = {
+  embedded: async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "fx-commands-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    return commandsAt(`sqlite:${join(folder, "fx.db")}`);
+  },
+  remote: async (t) => {
+    const { settings } = loadConfig({ port: "0", rates: "demo" }, { HOME: "/nonexistent" });
+    const start = { logLevel: "silent", version: "0.0.0", prepare: async () => {} } as const;
+    const server = await startServer(settings, start);
+    t.after(() => server.stop());
+    return commandsAt(server.url);
+  },
+};
+
+function commandsAt(FX_URL: string): Fx {
+  return (command, stdin = "") => runHere(command.split(" "), { env: { FX_URL, FX_RATES: "demo" }, stdin });
+}
+
+/** What a command printed, once it has ended with exit 0 and nothing on stderr. */
+async function result(ran: Promise<Ran>): Promise<string> {
+  const { stdout, stderr, exit } = await ran;
+  assert.deepEqual([stderr, exit], ["", 0]);
+  return stdout;
+}
+
+const documentOf = async (ran: Promise<Ran>) => JSON.parse(await result(ran));
+
 /** The same commands, with the same output, on a store in the command's process and on a server. */
-for (const place of ["embedded", "remote"] as const) {
+for (const [place, openLedger] of Object.entries(places)) {
+  /** A ledger with the account of Jan, who has 1000 PLN. */
+  const withJan: OpenLedger = async (t) => {
+    const fx = await openLedger(t);
+    await result(fx(`account create ${jan} --name Jan --surname Kowalski --pln 1000`));
+    return fx;
+  };
+
+  /** A ledger on which Jan has bought 100.00 USD for 429.63 PLN, with the key buy-1. */
+  const withDollars: OpenLedger = async (t) => {
+    const fx = await withJan(t);
+    await result(fx(`exchange ${jan} --from PLN --to USD --to-buy 100 --key buy-1`));
+    return fx;
+  };
+
   describe(`commands, ${place}`, () => {
-    let server: Served | undefined;
-    let env: Record<string, string>;
-    before(async () => {
-      if (place === "remote") server = await startFx(["--rates", "demo"]);
-      env = { FX_URL: server?.url ?? `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
-    });
-    after(() => server?.stop());
-    const fx = (args: string, surroundings: Surroundings = {}): Promise<Ran> =>
-      runFx(args.split(" "), { ...surroundings, env: { ...env, ...surroundings.env } });
-
-    test("account create opens an account and shows it, the PESEL masked", async () => {
-      const { stdout, stderr, exit } = await fx(
-        `account create ${jan} --name Jan --surname Kowalski --pln 1000`,
-      );
+    test("account create opens an account and shows it, the PESEL masked", async (t) => {
+      const fx = await openLedger(t);
+      const stdout = await result(fx(`account create ${jan} --name Jan --surname Kowalski --pln 1000`));
       assert.equal(stdout, `holder\tJan Kowalski\npesel\t${masked(jan)}\nPLN\t1000.00\n`);
-      assert.deepEqual([stderr, exit], ["", 0]);
     });
 
-    test("account create of a taken PESEL is exit 5", async () => {
+    test("account create of a taken PESEL is exit 5", async (t) => {
+      const fx = await withJan(t);
       const { stdout, stderr, exit } = await fx(`account create ${jan} --name Jan --surname Nowak --pln 5`);
       assert.deepEqual([stdout, exit], ["", 5]);
       assert.match(stderr, /^fx: This PESEL already has an account\./);
     });
 
-    test("account create with a key is not done twice", async () => {
+    test("account create with a key is not done twice", async (t) => {
+      const fx = await openLedger(t);
       const create = `account create ${anna} --name Anna --surname Nowak --pln 10.5 --key open-1 --json`;
-      const first = JSON.parse((await fx(create)).stdout);
+      const first = await documentOf(fx(create));
       const account = {
         name: "Anna",
         surname: "Nowak",
@@ -55,17 +93,26 @@ for (const place of ["embedded", "remote"] as const) {
         currencies: [{ symbol: "PLN", amount: 10.5 }],
       };
       assert.deepEqual(first, { ...account, key: "open-1", replayed: false });
-      assert.deepEqual(JSON.parse((await fx(create)).stdout), { ...first, replayed: true });
+      assert.deepEqual(await documentOf(fx(create)), { ...first, replayed: true });
     });
 
-    test("quote says what an exchange comes to", async () => {
-      const { stdout } = await fx("quote --from pln --to usd --to-buy 100");
+    test("a request that was done before is shown, and stderr says so", async (t) => {
+      const fx = await withDollars(t);
+      const { stdout, stderr, exit } = await fx(
+        `exchange ${jan} --from PLN --to USD --to-buy 100 --key buy-1`,
+      );
+      assert.match(stdout, /\nPLN\t570\.37\nUSD\t100\.00\n$/);
+      const note = "This key was used before. What was done then is shown; nothing was done again.\n";
+      assert.deepEqual([stderr, exit], [note, 0]);
+    });
+
+    test("quote says what an exchange comes to", async (t) => {
+      const fx = await withJan(t);
       assert.equal(
-        stdout,
+        await result(fx("quote --from pln --to usd --to-buy 100")),
         `sold\t429.63 PLN\nbought\t100.00 USD\nask\t4.2963 PLN for 1 USD\ntable\t${table} of 2022-04-08\nsource\tdemo\n`,
       );
-      const { stdout: json } = await fx("quote --from USD --to EUR --to-sell 100 --json");
-      assert.deepEqual(JSON.parse(json), {
+      assert.deepEqual(await documentOf(fx("quote --from USD --to EUR --to-sell 100 --json")), {
         side: "toSell",
         sold: { symbol: "USD", amount: 100 },
         bought: { symbol: "EUR", amount: 89.81 },
@@ -79,24 +126,26 @@ for (const place of ["embedded", "remote"] as const) {
       });
     });
 
-    test("exchange --dry-run is the quote, and moves nothing", async () => {
-      const { stdout } = await fx(`exchange ${jan} --from PLN --to USD --to-buy 100 --dry-run`);
-      assert.equal(stdout, (await fx("quote --from PLN --to USD --to-buy 100")).stdout);
-      assert.match((await fx(`account show ${jan}`)).stdout, /\nPLN\t1000\.00\n$/);
+    test("exchange --dry-run is the quote, and moves nothing", async (t) => {
+      const fx = await withJan(t);
+      const stdout = await result(fx(`exchange ${jan} --from PLN --to USD --to-buy 100 --dry-run`));
+      assert.equal(stdout, await result(fx("quote --from PLN --to USD --to-buy 100")));
+      assert.match(await result(fx(`account show ${jan}`)), /\nPLN\t1000\.00\n$/);
     });
 
-    test("exchange in a pipe goes through as written, and nothing is asked", async () => {
-      const { stdout, stderr, exit } = await fx(`exchange ${jan} --from PLN --to USD --to-buy 100`);
+    test("exchange in a pipe goes through as written, and nothing is asked", async (t) => {
+      const fx = await withJan(t);
+      const stdout = await result(fx(`exchange ${jan} --from PLN --to USD --to-buy 100`));
       assert.match(
         stdout,
         /^sold\t429\.63 PLN\nbought\t100\.00 USD\nask\t4\.2963 PLN for 1 USD\ntable\t069\/C\/NBP\/2022 of 2022-04-08\nreceipt\t[0-9a-f-]{36}\nPLN\t570\.37\nUSD\t100\.00\n$/,
       );
-      assert.deepEqual([stderr, exit], ["", 0]);
     });
 
-    test("exchange --json is the account, with the receipt's id and the key", async () => {
+    test("exchange --json is the account, with the receipt's id and the key", async (t) => {
+      const fx = await withDollars(t);
       const order = `exchange ${jan} --from USD --to PLN --to-sell 10.10 --key sell-1 --json`;
-      const { receipt, ...answer } = JSON.parse((await fx(order)).stdout);
+      const { receipt, ...answer } = await documentOf(fx(order));
       assert.deepEqual(answer, {
         name: "Jan",
         surname: "Kowalski",
@@ -108,13 +157,14 @@ for (const place of ["embedded", "remote"] as const) {
         key: "sell-1",
         replayed: false,
       });
-      const again = JSON.parse((await fx(order)).stdout);
-      assert.deepEqual(again, { receipt, ...answer, replayed: true });
-      const shown = JSON.parse((await fx(`receipt ${receipt} --json`)).stdout);
+      assert.deepEqual(await documentOf(fx(order)), { receipt, ...answer, replayed: true });
+      const shown = await documentOf(fx(`receipt ${receipt} --json`));
       assert.deepEqual([shown.kind, shown.id, shown.key, shown.bid], ["exchange", receipt, "sell-1", 4.2113]);
     });
 
-    test("exchange --table at another table than the one in force is exit 3, and nothing moves", async () => {
+    test("exchange --table at another table than the one in force is exit 3, and nothing moves", async (t) => {
+      const fx = await withDollars(t);
+      const before = await result(fx(`account show ${jan}`));
       const { stderr, exit } = await fx(
         `exchange ${jan} --from USD --to PLN --to-sell 1 --table 001/C/NBP/2022 --json`,
       );
@@ -125,83 +175,89 @@ for (const place of ["embedded", "remote"] as const) {
         hint: "fx quote has the table in force.",
         exit: 3,
       });
+      assert.equal(await result(fx(`account show ${jan}`)), before);
     });
 
-    test("receipt shows one exchange, the PESEL masked", async () => {
-      const [entry] = JSON.parse((await fx(`account history ${jan} --json --limit 1`)).stdout);
-      const { stdout } = await fx(`receipt ${entry.id}`);
+    test("receipt shows one exchange, the PESEL masked", async (t) => {
+      const fx = await withDollars(t);
+      const [entry] = await documentOf(fx(`account history ${jan} --json --limit 1`));
       assert.match(
-        stdout,
-        new RegExp(`^receipt\t${entry.id}\ntime\t${entry.time}\npesel\t\\d{6}\\*{5}\nsold\t10\\.10 USD\n`),
+        await result(fx(`receipt ${entry.id}`)),
+        new RegExp(`^receipt\t${entry.id}\ntime\t${entry.time}\npesel\t\\d{6}\\*{5}\nsold\t429\\.63 PLN\n`),
       );
     });
 
-    test("account history is newest first, and --limit takes fewer", async () => {
-      const { stdout } = await fx(`account history ${jan}`);
-      const rows = stdout
-        .trimEnd()
-        .split("\n")
-        .map((line) => line.split("\t"));
-      assert.deepEqual(
-        rows.map(([sequence, , sold, bought]) => [sequence, sold, bought]),
-        [
-          ["3", "10.10 USD", "42.53 PLN"],
-          ["2", "429.63 PLN", "100.00 USD"],
-          ["1", "", "1000.00 PLN"],
-        ],
-      );
-      assert.equal((await fx(`account history ${jan} --limit 2`)).stdout.split("\n").length, 3);
+    test("account history is newest first, and --limit takes fewer", async (t) => {
+      const fx = await withDollars(t);
+      const rows = async (command: string) =>
+        (await result(fx(command)))
+          .trimEnd()
+          .split("\n")
+          .map((line) =>
+            line
+              .split("\t")
+              .filter((_, column) => column !== 1)
+              .slice(0, 3),
+          );
+      const newest = ["2", "429.63 PLN", "100.00 USD"];
+      assert.deepEqual(await rows(`account history ${jan}`), [newest, ["1", "", "1000.00 PLN"]]);
+      assert.deepEqual(await rows(`account history ${jan} --limit 1`), [newest]);
     });
 
-    test("account list has all accounts, as rows and as one JSON array", async () => {
-      const { stdout } = await fx("account list");
+    test("account list has all accounts, as rows and as one JSON array", async (t) => {
+      const fx = await withDollars(t);
+      await result(fx(`account create ${anna} --name Anna --surname Nowak --pln 10.5`));
       assert.deepEqual(
-        stdout.trimEnd().split("\n").sort(),
+        (await result(fx("account list"))).trimEnd().split("\n").sort(),
         [
-          `${masked(jan)}\tJan\tKowalski\t612.90 PLN, 89.90 USD`,
+          `${masked(jan)}\tJan\tKowalski\t570.37 PLN, 100.00 USD`,
           `${masked(anna)}\tAnna\tNowak\t10.50 PLN`,
         ].sort(),
       );
-      const listed = JSON.parse((await fx("account list --json")).stdout);
-      assert.deepEqual(listed.map(({ pesel }: { pesel: string }) => pesel).sort(), [jan, anna].sort());
+      const listed: { pesel: string }[] = await documentOf(fx("account list --json"));
+      assert.deepEqual(listed.map(({ pesel }) => pesel).sort(), [jan, anna].sort());
     });
 
-    test("a PESEL can come from standard input", async () => {
-      const { stdout } = await fx("account show - --json", { stdin: `${jan}\n` });
-      assert.equal(JSON.parse(stdout).pesel, jan);
+    test("a PESEL can come from standard input", async (t) => {
+      const fx = await withJan(t);
+      assert.equal((await documentOf(fx("account show - --json", `${jan}\n`))).pesel, jan);
       const { stderr, exit } = await fx("account show -");
       assert.deepEqual([stderr.split("\n")[0], exit], ["fx: There is no PESEL on standard input.", 2]);
     });
 
-    test("rates are the table in force, with the change against the one before", async () => {
-      const { stdout } = await fx("rates");
-      assert.ok(stdout.includes(`USD\t4.2113\t4.2963\t-0.05\t${table}\t2022-04-08\tdolar amerykański\n`));
-      const json = JSON.parse((await fx("rates show --json")).stdout);
+    test("rates are the table in force, with the change against the one before", async (t) => {
+      const fx = await withJan(t);
+      const row = `USD\t4.2113\t4.2963\t-0.05\t${table}\t2022-04-08\tdolar amerykański\n`;
+      assert.ok((await result(fx("rates"))).includes(row));
+      const json = await documentOf(fx("rates show --json"));
       assert.deepEqual([json.table, json.previous.table, json.source], [table, "068/C/NBP/2022", "demo"]);
     });
 
-    test("rates history is one currency, table by table", async () => {
-      const { stdout } = await fx("rates history usd --days 2");
+    test("rates history is one currency, table by table", async (t) => {
+      const fx = await withJan(t);
       assert.equal(
-        stdout,
+        await result(fx("rates history usd --days 2")),
         `2022-04-07\t4.2133\t4.2985\t068/C/NBP/2022\n2022-04-08\t4.2113\t4.2963\t${table}\n`,
       );
-      const { symbol, rates } = JSON.parse((await fx("rates history USD --json")).stdout);
+      const { symbol, rates } = await documentOf(fx("rates history USD --json"));
       assert.deepEqual([symbol, rates.length], ["USD", 65]);
     });
 
-    test("position is what customers hold and where the house stands", async () => {
-      const { stdout } = await fx("position");
-      assert.equal(stdout, "PLN\t623.40\t387.10\nUSD\t89.90\t-89.90\nspread earned\t4.68 PLN\n");
-      const { currencies, spreadEarned } = JSON.parse((await fx("position --json")).stdout);
-      assert.deepEqual(currencies[1], { symbol: "USD", customers: "89.90", house: "-89.90" });
-      assert.deepEqual(spreadEarned, { symbol: "PLN", amount: "4.68" });
+    test("position is what customers hold and where the house stands", async (t) => {
+      const fx = await withDollars(t);
+      assert.equal(
+        await result(fx("position")),
+        "PLN\t570.37\t429.63\nUSD\t100.00\t-100.00\nspread earned\t4.25 PLN\n",
+      );
+      const { currencies, spreadEarned } = await documentOf(fx("position --json"));
+      assert.deepEqual(currencies[1], { symbol: "USD", customers: "100.00", house: "-100.00" });
+      assert.deepEqual(spreadEarned, { symbol: "PLN", amount: "4.25" });
     });
 
-    test("audit finds nothing, and is exit 0", async () => {
-      const { stdout, exit } = await fx("audit");
-      assert.deepEqual([stdout, exit], ["accounts\t2\nentries\t4\nfindings\t0\n", 0]);
-      assert.equal(JSON.parse((await fx("audit --json")).stdout).ok, true);
+    test("audit finds nothing, and is exit 0", async (t) => {
+      const fx = await withDollars(t);
+      assert.equal(await result(fx("audit")), "accounts\t1\nentries\t2\nfindings\t0\n");
+      assert.equal((await documentOf(fx("audit --json"))).ok, true);
     });
 
     const refusals: [command: string, code: string, exit: number][] = [
@@ -216,19 +272,23 @@ for (const place of ["embedded", "remote"] as const) {
       [`exchange ${jan} --from PLN --to USD --to-buy 1000`, "insufficient-funds", 3],
       [`exchange ${jan} --from PLN --to USD --to-sell 0.01`, "amount-too-small", 3],
       [`exchange ${adult(2)} --from PLN --to USD --to-buy 1`, "account-not-found", 4],
-      [`exchange ${jan} --from USD --to PLN --to-sell 11 --key sell-1`, "idempotency-key-reused", 3],
+      [`exchange ${jan} --from PLN --to USD --to-buy 101 --key buy-1`, "idempotency-key-reused", 3],
+      ["quote --from PLN --to USD --to-sell 999999999999999999", "balance-limit", 3],
+      ["quote --from PLN --to USD --to-sell 90071992547409.93", "balance-limit", 3],
+      ["quote --from PLN --to USD --to-buy 1e308", "balance-limit", 3],
       ["rates history PLN", "unsupported-currency", 3],
     ];
     for (const [command, code, exit] of refusals) {
       const name = command.replaceAll(/\d{11}/g, "PESEL");
-      test(`${name} is ${code}, exit ${exit}`, async () => {
-        const ran = await fx(`${command} --json`);
-        const told = JSON.parse(ran.stderr);
-        assert.deepEqual([ran.stdout, told.code, told.exit, ran.exit], ["", code, exit, exit]);
-        if (place === "remote") return;
+      test(`${name} is ${code}, exit ${exit}, as text and with --json`, async (t) => {
+        const fx = await withDollars(t);
+        const json = await fx(`${command} --json`);
+        const told = JSON.parse(json.stderr);
+        assert.deepEqual([json.stdout, told.code, told.exit, json.exit], ["", code, exit, exit]);
         const text = await fx(command);
         assert.ok(text.stderr.startsWith(`fx: ${told.message}\n`));
         assert.ok(!/\d{11}/.test(text.stderr));
+        assert.deepEqual([text.stdout, text.exit], ["", exit]);
       });
     }
   });

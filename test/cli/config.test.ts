@@ -12,7 +12,7 @@ import {
   withoutPassword,
 } from "../../src/cli/config.ts";
 import { parsePlace } from "../../src/cli/place.ts";
-import { runFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 
 const home = mkdtempSync(join(tmpdir(), "fx-config-"));
 after(() => rmSync(home, { recursive: true }));
@@ -138,19 +138,47 @@ describe("settings", () => {
     assert.equal(withoutPassword("postgres://fx@db/fx"), "postgres://fx@db/fx");
   });
 
+  for (const [variable, meant] of [
+    ["FX_BD", "FX_DB"],
+    ["FX_D", "FX_DB"],
+    ["FX_DBS", "FX_DB"],
+    ["FX_BD_FILE", "FX_DB_FILE"],
+    ["FX_RATE", "FX_RATES"],
+    ["FX_LOGLEVEL", "FX_LOG_LEVEL"],
+    ["FX_MAXTABLEAGE", "FX_MAX_TABLE_AGE"],
+  ] as const) {
+    test(`${variable} is refused, with ${meant} as the right name`, () => {
+      assert.equal(
+        refusal({}, { ...nowhere, [variable]: "x" }),
+        `${variable} is not a setting of fx. If you mean ${meant}, rename it; otherwise unset it.`,
+      );
+    });
+  }
+
+  test("a variable that is like no setting is left alone, and so is an empty one", () => {
+    const others = ["FX_THEME", "FX_SHOW_SIZE", "FX_SERVICE_PORT", "FX_PORT_8080_TCP", "FX_HOME", "FXDB"];
+    loadConfig({}, { ...nowhere, FX_BD: "", ...Object.fromEntries(others.map((name) => [name, "x"])) });
+  });
+
   test("every setting has a variable of its own", () => {
     assert.equal(new Set(settingNames.map((name) => definitions[name].env)).size, settingNames.length);
   });
 });
 
+test("a server whose FX_DB is misspelt does not start, with exit 2", async () => {
+  const { stderr, exit } = await runHere(["serve"], { env: { FX_BD: "sqlite:fx.db" } });
+  assert.match(stderr, /^fx: FX_BD is not a setting of fx\. If you mean FX_DB, /);
+  assert.equal(exit, 2);
+});
+
 test("a command follows flag, environment and file, in this order", async () => {
   const inFile = withFile('{"url": "http://127.0.0.1:1", "rates": "demo"}');
   const quote = ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"];
-  assert.match((await runFx(quote, { env: inFile })).stderr, /http:\/\/127\.0\.0\.1:1 /);
-  assert.equal((await runFx(quote, { env: { ...inFile, FX_URL: "memory:" } })).exit, 0);
+  assert.match((await runHere(quote, { env: inFile })).stderr, /http:\/\/127\.0\.0\.1:1 /);
+  assert.equal((await runHere(quote, { env: { ...inFile, FX_URL: "memory:" } })).exit, 0);
   const env = { ...inFile, FX_URL: "http://127.0.0.1:2" };
-  assert.match((await runFx(quote, { env })).stderr, /http:\/\/127\.0\.0\.1:2 /);
-  assert.equal((await runFx([...quote, "--url", "memory:"], { env })).exit, 0);
+  assert.match((await runHere(quote, { env })).stderr, /http:\/\/127\.0\.0\.1:2 /);
+  assert.equal((await runHere([...quote, "--url", "memory:"], { env })).exit, 0);
 });
 
 describe("a place", () => {

@@ -6,6 +6,7 @@ import { after, describe, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { adult } from "../support/fixture.ts";
 import { runFx, spawnFx, startFx, until } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 import { openStandIn, problemAnswer } from "../support/stand-in.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-failures-"));
@@ -176,14 +177,14 @@ describe("what a server may answer", { concurrency: 4 }, () => {
 test("audit findings are exit 1, and the report is the result", async () => {
   const path = join(folder, "edited.db");
   const env = { FX_URL: `sqlite:${path}` };
-  assert.equal((await runFx(opening, { env })).exit, 0);
+  assert.equal((await runHere(opening, { env })).exit, 0);
   const database = new DatabaseSync(path);
   database.exec("update journal set entry = replace(entry, '100000', '900000')");
   database.close();
-  const text = await runFx(["audit"], { env });
+  const text = await runHere(["audit"], { env });
   assert.match(text.stdout, /\naccounts\t1\nentries\t1\nfindings\t[1-9]\d*\n$/);
   assert.equal(text.exit, 1);
-  const json = await runFx(["audit", "--json"], { env });
+  const json = await runHere(["audit", "--json"], { env });
   assert.deepEqual([JSON.parse(json.stdout).ok, json.exit], [false, 1]);
 });
 
@@ -209,7 +210,7 @@ describe("a command line that makes no sense is exit 2", () => {
   ];
   for (const [command, message] of rows) {
     test(command.join(" ").replaceAll(/\d{11}/g, "PESEL") || "(nothing)", async () => {
-      const { stdout, stderr, exit } = await runFx(command);
+      const { stdout, stderr, exit } = await runHere(command);
       const [told = "", hint = ""] = stderr.split("\n");
       assert.deepEqual([stdout, exit], ["", 2]);
       assert.match(told, message);
@@ -218,7 +219,7 @@ describe("a command line that makes no sense is exit 2", () => {
   }
 
   test("with --json it is told as one document", async () => {
-    const { stderr } = await runFx(["account", "show", "--json"]);
+    const { stderr } = await runHere(["account", "show", "--json"]);
     assert.deepEqual(JSON.parse(stderr), {
       code: "usage",
       message: "Missing required argument 'pesel'.",
@@ -230,7 +231,7 @@ describe("a command line that makes no sense is exit 2", () => {
   test("a config file that sets what fx does not know is told by its name", async () => {
     mkdirSync(join(folder, "fx"), { recursive: true });
     writeFileSync(join(folder, "fx", "config.json"), '{"colour": true}');
-    const { stderr, exit } = await runFx(["rates"], { env: { XDG_CONFIG_HOME: folder } });
+    const { stderr, exit } = await runHere(["rates"], { env: { XDG_CONFIG_HOME: folder } });
     assert.match(stderr, /^fx: The config file .*config\.json sets "colour", which fx does not know\./);
     assert.equal(exit, 2);
   });

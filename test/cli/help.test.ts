@@ -5,17 +5,17 @@ import { definitions, settingNames } from "../../src/cli/config.ts";
 import { exitTable } from "../../src/cli/errors.ts";
 import { fullName } from "../../src/cli/program.ts";
 import { commands, jsonCommands, program } from "../support/commands.ts";
-import { runFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 
 describe("help", () => {
   test("--version is the package's", async () => {
-    assert.equal((await runFx(["--version"])).stdout, `${packageJson.version}\n`);
+    assert.equal((await runHere(["--version"])).stdout, `${packageJson.version}\n`);
   });
 
   test("fx alone is its help, on stdout, exit 0", async () => {
-    const alone = await runFx([]);
+    const alone = await runHere([]);
     assert.deepEqual([alone.exit, alone.stderr], [0, ""]);
-    assert.equal(alone.stdout, (await runFx(["--help"])).stdout);
+    assert.equal(alone.stdout, (await runHere(["--help"])).stdout);
     for (const command of program.commands)
       assert.match(alone.stdout, new RegExp(`^  ${command.name()} `, "m"));
   });
@@ -35,7 +35,7 @@ describe("help", () => {
   }
 
   test("of a narrow terminal has descriptions under what they describe", async () => {
-    const { stdout } = await runFx(["exchange", "--help"], { env: { FX_FORCE_TTY: "40" } });
+    const { stdout } = await runHere(["exchange", "--help"], { env: { FX_FORCE_TTY: "40" } });
     const [upToExamples = ""] = stdout.split("\nExamples:");
     assert.match(stdout, /\n {2}--to-buy <amount>\n {6}buy exactly this much\n/);
     for (const line of upToExamples.split("\n")) assert.ok([...line].length <= 40, line);
@@ -43,11 +43,11 @@ describe("help", () => {
 
   test("fx help COMMAND is the command's help", async () => {
     const words = ["account", "create"];
-    assert.equal((await runFx(["help", ...words])).stdout, (await runFx([...words, "--help"])).stdout);
+    assert.equal((await runHere(["help", ...words])).stdout, (await runHere([...words, "--help"])).stdout);
   });
 
   test("fx help exit-codes is the table of exits", async () => {
-    const { stdout } = await runFx(["help", "exit-codes"]);
+    const { stdout } = await runHere(["help", "exit-codes"]);
     assert.equal(
       stdout,
       exitTable.map(({ exit, meaning, moved, next }) => `${exit}\t${meaning}\t${moved}\t${next}\n`).join(""),
@@ -55,12 +55,12 @@ describe("help", () => {
   });
 
   test("fx help environment has every setting's variable", async () => {
-    const { stdout } = await runFx(["help", "environment"]);
+    const { stdout } = await runHere(["help", "environment"]);
     for (const name of settingNames) assert.ok(stdout.includes(`${definitions[name].env}\t`));
   });
 
   test("fx help json has every command that takes --json", async () => {
-    const { stdout } = await runFx(["help", "json"]);
+    const { stdout } = await runHere(["help", "json"]);
     const listed = stdout
       .split("\n")
       .flatMap((line) => (line.split("\t")[0] ?? "").split(", ").map((name) => `fx ${name}`));
@@ -72,15 +72,15 @@ describe("help", () => {
   });
 
   test("every topic stands in fx help --help", async () => {
-    const { stdout } = await runFx(["help", "--help"]);
+    const { stdout } = await runHere(["help", "--help"]);
     for (const topic of ["exit-codes", "settings", "environment", "json"]) {
       assert.match(stdout, new RegExp(`^  ${topic} `, "m"));
-      assert.equal((await runFx(["help", topic])).exit, 0);
+      assert.equal((await runHere(["help", topic])).exit, 0);
     }
   });
 
   test("fx help settings has every setting", async () => {
-    const { stdout } = await runFx(["help", "settings"]);
+    const { stdout } = await runHere(["help", "settings"]);
     for (const name of settingNames) assert.ok(stdout.includes(`\t${definitions[name].env}\t${name}\t`));
   });
 });

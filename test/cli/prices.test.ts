@@ -7,7 +7,8 @@ import { adult } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { closeAll, json, standIn } from "../support/live-rates.ts";
 import { publishedOf } from "../support/rates.ts";
-import { runFx, type Served, startFx } from "../support/run-fx.ts";
+import { startFx } from "../support/run-fx.ts";
+import { runHere, serveHere } from "../support/run-here.ts";
 
 afterEach(closeAll);
 
@@ -28,19 +29,26 @@ for (const { name, database } of adapters) {
     async function open(t: TestContext) {
       const bank = await standIn(old);
       const { url } = (await database?.(t)) ?? assert.fail();
-      const serve = async (...args: string[]) => {
-        const server = await startFx(["--rates", bank.url, ...args], { env: { FX_DB: url } });
+      const env = { FX_DB: url, FX_RATES: bank.url };
+      const serve = async (settings: Record<string, string> = {}) => {
+        const server = await serveHere({ ...env, ...settings });
         t.after(() => server.stop());
         return server;
       };
-      return { bank, url, serve };
+      /** The same as a process of its own. */
+      const start = async (settings: Record<string, string> = {}) => {
+        const server = await startFx([], { env: { ...env, ...settings } });
+        t.after(() => server.stop());
+        return server;
+      };
+      return { bank, url, serve, start };
     }
 
     const amountsOf = (account: unknown) =>
       (account as { currencies: { amount: number }[] }).currencies.map(({ amount }) => amount);
 
     /** The number of the table that an order settles at, and the dollars that it leaves. */
-    async function order(server: Served, terms: object) {
+    async function order(server: { readonly url: string }, terms: object) {
       const body = { pesel, ...terms };
       const { status, json, text, headers } = await send(server.url, "POST", `/api/exchange/${pesel}`, {
         body,
@@ -51,24 +59,24 @@ for (const { name, database } of adapters) {
       return { table: (receipt.json as { table: string }).table, pln, usd };
     }
 
-    const openAccount = (server: Served) =>
+    const openAccount = (server: { readonly url: string }) =>
       send(server.url, "POST", "/api/user", {
         body: { name: "Jan", surname: "Kowalski", pesel, pln: 100_000 },
       });
 
-    for (const [move, next, args] of [
-      ["50 %, which one of them is started to accept", dearer, ["--accept-table", dearer.no]],
-      ["6 %", usual, []],
+    for (const [how, move, next, settings] of [
+      ["start", "50 %, which one of them is started to accept", dearer, { FX_ACCEPT_TABLE: dearer.no }],
+      ["serve", "6 %", usual, {}],
     ] as const) {
       test(`a move of ${move}, comes into force for both at once, and nobody gains`, async (t) => {
-        const { bank, serve } = await open(t);
-        const [a, b] = [await serve(), await serve()];
+        const { bank, [how]: start } = await open(t);
+        const [a, b] = [await start(), await start()];
         await openAccount(a);
         const bought = await order(b, { from: "PLN", to: "USD", toSell: 50_000 });
         assert.equal(bought.table, old.no);
         bank.tables = json(next);
         await a.stop();
-        const again = await serve(...args);
+        const again = await start(settings);
         assert.equal((await order(again, { from: "USD", to: "PLN", toSell: 1 })).table, next.no);
         assert.equal((await order(b, { from: "PLN", to: "USD", toSell: 1 })).table, next.no);
         const worth = async () => {
@@ -86,12 +94,12 @@ for (const { name, database } of adapters) {
     }
 
     test("one that refuses a leap goes on at the old table, and one that starts refuses it, too", async (t) => {
-      const { bank, serve } = await open(t);
+      const { bank, serve, start } = await open(t);
       const a = await serve();
       await openAccount(a);
       await order(a, { from: "PLN", to: "USD", toSell: 100 });
       bank.tables = json(at("102", today, 36));
-      const b = await serve("--log-level", "warn");
+      const b = await start({ FX_LOG_LEVEL: "warn" });
       assert.equal((await order(b, { from: "PLN", to: "USD", toSell: 100 })).table, old.no);
       assert.match(b.output().stderr, /rates: refused/);
     });
@@ -125,7 +133,7 @@ for (const { name, database } of adapters) {
       await order(a, { from: "PLN", to: "USD", toSell: 100 });
       const ahead = { ...dearer, effectiveDate: addDays(today, 7) };
       bank.tables = json(old, ahead);
-      const b = await serve("--accept-table", dearer.no);
+      const b = await serve({ FX_ACCEPT_TABLE: dearer.no });
       assert.equal((await order(b, { from: "PLN", to: "USD", toSell: 100 })).table, old.no);
       await b.stop();
       bank.tables = json(old, usual);
@@ -143,10 +151,10 @@ for (const { name, database } of adapters) {
       writeFileSync(path, `[${JSON.stringify(at("102", today, 5))}]`);
       const quote = ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1", "--json"];
       const env = { FX_URL: url };
-      const asked = await runFx([...quote, "--rates", path], { env });
+      const asked = await runHere([...quote, "--rates", path], { env });
       const { source, table } = JSON.parse(asked.stdout);
       assert.deepEqual([source, table], [path, `102/C/NBP/${today.slice(0, 4)}`]);
-      const bought = await runFx(
+      const bought = await runHere(
         ["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1", "--rates", path],
         { env },
       );
@@ -166,10 +174,10 @@ for (const { name, database } of adapters) {
       await order(a, { from: "PLN", to: "USD", toSell: 100 });
       await a.stop();
       const args = ["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1"];
-      const { exit, stderr } = await runFx(args, { env: { FX_URL: url } });
+      const { exit, stderr } = await runHere(args, { env: { FX_URL: url } });
       assert.equal(exit, 6);
       assert.match(stderr, /The ledger trades at the rates of http:\S+, and this fx has those of nbp/);
-      const doctor = await runFx(["doctor"], { env: { FX_URL: url } });
+      const doctor = await runHere(["doctor"], { env: { FX_URL: url } });
       assert.equal(doctor.exit, 1);
       assert.match(doctor.stdout, /check\ttable\twrong\tThe ledger trades at the rates of http/);
     });
@@ -180,9 +188,8 @@ for (const { name, database } of adapters) {
       await openAccount(a);
       await order(a, { from: "PLN", to: "USD", toSell: 100 });
       const other = await standIn(at("101", yesterday, 8));
-      const change = ["--rates", other.url, "--change-source", bank.url];
       for (let start = 0; start < 2; start += 1) {
-        const b = await startFx(change, { env: { FX_DB: url } });
+        const b = await serve({ FX_RATES: other.url, FX_CHANGE_SOURCE: bank.url });
         const { usd } = await order(b, { from: "PLN", to: "USD", toSell: 8.16 });
         const { json } = await send(b.url, "GET", "/api/rates");
         assert.equal((json as { source: string }).source, other.url);
@@ -193,7 +200,7 @@ for (const { name, database } of adapters) {
         body: { pesel, from: "PLN", to: "USD", toSell: 100 },
       });
       assert.deepEqual([answer.status, (answer.json as { code: string }).code], [500, "rates-unavailable"]);
-      const audit = await runFx(["audit", "--json"], { env: { FX_URL: url } });
+      const audit = await runHere(["audit", "--json"], { env: { FX_URL: url } });
       assert.equal(JSON.parse(audit.stdout).ok, true);
     });
   });
@@ -204,10 +211,10 @@ test("reading a file changes no byte of it, whatever rates are asked for", async
   const { url } = (await sqlite?.database?.(t)) ?? assert.fail();
   const path = url.slice("sqlite:".length);
   const env = { FX_URL: url };
-  await runFx(["account", "create", pesel, "--name", "Jan", "--surname", "Kowalski", "--pln", "1000"], {
+  await runHere(["account", "create", pesel, "--name", "Jan", "--surname", "Kowalski", "--pln", "1000"], {
     env,
   });
-  await runFx(["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1", "--rates", "demo"], {
+  await runHere(["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1", "--rates", "demo"], {
     env,
   });
   const before = readFileSync(path);
@@ -220,7 +227,7 @@ test("reading a file changes no byte of it, whatever rates are asked for", async
     ["audit"],
     ["doctor", "--rates", "demo"],
   ]) {
-    const { exit, stderr } = await runFx(args, { env });
+    const { exit, stderr } = await runHere(args, { env });
     assert.equal(exit, 0, stderr);
   }
   assert.ok(readFileSync(path).equals(before));

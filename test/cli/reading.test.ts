@@ -16,7 +16,8 @@ import { describe, type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { applicationId } from "../../src/sqlite/schema.ts";
 import { adult } from "../support/fixture.ts";
-import { runFx, startFx } from "../support/run-fx.ts";
+import { startFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 
 const demo = { env: { FX_RATES: "demo" } };
 const pesel = adult();
@@ -47,7 +48,7 @@ function contents(path: string): ReadonlyMap<string, string> {
 
 async function create(place: string, ...more: string[]) {
   const args = ["account", "create", pesel, "--name", "Jan", "--surname", "K", "--pln", "5", "--url", place];
-  const ran = await runFx([...args, ...more], demo);
+  const ran = await runHere([...args, ...more], demo);
   assert.equal(ran.exit, 0, ran.stderr);
   return ran;
 }
@@ -86,7 +87,7 @@ describe("a command that reads", () => {
     test(`leaves a ledger as it is: fx ${args.join(" ").replaceAll(pesel, "<pesel>")}`, async (t) => {
       const { path, place } = await ledgerFolder(t);
       const before = contents(path);
-      const { exit, stderr } = await runFx([...args, "--url", place], demo);
+      const { exit, stderr } = await runHere([...args, "--url", place], demo);
       assert.equal(exit, 0, stderr);
       assert.deepEqual(contents(path), before);
     });
@@ -97,25 +98,17 @@ describe("a command that reads", () => {
     olderLedger(join(path, "old.db"));
     const before = contents(path);
     for (const args of reading) {
-      const { exit, stderr } = await runFx([...args, "--url", `sqlite:${join(path, "old.db")}`], demo);
+      const { exit, stderr } = await runHere([...args, "--url", `sqlite:${join(path, "old.db")}`], demo);
       assert.equal(exit, 7, args.join(" "));
       assert.match(stderr.replaceAll(/\s+/g, " "), /older fx \(schema 0; .* fx serve upgrades it/);
     }
     assert.deepEqual(contents(path), before);
   });
 
-  test("makes no ledger", async (t) => {
-    const path = folder(t);
-    const { exit, stderr } = await runFx(["account", "list", "--url", `sqlite:${join(path, "none.db")}`]);
-    assert.equal(exit, 7);
-    assert.match(stderr, /There is no database at/);
-    assert.deepEqual(readdirSync(path), []);
-  });
-
   test("reads what a killed server left in its log, and leaves it there", async (t) => {
     const { path, place } = await killedLedger(t);
     const before = contents(path);
-    const { exit, stdout } = await runFx(["account", "show", pesel, "--url", place, "--json"]);
+    const { exit, stdout } = await runHere(["account", "show", pesel, "--url", place, "--json"]);
     assert.equal(exit, 0);
     assert.equal(JSON.parse(stdout).pesel, pesel);
     for (const name of ["ledger.db", "ledger.db-wal"]) {
@@ -171,10 +164,10 @@ describe("a ledger of an earlier schema", () => {
     const path = folder(t);
     const [old, copy] = [join(path, "old.db"), join(path, "copy.db")];
     olderLedger(old);
-    const { exit, stderr } = await runFx(["backup", copy, "--db", `sqlite:${old}`]);
+    const { exit, stderr } = await runHere(["backup", copy, "--db", `sqlite:${old}`]);
     assert.equal(exit, 0, stderr);
     assert.deepEqual(readdirSync(path), ["copy.db", "old.db"]);
-    assert.deepEqual(await runFx(["audit", "--url", `sqlite:${copy}`]).then(({ exit }) => exit), 7);
+    assert.deepEqual(await runHere(["audit", "--url", `sqlite:${copy}`]).then(({ exit }) => exit), 7);
   });
 
   test("is upgraded by a command that writes, which says so on stderr", async (t) => {
@@ -185,7 +178,7 @@ describe("a ledger of an earlier schema", () => {
       stderr.replaceAll(/\s+/g, " "),
       /The schema of sqlite:.*old\.db was upgraded from 0 to \d+\./,
     );
-    assert.equal((await runFx(["account", "list", "--url", `sqlite:${old}`])).exit, 0);
+    assert.equal((await runHere(["account", "list", "--url", `sqlite:${old}`])).exit, 0);
   });
 
   test("is upgraded by a command with --json, which says so in JSON", async (t) => {
@@ -209,7 +202,7 @@ describe("a ledger of an earlier schema", () => {
 test("a file that is no ledger is refused for reading as for writing", async (t) => {
   const path = join(folder(t), "x.db");
   writeFileSync(path, "PLN,USD\n".repeat(1000));
-  const { exit, stderr } = await runFx(["audit", "--url", `sqlite:${path}`]);
+  const { exit, stderr } = await runHere(["audit", "--url", `sqlite:${path}`]);
   assert.equal(exit, 7);
   assert.match(stderr, /not a SQLite database/);
 });

@@ -41,13 +41,6 @@ describe("streams", () => {
     assert.equal(stdout.split("\n").length - 1, 1500);
   });
 
-  test("a reader that has had enough ends it quietly", async () => {
-    const { child, output, ended } = spawnFx(["account", "list"], { env });
-    child.stdout.once("data", () => child.stdout.destroy());
-    await ended;
-    assert.deepEqual([output().stderr, output().exit], ["", 0]);
-  });
-
   test("FX_FORCE_TTY lays a pipe out as for a terminal of that width", async () => {
     const { stdout } = await runFx(["account", "list", "--limit", "1"], {
       env: { ...env, FX_FORCE_TTY: "80" },
@@ -115,8 +108,8 @@ describe("output that cannot be written", () => {
 
   test("ends fx batch with exit 1, and the same batch again does the rest", async () => {
     const { stderr, exit } = await runFx(["batch", "-", "--id", "b"], { ...full, stdin });
-    assert.match(stderr, /^fx: The output cannot be written \(ENOSPC\)\.\n/m);
     assert.match(stderr, /\nRun it again with --id b to do the rest; nothing is done twice\.\n/);
+    assert.match(stderr, /\nfx: The output cannot be written \(ENOSPC\)\.\n$/);
     assert.equal(exit, 1);
     const again = await runFx(["batch", "-", "--id", "b"], { env: full.env, stdin });
     assert.match(again.stdout, /^\{"line":2,"ok":false.*\n\{"line":3,"ok":true/);
@@ -132,5 +125,46 @@ describe("output that cannot be written", () => {
     const failed = documents.find(({ code }) => code === "output-failed");
     const summary = documents.find(({ id }) => id === "c");
     assert.deepEqual([failed.exit, summary.complete, summary.exit, exit], [1, false, 1, 1]);
+  });
+});
+
+describe("a reader that has had enough", () => {
+  const piped = { env: { FX_URL: `sqlite:${join(folder, "piped.db")}`, FX_RATES: "demo" } };
+  before(async () => {
+    const create = ["account", "create", adult(), "--name", "Jan", "--surname", "K", "--pln", "1000"];
+    assert.equal((await runFx(create, piped)).exit, 0);
+  });
+
+  test("ends a long list quietly, with exit 141", async () => {
+    const { child, ended } = spawnFx(["account", "list"], { env });
+    child.stdout.once("data", () => child.stdout.destroy());
+    const { stderr, exit } = await ended;
+    assert.deepEqual([stderr, exit], ["", 141]);
+  });
+
+  test("of an exchange is exit 141, and the key is on stderr", async () => {
+    const exchange = ["exchange", adult(), "--from", "PLN", "--to", "USD", "--to-buy", "1", "--key", "k-1"];
+    const { child, ended } = spawnFx(exchange, piped);
+    child.stdout.destroy();
+    const { stderr, exit } = await ended;
+    assert.match(stderr, /\nWhat was asked for is done\. The same command with --key k-1 shows it, /);
+    assert.equal(exit, 141);
+  });
+
+  test("stops a batch with exit 141, and the same batch again does the rest", async () => {
+    const line = `${adult()},PLN,USD,1,\n`;
+    const { child, ended } = spawnFx(["batch", "-", "--id", "p", "--json"], piped);
+    child.stdin.write(`pesel,from,to,toBuy,toSell\n${line}`);
+    child.stdout.once("data", () => {
+      child.stdout.destroy();
+      child.stdin.end(line.repeat(3));
+    });
+    const { stderr, exit } = await ended;
+    const { complete, exit: told } = JSON.parse(stderr);
+    assert.deepEqual([complete, told, exit], [false, 141, 141]);
+    const stdin = `pesel,from,to,toBuy,toSell\n${line.repeat(4)}`;
+    const again = await runFx(["batch", "-", "--id", "p", "--json"], { ...piped, stdin });
+    const { done, replayed } = JSON.parse(again.stderr);
+    assert.deepEqual([done + replayed, replayed > 0, again.exit], [4, true, 0]);
   });
 });

@@ -79,7 +79,13 @@ describe("at a terminal", () => {
     const store = openSqlite(":memory:");
     const rates = fixedRates(table, store);
     const service = new LedgerService(store, rates, () => now);
-    const probes = { schemaVersion: 1, ping: async () => {}, rates: () => rates.status() };
+    const probes = {
+      version: "1.2.3",
+      store: "memory" as const,
+      schemaVersion: 1,
+      ping: async () => {},
+      rates: () => rates.status(),
+    };
     const app = buildServer({ service, probes, now: () => now });
     const FX_URL = await app.listen({ host: "127.0.0.1", port: 0 });
     await service.createAccount(opening({ pln: "10000" }));

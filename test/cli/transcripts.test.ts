@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { runFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 import { runAtTerminal } from "../support/terminal.ts";
 import { settled } from "../support/volatile.ts";
 
@@ -41,24 +42,36 @@ const folder = mkdtempSync(join(tmpdir(), "fx-transcripts-"));
 after(() => rmSync(folder, { recursive: true }));
 let stores = 0;
 
-type Surroundings = { readonly columns?: number; readonly env?: Record<string, string> };
+interface Surroundings {
+  readonly columns?: number;
+  readonly env?: Record<string, string>;
+  /** The built fx, as processes; otherwise what stands for them in this one. */
+  readonly built?: boolean;
+}
 
 /** Runs commands on a new store, at a terminal of so many columns or with pipes. stderr has a "! " in a pipe. */
-async function transcribe({ columns, env = {} }: Surroundings, lines = commands): Promise<string> {
+async function transcribe({ columns, env = {}, built }: Surroundings, lines = commands): Promise<string> {
   stores += 1;
   const settings = { FX_URL: `sqlite:${join(folder, `${stores}.db`)}`, FX_RATES: "demo", ...env };
   let transcript = "";
   for (const line of lines) {
     const args = line.split(" ");
     if (columns === undefined) {
-      const { stdout, stderr, exit } = await runFx(args, { env: settings });
+      const { stdout, stderr, exit } = await (built ? runFx : runHere)(args, { env: settings });
       transcript += `$ fx ${line}\n${stdout}${stderr.replace(/^(?=.)/gm, "! ")}[exit ${exit}]\n\n`;
     } else {
-      const { screen, exit } = await runAtTerminal(args, { columns, env: settings });
+      const { screen, exit } = built
+        ? await runAtTerminal(args, { columns, env: settings })
+        : await shownHere(args, columns, settings);
       transcript += `$ fx ${line}\n${screen.replaceAll("\r", "")}[exit ${exit}]\n\n`;
     }
   }
   return settled(transcript.replaceAll("\u001b", "␛"));
+}
+
+async function shownHere(args: readonly string[], columns: number, env: Record<string, string>) {
+  const { stdout, exit } = await runHere(args, { columns, env: { TERM: "xterm", ...env } });
+  return { screen: stdout, exit };
 }
 
 function fewOf(transcript: string): string {
@@ -77,8 +90,8 @@ function recorded(name: string, transcript: string): string {
 }
 
 describe("transcripts", { concurrency: 3 }, () => {
-  const pipe = transcribe({});
-  const terminal = transcribe({ columns: 80 });
+  const pipe = transcribe({ built: true });
+  const terminal = transcribe({ columns: 80, built: true });
 
   for (const [name, surroundings] of [
     ["pipe", {}],

@@ -10,13 +10,17 @@ const pesel = adult(1);
 const order = { pesel, ...terms("sell 10 PLN for USD"), key: "k" };
 const account = JSON.stringify({ name: "Jan", surname: "K", pesel, currencies: [] });
 const done = rawAnswer(200, account, "Content-Type: application/json\r\nFx-Receipt: /api/receipts/r1");
+const created = "HTTP/1.1 204 No Content\r\nFx-Receipt: /fx/api/receipts/r2\r\nConnection: close\r\n\r\n";
 const problem = (code: AnswerCode, headers?: string) => problemAnswer(statusOf[code], code, headers);
 
-function client(t: TestContext, url: string, answerTimeoutMs = 300) {
+function client(t: TestContext, url: string, answerTimeoutMs = 30_000) {
   const service = openHttpService(url, { pauseMs: 2, answerTimeoutMs });
   t.after(() => service.close());
   return service;
 }
+
+/** How long an answer may take: long, unless one of those to come never does. */
+const timeoutFor = (...answers: string[]) => (answers.includes("hang") ? 500 : 30_000);
 
 /** After these an order may be done. */
 const open: Readonly<Record<string, string>> = {
@@ -43,6 +47,7 @@ const unbegun: Readonly<Record<string, string>> = {
   "401 unauthorized": problem("unauthorized"),
   "403 forbidden": problem("forbidden"),
   "404 not-found": problem("not-found"),
+  "405 method-not-allowed": problem("method-not-allowed"),
   "429 rate-limited": problem("rate-limited"),
   "500 rates-unavailable": problem("rates-unavailable"),
   "503 overloaded": problem("overloaded"),
@@ -68,34 +73,37 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
       if (first === then) continue;
       test(`${first}, then ${then} leaves the outcome unknown`, async (t) => {
         const { url, requests } = await openStandIn(opened, answer);
-        const timeoutMs = [opened, answer].includes("hang") ? 500 : 30_000;
-        await assert.rejects(client(t, url, timeoutMs).exchange(order), { code: "outcome-unknown" });
+        await assert.rejects(client(t, url, timeoutFor(opened, answer)).exchange(order), {
+          code: "outcome-unknown",
+        });
         assert.equal(requests.length, answer === "gone" ? 1 : 4, "it is tried until the end");
       });
     }
 
     test(`${first}, then 200 is done`, async (t) => {
       const { url, requests } = await openStandIn(opened, problem("overloaded"), done);
-      assert.equal((await client(t, url).exchange(order)).receiptId, "r1");
+      assert.equal((await client(t, url, timeoutFor(opened)).exchange(order)).receiptId, "r1");
       assert.ok(requests.every((request) => request.includes('idempotency-key: "k"')));
     });
 
     test(`${first}, then a refusal by fx is refused`, async (t) => {
-      for (const code of refusals) {
+      const refused = refusals.map(async (code) => {
         const { url } = await openStandIn(opened, problem(code));
-        await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
-      }
+        await assert.rejects(client(t, url, timeoutFor(opened)).exchange(order), { name: "FxError", code });
+      });
+      await Promise.all(refused);
     });
   }
 
   test("an opening is settled by 204 only", async (t) => {
-    const { url } = await openStandIn("die", done, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
-    assert.deepEqual(await client(t, url).createAccount(opening({ key: "k" })), { replayed: false });
+    const { url } = await openStandIn("die", done, created);
+    const recorded = await client(t, url).createAccount(opening({ key: "k" }));
+    assert.deepEqual(recorded, { receiptId: "r2", replayed: false });
   });
 
   test("the failure tells what became of the first attempt and of the last", async (t) => {
     const { url } = await openStandIn("die", problem("overloaded"));
-    await assert.rejects(client(t, url, 30_000).exchange(order), {
+    await assert.rejects(client(t, url).exchange(order), {
       message: `The request was sent to ${url}, and no answer came (connection lost). Sent again: For the test.`,
     });
   });
@@ -103,7 +111,7 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
   test("Retry-After is waited for", async (t) => {
     const { url, requests } = await openStandIn("die", problem("overloaded", "Retry-After: 1"), done);
     const start = performance.now();
-    await client(t, url, 30_000).exchange(order);
+    await client(t, url).exchange(order);
     assert.equal(requests.length, 3);
     assert.ok(performance.now() - start > 990);
   });
@@ -115,8 +123,10 @@ describe("the only attempt", { concurrency: 16 }, () => {
       const { url, requests } = await openStandIn(answer);
       const told = /^500 (.*)/.exec(name)?.[1];
       const expected = told === undefined ? { code: "outcome-unknown" } : { name: "FxError", code: told };
-      const timeoutMs = answer === "hang" ? 300 : 30_000;
-      await assert.rejects(client(t, url, timeoutMs).exchange({ ...order, key: undefined }), expected);
+      await assert.rejects(
+        client(t, url, timeoutFor(answer)).exchange({ ...order, key: undefined }),
+        expected,
+      );
       assert.equal(requests.length, 1);
     });
   }
@@ -124,7 +134,7 @@ describe("the only attempt", { concurrency: 16 }, () => {
   for (const code of answerCodes.filter((one) => !["internal", "storage-unavailable"].includes(one))) {
     test(`answered with ${code} is that, and is not sent again`, async (t) => {
       const { url, requests } = await openStandIn(problem(code));
-      await assert.rejects(client(t, url, 30_000).exchange(order), { name: "FxError", code });
+      await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
       assert.equal(requests.length, 1);
     });
   }
@@ -132,7 +142,7 @@ describe("the only attempt", { concurrency: 16 }, () => {
   for (const code of ["internal", "storage-unavailable"] as const) {
     test(`answered with ${code} is sent again, and is that if nothing else is answered`, async (t) => {
       const { url, requests } = await openStandIn(problem(code));
-      await assert.rejects(client(t, url, 30_000).exchange(order), { name: "FxError", code });
+      await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
       assert.equal(requests.length, 4);
     });
   }

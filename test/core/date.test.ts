@@ -25,6 +25,12 @@ test("a minute is asked for twice and gives the same day, and the next one its o
   ]);
 });
 
+test("Intl is asked once in a minute, however often the day is", (t) => {
+  const { mock } = t.mock.method(Intl.DateTimeFormat.prototype, "formatToParts");
+  for (const second of ["00", "00", "59"]) warsawDate(new Date(`2026-06-10T10:00:${second}Z`));
+  assert.equal(mock.callCount(), 1);
+});
+
 describe("a date", () => {
   for (const date of ["2026-01-31", "2026-12-31", "2028-02-29", "2000-02-29", "1800-01-01", "2299-12-31"]) {
     test(`${date} exists`, () => assert.equal(dateExists(date), true));

@@ -4,7 +4,13 @@ import fc from "fast-check";
 import { type Account, balanceOf } from "../../src/core/account.ts";
 import { type CurrencyCode, compareCurrencies, parseCurrencyCode, pln } from "../../src/core/currency.ts";
 import { FxError } from "../../src/core/errors.ts";
-import { type ExchangeTerms, parseTerms, planExchange, priceExchange } from "../../src/core/exchange.ts";
+import {
+  type ExchangeTerms,
+  parseTerms,
+  planExchange,
+  priceExchange,
+  quoteExchange,
+} from "../../src/core/exchange.ts";
 import { balanceLimit, decimalOfMoney, formatMoney, knownDigits } from "../../src/core/money.ts";
 import { adult, decimal, table, terms } from "../support/fixture.ts";
 import { fractionOf, priceByFractions, valueAtBid } from "../support/fractions.ts";
@@ -177,13 +183,15 @@ describe("gap: amounts", () => {
   test("less than 0 is refused", () => refuses("sell -1 USD for PLN", "invalid-amount"));
   test("finer than a cent is refused", () => refuses("buy 0.001 USD for PLN", "invalid-amount"));
   test("finer than a yen is refused", () => refuses("buy 0.5 JPY for PLN", "invalid-amount"));
-  test("the refusal names the currency's smallest amount, and how many decimals there may be", () => {
+  test("the refusal says what is wrong: the sign, or how many decimals there may be", () => {
+    for (const words of ["sell 0 PLN for USD", "sell -0.001 PLN for USD"]) {
+      assert.throws(() => priced(words), { message: "The amount must be greater than 0." });
+    }
     assert.throws(() => priced("buy 0.5 JPY for PLN"), {
-      message: "The amount 0.5 is not a whole number of 1 JPY. It must be greater than 0, with no decimals.",
+      message: "An amount in JPY must be given with no decimals.",
     });
     assert.throws(() => priced("sell 0.001 USD for PLN"), {
-      message:
-        "The amount 0.001 is not a whole number of 0.01 USD. It must be greater than 0, with at most 2 decimals.",
+      message: "An amount in USD must be given with at most 2 decimals.",
     });
   });
   test("a balance may reach the limit and not pass it", () => {
@@ -191,6 +199,44 @@ describe("gap: amounts", () => {
     const at = (usd: bigint) => planExchange(account("100 PLN", `${usd} USD`), order, table).account;
     assert.equal(balanceOf(at(balanceLimit - 1n), parseCurrencyCode("USD")), balanceLimit);
     assert.throws(() => at(balanceLimit), { code: "balance-limit" });
+  });
+  test("a quote may reach the limit on either side and not pass it", () => {
+    const most = "9999999999999.99";
+    for (const words of [`sell ${most} PLN for USD`, `buy ${most} HUF for PLN`]) {
+      const { sold, bought } = quoteExchange(terms(words), table);
+      assert.ok(sold.minor === balanceLimit || bought.minor === balanceLimit);
+    }
+    const refused = [
+      "sell 10000000000000 PLN for USD",
+      "buy 10000000000000 HUF for PLN",
+      `buy ${most} USD for PLN`,
+      "sell 1e308 PLN for USD",
+    ];
+    for (const words of refused) {
+      assert.throws(() => quoteExchange(terms(words), table), { code: "balance-limit" });
+    }
+  });
+  test("a quote is refused as the order is, of whoever holds all that can be held of what is sold", () => {
+    const hundredths = fc.oneof(fc.integer({ min: -5, max: 20 }), fc.integer({ min: 1, max: 10 ** 9 }));
+    const amount = fc
+      .tuple(hundredths, fc.integer({ min: -3, max: 12 }))
+      .map(([number, power]) => decimal(`${number}e${power - 2}`));
+    const codes = new Map<string | undefined, number>();
+    fc.assert(
+      fc.property(anyTerms, amount, (asked, amount) => {
+        const terms = { ...asked, amount };
+        const holder = account(`${balanceLimit} ${terms.from}`);
+        const quoted = codeOf(() => quoteExchange(terms, table));
+        const ordered = codeOf(() => planExchange(holder, { ...terms, pesel: holder.pesel }, table));
+        if (ordered === "insufficient-funds") assert.equal(quoted, "balance-limit");
+        else assert.equal(quoted, ordered);
+        codes.set(quoted, (codes.get(quoted) ?? 0) + 1);
+      }),
+      { numRuns: 3000 },
+    );
+    for (const code of [undefined, "balance-limit", "invalid-amount", "amount-too-small"]) {
+      assert.ok((codes.get(code) ?? 0) > 0, `${code}: ${codes.get(code)}`);
+    }
   });
   test("a hugely larger amount than any account holds is insufficient funds", () => {
     const order = { ...terms("sell 1e300 PLN for USD"), pesel: adult() };
@@ -278,6 +324,17 @@ function tryPrice(asked: ExchangeTerms) {
   } catch (error) {
     assert.ok(error instanceof FxError && error.code === "amount-too-small");
     return undefined;
+  }
+}
+
+/** With which it is refused; undefined if it is not. */
+function codeOf(act: () => unknown): string | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof FxError);
+    return error.code;
   }
 }
 

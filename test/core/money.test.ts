@@ -36,6 +36,11 @@ describe("gap: amounts", () => {
   });
 
   test("is written with all places of its currency", () => {
+    assert.deepEqual(
+      [999_999_999_999n, 1_000_000_000_000n, -(10n ** 15n)].map((minor) => formatMoney(money(minor))),
+      ["9999999999.99 PLN", "10,000,000,000.00 PLN", "-10,000,000,000,000.00 PLN"],
+    );
+    assert.equal(formatMoney(money(12_345_678_901n, "JPY")), "12,345,678,901 JPY");
     const written = [money(1230n), money(0n), money(-5n), money(7n, "JPY")].map(formatMoney);
     assert.deepEqual(written, ["12.30 PLN", "0.00 PLN", "-0.05 PLN", "7 JPY"]);
   });

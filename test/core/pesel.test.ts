@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { maskPesels } from "../../src/core/mask.ts";
 import { birthDate, isAdult, type Pesel, parsePesel } from "../../src/core/pesel.ts";
 import { peselOf, today } from "../support/fixture.ts";
 
@@ -112,17 +111,4 @@ describe("gap: adult", () => {
     assert.equal(isAdult(born("0822280000"), "2026-02-28"), true);
   });
   test("born in 1800 is adult", () => assert.equal(isAdult(born("0081010000"), today), true));
-});
-
-test("masking hides the serial number of every PESEL in a text", () => {
-  assert.equal(maskPesels("from 44051401359 to 02070803628."), "from 440514***** to 020708*****.");
-});
-
-test("an amount of many digits is not masked", () => {
-  const text = "The limit is 9999999999999.99 PLN or 999999999999999 JPY.";
-  assert.equal(maskPesels(text), text);
-});
-
-test("a PESEL in a longer run of digits is masked", () => {
-  assert.equal(maskPesels("4405140135902070803628"), "440514*****");
 });

@@ -42,6 +42,19 @@ describe("the contract", () => {
     assert.deepEqual([answer.status, answer.text, answer.headers.get("content-type")], [204, "", null]);
   });
 
+  test("opening an account tells where its receipt is, also when it is sent again", async () => {
+    const body = newPerson({ pln: 12.3 });
+    const [first, again] = [
+      await post("/api/user", body, { "idempotency-key": "o-1" }),
+      await post("/api/user", body, { "idempotency-key": "o-1" }),
+    ];
+    const path = first.headers.get("fx-receipt") ?? "";
+    assert.equal(again.headers.get("fx-receipt"), path);
+    const { json } = await send(server.url, "GET", path);
+    const { kind, pesel, initial } = json as { kind: string; pesel: string; initial: object };
+    assert.deepEqual([kind, pesel, initial], ["opening", body.pesel, { symbol: "PLN", amount: 12.3 }]);
+  });
+
   test("reading an account answers its four fields and no more", async () => {
     const pesel = await opened(12.3);
     const answer = await read(pesel);
@@ -85,6 +98,32 @@ describe("the contract", () => {
       [first, again].map(({ headers }) => headers.get("idempotency-replayed")),
       [null, "true"],
     );
+  });
+
+  test("a key whose order was refused gets the same refusal, marked as replayed, though there is money now", async () => {
+    const pesel = await opened();
+    const early = () => order(pesel, { from: "USD", to: "PLN", toSell: 10 }, { "idempotency-key": "early" });
+    const first = await early();
+    await order(pesel, { toBuy: 20 });
+    const again = await early();
+    const { instance: _, ...told } = isProblem(first, "insufficient-funds");
+    const { instance: __, ...toldAgain } = isProblem(again, "insufficient-funds");
+    assert.deepEqual(toldAgain, told);
+    assert.deepEqual(
+      [first, again].map(({ headers }) => headers.get("idempotency-replayed")),
+      [null, "true"],
+    );
+    const { text } = await send(server.url, "GET", "/metrics");
+    assert.match(text, /fx_orders_total\{result="replayed"\}/);
+  });
+
+  test("a minor's opening is refused under its key for good", async () => {
+    const body = newPerson({ pesel: peselOf("0826090011") });
+    for (const replayed of [null, "true"]) {
+      const answer = await post("/api/user", body, { "idempotency-key": "minor" });
+      isProblem(answer, "underage");
+      assert.equal(answer.headers.get("idempotency-replayed"), replayed);
+    }
   });
 
   test("a key of an opening sent again is marked as replayed", async () => {

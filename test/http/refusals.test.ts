@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
+import { operations } from "../../src/wire/operations.ts";
 import { adult } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -76,6 +77,7 @@ describe("what is wrong with a body is answered with 400", () => {
     ["an array for a body", { body: [order] }],
     ["an empty object", { body: {} }],
     ["__proto__ in a body", { body: valid.replace("{", '{"__proto__":{"toBuy":1},'), headers: json }],
+    ["a field twice", { body: valid.replace("{", `{"pesel":"${holder}",`), headers: json }],
     ["constructor in a body", { body: { ...order, constructor: { prototype: {} } } }],
     ["a nested PESEL", { body: { ...order, pesel: { $ne: "" } } }],
     ["a PESEL that is a number", { body: { ...order, pesel: Number(holder) } }],
@@ -131,11 +133,71 @@ test("a path that is not well encoded is answered with 400", async () => {
   }
 });
 
-test("paths and methods that there are none of are answered with 404", async () => {
-  const unknown = ["GET /api", "GET /api/user", "DELETE /api/user", "PUT /api/rates", `GET /${holder}`];
+test("paths that there are none of are answered with 404, whatever is sent", async () => {
+  const unknown = [
+    "GET /api",
+    "DELETE /api/users/1",
+    "PUT /api/rates/USD",
+    `GET /${holder}`,
+    "GET /docs/none",
+  ];
   for (const line of unknown) {
     const [method = "", path = ""] = line.split(" ");
     isProblem(await send(server.url, method, path), "not-found");
+  }
+  isProblem(await send(server.url, "POST", "/none", { body: "x", headers: {} }), "not-found");
+});
+
+describe("a method that a path does not have is answered with 405, and those that it has", () => {
+  const json = { "content-type": "application/json" };
+  const lines = [
+    ...Object.values(operations).map(
+      ({ method, path }) => [method, path.replace("{pesel}", holder)] as const,
+    ),
+    ["GET", "/"] as const,
+    ["GET", "/docs"] as const,
+  ];
+  for (const [method, path] of lines) {
+    test(path.replace(holder, "…"), async () => {
+      const allowed = method === "GET" ? ["GET", "HEAD"] : ["POST"];
+      const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"].filter(
+        (other) => !allowed.includes(other),
+      );
+      for (const other of others) {
+        const answer = await send(server.url, other, `${path}?x=1`);
+        assert.deepEqual([answer.status, answer.headers.get("allow")], [405, allowed.join(", ")], other);
+        if (other !== "HEAD") isProblem(answer, "method-not-allowed");
+      }
+    });
+  }
+
+  test("whatever the body is", async () => {
+    for (const headers of [{}, json, { "content-type": "text/xml" }, { "content-type": "none" }]) {
+      isProblem(await send(server.url, "PUT", "/api/user", { body: "{", headers }), "method-not-allowed");
+    }
+  });
+});
+
+test("what comes to no handler is recorded with the time that it took, too", async () => {
+  const own = await startServer();
+  try {
+    const wrong = ["GET /none", "PUT /api/user", "GET /api/user/%zz", "POST /api/user"];
+    for (const line of wrong) {
+      const [method = "", path = ""] = line.split(" ");
+      await send(own.url, method, path, method === "POST" ? { body: "x", headers: {} } : {});
+    }
+    const lines = own.log().trim().split("\n").slice(1);
+    const told = lines.map((line) => JSON.parse(line) as { route: string; status: number; ms: number });
+    assert.deepEqual(
+      told.map(({ route, status }) => `${route} ${status}`),
+      ["none 404", "/api/user 405", "none 400", "/api/user 400"],
+    );
+    for (const { ms } of told) assert.ok(ms > 0 && ms < 1000, String(ms));
+    const { text } = await send(own.url, "GET", "/metrics");
+    const seconds = /_sum\{method="GET",route="none",status="404"\} (\S+)/.exec(text)?.[1];
+    assert.ok(Number(seconds) > 0 && Number(seconds) < 1, seconds);
+  } finally {
+    await own.close();
   }
 });
 

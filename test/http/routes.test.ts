@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { answerCodes } from "../../src/core/errors.ts";
 import { type Operation, operations } from "../../src/wire/operations.ts";
+import type { RatesJson } from "../../src/wire/schemas.ts";
 import { adult, table } from "../support/fixture.ts";
-import { isProblem, send } from "../support/http.ts";
+import { type HttpRequest, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
@@ -156,6 +158,8 @@ describe("probes and metrics", () => {
       assert.equal(answer.status, 200);
       assert.deepEqual(answer.json, {
         status: "ready",
+        version: "1.2.3",
+        store: "memory",
         schemaVersion: server.store.schemaVersion,
         rates: { source: "fixed", recorded: true, table: null, effectiveDate: null, problem: null },
       });
@@ -190,11 +194,70 @@ describe("probes and metrics", () => {
     assert.equal(typeof ms, "number");
   });
 
+  /** The lines that requests to `path` add to the log. */
+  async function logged(method: string, path: string, request: HttpRequest = {}) {
+    const before = server.log().length;
+    const answer = await send(server.url, method, path, request);
+    const lines = server.log().slice(before).trim().split("\n");
+    return { answer, line: JSON.parse(lines.at(-1) ?? "") };
+  }
+
+  test("the line of a refused request has its code", async () => {
+    assert.equal((await logged("GET", `/api/user/${adult(9000)}`)).line.code, "account-not-found");
+    assert.equal((await logged("GET", "/nothing")).line.code, "not-found");
+    assert.equal((await logged("POST", "/api/user", { body: "{" })).line.code, "invalid-request");
+    assert.equal((await logged("GET", `/api/user/${pesel}`)).line.code, undefined);
+  });
+
+  test("the line of an exchange has the id of its receipt", async () => {
+    const body = { pesel, from: "PLN", to: "USD", toSell: 1 };
+    const { answer, line } = await logged("POST", `/api/exchange/${pesel}`, { body });
+    assert.equal(`/api/receipts/${line.receipt}`, answer.headers.get("fx-receipt"));
+  });
+
+  test("rates say that they are recorded, and whether and why orders are not settled at them", async () => {
+    const said = async () => {
+      const { json } = await get("/api/rates");
+      const { table: number, recorded, tradable, reason } = json as RatesJson;
+      return { number, recorded, tradable, reason };
+    };
+    const { number } = table;
+    assert.deepEqual(await said(), { number, recorded: true, tradable: true, reason: null });
+    server.rates.halt("It is too old.");
+    try {
+      assert.deepEqual(await said(), { number, recorded: true, tradable: false, reason: "It is too old." });
+    } finally {
+      server.rates.halt(undefined);
+    }
+  });
+
+  test("metrics count every result of an order from 0", async () => {
+    const fresh = await startServer();
+    const { text } = await send(fresh.url, "GET", "/metrics");
+    await fresh.close();
+    const zeros = [...text.matchAll(/^fx_orders_total\{result="([a-z-]+)"\} 0$/gm)].map(
+      ([, result]) => result,
+    );
+    assert.deepEqual(zeros, ["settled", "replayed", ...answerCodes]);
+  });
+
+  test("metrics name the version, the kind of store and the source of the rates", async () => {
+    const { text } = await get("/metrics");
+    assert.match(text, /^fx_info\{version="1\.2\.3",store="memory",rates="fixed"\} 1$/m);
+  });
+
+  test("only a counter of the metrics is called a total", async () => {
+    const { text } = await get("/metrics");
+    for (const [, name, type] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+      assert.equal(name?.endsWith("_total"), type === "counter", name);
+    }
+  });
+
   test("metrics count requests by route and status, orders by result, and the age of the table", async () => {
     const { text, headers } = await get("/metrics");
     assert.match(headers.get("content-type") ?? "", /^text\/plain/);
     assert.match(text, /_count\{method="GET",route="\/api\/user\/\{pesel\}",status="200"\} \d+/);
-    assert.match(text, /fx_orders_total\{result="settled"\} 1\n/);
+    assert.match(text, /fx_orders_total\{result="settled"\} 2\n/);
     assert.match(text, /fx_rates_table_age_seconds 43200\n/);
     assert.match(text, /process_cpu_user_seconds_total/);
   });

@@ -7,7 +7,7 @@ import { adapters, type SharedDatabase } from "../support/adapters.ts";
 import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 
-const masked = "700110*****";
+const holder = adult(0);
 
 /** A ledger with three accounts and six exchanges, and a way to edit it behind the ledger's back. */
 async function ledgerOn(database: SharedDatabase) {
@@ -87,51 +87,51 @@ for (const { name, database } of adapters) {
 
     describe("an edit behind the ledger's back is found", () => {
       const edits: [what: string, sql: string, finding: string][] = [
-        ["the amount sold", edit(2, '"sold":"37000', '"sold":"37001'), `${masked} 2 sold`],
-        ["the amount bought", edit(3, '"bought":"', '"bought":"1'), `${masked} 3 bought`],
-        ["the rate", edit(2, '"ask":"3.7"', '"ask":"3.6999"'), `${masked} 2 ask`],
-        ["the table's number", edit(2, '"table":"', '"table":"1'), `${masked} 2 table number`],
-        ["the table", edit(2, '"tableId":"2', '"tableId":"f'), `${masked} 2 rate table`],
-        ["the time", edit(2, '"time":1', '"time":2'), `${masked} 2 broken hash chain`],
-        ["the number", edit(2, '"sequence":2', '"sequence":9'), `${masked} 2 number of the row`],
-        ["the key", edit(2, '"key":null', '"key":"x"'), `${masked} 2 broken hash chain`],
+        ["the amount sold", edit(2, '"sold":"37000', '"sold":"37001'), `${holder} 2 sold`],
+        ["the amount bought", edit(3, '"bought":"', '"bought":"1'), `${holder} 3 bought`],
+        ["the rate", edit(2, '"ask":"3.7"', '"ask":"3.6999"'), `${holder} 2 ask`],
+        ["the table's number", edit(2, '"table":"', '"table":"1'), `${holder} 2 table number`],
+        ["the table", edit(2, '"tableId":"2', '"tableId":"f'), `${holder} 2 rate table`],
+        ["the time", edit(2, '"time":1', '"time":2'), `${holder} 2 broken hash chain`],
+        ["the number", edit(2, '"sequence":2', '"sequence":9'), `${holder} 2 number of the row`],
+        ["the key", edit(2, '"key":null', '"key":"x"'), `${holder} 2 broken hash chain`],
         [
           "the key that an entry is found by",
           "update journal set idempotency_key = 'x' where pesel = ? and sequence = 2",
-          `${masked} 2 key of the row`,
+          `${holder} 2 key of the row`,
         ],
-        ["the place that an entry's receipt is found at", moved, `${masked} ${movedFinding}`],
-        ["the initial balance", edit(1, '"initial":"1', '"initial":"2'), `${masked} 1 broken hash chain`],
+        ["the place that an entry's receipt is found at", moved, `${holder} ${movedFinding}`],
+        ["the initial balance", edit(1, '"initial":"1', '"initial":"2'), `${holder} 1 broken hash chain`],
         [
           "the balances after an entry",
           edit(2, '"PLN":63000', '"PLN":1'),
-          `${masked} 2 balances after the entry`,
+          `${holder} 2 balances after the entry`,
         ],
         [
           "an entry's hash",
           "update journal set hash = 'x' where pesel = ? and sequence = 2",
-          `${masked} 2 broken hash chain`,
+          `${holder} 2 broken hash chain`,
         ],
         [
           "a missing entry",
           "delete from journal where pesel = ? and sequence = 2",
-          `${masked} 3 gap in the sequence`,
+          `${holder} 3 gap in the sequence`,
         ],
         [
           "a missing last entry",
           "delete from journal where pesel = ? and sequence = 3",
-          `${masked} - number of entries`,
+          `${holder} - number of entries`,
         ],
-        ["a balance of the account", balances('"USD":5000', '"USD":5001'), `${masked} - balances`],
-        ["balances that are no JSON", noJson, `${masked} - balances`],
+        ["a balance of the account", balances('"USD":5000', '"USD":5001'), `${holder} - balances`],
+        ["balances that are no JSON", noJson, `${holder} - balances`],
         [
           "an entry that is no JSON",
           "update journal set entry = '[' where pesel = ? and sequence = 2",
-          `${masked} 2 unreadable entry`,
+          `${holder} 2 unreadable entry`,
         ],
-        ["the holder's name", "update account set name = 'Eve' where pesel = ?", `${masked} - name`],
-        ["an account set back by an entry", setBack, `${masked} 3 entry after the account's last`],
-        ["a deleted account", "delete from account where pesel = ?", `${masked} 1 entry without an account`],
+        ["the holder's name", "update account set name = 'Eve' where pesel = ?", `${holder} - name`],
+        ["an account set back by an entry", setBack, `${holder} 3 entry after the account's last`],
+        ["a deleted account", "delete from account where pesel = ?", `${holder} 1 entry without an account`],
       ];
       for (const [what, sql, finding] of edits) {
         test(what, async (t) => {
@@ -140,7 +140,7 @@ for (const { name, database } of adapters) {
           const found = await problems();
           assert.ok(found.includes(finding), found.join("\n"));
           assert.ok(
-            found.every((line) => line.startsWith(masked) || line.startsWith("all accounts")),
+            found.every((line) => line.startsWith(holder) || line.startsWith("all accounts")),
             found.join("\n"),
           );
         });
@@ -149,14 +149,14 @@ for (const { name, database } of adapters) {
       test("all entries of an account deleted", async (t) => {
         const { tamper, problems } = await ledger(t);
         await tamper("delete from journal where pesel = ?", 3);
-        assert.ok((await problems()).includes(`${masked} - account without entries`));
+        assert.ok((await problems()).includes(`${holder} - account without entries`));
       });
 
       test("a whole account under another PESEL", async (t) => {
         const { tamper, problems } = await ledger(t);
         await tamper(`update journal set pesel = '${adult(3)}' where pesel = ?`, 3);
         await tamper(`update account set pesel = '${adult(3)}' where pesel = ?`);
-        const found = [1, 2, 3].map((number) => `730110***** ${number} PESEL of the row`);
+        const found = [1, 2, 3].map((number) => `${adult(3)} ${number} PESEL of the row`);
         assert.deepEqual(await problems(), found);
       });
 
@@ -189,7 +189,7 @@ for (const { name, database } of adapters) {
       test("the first broken entry of a chain is the edited one, and the later ones are not blamed", async (t) => {
         const { tamper, problems } = await ledger(t);
         await tamper(edit(2, '"time":1', '"time":2'));
-        assert.deepEqual(await problems(), [`${masked} 2 broken hash chain`]);
+        assert.deepEqual(await problems(), [`${holder} 2 broken hash chain`]);
       });
 
       test("a currency whose sum over all accounts is off is named", async (t) => {

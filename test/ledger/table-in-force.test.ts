@@ -7,6 +7,7 @@ import { LedgerRates } from "../../src/rates/ledger-rates.ts";
 import { adapters } from "../support/adapters.ts";
 import { adult, identified, now, opening, putInForce, terms } from "../support/fixture.ts";
 import { publishedOf } from "../support/rates.ts";
+import { exchangeReceipt } from "../support/service.ts";
 
 const hourMs = 3_600_000;
 const bank = (number: string, usd: number, source = "bank") =>
@@ -26,10 +27,10 @@ async function processOn(t: TestContext, store: Store, table: RateTable) {
     source: { name: table.source, recorded: false, tables: async () => [table] },
     ledger: store,
     trades: true,
+    serves: true,
     changeSource: undefined,
     now: () => now,
-    maxAgeDays: 7,
-    acceptTable: undefined,
+    rules: { maxAgeDays: 7, acceptTable: undefined },
     onEvent: () => {},
     refreshMs: hourMs,
     retryMs: hourMs,
@@ -92,7 +93,7 @@ for (const adapter of adapters) {
       const receipts = await Promise.all(
         Array.from({ length: 8 }, async (_, index) => {
           const service = services[index % 2] as LedgerService;
-          return service.receipt((await service.exchange(buy(index))).receiptId);
+          return exchangeReceipt(service, (await service.exchange(buy(index))).receiptId);
         }),
       );
       assert.equal(new Set(receipts.map(({ tableId }) => tableId)).size, 1);
@@ -114,7 +115,7 @@ for (const adapter of adapters) {
       await service.exchange(buy());
       await putInForce(there, second);
       const { receiptId } = await service.exchange(buy());
-      assert.equal((await service.receipt(receiptId)).tableId, second.id);
+      assert.equal((await exchangeReceipt(service, receiptId)).tableId, second.id);
       assert.equal((await service.quote(buy())).tableId, second.id);
       assert.deepEqual((await service.audit()).findings, []);
     });

@@ -8,6 +8,7 @@ import { migrations as postgresMigrations } from "../../src/postgres/schema.ts";
 import { applicationId, migrations as sqliteMigrations } from "../../src/sqlite/schema.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
 import { fixedRates, now, table, terms } from "../support/fixture.ts";
+import { exchangeReceipt } from "../support/service.ts";
 
 /** What an fx with schema 1 wrote: its entries, in the order of commits, and its tables. */
 const before = JSON.parse(
@@ -25,8 +26,8 @@ const entries = before.entries.map(({ text, hash }) => {
 });
 const anna = "80010112340" as Pesel;
 
-/** Statements that make a database of schema 1 with all of it, as the fx of that schema did. */
-function statementsBefore(name: string): string[] {
+/** Statements that make a database of schema 1 or 2 with all of it, as the fx of that schema did. */
+function statementsBefore(name: string, schema = 1): string[] {
   const quoted = (...values: unknown[]) =>
     values.map((value) => (value == null ? "null" : `'${String(value).replaceAll("'", "''")}'`)).join(", ");
   const tables = before.tables.map(
@@ -54,13 +55,15 @@ function statementsBefore(name: string): string[] {
     return [`insert into journal ${journal}`, account];
   });
   const version = isSqlite
-    ? [`pragma application_id = ${applicationId}`, "pragma user_version = 1"]
+    ? [`pragma application_id = ${applicationId}`, `pragma user_version = ${schema}`]
     : [
         "create table fx_schema (id integer not null primary key check (id = 1), version integer not null)",
-        "insert into fx_schema (id, version) values (1, 1)",
+        `insert into fx_schema (id, version) values (1, ${schema})`,
       ];
-  const [schema = ""] = isSqlite ? sqliteMigrations : postgresMigrations;
-  return [...schema.split(/;\n/).filter((sql) => sql.trim() !== ""), ...version, ...tables, ...rows];
+  const [first, ...upgrades] = (isSqlite ? sqliteMigrations : postgresMigrations)
+    .slice(0, schema)
+    .map((migration) => migration.split(/;\n/).filter((sql) => sql.trim() !== ""));
+  return [...(first ?? []), ...version, ...tables, ...rows, ...upgrades.flat()];
 }
 
 for (const adapter of adapters) {
@@ -102,7 +105,7 @@ for (const adapter of adapters) {
       assert.equal(await store.inForce(), undefined);
       const service = new LedgerService(store, fixedRates(), () => now);
       const { receiptId } = await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: anna });
-      assert.equal((await service.receipt(receiptId)).tableId, table.id);
+      assert.equal((await exchangeReceipt(service, receiptId)).tableId, table.id);
       assert.deepEqual(await store.inForce(), { epoch: 1, table });
       assert.deepEqual((await service.audit()).findings, []);
     });
@@ -136,6 +139,42 @@ for (const adapter of adapters) {
           run(sql),
           /no column named key|column "key" .*does not exist|rate_table\.id|column "id"/,
         );
+    });
+  });
+
+  describe(`a ledger of schema 2 over ${adapter.name}`, () => {
+    async function database(t: TestContext): Promise<SharedDatabase> {
+      const made = await openDatabase(t);
+      for (const sql of statementsBefore(adapter.name, 2)) await made.run(sql);
+      return made;
+    }
+
+    test("is upgraded, has every entry as it was, and answers a key from before", async (t) => {
+      const { openWith } = await database(t);
+      const told: number[] = [];
+      const store = await openWith({ onUpgrade: (from, to) => told.push(from, to) });
+      assert.deepEqual(told, [2, 3]);
+      const service = new LedgerService(store, fixedRates(), () => now);
+      assert.deepEqual(await service.audit(), { accounts: 2, entries: 5, findings: [], findingsTotal: 0 });
+      const order = { ...terms("buy 500 USD for PLN"), pesel: anna, key: "order-1" };
+      assert.equal((await service.exchange(order)).replayed, true);
+    });
+
+    test("keeps refusals from now on", async (t) => {
+      const service = new LedgerService(await (await database(t)).open(), fixedRates(), () => now);
+      const order = { ...terms("buy 9999 USD for PLN"), pesel: anna, key: "refused" };
+      await assert.rejects(service.exchange(order), { code: "insufficient-funds", replayed: false });
+      await assert.rejects(service.exchange(order), { code: "insufficient-funds", replayed: true });
+    });
+
+    test("can still be written by an fx of that schema, which was open before", async (t) => {
+      const { open, run } = await database(t);
+      await open();
+      const columns =
+        adapter.name === "sqlite:"
+          ? "position, pesel, sequence, idempotency_key, entry, hash) values (99, 1"
+          : "id, pesel, sequence, idempotency_key, entry, hash) values ('0190b2c4-0000-7000-8000-000000000000', 1";
+      await run(`insert into journal (${columns}, 1, 'k', '{}', '')`);
     });
   });
 }

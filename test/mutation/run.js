@@ -4,8 +4,11 @@ import { readdirSync } from "node:fs";
 // Mutates the files of src that decide about money, or those whose path contains an argument. A mutant is to be killed
 // by the tests of its own file, test/core/account.test.ts for src/core/account.ts, which start no process.
 const root = new URL("../..", import.meta.url);
-/** Batches decide with keys and tables, whose tests run over every store. */
-const also = { "ledger/batch": "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts" };
+/** Batches decide with keys and tables, whose tests run over every store; what audits find has a file of its own. */
+const also = {
+  "ledger/batch": "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts",
+  "ledger/audit": "test/ledger/audit-findings.test.ts",
+};
 const wanted = process.argv.slice(2);
 const parts = readdirSync(new URL("test/core", root))
   .map((file) => `core/${file.replace(".test.ts", "")}`)

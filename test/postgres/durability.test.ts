@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
-import { describe, type TestContext, test } from "node:test";
+import { after, before, describe, type TestContext, test } from "node:test";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { Connection } from "../../src/postgres/connection.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
 import { adult, fixedRates, opening, terms } from "../support/fixture.ts";
-import { createDatabase, type Database, startPostgres } from "../support/postgres.ts";
+import {
+  createDatabase,
+  type Database,
+  type PostgresServer,
+  runSql,
+  startPostgres,
+} from "../support/postgres.ts";
 import { startFx } from "../support/run-fx.ts";
 
 async function connect(t: TestContext, url: string): Promise<Connection> {
@@ -24,6 +30,27 @@ async function emptyDatabase(t: TestContext): Promise<Database> {
   const database = await createDatabase();
   t.after(() => database.drop());
   return database;
+}
+
+/** A server of this file's own. It loses nothing, until a test sets it otherwise. */
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres({ durable: true });
+});
+after(() => server.stop());
+
+/** Has the server's configuration say so until the test is over. */
+async function configure(t: TestContext, settings: Readonly<Record<string, string>>): Promise<void> {
+  const reload = async (name: string, change: string, isSo: (value: unknown) => boolean) => {
+    await runSql(server.url, `alter system ${change}`);
+    await runSql(server.url, "select pg_reload_conf()");
+    while (!isSo((await runSql(server.url, `show ${name}`))[0]?.[name]));
+  };
+  for (const [name, value] of Object.entries(settings)) {
+    const [before] = await runSql(server.url, `show ${name}`);
+    t.after(() => reload(name, `reset ${name}`, (shown) => shown === before?.[name]));
+    await reload(name, `set ${name} = '${value}'`, (shown) => shown === value);
+  }
 }
 
 const nameOf = ({ url }: Database) => new URL(url).pathname.slice(1);
@@ -48,26 +75,17 @@ describe("a session's synchronous_commit", () => {
     assert.equal(await levelOf(await connect(t, `${url}?synchronous_commit=off`)), "on");
   });
 
-  test("that the server's configuration lowers later stays on", { timeout: 60_000 }, async (t) => {
-    const server = await startPostgres();
-    t.after(() => server.stop());
-    const database = await createDatabase(server.url);
-    const before = await connect(t, database.url);
-    await database.run("alter system set synchronous_commit = off");
-    await database.run("select pg_reload_conf()");
-    while ((await database.run("show synchronous_commit"))[0]?.synchronous_commit !== "off");
+  test("that the server's configuration lowers later stays on", async (t) => {
+    const before = await connect(t, server.url);
+    await configure(t, { synchronous_commit: "off" });
     // The answer to this comes after the session has read the configuration.
     await before.query("select pg_sleep(0.2)");
     assert.equal(await levelOf(before), "on");
   });
 });
 
-test("orders that were answered outlive a server that is killed, though it is set to synchronous_commit = off", {
-  timeout: 60_000,
-}, async (t) => {
-  const settings = { synchronous_commit: "off", wal_writer_delay: "10s" };
-  const server = await startPostgres({ durable: true, settings });
-  t.after(() => server.stop());
+test("orders that were answered outlive a server that is killed, though it is set to synchronous_commit = off", async (t) => {
+  await configure(t, { synchronous_commit: "off", wal_writer_delay: "10s" });
   const { url } = await createDatabase(server.url);
   const service = new LedgerService(await openPostgres(url), fixedRates());
   t.after(() => service.close());
@@ -119,21 +137,14 @@ describe("a server that is told of:", () => {
     );
   });
 
-  test("one with fsync off, which fx cannot change", { timeout: 60_000 }, async (t) => {
-    const server = await startPostgres({ settings: { fsync: "off" } });
-    t.after(() => server.stop());
-    assert.match((await noticesOf(t, server.url)).join(), /fsync is off/);
-  });
+  for (const setting of ["fsync", "full_page_writes"]) {
+    test(`one with ${setting} off, which fx cannot change`, async (t) => {
+      await configure(t, { [setting]: "off" });
+      assert.match((await noticesOf(t, server.url)).join(), new RegExp(`${setting} is off`));
+    });
+  }
 
-  test("one with full_page_writes off, which fx cannot change", { timeout: 60_000 }, async (t) => {
-    const server = await startPostgres({ durable: true, settings: { full_page_writes: "off" } });
-    t.after(() => server.stop());
-    assert.match((await noticesOf(t, server.url)).join(), /full_page_writes is off/);
-  });
-
-  test("none that loses nothing", { timeout: 60_000 }, async (t) => {
-    const server = await startPostgres({ durable: true });
-    t.after(() => server.stop());
+  test("none that loses nothing", async (t) => {
     assert.deepEqual(await noticesOf(t, server.url), []);
   });
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
-import { maskPesels } from "../../src/core/mask.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store, StoredAccount } from "../../src/ledger/store.ts";
@@ -136,11 +135,11 @@ describe("a COMMIT that the network loses", () => {
       );
       const created = service.createAccount(opening({ index: 10 + round }));
       for (const { receiptId } of await Promise.all(orders)) receipts.push(receiptId);
-      assert.deepEqual(await created, { replayed: false });
+      assert.equal((await created).replayed, false);
     }
     assert.equal(proxy.spoilt, 20);
     const { findings } = await new LedgerService(direct, fixedRates()).audit();
-    const madeByHand = [maskPesels(adult()), "all accounts"];
+    const madeByHand = [adult(), "all accounts"];
     assert.deepEqual(
       findings.filter(({ account }) => !madeByHand.includes(account)),
       [],

@@ -98,12 +98,14 @@ describe("opening a PostgreSQL database", () => {
     await assert.rejects(openPostgres(url), { code: "storage-unavailable", message: /newer fx \(schema 99/ });
   });
 
-  test("that is empty is refused for reading, and stays empty", async (t) => {
+  test("that is empty is refused unless a ledger is to be created, and stays empty", async (t) => {
     const { url, run } = await emptyDatabase(t);
-    await assert.rejects(openPostgres(url, { access: "read" }), {
-      code: "storage-unavailable",
-      message: /holds no ledger yet\. fx serve and fx account create make one/,
-    });
+    for (const access of ["read", "write"] as const) {
+      await assert.rejects(openPostgres(url, { access }), {
+        code: "storage-unavailable",
+        message: /holds no ledger yet\. fx serve, fx account create and fx batch make one/,
+      });
+    }
     const tables = await run("select from information_schema.tables where table_schema = current_schema()");
     assert.equal(tables.length, 0);
   });
@@ -410,7 +412,9 @@ describe("the pool", () => {
     const store = await openStore(t, url);
     await create(store, adult());
     await Promise.all(Array.from({ length: 5 }, () => store.statement(adult(), { limit: 1 })));
-    await run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fx'");
+    await run(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fx' and datname = current_database()",
+    );
     await sellGrosz(store, [adult()]);
     assert.equal((await store.account(adult()))?.sequence, 2);
   });

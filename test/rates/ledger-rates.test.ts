@@ -281,6 +281,133 @@ describe("the age of a table", () => {
   });
 });
 
+describe("without a table that is young enough", () => {
+  const august = () => new Date("2026-08-01T10:00:00Z");
+  async function openStale(mode: Mode, options: Partial<RatesOptions> = {}) {
+    const bank = await standIn(older);
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, of(bank, older));
+    await bank.mode(mode);
+    return { bank, rates: await openLive(bank, { ledger, now: august, ...options }) };
+  }
+  const stale =
+    "The newest rate table, 108/C/NBP/2026, is of 2026-06-08, and a table is not traded on for more than 7 days. ";
+
+  test("a bank that was not reached is not said to have no newer one", async () => {
+    const { rates } = await openStale("refuses");
+    const { message } = await unavailable(rates);
+    assert.ok(message.startsWith(`${stale}No answer from http`), message);
+    assert.match(message, /ECONNREFUSED/);
+  });
+
+  test("a bank that has not answered yet is said to be asked", async () => {
+    const { bank, rates } = await openStale("hangs", { firstWaitMs: 50, limits: {} });
+    const { message } = await unavailable(rates);
+    assert.ok(
+      message.startsWith(`${stale}A newer one is being fetched from ${bank.url}. Try again in `),
+      message,
+    );
+  });
+
+  test("a command waits for the bank, and says how it failed and not to wait", async () => {
+    const command = { serves: false, firstWaitMs: 1, limits: { retries: 0, responseTimeoutMs: 100 } };
+    const { rates } = await openStale("hangs", command);
+    const { message } = await unavailable(rates);
+    assert.match(
+      message.slice(stale.length),
+      /^No answer from \S+: Timeout awaiting 'response' for 100ms\.$/,
+    );
+    const bank = await standIn(older);
+    await bank.mode("500");
+    const { message: first } = await unavailable(await openLive(bank, command));
+    assert.match(first, /^There is no rate table yet\. \S+ answered 500: "Internal Server Error"\.$/);
+  });
+
+  test("a command waits for a slow bank only where it has no table without it", async () => {
+    const began = performance.now();
+    const command = { serves: false, firstWaitMs: 1, limits: { retries: 0, responseTimeoutMs: 5000 } };
+    const { rates } = await openStale("hangs", { ...command, now: () => noon });
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+    assert.ok(performance.now() - began < 2000);
+  });
+
+  test("the last one is shown, with the reason that a quote gives", async () => {
+    const { rates } = await openStale("refuses", { serves: false });
+    const { table, recorded, notTraded } = await rates.latest();
+    assert.deepEqual([table.number, recorded], ["108/C/NBP/2026", false]);
+    assert.equal(notTraded, (await unavailable(rates)).message);
+  });
+
+  test("nothing is shown where there never was one", async () => {
+    const bank = await standIn(older);
+    await bank.mode("refuses");
+    const rates = await openLive(bank);
+    await assert.rejects(rates.latest(), {
+      code: "rates-unavailable",
+      message: /^There is no rate table yet/,
+    });
+  });
+
+  test("the ledger's is shown where it is of another source, and the reason names both", async () => {
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, tablesOf("demo", demoTables()).at(-1) as RateTable);
+    const bank = await standIn(older);
+    await bank.mode("refuses");
+    const { table, recorded, notTraded } = await (await openLive(bank, { ledger })).latest();
+    assert.deepEqual([table.number, recorded], ["069/C/NBP/2022", true]);
+    assert.match(notTraded ?? "", /^The ledger trades at the rates of demo, and this fx has those of http/);
+  });
+
+  test("one that is traded at is shown without a reason", async () => {
+    const rates = await openLive(await standIn(older));
+    assert.equal((await rates.latest()).notTraded, undefined);
+  });
+});
+
+describe("a refresh that is asked for", () => {
+  const rules = { maxAgeDays: 7, acceptTable: undefined };
+  const rarely = { refreshMs: 5 * minute, followMs: minute };
+
+  test("asks the bank at once, and goes on as before after it", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank, { refreshMs: 50 });
+    await rates.refresh(rules);
+    const { length } = bank.requests;
+    bank.tables = json(newer);
+    await rates.refresh(rules);
+    assert.equal(await quoted(rates), "109/C/NBP/2026");
+    while (bank.requests.length < length + 4) await bank.asked();
+    assert.equal(bank.mostAtOnce, 1);
+  });
+
+  test("twice at once is one fetch after the other, and one timer", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank, rarely);
+    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
+    const before = timers();
+    await Promise.all([rates.refresh(rules), rates.refresh(rules)]);
+    assert.equal(bank.mostAtOnce, 1);
+    assert.equal(timers(), before);
+  });
+
+  test("goes by the rules that it is given", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank, rarely);
+    bank.tables = json(leaped);
+    await rates.refresh(rules);
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+    await rates.refresh({ ...rules, acceptTable: leaped.no });
+    assert.equal(await quoted(rates), "109/C/NBP/2026");
+    const before = await openLive(await standIn(older), {
+      ...rarely,
+      now: () => new Date("2026-06-20T10:00:00Z"),
+    });
+    await unavailable(before);
+    await before.refresh({ ...rules, maxAgeDays: 30 });
+    assert.equal(await quoted(before), "108/C/NBP/2026");
+  });
+});
+
 describe("before the ledger's first exchange", () => {
   test("nothing is written, and each process judges for itself", async () => {
     const ledger = openSqlite(":memory:");

@@ -130,6 +130,27 @@ describe("a file of tables", () => {
     }
   });
 
+  test("is read again when it is asked for, history and all, and one that makes no sense changes nothing", async () => {
+    const source = recording(`[${publishedTable}]`);
+    const ledger = openSqlite(":memory:");
+    const rates = await openOver({ source, ledger, now: () => new Date("2026-06-10T10:00:00Z") });
+    await putInForce(ledger, await rates.forQuote());
+    const rules = { maxAgeDays: 7, acceptTable: undefined };
+    writeFileSync(source, "{");
+    await rates.refresh(rules);
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+    assert.match(rates.status().problem ?? "", /not JSON/);
+    const between = publishedOf("109/C/NBP/2026", "2026-06-09");
+    writeFileSync(source, `[${publishedTable},${JSON.stringify(between)},${JSON.stringify(ahead)}]`);
+    await rates.refresh(rules);
+    const history = await rates.history(await rates.forQuote(), "2026-06-01");
+    assert.deepEqual(
+      history.map(({ number }) => number),
+      ["108/C/NBP/2026", "109/C/NBP/2026", "110/C/NBP/2026"],
+    );
+    await rates.close();
+  });
+
   test("brings the next of its tables into force on its day", async () => {
     let time = now;
     const source = recording(JSON.stringify([JSON.parse(publishedTable), ahead]));

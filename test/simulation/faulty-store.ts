@@ -42,6 +42,8 @@ export class FaultyStore implements Store {
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
   journal: Store["journal"] = (page) => this.#store.journal(page);
   entry: Store["entry"] = (id) => this.#store.entry(id);
+  misplacedEntry: Store["misplacedEntry"] = (row, id, before) => this.#store.misplacedEntry(row, id, before);
+  misplacedAccount: Store["misplacedAccount"] = (row, newest) => this.#store.misplacedAccount(row, newest);
   entryCount: Store["entryCount"] = () => this.#store.entryCount();
   inForce: Store["inForce"] = () => this.#store.inForce();
   acceptedTables: Store["acceptedTables"] = () => this.#store.acceptedTables();

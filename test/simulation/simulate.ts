@@ -135,10 +135,10 @@ class Game {
       source: bank,
       ledger: store,
       trades: true,
+      serves: true,
       changeSource: this.#below(8) === 0 ? this.#pick(this.#banks).name : undefined,
       now: () => new Date(this.#clock),
-      maxAgeDays: Number.POSITIVE_INFINITY,
-      acceptTable: vouched,
+      rules: { maxAgeDays: 36_500, acceptTable: vouched },
       onEvent: () => {},
       refreshMs: dayMs,
       retryMs: dayMs,
@@ -203,7 +203,7 @@ class Game {
     }
     if (fault === "fails" || fault === "answer lost") {
       for (const answer of await Promise.all(answers)) {
-        assert.deepEqual(answer, { refused: "storage-unavailable" });
+        assert.deepEqual(answer, { refused: "storage-unavailable", replayed: false });
       }
     }
     if (fault.startsWith("dies")) {
@@ -282,11 +282,11 @@ class Game {
   }
 }
 
-type Answer = { balances?: Map<string, bigint>; replayed: boolean } | { refused: string };
+type Answer = ({ balances?: Map<string, bigint> } | { refused: string }) & { replayed: boolean };
 
 function answerOf(promise: Promise<{ balances?: Map<string, bigint>; replayed: boolean }>): Promise<Answer> {
   return promise.catch((error: unknown) => {
-    if (error instanceof FxError) return { refused: error.code };
+    if (error instanceof FxError) return { refused: error.code, replayed: error.replayed };
     throw error;
   });
 }

@@ -116,11 +116,11 @@ describe("a SQLite ledger that is open for reading", () => {
     await assert.rejects(reader.account(adult(2)), refusal);
   });
 
-  test("is not created", async (t) => {
+  test("is created neither for reading nor for writing", async (t) => {
     const path = join(folder(t), "none.db");
-    assert.throws(() => openSqlite(path, { access: "read" }), {
-      message: /There is no database at .*none\.db/,
-    });
+    for (const access of ["read", "write"] as const) {
+      assert.throws(() => openSqlite(path, { access }), { message: /There is no database at .*none\.db/ });
+    }
     assert.throws(() => readFileSync(path), { code: "ENOENT" });
   });
 });

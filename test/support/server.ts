@@ -46,12 +46,13 @@ export async function startServer(replace: Partial<ExchangeService> = {}): Promi
   const app = buildServer({
     service,
     probes: {
+      version: "1.2.3",
+      store: "memory",
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
     },
     now: () => now,
-    version: "1.2.3",
     log: { level: "info", stream },
   });
   await app.listen({ host: "127.0.0.1", port: 0 });

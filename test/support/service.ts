@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
+import type { ExchangeEntry } from "../../src/core/journal.ts";
 import { maskPesels } from "../../src/core/mask.ts";
 import { formatMoney, type Money } from "../../src/core/money.ts";
-import type { Page, PageRequest } from "../../src/core/service.ts";
+import type { ExchangeService, Page, PageRequest } from "../../src/core/service.ts";
+
+/** The receipt of an exchange. */
+export async function exchangeReceipt(
+  service: Pick<ExchangeService, "receipt">,
+  id: string,
+): Promise<ExchangeEntry> {
+  const entry = await service.receipt(id);
+  assert.ok(entry.kind === "exchange");
+  return entry;
+}
 
 /** Waits for a refusal with this code and message, and gives it. */
 export async function refuses(

@@ -62,7 +62,7 @@ describe("figures over the wire", () => {
   });
 
   test("rates keep every published place", () => {
-    const { rates } = encodeRates({ table, previous: table });
+    const { rates } = encodeRates({ table, previous: table, recorded: true, notTraded: undefined });
     assert.deepEqual(
       rates.find(({ symbol }) => symbol === "HUF"),
       {
@@ -72,8 +72,12 @@ describe("figures over the wire", () => {
         ask: 0.012031,
       },
     );
-    const back = decodeRates(overTheWire(encodeRates({ table, previous: table })));
-    assert.equal(back.previous?.rates.size, table.rates.size);
+    for (const notTraded of [undefined, "It is too old."]) {
+      const inForce = { table, previous: table, recorded: notTraded === undefined, notTraded };
+      const back = decodeRates(overTheWire(encodeRates(inForce)));
+      assert.equal(back.previous?.rates.size, table.rates.size);
+      assert.deepEqual([back.recorded, back.notTraded], [inForce.recorded, notTraded]);
+    }
   });
 
   test("audit findings come through with what is known of them", () => {
@@ -118,10 +122,13 @@ describe("problems over the wire", () => {
   test("every code comes through with its message and fields", () => {
     for (const code of answerCodes) {
       const error = new FxError(code, "What happened.", { fields: [{ pointer: "/a", detail: "is wrong" }] });
-      const back = decodeProblem(overTheWire(encodeProblem(error, "id")), statusOf[code], 5);
+      const back = decodeProblem(overTheWire(encodeProblem(error, "id")), statusOf[code], {
+        retryAfterSeconds: 5,
+        replayed: true,
+      });
       assert.deepEqual(
-        [back?.code, back?.message, back?.fields, back?.retryAfterSeconds],
-        [code, error.message, error.fields, 5],
+        [back?.code, back?.message, back?.fields, back?.retryAfterSeconds, back?.replayed],
+        [code, error.message, error.fields, 5, true],
       );
     }
   });

@@ -31,6 +31,26 @@ test("the document lists every route that the server has, and no other", () => {
   assert.deepEqual(listed.sort(), routesOf(server.app.printRoutes({ commonPrefix: false })).sort());
 });
 
+test("an entry is told apart by its kind", async () => {
+  const { schemas } = document.components as { schemas: Record<string, Entry> };
+  type Entry = {
+    discriminator?: { propertyName: string; mapping: Record<string, string> };
+    oneOf?: object[];
+  };
+  const { discriminator, oneOf } = schemas.Entry as Entry;
+  assert.equal(discriminator?.propertyName, "kind");
+  assert.deepEqual(
+    Object.values(discriminator?.mapping ?? {}).map(($ref) => ({ $ref })),
+    oneOf,
+  );
+  for (const [kind, reference] of Object.entries(discriminator?.mapping ?? {})) {
+    const named = schemas[reference.split("/").at(-1) ?? ""] as {
+      properties?: { kind?: { const?: string } };
+    };
+    assert.equal(named.properties?.kind?.const, kind);
+  }
+});
+
 test("every operation has a summary, a success and the problems it may answer", () => {
   for (const methods of Object.values(document.paths)) {
     for (const { operationId, summary, responses } of Object.values(methods)) {
@@ -59,7 +79,8 @@ describe("answers are as the document says", () => {
     [`POST /api/exchange/${adult(2)}`, 404, { ...order, pesel: adult(2) }],
     ["GET /api/quote?from=PLN&to=USD&toSell=5", 200],
     ["GET /api/quote?from=PLN", 400],
-    ["GET /api/receipts/{receipt}", 200],
+    ["GET /api/receipts/{exchange}", 200],
+    ["GET /api/receipts/{opening}", 200],
     ["GET /api/receipts/none", 404],
     ["GET /api/rates", 200],
     ["GET /api/rates/USD/history", 200],
@@ -74,16 +95,20 @@ describe("answers are as the document says", () => {
     ["GET /openapi.json", 200],
     ["GET /", 302],
   ];
-  let receipt = "";
+  let receipts: string[] = [];
   before(async () => {
-    await send(server.url, "POST", "/api/user", { body: opening });
-    const { headers } = await send(server.url, "POST", `/api/exchange/${pesel}`, { body: order });
-    receipt = headers.get("fx-receipt") ?? "";
+    const opened = await send(server.url, "POST", "/api/user", { body: opening });
+    const done = await send(server.url, "POST", `/api/exchange/${pesel}`, { body: order });
+    receipts = [opened, done].map(({ headers }) => headers.get("fx-receipt") ?? "");
   });
 
   for (const [line, status, body] of requests) {
     test(`${line.replaceAll(/\d{11}/g, "…")} answers ${status}`, async () => {
-      const [method = "", path = ""] = line.replace("/api/receipts/{receipt}", receipt).split(" ");
+      const [first = "", last = ""] = receipts;
+      const [method = "", path = ""] = line
+        .replace("/api/receipts/{opening}", first)
+        .replace("/api/receipts/{exchange}", last)
+        .split(" ");
       const answer = await send(server.url, method, path, { body });
       assert.equal(answer.status, status, answer.text);
       conforms(method, path, answer);

@@ -48,6 +48,50 @@ describe("numbers in a body", () => {
   });
 });
 
+describe("a field of a body", () => {
+  const refusedFor = (text: string) => {
+    try {
+      parseJson(text);
+    } catch (error) {
+      assert.ok(error instanceof FxError);
+      assert.deepEqual(
+        error.fields?.map(({ detail }) => detail),
+        ["is given more than once"],
+      );
+      assert.equal(error.code, "invalid-request");
+      return error.fields?.[0]?.pointer;
+    }
+    return undefined;
+  };
+
+  test("that is given twice is refused by its name", () => {
+    assert.equal(refusedFor('{"toBuy":10,"toBuy":20}'), "/toBuy");
+    assert.equal(refusedFor('{"a":"x:y", "toBuy" : 10 ,"toBuy"\n:10}'), "/toBuy");
+    assert.throws(() => parseJson('{"toBuy":10,"toBuy":20}'), {
+      message: "The body is not valid: toBuy is given more than once.",
+    });
+  });
+
+  test("that is given twice in two spellings is refused too", () => {
+    assert.equal(refusedFor('{"toBuy":10,"to\\u0042uy":20}'), "/toBuy");
+    assert.equal(refusedFor('{"__proto__":1,"__proto__":2}'), "/__proto__");
+  });
+
+  test("is any that is there twice, wherever and whatever else is in the body, and no other", () => {
+    const name = fc.string({ unit: "binary", maxLength: 3 });
+    const member = fc.tuple(name, fc.oneof(fc.jsonValue(), fc.constantFrom('a":1,"a', "a:b", "{[")));
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 6 }), (members) => {
+        const text = `{${members.map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`)}}`;
+        fc.pre(!text.includes("\ufffd"));
+        const isTwice = new Set(members.map(([key]) => key)).size < members.length;
+        assert.equal(refusedFor(text) !== undefined, isTwice, text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
 describe("an order for the wire", () => {
   test("is what the other end reads", () => {
     fc.assert(

@@ -52,7 +52,7 @@ export function defineAccount(program: Command, context: Context): void {
     const { name, surname, pln: initial } = options;
     const pesel = await context.pesel(argument);
     const opening = parseOpening({ pesel, name, surname, initial, key }, await context.today());
-    const service = await context.service(options, { ...needs, access: "write" });
+    const service = await context.service(options, { ...needs, access: "create" });
     const { replayed } = await context.send(key, () => service.createAccount(opening));
     const opened = planOpening(undefined, opening);
     if (options.json) {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { maskPesels } from "../../core/mask.ts";
 import type { AuditProgress, AuditReport } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { command, serviceCommand } from "../options.ts";
@@ -22,7 +23,7 @@ export function defineAudit(program: Command, context: Context): void {
     const report = await service
       .audit((done) => progress.show(auditProgress(done)))
       .finally(() => progress.clear());
-    if (report.findingsTotal > 0) process.exitCode = 1;
+    if (report.findingsTotal > 0) context.exit = 1;
     if (options.json) {
       const { encodeAudit } = await import("../../wire/codecs.ts");
       return context.document(encodeAudit(report));
@@ -31,7 +32,7 @@ export function defineAudit(program: Command, context: Context): void {
   });
 }
 
-/** @param facts what else there is to tell */
+/** @param facts further lines to print */
 export async function tellReport(stdout: Screen, report: AuditReport, facts: Pairs = []): Promise<void> {
   const { accounts, entries, findings, findingsTotal } = report;
   const columns = [
@@ -43,11 +44,11 @@ export async function tellReport(stdout: Screen, report: AuditReport, facts: Pai
     { title: "Id", optional: true },
   ] as const;
   const rows = findings.map(({ account, entry, id, problem, recorded, recomputed }) => [
-    account,
+    maskPesels(account),
     entry === undefined ? "" : String(entry),
     problem,
-    recorded,
-    recomputed,
+    maskText(recorded),
+    maskText(recomputed),
     id ?? "",
   ]);
   await writeTable(stdout, columns, rows);
@@ -58,6 +59,13 @@ export async function tellReport(stdout: Screen, report: AuditReport, facts: Pai
     ["entries", String(entries)],
     ["findings", String(findingsTotal)],
   ]);
+}
+
+/** Amounts in minor units, which may have as many digits as a PESEL. */
+const figures = /^(?:-?\d+ minor units|\{(?:"[A-Z]{3}":-?\d+,?)*\})$/;
+
+function maskText(text: string): string {
+  return figures.test(text) ? text : maskPesels(text);
 }
 
 export function auditProgress({ entries, totalEntries }: AuditProgress): Progress {

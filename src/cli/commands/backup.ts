@@ -31,7 +31,7 @@ export function defineBackup(program: Command, context: Context): void {
         () => progress.clear(),
       );
       const copy = report.findingsTotal === 0 ? file : null;
-      if (copy === null) process.exitCode = 1;
+      if (copy === null) context.exit = 1;
       if (options.json) {
         const { encodeAudit } = await import("../../wire/codecs.ts");
         return context.document({ file: copy, ...encodeAudit(report) });

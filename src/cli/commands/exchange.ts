@@ -80,7 +80,7 @@ async function settleAsked(
     const [quote, account] = await Promise.all([service.quote(terms), service.account(pesel)]);
     writeRecord(stderr, quotePairs(stderr, quote));
     write(stderr, "");
-    // With a key that was used before, the order may be done already, and what is left need not suffice for it.
+    // With a key that was used before, the order may be done already, and the balance need not cover it again.
     if (isRepeat) write(stderr, "An order that was already done with this key is not done again.");
     else await showBalances(context, account, quote);
     if (!(await context.confirm("Exchange?"))) throw new Declined();
@@ -127,7 +127,7 @@ async function tellSettlement(
   // The money has moved: that its receipt cannot be read now is no failure of the exchange.
   const entry = await service.receipt(receiptId).catch(() => undefined);
   writeRecord(stdout, [
-    ...(entry === undefined ? [] : exchangePairs(stdout, entry)),
+    ...(entry?.kind === "exchange" ? exchangePairs(stdout, entry) : []),
     ["receipt", receiptId],
     ...balancePairs(stdout, account),
   ]);

@@ -92,7 +92,7 @@ const documents = [
   ["account history", "an array of entries, newest first"],
   ["receipt", "one entry"],
   ["quote, exchange --dry-run", "the quote: side, sold, bought, bid, ask, rate, table, effectiveDate"],
-  ["rates", "table, tradingDate, effectiveDate, source, rates, previous"],
+  ["rates", "table, tradingDate, effectiveDate, rates, source, recorded, tradable, reason, previous"],
   ["rates history", "symbol and rates: table, effectiveDate, bid, ask"],
   ["batch", "a document a line, for each line of the file"],
   ["position", "currencies with customers and house, spreadEarned"],

@@ -9,7 +9,7 @@ const needs = { rates: false, access: "read" } as const;
 export function defineReceipt(program: Command, context: Context): void {
   const { stdout } = context.terminal;
   serviceCommand(
-    command(program, "receipt", "show one exchange", [
+    command(program, "receipt", "show one exchange or opening", [
       "fx receipt 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --json",
     ]),
     needs,

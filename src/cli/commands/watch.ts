@@ -7,8 +7,8 @@ import type { ExchangeService } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, UsageError } from "../errors.ts";
 import { command, setting, wholeArgument } from "../options.ts";
-import { balancesText } from "../terminal/figures.ts";
-import { writeText } from "../terminal/output.ts";
+import { balancesText, tableText } from "../terminal/figures.ts";
+import { fold, writeText } from "../terminal/output.ts";
 import { resized, type Screen, showPage, write } from "../terminal/terminal.ts";
 import { type Board, readBoard, writeBoard } from "./rates/board.ts";
 
@@ -37,7 +37,7 @@ export function defineWatch(program: Command, context: Context): void {
       }
       const pesel = argument === undefined ? undefined : await context.pesel(argument);
       const service = await context.service(options, { rates: true, access: "read" });
-      // What fails at the start is a failure of the command; later it is shown, and tried again.
+      // A failure at the start ends the command; a later one is shown, and the query is tried again.
       const first = await readPage(service, pesel, resized(stdout));
       await show(context, options.every, first, (before) =>
         readPage(service, pesel, resized(stdout), before),
@@ -45,7 +45,7 @@ export function defineWatch(program: Command, context: Context): void {
     });
 }
 
-/** Resolves when the reader has had enough. */
+/** Resolves when the reader quits. */
 async function show(
   context: Context,
   everySeconds: number,
@@ -69,7 +69,7 @@ async function show(
   const draw = () => {
     const screen = resized(stdout);
     pageText(screen, page).then(
-      (text) => showPage(screen, text, paint(state.slice(0, screen.columns))),
+      (text) => showPage(screen, text, paint(fold(state, screen.columns)[0] ?? "")),
       () => {},
     );
   };
@@ -117,13 +117,14 @@ async function readPage(
 async function pageText(screen: Screen, { board, account }: Page): Promise<string> {
   const stream = new PassThrough();
   const page = { ...screen, stream };
-  const { table } = board.inForce;
   if (account !== undefined) {
     writeText(page, `${account.name} ${account.surname}, ${maskPesels(account.pesel)}`, screen.paint.bold);
     writeText(page, balancesText(page, account));
     write(page, "");
   }
-  writeText(page, `Table ${table.number} of ${table.effectiveDate}, source: ${table.source}`);
+  writeText(page, tableText(board.inForce));
+  const { notTraded } = board.inForce;
+  if (notTraded !== undefined) writeText(page, `Not traded at: ${notTraded}`, screen.paint.yellow);
   write(page, "");
   await writeBoard(page, board);
   return String(stream.read());

@@ -2,7 +2,7 @@ import type { Account } from "../../core/account.ts";
 import type { CurrencyCode } from "../../core/currency.ts";
 import { formatDecimal } from "../../core/decimal.ts";
 import type { Exchange, Quote } from "../../core/exchange.ts";
-import type { Entry, ExchangeEntry } from "../../core/journal.ts";
+import type { Entry } from "../../core/journal.ts";
 import { maskPesels } from "../../core/mask.ts";
 import type { Rate } from "../../core/rates.ts";
 import type { RatesInForce } from "../../core/service.ts";
@@ -39,12 +39,17 @@ export function quotePairs(screen: Screen, quote: Quote): Pairs {
   return [...exchangePairs(screen, quote), ["source", quote.source]];
 }
 
-export function receiptPairs(screen: Screen, entry: ExchangeEntry): Pairs {
+export function receiptPairs(screen: Screen, entry: Entry): Pairs {
   return [
     ["receipt", entry.id],
     ["time", timeText(screen, entry.time)],
     ["pesel", maskPesels(entry.pesel)],
-    ...exchangePairs(screen, entry),
+    ...(entry.kind === "opening"
+      ? [
+          ["holder", `${entry.name} ${entry.surname}`] as const,
+          ["opening", moneyText(screen, entry.initial)] as const,
+        ]
+      : exchangePairs(screen, entry)),
     ...(entry.key === undefined ? [] : [["key", maskPesels(entry.key)] as const]),
   ];
 }
@@ -79,11 +84,11 @@ export const entryColumns: readonly Column[] = [
   { title: "Receipt", optional: true },
 ];
 
-/** An opening has no sold money, no table and no receipt. */
+/** An opening has no sold money and no table. */
 export function entryCells(screen: Screen, entry: Entry): string[] {
   const head = [String(entry.sequence), timeText(screen, entry.time)];
   return entry.kind === "opening"
-    ? [...head, screen.rich ? "opening" : "", moneyText(screen, entry.initial), "", ""]
+    ? [...head, screen.rich ? "opening" : "", moneyText(screen, entry.initial), "", entry.id]
     : [...head, moneyText(screen, entry.sold), moneyText(screen, entry.bought), entry.table, entry.id];
 }
 
@@ -112,7 +117,12 @@ export function rateRows(
   });
 }
 
-/** By how much a rate has moved, in per cent. The sign says it where there is no colour. */
+/** "Table 108/C/NBP/2026 of 2026-06-08, source: nbp". */
+export function tableText({ table, recorded }: RatesInForce): string {
+  return `Table ${table.number} of ${table.effectiveDate}, source: ${table.source}${recorded ? " (recorded)" : ""}`;
+}
+
+/** How much a rate has moved, in per cent, with a sign for when there is no colour. */
 export function changeText({ rich, paint }: Screen, before: number, after: number): string {
   const hundredths = Math.round((after / before - 1) * 10_000);
   const text = `${hundredths > 0 ? "+" : ""}${(hundredths / 100).toFixed(2)}`;

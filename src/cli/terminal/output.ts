@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from "node:util";
+import stringWidth from "fast-string-width";
 import { type Decimal, formatDecimal } from "../../core/decimal.ts";
 import type { Money } from "../../core/money.ts";
 import { knownDigits, minorUnitsOf } from "../../core/money.ts";
@@ -140,23 +140,47 @@ async function layOut(
   const table = new Table({
     head: kept.map((index) => screen.paint.bold(columns[index]?.title ?? "")),
     colAligns: kept.map((index) => columns[index]?.align ?? "left"),
-    // cli-table3 colours its head and borders unasked, in pipes too.
+    // By default cli-table3 colours its head and borders, in pipes too.
     style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
     chars: { ...Object.fromEntries(edges.split(" ").map((edge) => [edge, ""])), middle: "  " },
   });
-  for (const row of rows) table.push(kept.map((index) => field(row, index)));
-  return table
-    .toString()
+  const standIns = new StandIns();
+  for (const row of rows) table.push(kept.map((index) => standIns.of(field(row, index))));
+  return standIns
+    .replaced(table.toString())
     .split("\n")
     .map((line) => line.trimEnd())
     .join("\n");
+}
+
+/**
+ * For text that cli-table3 takes to be wider or narrower than it is: as many private characters as it has columns, the
+ * first of which says whose they are.
+ */
+class StandIns {
+  readonly #lines: string[] = [];
+
+  of(text: string): string {
+    return text.replace(/^.*[^\n -~].*$/gm, (line) => {
+      const first = String.fromCodePoint(0xf0000 + this.#lines.length);
+      this.#lines.push(line);
+      return first + "\uf8ff".repeat(Math.max(0, width(line) - 1));
+    });
+  }
+
+  replaced(table: string): string {
+    return table.replace(
+      /[\u{f0000}-\u{10ffff}]\uf8ff*/gu,
+      (text) => this.#lines[Number(text.codePointAt(0)) - 0xf0000] ?? "",
+    );
+  }
 }
 
 /** JSON in lines, where what fits stays on one. */
 function layOutJson(value: unknown, columns: number, indent = "", name = ""): string {
   const line = JSON.stringify(value);
   // A comma may follow.
-  if (typeof value !== "object" || value === null || indent.length + name.length + line.length < columns)
+  if (typeof value !== "object" || value === null || indent.length + width(name + line) < columns)
     return line;
   const inner = `${indent}  `;
   const members = Object.entries(value)
@@ -185,7 +209,7 @@ function stacked({ paint, columns }: Screen, pairs: Pairs): string {
 /** Breaks text into lines between words, and not between an amount and its currency. A longer word has its own line. */
 export function fold(text: string, columns: number): string[] {
   const folded: string[] = [];
-  for (const word of text.length <= columns ? [text] : text.split(/(?<!\d) | (?![A-Z]{3}\b)/)) {
+  for (const word of width(text) <= columns ? [text] : text.split(/(?<!\d) | (?![A-Z]{3}\b)/)) {
     const line = folded.at(-1);
     if (line === undefined || width(line) + 1 + width(word) > columns) folded.push(word);
     else folded[folded.length - 1] = `${line} ${word}`;
@@ -193,6 +217,9 @@ export function fold(text: string, columns: number): string[] {
   return folded;
 }
 
+/** How many columns of a terminal the text's widest line takes. */
 function width(text: string): number {
-  return Math.max(...text.split("\n").map((line) => [...stripVTControlCharacters(line)].length));
+  // Joiners take none. Between emoji they are part of one.
+  const lines = text.replace(/\u200c|\u200d(?!\p{Emoji})/gu, "").split("\n");
+  return Math.max(...lines.map((line) => stringWidth(line)));
 }

@@ -21,7 +21,7 @@ export class ProgressLine {
     this.#screen = screen;
   }
 
-  /** Does nothing where a line cannot be written over, and no more than people can follow. */
+  /** Does nothing where a line cannot be overwritten, and limits the rate of updates. */
   show(progress: Progress): void {
     this.#first ??= progress.done;
     const now = performance.now();
@@ -32,7 +32,7 @@ export class ProgressLine {
     this.#screen.stream.write(`\r${line}\u001b[K`);
   }
 
-  /** Takes the line away, for something else to be written in its place. */
+  /** Clears the line, so that something else can be written there. */
   clear(): void {
     if (this.#drawn === Number.NEGATIVE_INFINITY) return;
     clearLine(this.#screen);

@@ -61,7 +61,7 @@ export function write(screen: Screen, text: string): void {
   screen.stream.write(`${text}\n`);
 }
 
-/** Takes away what is in the way of a new line, such as a progress bar, or the ^C that the terminal shows. */
+/** Clears the current line, such as a progress bar, or the ^C that the terminal shows. */
 export function clearLine({ stream, live }: Screen): void {
   if (live) stream.write("\r\u001b[K");
 }

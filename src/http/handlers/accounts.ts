@@ -8,6 +8,7 @@ import {
   type HandlerContext,
   idempotencyKey,
   pathParameter,
+  recordedHeaders,
   sendJson,
   sendText,
 } from "../answers.ts";
@@ -16,8 +17,8 @@ export function accountHandlers({ service, now }: HandlerContext) {
   const createAccount: Handler = async (request, reply) => {
     const fields = parseOpeningBody(request.body);
     const key = idempotencyKey(request);
-    const { replayed } = await service.createAccount(parseOpening({ ...fields, key }, warsawDate(now())));
-    return sendText(reply, "", 204, replayed ? { "idempotency-replayed": "true" } : {});
+    const opening = parseOpening({ ...fields, key }, warsawDate(now()));
+    return sendText(reply, "", 204, recordedHeaders(await service.createAccount(opening)));
   };
 
   const account: Handler = async (request, reply) => {

@@ -8,9 +8,9 @@ import { parseOrderBody, parseQuoteQuery } from "../../wire/requests.ts";
 import {
   type Handler,
   type HandlerContext,
-  type Headers,
   idempotencyKey,
   pathParameter,
+  recordedHeaders,
   sendJson,
 } from "../answers.ts";
 import { toFxError } from "../errors.ts";
@@ -19,13 +19,12 @@ import type { Metrics } from "../metrics.ts";
 export function exchangeHandlers({ service, now }: HandlerContext, metrics: Metrics) {
   const exchange: Handler = async (request, reply) => {
     try {
-      const { account, receiptId, replayed } = await service.exchange(parseOrder(request));
-      metrics.order(replayed ? "replayed" : "settled");
-      const headers: Headers = { "fx-receipt": `/api/receipts/${receiptId}` };
-      if (replayed) headers["idempotency-replayed"] = "true";
-      return sendJson(reply, accountText(account), 200, headers);
+      const settlement = await service.exchange(parseOrder(request));
+      metrics.order(settlement.replayed ? "replayed" : "settled");
+      return sendJson(reply, accountText(settlement.account), 200, recordedHeaders(settlement));
     } catch (error) {
-      metrics.order(toFxError(error).code);
+      const { code, replayed } = toFxError(error);
+      metrics.order(replayed ? "replayed" : code);
       throw error;
     }
   };
@@ -47,7 +46,7 @@ export function exchangeHandlers({ service, now }: HandlerContext, metrics: Metr
       throw new FxError("pesel-mismatch", "The PESEL in the body is not the one in the path.");
     }
     const table = request.headers["fx-table"];
-    // Named one by one, because V8 is slow at a spread between other fields.
+    // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
     const { from, to, side, amount } = parseTerms(body);
     return { pesel, from, to, side, amount, table: typeof table === "string" ? table : undefined, key };
   }

@@ -6,6 +6,9 @@ import type { Metrics } from "../metrics.ts";
 
 /** What can be asked of the process that the routes serve. */
 export interface Probes {
+  /** Of fx. */
+  readonly version: string;
+  readonly store: ReadyJson["store"];
   /** Of the database, as far as this fx knows it. */
   readonly schemaVersion: number;
   /** Fails unless the store answers now. */
@@ -20,7 +23,7 @@ export interface Lifecycle {
 
 const pingTimeoutMs = 2000;
 
-/** What is asked by monitoring, and where the documentation is. */
+/** Probes, metrics and documentation. */
 export function serverHandlers(
   { probes }: { readonly probes: Probes },
   metrics: Metrics,
@@ -38,6 +41,8 @@ export function serverHandlers(
         : "store-unavailable";
     const body: ReadyJson = {
       status,
+      version: probes.version,
+      store: probes.store,
       schemaVersion: probes.schemaVersion,
       rates: {
         source,

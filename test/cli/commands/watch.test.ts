@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runFx, type Served, startFx } from "../../support/run-fx.ts";
@@ -92,6 +95,15 @@ describe("fx watch", () => {
     const { screen, exit } = await runAtTerminal(["watch", "--url", "http://127.0.0.1:1"]);
     assert.ok(!screen.includes("\u001b[?1049h"));
     assert.equal(exit, 7);
+  });
+
+  test("where there is no SQLite file it is exit 7, and none appears", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "fx-watch-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const env = { FX_URL: `sqlite:${join(folder, "mistyped.db")}`, FX_RATES: "demo" };
+    const { text, exit } = await runAtTerminal(["watch"], { env });
+    assert.match(text, /^fx: There is no database at /);
+    assert.deepEqual([exit, readdirSync(folder)], [7, []]);
   });
 
   test("without a terminal it is exit 2, and says what to use", async () => {

@@ -5,6 +5,7 @@ import { Chalk } from "chalk";
 import { describeFailure, exitOf, exitTable, Interrupted, RequestFailed } from "../../../src/cli/errors.ts";
 import {
   amountText,
+  fold,
   rateText,
   writeDocument,
   writeRecord,
@@ -111,6 +112,65 @@ describe("tables", () => {
     const screen = screenOf(undefined);
     writeRecord(screen, [["holder", "Jan\tKow\nalski"]]);
     assert.equal(screen.text(), "holder\tJan Kow alski\n");
+  });
+});
+
+describe("text takes the columns that a terminal gives it", () => {
+  // Beside each, how many.
+  const names = [
+    ["Jan", 3],
+    ["Żaneta", 6],
+    ["山田太郎", 8],
+    ["김민준", 6],
+    ["नमस्ते", 4],
+    ["Zoe\u0301", 3],
+    ["عَلِيّ", 3],
+    ["علی\u200cرضا", 6],
+    ["👩‍💻 Ida", 6],
+    ["\u001b[31mred\u001b[39m", 3],
+  ] as const;
+
+  test("in tables, on either side", async () => {
+    const screen = screenOf(80);
+    const columns = [{ title: "Name" }, { title: "Again", align: "right" }, { title: "End" }] as const;
+    await writeTable(
+      screen,
+      columns,
+      names.map(([name]) => [name, name, "|"]),
+    );
+    const [, ...lines] = screen.text().trimEnd().split("\n");
+    assert.deepEqual(
+      lines,
+      names.map(([name, width]) => `${name}${" ".repeat(8 - width)}  ${" ".repeat(8 - width)}${name}  |`),
+    );
+  });
+
+  test("in a table that is too narrow, whose last column goes", async () => {
+    const columns = [{ title: "Name" }, { title: "Id", optional: true }] as const;
+    for (const [width, heads] of [
+      [14, "Name      Id"],
+      [13, "Name"],
+    ] as const) {
+      const screen = screenOf(width);
+      await writeTable(screen, columns, [["山田太郎", "id-1"]]);
+      assert.equal(screen.text(), `${heads}\n山田太郎${heads === "Name" ? "" : "  id-1"}\n`);
+    }
+  });
+
+  test("in records and sentences that are broken into lines", () => {
+    const screen = screenOf(20);
+    writeRecord(screen, [["holder", "山田太郎 山田太郎"]]);
+    assert.equal(screen.text(), "holder  山田太郎\n        山田太郎\n");
+    for (const [name, width] of names) {
+      assert.deepEqual(fold(`${name} ${name}`, 2 * width + 1), [`${name} ${name}`]);
+      if (!name.includes(" ")) assert.deepEqual(fold(`${name} ${name}`, 2 * width), [name, name]);
+    }
+  });
+
+  test("in JSON that is broken into lines", () => {
+    const screen = screenOf(19);
+    writeDocument(screen, { name: "山田太郎" });
+    assert.equal(screen.text(), '{\n  "name": "山田太郎"\n}\n');
   });
 });
 

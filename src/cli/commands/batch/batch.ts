@@ -53,7 +53,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const { concurrency, stopOnError = false, json = false } = options;
   const batch = await openBatch(path, stdin as Readable, options.id);
   const { format } = batch;
-  const service = await context.service(options, { rates: format.hasOrders, access: "write" });
+  const service = await context.service(options, { rates: format.hasOrders, access: "create" });
   const { BatchRunner } = await import("./runner.ts");
   const { findDoneBefore } = await import("./done-before.ts");
   const { Report, tellDoneBefore } = await import("./report.ts");
@@ -85,7 +85,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
     if (!(await report.take(result))) runner.stop();
   }
   batch.close();
-  report.tellSummary(signal);
+  context.exit = report.tellSummary(signal);
 }
 
 function tellId(stderr: Screen, id: string, json: boolean): void {

@@ -12,7 +12,7 @@ export interface Batch {
   readonly id: string;
   /** Whether `id` was made up, because nothing was given and the input cannot be read twice. */
   readonly isRandomId: boolean;
-  /** How many lines the file has; undefined where that shows only at its end. */
+  /** How many lines the file has; undefined for a pipe. */
   readonly lineCount: number | undefined;
   readonly format: Format;
   /** As many at a time as come together. Reads them once. */
@@ -89,7 +89,7 @@ interface Survey {
 
 /**
  * The hash of a file's bytes and the number of its lines; undefined for a pipe, which can be read but once.
- * @throws UsageError if it is written to: it would get another name when it is complete, and its lines be done twice
+ * @throws UsageError if it is still being written: its id would change when it is complete, and its lines would be done twice
  */
 async function survey(path: string): Promise<Survey | undefined> {
   const version = await versionOf(path);

@@ -11,7 +11,7 @@ import type { Batch } from "./file.ts";
 import type { Rejects } from "./rejects.ts";
 import type { LineResult } from "./runner.ts";
 
-/** What a batch came to, as --json prints it on stderr. */
+/** The summary of a batch, as --json prints it on stderr. */
 interface Summary {
   readonly id: string;
   readonly done: number;
@@ -40,7 +40,7 @@ export interface ReportOptions {
 }
 
 /** The batch exits with the first of these that any line had. Those that leave open whether money moved come first. */
-const tellingExits: readonly Exit[] = [8, 1, 10, 7, 6, 2];
+const tellingExits: readonly Exit[] = [8, 1, 10, 7, 6, 2, 141];
 /** How many failed lines are shown on stderr. The results have them all. */
 const toldFailures = 10;
 
@@ -93,10 +93,11 @@ export class Report {
     });
     if (!error) return;
     this.#isRead = false;
-    if (error.code !== "EPIPE") this.#exits.add(1);
+    this.#exits.add(error.code === "EPIPE" ? 141 : 1);
   }
 
-  tellSummary(signal: Signal | undefined): void {
+  /** @returns how the command ends */
+  tellSummary(signal: Signal | undefined): Exit {
     this.#progress.clear();
     const { batch, rejects, json } = this.#options;
     rejects?.close();
@@ -106,7 +107,7 @@ export class Report {
     }
     const { unstarted, ...counts } = this.#counts;
     const { done, replayed, refused, failed } = counts;
-    // Where a batch is stopped, the lines that were not read yet are not counted.
+    // In a batch that was stopped, the lines that were not read are not counted.
     const isStopped = unstarted > 0 || failed > 0 || signal !== undefined || !this.#isRead;
     const complete = !isStopped && rejects?.problem === undefined;
     if (complete && done + replayed + refused === 0)
@@ -123,15 +124,15 @@ export class Report {
       hint: hints.join(" ") || null,
       exit,
     };
-    process.exitCode = exit;
     if (json) {
       write(this.#stderr, JSON.stringify(summary));
-      return;
+      return exit;
     }
     writeRecord(this.#stderr, this.#summaryPairs(summary));
     for (const hint of [...(before !== undefined && replayed > 0 ? [before.hint] : []), ...hints]) {
       writeText(this.#stderr, hint);
     }
+    return exit;
   }
 
   #summaryPairs({ id, done, replayed, refused, failed, rejects, complete }: Summary): Pairs {

@@ -36,9 +36,9 @@ export interface BatchRun {
 
 /** How many lines are held at once: read, and not all of those before them answered yet. */
 const windowSize = 4096;
-/** What is wrong with the order, and says nothing of the lines after it. */
+/** Refusals of one order, which say nothing about the lines after it. */
 const refusals: readonly Exit[] = [3, 4, 5];
-/** How often a line is tried that the server has no room for. */
+/** How often a line is tried when the server is overloaded. */
 const busyAttempts = 100;
 
 /**
@@ -66,7 +66,7 @@ export class BatchRunner {
     return lines.map((line: KeyedLine) => this.#settle(line), { concurrency: windowSize });
   }
 
-  /** Lets what is under way be answered, and starts nothing more. */
+  /** Waits for the answers under way, and starts nothing more. */
   stop(): void {
     this.#through = 0;
     this.#tellStopped();

@@ -109,7 +109,7 @@ function meaningOf(description: string): string {
   return description.replace(/ \((env|default):.*\)$/, "");
 }
 
-/** The script for each shell. It asks `fx completion SHELL -- WORDS…` and hands on what comes. */
+/** The script for each shell. It asks `fx completion SHELL -- WORDS…` and passes on the output. */
 export const scripts = {
   bash: `# fx completion for bash: put  source <(fx completion bash)  into ~/.bashrc
 _fx() {

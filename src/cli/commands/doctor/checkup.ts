@@ -3,9 +3,7 @@ import packageJson from "../../../../package.json" with { type: "json" };
 import { warsawDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import { maskPesels } from "../../../core/mask.ts";
-import type { CurrentRates } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import type { Store } from "../../../ledger/store.ts";
 import { type Settings, withoutPassword } from "../../config.ts";
 import type { StorePlace } from "../../place.ts";
 
@@ -20,7 +18,6 @@ export interface Check {
 const dayMs = 86_400_000;
 const clockToleranceMs = 30_000;
 const serverTimeouts = { connectTimeoutMs: 3000, answerTimeoutMs: 5000 };
-const bankTimeouts = { connectTimeoutMs: 3000, responseTimeoutMs: 5000, requestTimeoutMs: 8000, retries: 0 };
 
 /** Looks at everything that a command with these settings depends on. What fails is a check that is not ok. */
 export async function examine(settings: Settings): Promise<readonly Check[]> {
@@ -52,13 +49,15 @@ async function examineServer(url: string): Promise<Check[]> {
       const detail = `what answers at ${transport.place} is not fx (status ${answer.status})`;
       return [{ check: "server", ok: false, detail }];
     }
-    const { status, schemaVersion, rates } = data;
+    const { status, version, store, schemaVersion, rates } = data;
+    const isGone = store === "memory" ? " (gone when it ends)" : "";
+    const state = `${transport.place}: ${status}, fx ${version}, store ${store}${isGone}, rates ${rates.source}`;
     const problem =
       rates.problem ?? (rates.table === null ? `no answer from ${rates.source} yet` : undefined);
     return [
-      { check: "server", ok: status === "ready", detail: `${transport.place}: ${status}` },
+      { check: "server", ok: status === "ready", detail: state },
       schemaCheck(schemaVersion, "the server"),
-      await examineTable(service, rates.recorded),
+      await examineTable(service),
       ...(rates.recorded ? [] : [bankCheck(problem, `${rates.source}, asked by the server`)]),
       compareClocks(String(answer.headers.date), receivedAt),
     ];
@@ -74,17 +73,17 @@ async function examineStore(place: StorePlace, settings: Settings): Promise<Chec
   const { openLedger } = await import("../../open.ts");
   const bank = examineBank(settings.rates);
   if (place.kind === "sqlite" && !existsSync(place.path)) {
-    const detail = `there is no file ${place.path} yet; fx serve and fx account create make it`;
+    const detail = `there is no file ${place.path} yet; fx serve, fx account create and fx batch make it`;
     return [{ check: "store", ok: false, detail }, ...(await bank)];
   }
   try {
-    const { service, store, rates } = await openLedger(place, settings, { access: "read" });
+    const { service, store, rates } = await openLedger(place, settings, { access: "read", serves: false });
     try {
       await store.ping();
       return [
         { check: "store", ok: true, detail: `${withoutPassword(place.address)} answers` },
-        schemaCheck(store.schemaVersion, "this fx"),
-        (await examineSource(store, rates)) ?? (await examineTable(service, rates.status().recorded)),
+        schemaCheck(store.schemaVersion, `this fx ${packageJson.version}`),
+        await examineTable(service),
         ...(await bank),
         examineClock(rates.status().table?.effectiveDate, new Date()),
       ];
@@ -102,17 +101,11 @@ function schemaCheck(version: number, writer: string): Check {
   return { check: "schema", ok: true, detail: `version ${version}, which ${writer} writes` };
 }
 
-/** Undefined unless the ledger trades at another source, which is wrong whatever table this process has. */
-async function examineSource(store: Store, rates: CurrentRates): Promise<Check | undefined> {
-  const inForce = await store.inForce();
-  const { source, problem = "" } = rates.status();
-  if (inForce === undefined || inForce.table.source === source) return undefined;
-  return { check: "table", ok: false, detail: problem };
-}
-
-async function examineTable(service: ExchangeService, recorded: boolean): Promise<Check> {
+async function examineTable(service: ExchangeService): Promise<Check> {
   try {
-    const { number, effectiveDate, source } = (await service.rates()).table;
+    const { table, recorded, notTraded } = await service.rates();
+    if (notTraded !== undefined) return { check: "table", ok: false, detail: withoutStop(notTraded) };
+    const { number, effectiveDate, source } = table;
     const days = Math.round((Date.parse(warsawDate(new Date())) - Date.parse(effectiveDate)) / dayMs);
     const age = days === 0 ? "of today" : days === 1 ? "1 day old" : `${days} days old`;
     const from = `${source}${recorded ? ", recorded: it does not age" : ""}`;
@@ -124,13 +117,13 @@ async function examineTable(service: ExchangeService, recorded: boolean): Promis
 
 /** Nothing for recorded rates, which need no bank. */
 async function examineBank(source: string): Promise<Check[]> {
-  const { fetchLimits, fetchTables, nbpBaseUrl } = await import("../../../rates/nbp.ts");
+  const { commandLimits, fetchTables, nbpBaseUrl } = await import("../../../rates/nbp.ts");
   const baseUrl = source === "nbp" ? nbpBaseUrl : source;
   if (!/^https?:/i.test(baseUrl)) return [];
   const start = performance.now();
   try {
-    const signal = AbortSignal.timeout(bankTimeouts.requestTimeoutMs);
-    const [newest] = await fetchTables(baseUrl, 1, signal, { ...fetchLimits, ...bankTimeouts });
+    const signal = AbortSignal.timeout(commandLimits.requestTimeoutMs);
+    const [newest] = await fetchTables(baseUrl, 1, signal, commandLimits);
     const ms = Math.round(performance.now() - start);
     return [bankCheck(undefined, `answered in ${ms} ms, with table ${newest?.number}`)];
   } catch (error) {
@@ -162,5 +155,9 @@ export function examineClock(newestTable: string | undefined, now: Date): Check 
 }
 
 function reasonOf(error: unknown): string {
-  return maskPesels(error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+  return withoutStop(maskPesels(error instanceof Error ? error.message : String(error)));
+}
+
+function withoutStop(sentences: string): string {
+  return sentences.replace(/\.$/, "");
 }

@@ -28,7 +28,7 @@ export function defineDoctor(program: Command, context: Context): void {
     const { examine } = await import("./checkup.ts");
     const checks = await examine(config.settings);
     const ok = checks.every((check) => check.ok);
-    if (!ok) process.exitCode = 1;
+    if (!ok) context.exit = 1;
     const { file } = config;
     const settings = settingNames.map((name) => ({ name, ...shown(config, name) }));
     if (options.json) {

@@ -38,7 +38,7 @@ export async function writeBoard(screen: Screen, { inForce, trends }: Board): Pr
   writeText(screen, `Change: against table ${number} of ${effectiveDate}${trend}`, screen.paint.dim);
 }
 
-/** All currencies at once, so that it takes the time of one. */
+/** All currencies at once, to save round trips. */
 async function readTrends(
   service: ExchangeService,
   { table }: RatesInForce,

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { type CurrencyCode, parseCurrencyCode } from "../../../core/currency.ts";
 import { type Decimal, formatDecimal } from "../../../core/decimal.ts";
-import type { RateOnDay } from "../../../core/service.ts";
+import type { RateOnDay, RatesInForce } from "../../../core/service.ts";
 import type { CommandOptions, Context } from "../../context.ts";
+import { tellWarning } from "../../errors.ts";
 import { command, serviceCommand, wholeArgument } from "../../options.ts";
-import { changeText } from "../../terminal/figures.ts";
+import { changeText, tableText } from "../../terminal/figures.ts";
 import { rateText, writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { readBoard, writeBoard } from "./board.ts";
@@ -17,13 +18,16 @@ export function defineRates(program: Command, context: Context): void {
     .command("rates")
     .description("show the bank's rates")
     .addHelpText("after", "\nExamples:\n  $ fx rates\n  $ fx rates history USD --days 90");
-  const { stdout } = context.terminal;
+  const { stdout, stderr } = context.terminal;
+  const warnIfNotTraded = ({ notTraded }: RatesInForce, json: boolean): void => {
+    if (notTraded !== undefined) tellWarning(stderr, `No order is settled at this table. ${notTraded}`, json);
+  };
 
   serviceCommand(
     command(
       rates,
       "show",
-      "show the rate table in force (fx rates alone does it)",
+      "show the rate table in force, or the last one (fx rates alone does it)",
       ["fx rates show", "fx rates --json"],
       { isDefault: true },
     ),
@@ -35,13 +39,13 @@ export function defineRates(program: Command, context: Context): void {
       return context.document(encodeRates(await service.rates()));
     }
     const board = await readBoard(service, stdout);
-    const { table } = board.inForce;
     if (stdout.rich) {
-      writeText(stdout, `Table ${table.number} of ${table.effectiveDate}, source: ${table.source}`);
+      writeText(stdout, tableText(board.inForce));
       writeText(stdout, "PLN for one unit: the bank buys at bid and sells at ask", stdout.paint.dim);
       write(stdout, "");
     }
     await writeBoard(stdout, board);
+    warnIfNotTraded(board.inForce, false);
   });
 
   serviceCommand(
@@ -56,7 +60,11 @@ export function defineRates(program: Command, context: Context): void {
     .action(async (argument: string, options: CommandOptions & { readonly days: number }) => {
       const currency = parseCurrencyCode(argument);
       const service = await context.service(options, needs);
-      const history = await service.rateHistory(currency, options.days);
+      const [history, inForce] = await Promise.all([
+        service.rateHistory(currency, options.days),
+        service.rates(),
+      ]);
+      warnIfNotTraded(inForce, options.json === true);
       if (options.json) {
         const { encodeRateHistory } = await import("../../../wire/codecs.ts");
         return context.document(encodeRateHistory(currency, history));

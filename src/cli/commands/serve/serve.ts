@@ -1,11 +1,12 @@
 import { type Command, Option } from "commander";
 import type { ExchangeService } from "../../../core/service.ts";
 import { type Settings, withoutPassword } from "../../config.ts";
-import { type CommandOptions, type Context, sameSignalMs } from "../../context.ts";
+import type { CommandOptions, Context } from "../../context.ts";
 import { command, setting } from "../../options.ts";
 import { type Pairs, writeRecord } from "../../terminal/output.ts";
-import { type Screen, write } from "../../terminal/terminal.ts";
+import { write } from "../../terminal/terminal.ts";
 import type { RunningServer } from "./server.ts";
+import { obeySignals } from "./signals.ts";
 
 interface ServeOptions extends CommandOptions {
   readonly demo?: boolean;
@@ -30,41 +31,27 @@ export function defineServe(program: Command, context: Context): void {
     .addOption(setting("logLevel", "; info unless set, and warn at a terminal"))
     .action(async (options: ServeOptions) => {
       const { stdout, stderr } = context.terminal;
-      const { settings } = context.config(options);
       const isDemo = options.demo === true;
-      const db = { kind: "memory", address: "memory:" } as const;
-      const place = isDemo ? { ...settings, db, rates: "demo" } : settings;
+      // The demo says in its own words that it is gone when it ends.
+      const logLevel = stderr.rich ? (isDemo ? "error" : "warn") : "info";
+      const readSettings = (): Settings => {
+        const { settings } = context.config(options);
+        const db = { kind: "memory", address: "memory:" } as const;
+        const own = { ...settings, logLevel: settings.logLevel ?? logLevel };
+        return isDemo ? { ...own, db, rates: "demo" } : own;
+      };
+      const settings = readSettings();
       const demo = isDemo ? await import("./demo.ts") : undefined;
       const { startServer } = await import("./server.ts");
-      const server = await startServer(place, {
-        logLevel: settings.logLevel ?? (stderr.rich ? "warn" : "info"),
+      const starting = startServer(settings, {
         version: context.version,
         prepare: async (service: ExchangeService) => demo?.openDemoAccounts(service),
       });
-      stopOnSignal(server, stdout);
-      writeRecord(stdout, serverPairs(server, place));
+      obeySignals(starting, readSettings, stdout);
+      const server = await starting;
+      writeRecord(stdout, serverPairs(server, settings));
       if (demo !== undefined) write(stdout, `\n${demo.describeDemo(server.url, context.terminal.env)}`);
     });
-}
-
-/** The first signal stops gracefully, and a second one at once. */
-function stopOnSignal(server: RunningServer, stdout: Screen): void {
-  let stoppingSince: number | undefined;
-  for (const [signal, exit] of [
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-  ] as const) {
-    process.on(signal, () => {
-      if (stoppingSince !== undefined) {
-        // At once means without waiting for anything, output included.
-        if (performance.now() - stoppingSince > sameSignalMs) process.exit(exit);
-        return;
-      }
-      stoppingSince = performance.now();
-      write(stdout, "Stopping when what is under way is answered. A second signal stops at once.");
-      void server.stop();
-    });
-  }
 }
 
 function serverPairs(server: RunningServer, settings: Settings): Pairs {

@@ -1,9 +1,10 @@
 import type { AddressInfo } from "node:net";
+import type { FastifyBaseLogger } from "fastify";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { buildServer } from "../../../http/server.ts";
 import type { RatesEvent } from "../../../rates/ledger-rates.ts";
-import type { LogLevel, Settings } from "../../config.ts";
+import { type Settings, settingNames } from "../../config.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
 import { openLedger } from "../../open.ts";
 
@@ -12,28 +13,36 @@ export interface RunningServer {
   readonly url: string;
   /** Whether other machines can. */
   readonly isOpen: boolean;
+  readonly log: FastifyBaseLogger;
   rates(): RatesStatus;
+  /** Asks for rates again, and takes on what of other settings can change while it runs. */
+  reload(settings: Settings): Promise<void>;
   /** Answers what is under way, then closes everything. What fails then is logged, and changes no answer. */
   stop(): Promise<void>;
 }
 
 export interface ServerStart {
-  readonly logLevel: LogLevel;
   readonly version: string;
   /** Is done before the server listens. */
   readonly prepare: (service: ExchangeService) => Promise<void>;
 }
 
+/** What a running server takes on. The log's level is info unless set. */
+const changeable = ["logLevel", "maxTableAge", "acceptTable"];
+
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
-  const { logLevel, version, prepare } = start;
-  // The rates and the store have things to tell before there is a server, and so a log.
+  const { version, prepare } = start;
+  const { kind } = settings.db;
+  warmUpNextTick();
+  // The rates and the store report events before there is a server with a log.
   const early: RatesEvent[] = [];
   let report = (event: RatesEvent): void => void early.push(event);
   const notices: string[] = [];
   let warn = (notice: string): void => void notices.push(notice);
   const { service, store, rates } = await openLedger(settings.db, settings, {
-    access: "write",
+    access: "create",
+    serves: true,
     onUpgrade: (from, to) =>
       warn(`schema upgraded from version ${from} to ${to}; an older fx does not work on it any more`),
     onNotice: (notice) => warn(notice),
@@ -42,14 +51,21 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const app = buildServer({
     service,
     probes: {
+      version,
+      store: kind,
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
     },
     now: () => new Date(),
-    version,
-    log: { level: logLevel, stream: process.stderr },
+    log: { level: settings.logLevel ?? "info", stream: process.stderr },
   });
+  app.log.info({ version, store: kind, rates: rates.status().source }, "starting");
+  if (kind === "memory") {
+    app.log.warn(
+      "database: it is in memory, and nothing survives the end of this server; --db or FX_DB names another",
+    );
+  }
   report = (event) => {
     if (event.kind === "in-force") {
       app.log.info({ table: event.table.number, from: event.from }, "rate table in force");
@@ -64,6 +80,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const stop = async () => {
     try {
       await app.close();
+      app.log.info("stopped");
     } catch (error) {
       app.log.warn({ reason: describeFailure(error).message }, "closing failed");
     }
@@ -80,7 +97,17 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   return {
     url: `http://${reachable(host)}:${bound}`,
     isOpen: !/^(127\.|::1$|localhost$)/.test(host),
+    log: app.log,
     rates: () => rates.status(),
+    async reload(next) {
+      const waiting = settingNames.filter(
+        (name) => !changeable.includes(name) && JSON.stringify(next[name]) !== JSON.stringify(settings[name]),
+      );
+      if (waiting.length > 0) app.log.warn({ settings: waiting }, "these settings change at the next start");
+      app.log.level = next.logLevel ?? "info";
+      await rates.refresh({ maxAgeDays: next.maxTableAge, acceptTable: next.acceptTable });
+      app.log.info({ table: rates.status().table?.number }, "rates and settings read again");
+    },
     stop,
   };
 }
@@ -106,4 +133,13 @@ function listenFailure(error: unknown, { host, port }: Settings): unknown {
     default:
       return error;
   }
+}
+
+/**
+ * Has V8 optimize `process.nextTick` for one kind of call. Otherwise it is slow in most processes of Node 20
+ * (docs/PERFORMANCE.md).
+ */
+function warmUpNextTick(): void {
+  const nothing = () => {};
+  for (let calls = 0; calls < 20_000; calls += 1) process.nextTick(nothing);
 }

@@ -92,6 +92,15 @@ describe("the columns of a CSV file", () => {
   }
 });
 
+test("a line with a field twice is refused by the field's name, and the lines beside it are not", async (t) => {
+  const path = file(t, 2);
+  appendFileSync(path, line.replace('"toBuy"', '"toBuy":2,"toBuy"'));
+  const read: BatchLine[] = [];
+  for await (const lines of (await openBatch(path, empty)).lines) read.push(...lines);
+  const faults = read.map((told) => told.fault?.message);
+  assert.deepEqual(faults, [undefined, undefined, "The body is not valid: toBuy is given more than once."]);
+});
+
 test("a batch file that nobody writes to is read to its end", async (t) => {
   const batch = await openBatch(file(t, 20_000), empty);
   let count = 0;

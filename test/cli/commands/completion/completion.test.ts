@@ -9,7 +9,7 @@ import type { Command } from "commander";
 import { Context } from "../../../../src/cli/context.ts";
 import { buildProgram, fullName } from "../../../../src/cli/program.ts";
 import { openTerminal } from "../../../../src/cli/terminal/terminal.ts";
-import { runFx } from "../../../support/run-fx.ts";
+import { runHere } from "../../../support/run-here.ts";
 import { runCommandAtTerminal } from "../../../support/terminal.ts";
 
 const launcher = fileURLToPath(new URL("../../../../bin/fx.js", import.meta.url));
@@ -29,7 +29,7 @@ chmodSync(join(folder, "fx"), 0o755);
 const PATH = `${folder}${delimiter}${process.env.PATH}`;
 
 async function candidates(...words: string[]): Promise<string[]> {
-  const { stdout, stderr } = await runFx(["completion", "bash", "--", ...words]);
+  const { stdout, stderr } = await runHere(["completion", "bash", "--", ...words]);
   assert.equal(stderr, "");
   return stdout
     .trimEnd()
@@ -93,7 +93,7 @@ describe("completion", () => {
   });
 
   test("a shell that fx does not know is exit 2", async () => {
-    const { stderr, exit } = await runFx(["completion", "tcsh"]);
+    const { stderr, exit } = await runHere(["completion", "tcsh"]);
     assert.match(stderr, /Allowed choices are bash, zsh, fish\./);
     assert.equal(exit, 2);
   });
@@ -171,7 +171,7 @@ describe("in a real fish", { skip: missing("fish") }, () => {
 
 for (const shell of ["bash", "zsh", "fish"]) {
   test(`the script for ${shell} says what it is, and asks fx`, async () => {
-    const { stdout, exit } = await runFx(["completion", shell]);
+    const { stdout, exit } = await runHere(["completion", shell]);
     assert.match(stdout, new RegExp(`^(#compdef fx\\n)?# fx completion for ${shell}: `));
     assert.ok(stdout.includes(`fx completion ${shell} -- `));
     assert.equal(exit, 0);

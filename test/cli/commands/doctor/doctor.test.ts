@@ -7,7 +7,8 @@ import packageJson from "../../../../package.json" with { type: "json" };
 import { compareClocks, examineClock, examineNode } from "../../../../src/cli/commands/doctor/checkup.ts";
 import { warsawDate } from "../../../../src/core/date.ts";
 import { startNbpStandIn, tablesUpTo } from "../../../support/nbp-stand-in.ts";
-import { runFx, startFx } from "../../../support/run-fx.ts";
+import { startFx } from "../../../support/run-fx.ts";
+import { runHere } from "../../../support/run-here.ts";
 import { openStandIn } from "../../../support/stand-in.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-doctor-"));
@@ -21,7 +22,7 @@ interface Report {
 }
 
 async function examined(env: Record<string, string>): Promise<Report & { exit: number | null }> {
-  const { stdout, stderr, exit } = await runFx(["doctor", "--json"], { env });
+  const { stdout, stderr, exit } = await runHere(["doctor", "--json"], { env });
   assert.equal(stderr, "");
   const report = JSON.parse(stdout) as Report;
   assert.equal(exit, report.ok ? 0 : 1);
@@ -57,7 +58,11 @@ describe("fx doctor", () => {
     const report = await examined({ FX_URL: server.url });
     await server.stop();
     assert.deepEqual(states(report), ["node ok", "server ok", "schema ok", "table ok", "clock ok"]);
-    assert.equal(detailOf(report, "server"), `${server.url}: ready`);
+    const { version } = packageJson;
+    assert.equal(
+      detailOf(report, "server"),
+      `${server.url}: ready, fx ${version}, store memory (gone when it ends), rates demo`,
+    );
     assert.match(detailOf(report, "schema"), /^version \d+, which the server writes$/);
   });
 
@@ -124,7 +129,7 @@ describe("fx doctor", () => {
     mkdirSync(join(folder, "fx"));
     writeFileSync(join(folder, "fx", "config.json"), '{"rates": "demo"}');
     const env = { XDG_CONFIG_HOME: folder, FX_PORT: "81" };
-    const { stdout } = await runFx(["doctor", "--url", "memory:"], { env });
+    const { stdout } = await runHere(["doctor", "--url", "memory:"], { env });
     for (const row of [
       "url\tmemory:\tflag",
       "port\t81\tFX_PORT",
@@ -143,7 +148,7 @@ describe("fx doctor", () => {
       FX_DB: "postgres://fx:hidden@db/fx",
       FX_RATES: "http://hidden:hidden@127.0.0.1:1/api?key=hidden",
     };
-    const { stdout, stderr, exit } = await runFx(["doctor"], { env });
+    const { stdout, stderr, exit } = await runHere(["doctor"], { env });
     assert.ok(!`${stdout}${stderr}`.includes("hidden"), stdout);
     assert.ok(stdout.includes("setting\tdb\tpostgres://fx:***@db/fx\tFX_DB\n"));
     assert.ok(stdout.includes("setting\trates\thttp://***@127.0.0.1:1/api?***\tFX_RATES\n"));

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import packageJson from "../../../../package.json" with { type: "json" };
+import { addDays, warsawDate } from "../../../../src/core/date.ts";
+import type { RatesJson } from "../../../../src/wire/schemas.ts";
 import { adult } from "../../../support/fixture.ts";
-import { runFx, startFx, until } from "../../../support/run-fx.ts";
+import { type NbpStandIn, startNbpStandIn } from "../../../support/nbp-stand-in.ts";
+import { publishedOf } from "../../../support/rates.ts";
+import { runFx, spawnFx, startFx, until } from "../../../support/run-fx.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-serve-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -22,6 +27,16 @@ async function halfRequest(url: string): Promise<Socket> {
   assert.equal((await fetch(`${url}/health/live`)).status, 200);
   return socket;
 }
+
+/** The lines of a log, which are all JSON. */
+function linesOf(stderr: string): Record<string, unknown>[] {
+  return stderr
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+const messagesOf = (stderr: string) => linesOf(stderr).map(({ msg }) => msg);
 
 describe("fx serve", () => {
   test("says where it listens, to whom, on what store, at which table", async () => {
@@ -44,10 +59,7 @@ describe("fx serve", () => {
     const server = await startFx();
     await fetch(`${server.url}/api/user/${adult(0)}`);
     const { stderr } = await server.stop();
-    const lines = stderr
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const lines = linesOf(stderr);
     assert.ok(lines.some(({ status }) => status === 404));
     assert.ok(!stderr.includes(adult(0)));
   });
@@ -55,7 +67,11 @@ describe("fx serve", () => {
   test("--log-level warn leaves out the requests", async () => {
     const server = await startFx(["--rates", "demo", "--log-level", "warn"]);
     await fetch(`${server.url}/api/rates`);
-    assert.equal((await server.stop()).stderr, "");
+    const { stderr } = await server.stop();
+    assert.deepEqual(
+      linesOf(stderr).filter(({ level }) => Number(level) < 40),
+      [],
+    );
   });
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -68,6 +84,151 @@ describe("fx serve", () => {
     });
   }
 
+  test("the first line of the log names the version, the kind of store and the source of the rates", async () => {
+    const env = { FX_DB: `sqlite:${join(folder, "named.db")}` };
+    const server = await startFx(["--rates", "demo"], { env });
+    const [first] = linesOf((await server.stop()).stderr);
+    const { msg, version, store, rates } = first ?? {};
+    assert.deepEqual([msg, version, store, rates], ["starting", packageJson.version, "sqlite", "demo"]);
+  });
+
+  test("a store in memory is one warning in the log, and one in a file is none", async () => {
+    const warnings = async (db: string) => {
+      const server = await startFx(["--rates", "demo", "--db", db]);
+      return linesOf((await server.stop()).stderr).filter(({ level }) => level === 40);
+    };
+    const [warning, ...others] = await warnings("memory:");
+    assert.match(String(warning?.msg), /^database: it is in memory, and nothing survives the end/);
+    assert.deepEqual([others, await warnings(`sqlite:${join(folder, "warned.db")}`)], [[], []]);
+  });
+
+  test("a password or key in an address is nowhere in the log, the probe and the metrics", async () => {
+    const rates = "http://hidden:hidden@127.0.0.1:1/api?key=hidden";
+    const server = await startFx([], { env: { FX_RATES: rates, FX_LOG_LEVEL: "debug" } });
+    const told = await Promise.all(
+      ["/health/ready", "/metrics"].map(async (path) => (await fetch(`${server.url}${path}`)).text()),
+    );
+    const { stderr } = await server.stop();
+    for (const text of [...told, stderr]) {
+      assert.match(text, /http:\/\/127\.0\.0\.1:1\/api/);
+      assert.doesNotMatch(text, /hidden/);
+    }
+  });
+
+  test("its start, a signal and its end are lines in the log", async () => {
+    const server = await startFx();
+    const { stderr } = await server.stop();
+    const [signal, end] = linesOf(stderr).slice(-2);
+    assert.equal(linesOf(stderr)[0]?.msg, "starting");
+    assert.deepEqual([signal?.signal, end?.msg], ["SIGTERM", "stopped"]);
+  });
+
+  for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
+    test(`${signal} does nothing but a line in the log`, async () => {
+      const server = await startFx();
+      server.signal(signal);
+      await until(() => server.output().stderr.includes(signal));
+      assert.equal((await fetch(`${server.url}/health/ready`)).status, 200);
+      const { stderr, exit } = await server.stop();
+      assert.ok(messagesOf(stderr).includes("nothing to do"));
+      assert.equal(exit, 0);
+    });
+  }
+
+  test("a signal that comes while it starts waits until it runs", async () => {
+    const bank = await startNbpStandIn();
+    await bank.mode("hangs");
+    const asked = bank.asked();
+    const { child, ended } = spawnFx(["serve", "--port", "0", "--rates", bank.url]);
+    await asked;
+    for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP", "SIGTERM"] as const) child.kill(signal);
+    const { stderr, exit } = await ended;
+    await bank.close();
+    const told = linesOf(stderr).flatMap(({ signal = [] }) => signal);
+    assert.deepEqual(told.sort(), ["SIGHUP", "SIGTERM", "SIGUSR1", "SIGUSR2"]);
+    assert.equal(messagesOf(stderr).at(-1), "stopped");
+    assert.equal(exit, 0);
+  });
+
+  describe("SIGHUP", () => {
+    test("has it read a file of rates again", async () => {
+      const path = join(folder, "rates.json");
+      writeFileSync(path, JSON.stringify([publishedOf("108/C/NBP/2026", "2026-06-08")]));
+      const server = await startFx(["--rates", path]);
+      writeFileSync(path, JSON.stringify([publishedOf("109/C/NBP/2026", "2026-06-09")]));
+      server.signal("SIGHUP");
+      await until(() => server.output().stderr.includes("read again"));
+      const { table } = (await (await fetch(`${server.url}/api/rates`)).json()) as RatesJson;
+      assert.equal(table, "109/C/NBP/2026");
+      assert.equal((await server.stop()).exit, 0);
+    });
+
+    test("leaves the table in force where the file makes no sense, and logs why", async () => {
+      const path = join(folder, "spoilt.json");
+      writeFileSync(path, JSON.stringify([publishedOf("108/C/NBP/2026", "2026-06-08")]));
+      const server = await startFx(["--rates", path]);
+      writeFileSync(path, "{");
+      server.signal("SIGHUP");
+      await until(() => server.output().stderr.includes("rates: failed"));
+      const { table } = (await (await fetch(`${server.url}/api/rates`)).json()) as RatesJson;
+      assert.equal(table, "108/C/NBP/2026");
+      assert.match((await server.stop()).stderr, /spoilt\.json\. It does not hold rate tables: not JSON/);
+    });
+
+    /** A server with this config file, at the rates of a bank. */
+    async function configured(bank: NbpStandIn, config: object) {
+      const home = mkdtempSync(join(folder, "config-"));
+      mkdirSync(join(home, "fx"));
+      const configure = (content: object | string) =>
+        writeFileSync(
+          join(home, "fx", "config.json"),
+          typeof content === "string" ? content : JSON.stringify(content),
+        );
+      configure(config);
+      const server = await startFx(["--rates", bank.url], { env: { XDG_CONFIG_HOME: home } });
+      return { server, configure };
+    }
+
+    test("has it ask the bank at once, with the table that the config file now accepts", async () => {
+      const day = warsawDate(new Date());
+      const bank = await startNbpStandIn([JSON.stringify(publishedOf("108/C/NBP/2026", addDays(day, -1)))]);
+      const { server, configure } = await configured(bank, {});
+      bank.tables = [JSON.stringify(publishedOf("109/C/NBP/2026", day, { USD: [7, 7.1] }))];
+      server.signal("SIGHUP");
+      await until(() => server.output().stderr.includes("rates: refused"));
+      configure({ acceptTable: "109/C/NBP/2026" });
+      server.signal("SIGHUP");
+      await until(() => server.output().stderr.includes('"table":"109/C/NBP/2026","from":"bank"'));
+      await server.stop();
+      await bank.close();
+    });
+
+    test("changes the log's level, and says which settings wait for the next start", async () => {
+      const bank = await startNbpStandIn();
+      const { server, configure } = await configured(bank, { logLevel: "info" });
+      configure({ logLevel: "warn", host: "0.0.0.0" });
+      server.signal("SIGHUP");
+      await until(() => server.output().stderr.includes("at the next start"));
+      const { length } = server.output().stderr;
+      const { stderr } = await server.stop();
+      await bank.close();
+      assert.match(stderr, /"settings":\["host"\]/);
+      assert.equal(stderr.slice(length), "");
+    });
+
+    test("leaves everything as it was where the config file makes no sense, and logs why", async () => {
+      const bank = await startNbpStandIn();
+      const { server, configure } = await configured(bank, {});
+      configure("{");
+      server.signal("SIGHUP");
+      await until(() => server.output().stderr.includes("not read again"));
+      const { stderr, exit } = await server.stop();
+      await bank.close();
+      assert.match(stderr, /"reason":"The config file \S+ is not JSON\."/);
+      assert.equal(exit, 0);
+    });
+  });
+
   test("a second signal stops it at once, with what is under way", async () => {
     const server = await startFx();
     const socket = await halfRequest(server.url);
@@ -76,7 +237,12 @@ describe("fx serve", () => {
     await until(() => server.output().stdout.includes("Stopping"));
     await pause(350);
     server.signal("SIGINT");
-    assert.equal((await server.ended).exit, 130);
+    const { stderr, exit } = await server.ended;
+    assert.deepEqual(
+      linesOf(stderr).flatMap(({ signal = [] }) => signal),
+      ["SIGTERM", "SIGINT"],
+    );
+    assert.equal(exit, 130);
     socket.destroy();
   });
 

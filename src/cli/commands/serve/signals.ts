@@ -1,0 +1,67 @@
+import { isatty } from "node:tty";
+import type { Settings } from "../../config.ts";
+import { sameSignalMs } from "../../context.ts";
+import { describeFailure } from "../../errors.ts";
+import { type Screen, write } from "../../terminal/terminal.ts";
+import type { RunningServer } from "./server.ts";
+
+/**
+ * SIGINT and SIGTERM stop the server gracefully, and a second one at once. SIGHUP has it read again what can change.
+ * SIGUSR1, with which Node would open its debugger, and SIGUSR2, which would end it, do nothing. A signal that comes
+ * while the server starts waits until it runs.
+ */
+export function obeySignals(
+  starting: Promise<RunningServer>,
+  readSettings: () => Settings,
+  stdout: Screen,
+): void {
+  const wasTerminal = process.stdin.isTTY;
+  let running: RunningServer | undefined;
+  let stoppingSince: number | undefined;
+
+  const whenRunning = (
+    signal: NodeJS.Signals,
+    meaning: string,
+    act?: (server: RunningServer) => Promise<void>,
+  ) => {
+    const then = async (server: RunningServer) => {
+      running = server;
+      server.log.info({ signal }, meaning);
+      await act?.(server);
+    };
+    // Where it does not start, the command says why.
+    starting.then(then, () => {});
+  };
+
+  const stop = (signal: NodeJS.Signals, exit: number): void => {
+    if (stoppingSince === undefined) {
+      stoppingSince = performance.now();
+      write(stdout, "Stopping when what is under way is answered. A second signal stops at once.");
+      whenRunning(signal, "stopping when what is under way is answered", (server) => server.stop());
+    } else if (performance.now() - stoppingSince > sameSignalMs) {
+      running?.log.warn({ signal }, "stopped at once");
+      // Immediately: nothing is waited for, not even output.
+      process.exit(exit);
+    }
+  };
+
+  const reload = async (server: RunningServer): Promise<void> => {
+    if (stoppingSince !== undefined) return;
+    try {
+      await server.reload(readSettings());
+    } catch (error) {
+      server.log.warn({ reason: describeFailure(error).message }, "not read again");
+    }
+  };
+
+  process.on("SIGINT", () => stop("SIGINT", 130));
+  process.on("SIGTERM", () => stop("SIGTERM", 143));
+  process.on("SIGHUP", () => {
+    // The terminal that it was started at has been closed.
+    if (wasTerminal && !isatty(0)) stop("SIGHUP", 143);
+    else whenRunning("SIGHUP", "reading rates and settings again", reload);
+  });
+  for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
+    process.on(signal, () => whenRunning(signal, "nothing to do"));
+  }
+}

@@ -1,0 +1,40 @@
+import { positionInId } from "../ledger/entry-id.ts";
+import type { AccountRow, Disagreement, JournalRow } from "../ledger/store.ts";
+
+/** An account's row as SQLite has it: with the position of its newest entry, from which those before it are found. */
+export interface LinkedAccountRow extends AccountRow {
+  readonly newest: number;
+}
+
+/** An entry's row as SQLite has it: with its place in the order of commits, and that of the account's entry before it. */
+export interface LinkedJournalRow extends JournalRow {
+  readonly position: number;
+  readonly previous: number | null;
+}
+
+/** Where an entry is not at the position in its id, or does not lead to the account's entry before it. */
+export function misplacedEntry(
+  row: JournalRow,
+  id: string | undefined,
+  before: JournalRow | undefined,
+): Disagreement[] {
+  const { position, previous } = row as LinkedJournalRow;
+  const expected = positionOf(before);
+  return [
+    ...differing("link to the entry before", previous, expected),
+    ...(id === undefined ? [] : differing("position of the row", position, positionInId(id))),
+  ];
+}
+
+/** Where an account does not lead to its newest entry. */
+export function misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[] {
+  return differing("link to the last entry", (row as LinkedAccountRow).newest, positionOf(newest));
+}
+
+function positionOf(row: JournalRow | undefined): number | null {
+  return row === undefined ? null : (row as LinkedJournalRow).position;
+}
+
+function differing(problem: string, recorded: number | null, right: number | null): Disagreement[] {
+  return recorded === right ? [] : [[problem, `position ${recorded}`, `position ${right}`]];
+}

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { identified, putInForce } from "../support/fixture.ts";
+import { publishedOf } from "../support/rates.ts";
+import { type Ran, runFx, type Served, startFx } from "../support/run-fx.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fx-old-rates-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Nobody listens there. */
+const bank = "http://127.0.0.1:1/api";
+const why =
+  /The newest rate table, 108\/C\/NBP\/2020, is of 2020-06-08, and a table is not traded on for more than 7 days\. No answer from http:\/\/127\.0\.0\.1:1\/api\S+ connect ECONNREFUSED/;
+
+/** A ledger that traded at this bank long ago. */
+async function oldLedger(name: string): Promise<string> {
+  const path = join(folder, name);
+  const store = openSqlite(path);
+  const tables = [publishedOf("107/C/NBP/2020", "2020-06-05"), publishedOf("108/C/NBP/2020", "2020-06-08")];
+  for (const table of tables) await putInForce(store, identified(table, bank));
+  await store.close();
+  return `sqlite:${path}`;
+}
+
+describe("rates that are too old to trade at, and a bank that is away", () => {
+  let server: Served;
+  const urls: Record<string, string> = {};
+  before(async () => {
+    urls["a store in this process"] = await oldLedger("here.db");
+    server = await startFx(["--db", await oldLedger("served.db"), "--rates", bank]);
+    urls["a server"] = server.url;
+  });
+  after(() => server.stop());
+  const fx = (where: string, ...args: string[]): Promise<Ran> =>
+    runFx(args, { env: { FX_URL: urls[where] ?? "", FX_RATES: bank } });
+
+  for (const where of ["a store in this process", "a server"]) {
+    test(`are shown, of ${where}, and a warning says why nothing is settled at them`, async () => {
+      const { stdout, stderr, exit } = await fx(where, "rates");
+      assert.match(stdout, /^USD\t3\.6268\t3\.7000\t0\.00\t108\/C\/NBP\/2020\t2020-06-08\tUSD$/m);
+      assert.match(stderr, /^fx: No order is settled at this table\. /);
+      assert.match(stderr, why);
+      assert.equal(exit, 0);
+    });
+
+    test(`are shown, of ${where}, as a document that says why`, async () => {
+      const { stdout, stderr, exit } = await fx(where, "rates", "--json");
+      const { table, recorded, tradable, reason } = JSON.parse(stdout);
+      assert.deepEqual([table, recorded, tradable, stderr, exit], ["108/C/NBP/2020", false, false, "", 0]);
+      assert.match(reason, why);
+    });
+
+    test(`have their history, of ${where}, and a warning`, async () => {
+      const { stdout, stderr, exit } = await fx(where, "rates", "history", "USD");
+      assert.equal(stdout.trim().split("\n").length, 2);
+      assert.match(stderr, why);
+      assert.equal(exit, 0);
+      const { stderr: warning } = await fx(where, "rates", "history", "USD", "--json");
+      assert.match(JSON.parse(warning).warning, why);
+    });
+
+    test(`are wrong to the doctor of ${where}, for the reason that a quote fails for`, async () => {
+      const { stdout } = await fx(where, "doctor", "--json");
+      const { checks } = JSON.parse(stdout) as { checks: { check: string; ok: boolean; detail: string }[] };
+      const table = checks.find(({ check }) => check === "table");
+      assert.equal(table?.ok, false);
+      assert.match(table?.detail ?? "", why);
+      const quote = await fx(where, "quote", "--from", "PLN", "--to", "USD", "--to-buy", "1");
+      assert.match(quote.stderr, why);
+      assert.equal(quote.exit, 6);
+    });
+  }
+
+  test("a command says what the doctor says, and not to wait", async () => {
+    const quote = await fx(
+      "a store in this process",
+      "quote",
+      "--from",
+      "PLN",
+      "--to",
+      "USD",
+      "--to-buy",
+      "1",
+    );
+    const { stdout } = await fx("a store in this process", "doctor");
+    const detail = /^check\ttable\twrong\t(.*)$/m.exec(stdout)?.[1];
+    assert.equal(quote.stderr, `fx: ${detail}.\n`);
+  });
+});
+
+test("without any table a command says that the bank did not answer, and does not say to wait", async () => {
+  const { stderr, exit } = await runFx(["rates", "--url", "memory:"], { env: { FX_RATES: bank } });
+  assert.match(
+    stderr,
+    /^fx: There is no rate table yet\. No answer from http\S+ connect ECONNREFUSED [\d.:]+\.\n$/,
+  );
+  assert.equal(exit, 6);
+});

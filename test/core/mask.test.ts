@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { parseCurrencyCode, pln } from "../../src/core/currency.ts";
+import { maskPesels } from "../../src/core/mask.ts";
+import { formatMoney } from "../../src/core/money.ts";
+import { adult } from "../support/fixture.ts";
+
+const digits = (min: number, max: number) =>
+  fc.stringMatching(new RegExp(`^\\d{${min},${max}}$`), { maxLength: max });
+
+describe("masking", () => {
+  test("hides the last five digits of every PESEL in a text", () => {
+    assert.equal(maskPesels("from 44051401359 to 02070803628."), "from 440514***** to 020708*****.");
+  });
+
+  test("leaves six digits of a run of 11 or more, and none of those after them", () => {
+    fc.assert(
+      fc.property(digits(11, 40), (run) => assert.equal(maskPesels(`x${run}y`), `x${run.slice(0, 6)}*****y`)),
+    );
+  });
+
+  test("leaves a shorter run of digits as it is", () => {
+    fc.assert(fc.property(digits(1, 10), (run) => assert.equal(maskPesels(run), run)));
+  });
+
+  test("hides a PESEL whatever stands beside it", () => {
+    fc.assert(
+      fc.property(
+        fc.string(),
+        fc.integer({ min: 0, max: 63_000_000 }),
+        fc.string(),
+        (before, index, after) => {
+          assert.equal(maskPesels(`${before}${adult(index)}${after}`).includes(adult(index)), false);
+        },
+      ),
+    );
+    for (const text of ["44051401359 PLN", "44051401359.00", "1.44051401359", "id-44051401359a"]) {
+      assert.doesNotMatch(maskPesels(text), /4405140/);
+    }
+  });
+
+  test("leaves every amount as it is", () => {
+    const minor = fc.oneof(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), fc.bigInt());
+    fc.assert(
+      fc.property(minor, fc.constantFrom(pln, parseCurrencyCode("JPY")), (minor, currency) => {
+        const amount = formatMoney({ currency, minor });
+        assert.equal(maskPesels(amount), amount);
+      }),
+    );
+  });
+
+  test("leaves an id of 32 hexadecimal digits as it is, but not 32 digits", () => {
+    const id = "e59b49442f2a95322549366e5824b365";
+    assert.equal(maskPesels(`run it with --id ${id}.`), `run it with --id ${id}.`);
+    assert.equal(maskPesels("1".repeat(32)), "111111*****");
+  });
+});

@@ -1,0 +1,347 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { priceExchange } from "../../src/core/exchange.ts";
+import type { Entry, ExchangeEntry } from "../../src/core/journal.ts";
+import type { Pesel } from "../../src/core/pesel.ts";
+import { unknownSource, unknownTableId } from "../../src/core/rates.ts";
+import type { AuditFinding } from "../../src/core/service.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import type { Store } from "../../src/ledger/store.ts";
+import { adapters } from "../support/adapters.ts";
+import { appending, groszEntry, money, openingEntry } from "../support/entries.ts";
+import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
+import { tableOf } from "../support/rates.ts";
+
+const facts = ({ entry, problem, recorded, recomputed }: AuditFinding) => [
+  entry ?? "-",
+  problem,
+  recorded,
+  recomputed,
+];
+const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () => now);
+
+const holder = { name: "Jan", surname: "Kowalski", balances: [] };
+
+/** Appends entries to an account without one, whatever they say. Their hashes are right. */
+async function append(store: Store, pesel: Pesel, entries: readonly Entry[]): Promise<void> {
+  await store.transact([{ pesel, key: undefined }], ({ account, nextId }) => {
+    account(pesel);
+    return appending(
+      entries.map((entry) => ({ ...entry, id: nextId() })),
+      { ...holder, pesel, sequence: 0, hash: "" },
+    );
+  });
+}
+
+/** The entry after the opening, for this order at the bank's table, and with what is to be wrong in it. */
+function exchanged(words: string, fields: Partial<ExchangeEntry>, pesel = adult()): ExchangeEntry {
+  const account = { ...holder, pesel, sequence: 1, hash: "" };
+  return groszEntry(account, { ...priceExchange(terms(words), table), ...fields });
+}
+
+const opened = openingEntry(adult());
+const usdBought = [money(63_000n), money(10_000n, "USD")];
+const buy = (fields: Partial<ExchangeEntry>) =>
+  exchanged("buy 100 USD for PLN", { balances: usdBought, ...fields });
+
+const forgeries: [what: string, entries: readonly Entry[], findings: readonly unknown[][]][] = [
+  [
+    "an opening in another currency",
+    [openingEntry(adult(), { initial: money(1000n, "EUR"), balances: [money(1000n, "EUR")] })],
+    [[1, "opening currency", "EUR", "PLN"]],
+  ],
+  [
+    "an exchange before the opening",
+    [buy({ sequence: 1, balances: [money(-37_000n), money(10_000n, "USD")] })],
+    [
+      [1, "first entry", "exchange", "opening"],
+      [1, "negative balance", "-37000 minor units", "at least 0 PLN"],
+      ["-", "name", "Jan", ""],
+      ["-", "surname", "Kowalski", ""],
+    ],
+  ],
+  [
+    "a second opening",
+    [opened, openingEntry(adult(), { sequence: 2, balances: [money(200_000n)] })],
+    [[2, "opening after the first entry", "2", "1"]],
+  ],
+  ["an entry left out", [opened, buy({ sequence: 3 })], [[3, "gap in the sequence", "3", "2"]]],
+  [
+    "money that was not there",
+    [opened, exchanged("sell 1000.01 PLN for USD", { balances: [money(-1n), money(27_027n, "USD")] })],
+    [[2, "negative balance", "-1 minor units", "at least 0 PLN"]],
+  ],
+  [
+    "more bought than was paid for",
+    [
+      opened,
+      buy({
+        bought: money(10_001n, "USD"),
+        side: "toSell",
+        balances: [money(63_000n), money(10_001n, "USD")],
+      }),
+    ],
+    [[2, "bought", "100.01 USD", "100.00 USD"]],
+  ],
+  [
+    "less sold than what was bought costs",
+    [opened, buy({ sold: money(36_999n), balances: [money(63_001n), money(10_000n, "USD")] })],
+    [[2, "sold", "369.99 PLN", "370.00 PLN"]],
+  ],
+  ["no ask where one applied", [opened, buy({ ask: undefined })], [[2, "ask", "none", "3.7"]]],
+  [
+    "a bid where none applied",
+    [opened, buy({ bid: { coefficient: 36n, scale: 1 } })],
+    [[2, "bid", "3.6", "none"]],
+  ],
+  [
+    "another effective date",
+    [opened, buy({ effectiveDate: "2026-06-07" })],
+    [[2, "effective date", "2026-06-07", "2026-06-08"]],
+  ],
+  [
+    "another table's number",
+    [opened, buy({ table: "1/C/NBP/2026" })],
+    [[2, "table number", "1/C/NBP/2026", "108/C/NBP/2026"]],
+  ],
+  [
+    "a table that nobody has",
+    [opened, buy({ tableId: "no-such-table" })],
+    [[2, "rate table", "no-such-table", "no such table in the store"]],
+  ],
+  [
+    "other balances than the entries come to",
+    [opened, buy({ balances: [money(63_001n), money(9_999n, "USD")] })],
+    [
+      [2, "balances after the entry", '{"PLN":63001,"USD":9999}', '{"PLN":63000,"USD":10000}'],
+      ["-", "balances", '{"PLN":63001,"USD":9999}', '{"PLN":63000,"USD":10000}'],
+      ["-", "sum of PLN", "63001 minor units", "63000 minor units"],
+      ["-", "sum of USD", "9999 minor units", "10000 minor units"],
+    ],
+  ],
+];
+
+for (const { name, open, database } of adapters) {
+  describe(`an audit over ${name}, of entries whose hashes are right,`, () => {
+    async function start(t: TestContext) {
+      const store = await open(t);
+      await putInForce(store, table);
+      return store;
+    }
+
+    test("finds nothing where what they say is right, too", async (t) => {
+      const store = await start(t);
+      await append(store, adult(), [opened, buy({})]);
+      assert.deepEqual((await serviceOn(store).audit()).findings, []);
+    });
+
+    for (const [what, entries, findings] of forgeries) {
+      test(`finds ${what}`, async (t) => {
+        const store = await start(t);
+        await append(store, adult(), entries);
+        assert.deepEqual((await serviceOn(store).audit()).findings.map(facts), findings);
+      });
+    }
+
+    test("finds nothing in one from before tables had ids", async (t) => {
+      const store = await start(t);
+      await store.saveTables([{ ...table, source: unknownSource, id: unknownTableId(table.number) }]);
+      await append(store, adult(), [opened, buy({ tableId: undefined })]);
+      assert.deepEqual((await serviceOn(store).audit()).findings, []);
+    });
+
+    test("names sums that are off in the order of currencies, PLN first", async (t) => {
+      const store = await start(t);
+      const other = adult(1);
+      const nothing = { balances: [] };
+      await append(store, adult(), [opened, exchanged("buy 100 USD for PLN", nothing)]);
+      await append(store, other, [openingEntry(other), exchanged("buy 1 EUR for PLN", nothing, other)]);
+      const { findings } = await serviceOn(store).audit();
+      const sums = findings.filter(({ account }) => account === "all accounts").map(({ problem }) => problem);
+      assert.deepEqual(sums, ["sum of PLN", "sum of EUR", "sum of USD"]);
+    });
+
+    test("names the entry by its id, and the account by a masked PESEL", async (t) => {
+      const store = await start(t);
+      await append(store, adult(), [opened, buy({ ask: undefined })]);
+      const [newest] = await store.statement(adult(), { limit: 1 });
+      const [finding] = (await serviceOn(store).audit()).findings;
+      assert.deepEqual([finding?.id, finding?.account], [newest?.entry.id, "700110*****"]);
+    });
+  });
+
+  describe(`an audit over ${name}, while the ledger goes on,`, () => {
+    /** Runs `meanwhile` once, after the `nth` page of accounts was asked for and before it is given. */
+    function during(store: Store, nth: number, meanwhile: () => Promise<unknown>, isRead: boolean) {
+      const accounts = store.accounts.bind(store);
+      let asked = 0;
+      store.accounts = async (page) => {
+        asked += 1;
+        if (asked === nth && !isRead) await meanwhile();
+        const rows = await accounts(page);
+        if (asked === nth && isRead) await meanwhile();
+        return rows;
+      };
+    }
+
+    test("takes no entry and no account for a fault that came after it read the accounts", async (t) => {
+      const store = await open(t);
+      const service = serviceOn(store);
+      await service.createAccount(opening());
+      const meanwhile = async () => {
+        await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
+        await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
+        await service.createAccount(opening({ index: 1 }));
+      };
+      during(store, 1, meanwhile, true);
+      assert.deepEqual(await service.audit(), { accounts: 1, entries: 1, findings: [], findingsTotal: 0 });
+    });
+
+    test("knows a table that came into force after it began", async (t) => {
+      const store = await open(t);
+      const service = serviceOn(store);
+      await Promise.all(Array.from({ length: 501 }, (_, index) => service.createAccount(opening({ index }))));
+      const pesels = Array.from({ length: 501 }, (_, index) => adult(index)).sort();
+      const order = (pesel: Pesel | undefined) => ({ ...terms("buy 1 USD for PLN"), pesel: pesel as Pesel });
+      await service.exchange(order(pesels[0]));
+      const meanwhile = async () => {
+        await putInForce(store, tableOf("109/C/NBP/2026", "2026-06-09"));
+        await service.exchange(order(pesels[500]));
+      };
+      during(store, 2, meanwhile, false);
+      assert.deepEqual(await service.audit(), {
+        accounts: 501,
+        entries: 503,
+        findings: [],
+        findingsTotal: 0,
+      });
+    });
+
+    test("says of how many entries it has read how many", async (t) => {
+      const store = await open(t);
+      const service = serviceOn(store);
+      await service.createAccount(opening());
+      store.entryCount = async () => 1234;
+      const told: unknown[] = [];
+      await service.audit((done) => told.push(done));
+      assert.deepEqual(told, [{ accounts: 1, entries: 1, totalEntries: 1234 }]);
+    });
+  });
+
+  if (database === undefined) continue;
+  const openDatabase = database;
+  describe(`an audit over ${name}, of rows that were edited,`, () => {
+    /** What is found of two accounts with two exchanges each, after an edit of the first one's rows. */
+    async function findingsAfter(t: TestContext, ...edits: string[]) {
+      const { open, run } = await openDatabase(t);
+      const service = serviceOn(await open());
+      for (const index of [0, 1]) {
+        await service.createAccount(opening({ index }));
+        await service.exchange({ ...terms("buy 100 USD for PLN"), pesel: adult(index) });
+        await service.exchange({ ...terms("sell 50 USD for EUR"), pesel: adult(index) });
+      }
+      for (const edit of edits) await run(edit.replace("?", `'${adult()}'`));
+      return (await service.audit()).findings.map(facts);
+    }
+
+    test("gives both the holder's names that it found and the right ones", async (t) => {
+      const edit = "update account set name = 'Ewa', surname = 'Nowak' where pesel = ?";
+      assert.deepEqual(await findingsAfter(t, edit), [
+        ["-", "name", "Ewa", "Jan"],
+        ["-", "surname", "Nowak", "Kowalski"],
+      ]);
+    });
+
+    test("masks a PESEL that stands in a name", async (t) => {
+      const edit = "update account set name = '44051401359', surname = '02070803628' where pesel = ?";
+      assert.deepEqual(await findingsAfter(t, edit), [
+        ["-", "name", "440514*****", "Jan"],
+        ["-", "surname", "020708*****", "Kowalski"],
+      ]);
+    });
+
+    test("masks a PESEL in an entry that cannot be read, and blames no hash after it", async (t) => {
+      const edit = "update journal set entry = 'x44051401359' where pesel = ? and sequence = 2";
+      const [unreadable, ...others] = await findingsAfter(t, edit);
+      assert.deepEqual(
+        [unreadable?.[0], unreadable?.[1], unreadable?.[3]],
+        [2, "unreadable entry", "a whole entry"],
+      );
+      assert.match(String(unreadable?.[2]), /x440514\*{5}/);
+      assert.deepEqual(
+        others.map(([entry, problem]) => [entry, problem]),
+        [
+          [3, "balances after the entry"],
+          [3, "negative balance"],
+          ["-", "balances"],
+          ["-", "sum of PLN"],
+          ["-", "sum of USD"],
+        ],
+      );
+    });
+
+    test("names the first of the entries whose account is gone, and that alone", async (t) => {
+      assert.deepEqual(await findingsAfter(t, "delete from account where pesel = ?"), [
+        [1, "entry without an account", "sequence 1", "last sequence none"],
+      ]);
+    });
+
+    test("says of an account whose entries are gone that it has none", async (t) => {
+      const [finding] = await findingsAfter(t, "delete from journal where pesel = ?");
+      assert.deepEqual(finding, ["-", "account without entries", "an account", "no entries"]);
+    });
+
+    test("gives the key that an entry is found by and the one that it says", async (t) => {
+      const edit = "update journal set idempotency_key = 'x' where pesel = ? and sequence = 2";
+      assert.deepEqual(await findingsAfter(t, edit), [[2, "key of the row", "x", "null"]]);
+    });
+
+    test("masks the PESEL that entries are found by and the one that they say", async (t) => {
+      const edits = ["journal", "account"].map(
+        (rows) => `update ${rows} set pesel = '${adult(3)}' where pesel = ?`,
+      );
+      assert.deepEqual(
+        await findingsAfter(t, ...edits),
+        [1, 2, 3].map((entry) => [entry, "PESEL of the row", "730110*****", "700110*****"]),
+      );
+    });
+
+    if (name !== "sqlite:") return;
+    for (const [what, edit, findings] of [
+      [
+        "an entry's link to the one before it",
+        "update journal set previous = null where pesel = ? and sequence = 3",
+        [[3, "link to the entry before", "position null", "position 2"]],
+      ],
+      [
+        "the first entry's link to one before it",
+        "update journal set previous = 3 where pesel = ? and sequence = 1",
+        [[1, "link to the entry before", "position 3", "position null"]],
+      ],
+      [
+        "an entry at another position",
+        "update journal set position = 102 where pesel = ? and sequence = 2",
+        [
+          [2, "position of the row", "102", "2"],
+          [3, "link to the entry before", "position 2", "position 102"],
+        ],
+      ],
+    ] as const) {
+      test(`finds ${what}`, async (t) => assert.deepEqual(await findingsAfter(t, edit), findings));
+    }
+
+    test("finds an account's link to an entry that is gone", async (t) => {
+      const found = await findingsAfter(t, "delete from journal where pesel = ? and sequence = 3");
+      assert.deepEqual(
+        found.filter(([, problem]) => problem !== "hash of the last entry"),
+        [
+          ["-", "number of entries", "0", "2"],
+          ["-", "balances", "{}", '{"PLN":63000,"USD":10000}'],
+          ["-", "link to the last entry", "position 3", "position 2"],
+          ["-", "sum of PLN", "63000 minor units", "126000 minor units"],
+          ["-", "sum of USD", "5000 minor units", "15000 minor units"],
+        ],
+      );
+    });
+  });
+}

@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { parseOpening } from "../../src/core/account.ts";
+import type { ErrorCode, FxError } from "../../src/core/errors.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import type { Store } from "../../src/ledger/store.ts";
+import { adapters } from "../support/adapters.ts";
+import { adult, decimal, fixedRates, now, opening, peselOf, table, terms } from "../support/fixture.ts";
+import { tableOf } from "../support/rates.ts";
+import { refuses } from "../support/service.ts";
+
+const dayMs = 86_400_000;
+const otherRates = tableOf("109/C/NBP/2026", "2026-06-09", {
+  USD: [3.63, 3.71],
+  THB: [0.1, 0.2],
+  EUR: [0.004, 0.005],
+  HUF: [49, 50],
+});
+
+/** What became of a request: the code of its refusal, and whether it was answered before. */
+async function outcome(answer: Promise<{ replayed: boolean }>): Promise<string> {
+  const [what, replayed] = await answer.then(
+    (settled) => ["settled", settled.replayed],
+    (error: FxError) => [error.code, error.replayed],
+  );
+  return replayed ? `${what} before` : `${what}`;
+}
+
+for (const adapter of adapters) {
+  describe(`a refusal over ${adapter.name}`, () => {
+    async function start(t: TestContext, options: { store?: Store; most?: number } = {}) {
+      const store = options.store ?? (await adapter.open(t));
+      const rates = fixedRates(table, store);
+      const clock = { now };
+      const retention = options.most === undefined ? undefined : { days: 30, most: options.most };
+      const service = new LedgerService(store, rates, () => clock.now, retention);
+      if (options.store === undefined) await service.createAccount(opening());
+      const order = (words: string, key?: string, index = 0) =>
+        service.exchange({ ...terms(words), pesel: adult(index), key });
+      return { store, service, rates, clock, order };
+    }
+    type Start = Awaited<ReturnType<typeof start>>;
+
+    const minor = (clock: Date) =>
+      parseOpening(
+        { pesel: peselOf("0826180001"), name: "A", surname: "B", initial: decimal("1"), key: "k" },
+        clock.toISOString().slice(0, 10),
+      );
+    const finals: [
+      code: ErrorCode,
+      ask: (ledger: Start) => Promise<{ replayed: boolean }>,
+      change: (ledger: Start) => Promise<unknown>,
+    ][] = [
+      [
+        "insufficient-funds",
+        ({ order }) => order("sell 10 USD for PLN", "k"),
+        ({ order }) => order("buy 20 USD for PLN"),
+      ],
+      [
+        "balance-limit",
+        ({ order }) => order("sell 9999999999999 PLN for HUF", "k", 1),
+        ({ rates }) => rates.use(otherRates),
+      ],
+      [
+        "unsupported-currency",
+        ({ order }) => order("buy 1 THB for PLN", "k"),
+        ({ rates }) => rates.use(otherRates),
+      ],
+      [
+        "amount-too-small",
+        ({ order }) => order("sell 0.01 PLN for EUR", "k"),
+        ({ rates }) => rates.use(otherRates),
+      ],
+      [
+        "account-not-found",
+        ({ order }) => order("buy 1 USD for PLN", "k", 2),
+        ({ service }) => service.createAccount(opening({ index: 2 })),
+      ],
+      ["account-exists", ({ service }) => service.createAccount(opening({ key: "k" })), async () => {}],
+      [
+        "underage",
+        ({ service, clock }) => service.createAccount(minor(clock.now)),
+        async ({ clock }) => {
+          clock.now = new Date("2026-06-19T12:00:00Z");
+        },
+      ],
+    ];
+    for (const [code, ask, change] of finals) {
+      test(`as ${code} is the answer for good, whatever changes`, async (t) => {
+        const ledger = await start(t);
+        await ledger.service.createAccount(opening({ index: 1, pln: "9999999999999.99" }));
+        const first = await refuses(ask(ledger), code);
+        await change(ledger);
+        const { entries } = await ledger.service.audit();
+        const again = await refuses(ask(ledger), code, first.message);
+        assert.deepEqual([first.replayed, again.replayed], [false, true]);
+        const audit = await ledger.service.audit();
+        assert.deepEqual([audit.entries, audit.findings], [entries, []]);
+      });
+    }
+
+    test("is asked again under a new key, and then carried out", async (t) => {
+      for (const [code, ask, change] of finals.slice(0, 5)) {
+        const ledger = await start(t);
+        await ledger.service.createAccount(opening({ index: 1, pln: "9999999999999.99" }));
+        await refuses(ask(ledger), code);
+        await change(ledger);
+        const { order, ...rest } = ledger;
+        const renamed = (words: string, _key?: string, index?: number) => order(words, "new", index);
+        assert.equal(await outcome(ask({ order: renamed, ...rest })), "settled", code);
+      }
+    });
+
+    test("under its key is no answer to another body", async (t) => {
+      const { service, order } = await start(t);
+      await refuses(order("sell 10 USD for PLN", "k"), "insufficient-funds");
+      for (const words of ["sell 11 USD for PLN", "buy 10 USD for PLN", "sell 10 EUR for PLN"]) {
+        await refuses(order(words, "k"), "idempotency-key-reused");
+      }
+      await refuses(service.createAccount(opening({ key: "k" })), "idempotency-key-reused");
+      assert.equal(await outcome(order("sell 10.00 usd for pln", "k")), "insufficient-funds before");
+    });
+
+    test("belongs to the account: another account may use the key", async (t) => {
+      const { service, order } = await start(t);
+      await service.createAccount(opening({ index: 1 }));
+      await refuses(order("sell 2000 PLN for USD", "k"), "insufficient-funds");
+      assert.equal(await outcome(order("buy 1 USD for PLN", "k", 1)), "settled");
+    });
+
+    test("is not kept where nothing was decided, or the order is wrong in itself", async (t) => {
+      const { service, order, rates } = await start(t);
+      await rates.use(undefined);
+      await refuses(order("buy 1 USD for PLN", "k"), "rates-unavailable");
+      await rates.use(table);
+      const pinned = { ...terms("buy 1 USD for PLN"), pesel: adult(), key: "k", table: "1/C/NBP/2020" };
+      await refuses(service.exchange(pinned), "rate-changed");
+      await refuses(order("buy 0.001 USD for PLN", "k"), "invalid-amount");
+      assert.equal(await outcome(order("buy 1 USD for PLN", "k")), "settled");
+    });
+
+    test("without a key is not kept", async (t) => {
+      const { order } = await start(t);
+      await refuses(order("sell 1 USD for PLN"), "insufficient-funds");
+      await order("buy 1 USD for PLN");
+      assert.equal(await outcome(order("sell 1 USD for PLN")), "settled");
+    });
+
+    test("in a batch leaves its neighbours alone, and is the answer to its key there too", async (t) => {
+      const { service, order } = await start(t);
+      const words = ["buy 1 USD for PLN", "sell 5 USD for PLN", "buy 9 USD for PLN", "sell 5 USD for PLN"];
+      const keys = ["a", "b", "c", "b"];
+      const together = () => Promise.all(words.map((text, index) => outcome(order(text, keys[index]))));
+      const refused = "insufficient-funds";
+      assert.deepEqual(await together(), ["settled", refused, "settled", `${refused} before`]);
+      assert.deepEqual(await together(), [
+        "settled before",
+        `${refused} before`,
+        "settled before",
+        `${refused} before`,
+      ]);
+      assert.deepEqual((await service.audit()).findings, []);
+    });
+
+    test("is not kept under a key whose order was carried out", async (t) => {
+      const { service, order } = await start(t);
+      await order("sell 1000 PLN for USD", "k");
+      assert.equal(await outcome(order("sell 1000 PLN for USD", "k")), "settled before");
+      await refuses(order("sell 1 PLN for USD", "k"), "idempotency-key-reused");
+      await refuses(order("sell 1 PLN for USD", "other"), "insufficient-funds");
+      assert.equal(await outcome(order("sell 1000 PLN for USD", "k")), "settled before");
+      assert.equal((await service.audit()).entries, 2);
+    });
+
+    test("is kept for 30 days", async (t) => {
+      const { order, clock } = await start(t);
+      await refuses(order("sell 1 USD for PLN", "a"), "insufficient-funds");
+      await refuses(order("sell 2 USD for PLN", "b"), "insufficient-funds");
+      await order("buy 1 USD for PLN");
+      clock.now = new Date(now.getTime() + 30 * dayMs);
+      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "insufficient-funds before");
+      clock.now = new Date(now.getTime() + 30 * dayMs + 1);
+      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled");
+      assert.equal(await outcome(order("sell 2 USD for PLN", "b")), "insufficient-funds");
+      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled before");
+      assert.equal(await outcome(order("sell 2 USD for PLN", "b")), "insufficient-funds before");
+    });
+
+    test("is kept until there are too many newer ones", async (t) => {
+      const { order } = await start(t, { most: 2 });
+      for (const key of ["a", "b", "c"])
+        await refuses(order("sell 1 USD for PLN", key), "insufficient-funds");
+      await order("buy 1 USD for PLN");
+      assert.equal(await outcome(order("sell 1 USD for PLN", "b")), "insufficient-funds before");
+      assert.equal(await outcome(order("sell 1 USD for PLN", "c")), "insufficient-funds before");
+      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled");
+    });
+
+    if (adapter.database !== undefined) {
+      const { database } = adapter;
+
+      test("is there after a restart", async (t) => {
+        const { open } = await database(t);
+        const first = await start(t, { store: await open() });
+        await first.service.createAccount(opening());
+        await refuses(first.order("sell 1 USD for PLN", "k"), "insufficient-funds");
+        await first.order("buy 1 USD for PLN");
+        await first.service.close();
+        const { order } = await start(t, { store: await open() });
+        assert.equal(await outcome(order("sell 1 USD for PLN", "k")), "insufficient-funds before");
+      });
+
+      test("is one answer for two processes that are asked at once, while the account changes", async (t) => {
+        const { open } = await database(t);
+        const [one, other] = [
+          await start(t, { store: await open() }),
+          await start(t, { store: await open() }),
+        ];
+        await one.service.createAccount(opening());
+        const seen = new Set<string>();
+        for (let round = 0; round < 25; round += 1) {
+          const ask = ({ order }: Start) => outcome(order(`sell 10 USD for PLN`, `k${round}`));
+          const change = (round % 2 === 0 ? one : other).order("buy 10 USD for PLN");
+          const answers = await Promise.all([ask(one), ask(other), ask(one)]);
+          await change;
+          const [first = ""] = answers.filter((answer) => !answer.endsWith(" before"));
+          seen.add(first);
+          assert.deepEqual(answers.toSorted(), [first, `${first} before`, `${first} before`]);
+          // Leaves no dollars for the next round.
+          await outcome(one.order("sell 10 USD for PLN"));
+        }
+        assert.deepEqual((await one.service.audit()).findings, []);
+        assert.ok([...seen].every((answer) => ["settled", "insufficient-funds"].includes(answer)));
+      });
+
+      test("of an unknown account is one answer for two processes that are asked at once", async (t) => {
+        const { open, run } = await database(t);
+        const [one, other] = [
+          await start(t, { store: await open() }),
+          await start(t, { store: await open() }),
+        ];
+        const ask = ({ order }: Start) => outcome(order("buy 1 USD for PLN", "k", 5));
+        const answers = await Promise.all([one, other, one, other].map(ask));
+        assert.ok(
+          answers.every((answer) => answer.startsWith("account-not-found")),
+          answers.join(),
+        );
+        assert.equal((await run("select * from refusal")).length, 1);
+        assert.equal(await outcome(one.order("buy 2 USD for PLN", "k", 5)), "idempotency-key-reused");
+      });
+
+      test("is kept without the body, and goes when its time has come", async (t) => {
+        const { open, run } = await database(t);
+        const { service, order, clock } = await start(t, { store: await open() });
+        await service.createAccount(opening());
+        await refuses(service.createAccount(opening({ name: "Ewelina", key: "k" })), "account-exists");
+        const [row] = (await run("select * from refusal")) as Record<string, unknown>[];
+        assert.equal(row?.code, "account-exists");
+        assert.doesNotMatch(JSON.stringify(Object.values(row ?? {}).map(String)), /Ewelina/);
+        clock.now = new Date(now.getTime() + 31 * dayMs);
+        await refuses(order("sell 1 USD for PLN", "other"), "insufficient-funds");
+        assert.equal((await run("select * from refusal")).length, 1);
+      });
+    }
+  });
+}
