@@ -115,6 +115,7 @@ const failure = z.object({
   exit: z.int(),
   key: z.string().optional(),
 });
+const doneBefore = z.object({ lines: z.int(), first: z.string().nullable(), hint: z.string() });
 /** What a document may be, by the command: the first that fits a line is its command. */
 const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
   ["fx account create", schemas.account.extend(keyed)],
@@ -133,16 +134,20 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
         ...keyed,
         receipt: z.string().optional(),
       }),
-      failure.extend({ line: z.int(), ok: z.literal(false) }),
+      failure.extend({ line: z.int(), ok: z.literal(false), pesel: z.string().nullable(), key: z.string() }),
       z.object({
         id: z.string(),
         done: z.int(),
         replayed: z.int(),
         refused: z.int(),
         failed: z.int(),
+        doneBefore: doneBefore.nullable(),
+        rejects: z.string().nullable(),
         complete: z.boolean(),
+        hint: z.string().nullable(),
         exit: z.int(),
       }),
+      z.object({ doneBefore }),
     ]),
   ],
   ["fx receipt", schemas.entry],

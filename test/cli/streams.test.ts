@@ -108,7 +108,7 @@ describe("output that cannot be written", () => {
 
   test("ends fx batch with exit 1, and the same batch again does the rest", async () => {
     const { stderr, exit } = await runFx(["batch", "-", "--id", "b"], { ...full, stdin });
-    assert.match(stderr, /\nThe same batch again does the rest, and nothing twice\.\n/);
+    assert.match(stderr, /\nRun it again with --id b to do the rest; nothing is done twice\.\n/);
     assert.match(stderr, /\nfx: The output cannot be written \(ENOSPC\)\.\n$/);
     assert.equal(exit, 1);
     const again = await runFx(["batch", "-", "--id", "b"], { env: full.env, stdin });

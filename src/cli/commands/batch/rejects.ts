@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { UsageError } from "../../errors.ts";
 
 /**
@@ -49,7 +49,7 @@ export class Rejects {
       closeSync(this.#file);
       if (!this.#isEmpty) renameSync(this.#part, this.path);
     });
-    if (this.#isEmpty || this.#problem !== undefined) unlinkSync(this.#part);
+    rmSync(this.#part, { force: true });
   }
 
   #attempt(write: () => void): void {

@@ -159,17 +159,17 @@ export class Report {
   #hints(complete: boolean): string[] {
     const { batch, rejects } = this.#options;
     const { done, replayed, refused } = this.#counts;
-    const again = `The same with --id ${batch.id}`;
-    const hints = complete ? [] : [`${again} does the rest, and nothing twice.`];
+    const again = `Run it again with --id ${batch.id}`;
+    const hints = complete ? [] : [`${again} to do the rest; nothing is done twice.`];
     if (refused === 0) return hints;
     hints.push(
       rejects !== undefined && rejects.problem === undefined
         ? `The refused lines are in ${rejects.path}, under new keys: correct that file and run it.`
-        : `${again} --rejects FILE writes the refused lines to a file that can be corrected and run.`,
+        : `${again} --rejects FILE to get the refused lines in a file that can be corrected and run.`,
     );
     if (done + replayed > 0) {
       hints.push(
-        `The whole file, corrected, would do the other lines twice, unless it runs with --id ${batch.id}.`,
+        `Under a new id, the whole file would do the other lines twice; with --id ${batch.id}, it does only those that are corrected.`,
       );
     }
     return hints;

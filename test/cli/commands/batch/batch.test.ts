@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -13,6 +13,8 @@ interface Result {
   readonly ok: boolean;
   readonly code?: string;
   readonly replayed?: boolean;
+  readonly key: string;
+  readonly pesel: string | null;
   readonly currencies?: readonly { symbol: string; amount: number }[];
 }
 
@@ -95,7 +97,7 @@ describe("fx batch", () => {
         [5, undefined],
       ],
     );
-    assert.match(ran.stderr, /line 3: The order takes 99999\.00 PLN/);
+    assert.match(ran.stderr, /line 3, 700110\*{5}: The order takes 99999\.00 PLN/);
     assert.equal((await balances()).USD, 1);
   });
 
@@ -178,12 +180,18 @@ describe("fx batch", () => {
     const { env, write, path } = await desk(t);
     write("orders.csv", [header, buyOne, `${adult()},USD,PLN,,5`]);
     const { text, exit } = await runAtTerminal(["batch", path("orders.csv")], { env });
-    assert.match(text, /^line 2: Jan Kowalski, 995\.70 PLN, 1\.00 USD\nline 3: The order takes 5\.00 USD/);
-    assert.match(text, /\nbatch +[0-9a-f]{32}\ndone +1\nrefused +1\ntook +\d+:\d\d\n$/);
+    assert.match(
+      text,
+      /^line 2, 700110\*{5}: Jan Kowalski, 995\.70 PLN, 1\.00 USD\nline 3, 700110\*{5}: The order takes 5\.00 USD/,
+    );
+    assert.match(text, /\nbatch +[0-9a-f]{32}\ndone +1\nrefused +1\ntook +\d+:\d\d\nRun it again with --id /);
     assert.ok(!text.includes(adult()));
     assert.equal(exit, 3);
-    const { text: json } = await runAtTerminal(["batch", path("orders.csv"), "--json"], { env });
-    assert.match(json, /^\{"line":2,"ok":true,.*"replayed":true\}\n\{"line":3,"ok":false,/);
+    const { text: json } = await runAtTerminal(["batch", path("orders.csv"), "--json", "--yes"], { env });
+    assert.match(
+      json,
+      /^\{"doneBefore":\{"lines":1,.*\n\{"line":2,"ok":true,.*"replayed":true\}\n\{"line":3,"ok":false,/,
+    );
   });
 
   test("stopped by Ctrl-C at its progress bar answers what is under way, and run again does the rest", async (t) => {
@@ -205,6 +213,187 @@ describe("fx batch", () => {
   test("of a file that is not there is a usage error", async (t) => {
     const { fx } = await desk(t);
     assert.equal((await fx("batch none.csv")).exit, 2);
+  });
+});
+
+describe("fx batch with refused lines", () => {
+  const bad = `${adult()},PLN,USD,,99999`;
+
+  test("tells how to get them in a file, and that the file once more would do the rest twice", async (t) => {
+    const { fx, write } = await desk(t);
+    write("orders.csv", [header, buyOne, bad]);
+    const { stderr } = await fx("batch orders.csv --id b");
+    assert.match(stderr, /\nRun it again with --id b --rejects FILE to get the refused lines in a file/);
+    assert.match(
+      stderr,
+      /\nUnder a new id, the whole file would do the other lines twice; with --id b, it does only those that are corrected\.\n$/,
+    );
+    const { hint, rejects } = JSON.parse(
+      (await fx("batch orders.csv --id b --json")).stderr.split("\n")[1] ?? "",
+    );
+    assert.deepEqual(
+      [/--rejects FILE.* twice; with --id b, it does only those that are corrected\.$/.test(hint), rejects],
+      [true, null],
+    );
+  });
+
+  test("writes them with --rejects to a file that is corrected and run, and run twice", async (t) => {
+    const { fx, write, path, balances } = await desk(t);
+    write("orders.csv", [header, bad, buyOne]);
+    const first = await fx("batch orders.csv --rejects rejects.csv");
+    assert.match(
+      first.stderr,
+      /\nrejects\trejects\.csv\n.*\nThe refused lines are in rejects\.csv, under new keys/,
+    );
+    const rejects = readFileSync(path("rejects.csv"), "utf8");
+    assert.match(rejects, new RegExp(`^${header},key\n${bad},again:[\\w-]{22}\n$`));
+    write("rejects.csv", [rejects.trimEnd().replace("99999", "50")]);
+    assert.equal((await fx("batch rejects.csv")).exit, 0);
+    const again = await fx("batch rejects.csv");
+    assert.match(again.stderr, /^1 line was done before, at .* give those lines new keys\.\n/);
+    assert.deepEqual(await balances(), { PLN: 945.7, USD: 12.63 });
+  });
+
+  test("replaces no file with --rejects, and writes none where nothing is refused", async (t) => {
+    const { fx, write, path, balances } = await desk(t);
+    write("orders.csv", [header, buyOne]);
+    const refused = await fx("batch orders.csv --rejects orders.csv");
+    assert.match(refused.stderr, /orders\.csv exists/);
+    assert.equal((await fx("batch orders.csv --rejects no/rejects.csv")).exit, 2);
+    assert.deepEqual([refused.exit, await balances()], [2, { PLN: 1000 }]);
+    assert.equal((await fx("batch orders.csv --rejects rejects.csv")).exit, 0);
+    assert.deepEqual(
+      readdirSync(path("")).filter((name) => name.startsWith("rejects")),
+      [],
+    );
+  });
+
+  test("gives each line's number, key and PESEL in the results, done or refused", async (t) => {
+    const { fx, write } = await desk(t);
+    write("orders.csv", [header, buyOne, bad, "nonsense"]);
+    const given = results(await fx("batch orders.csv --id b"));
+    assert.deepEqual(
+      given.map(({ line, pesel, key }) => [line, pesel, key.replace(/:.{22}:/, "::")]),
+      [
+        [2, adult(), "b::1"],
+        [3, adult(), "b::1"],
+        [4, null, "b::1"],
+      ],
+    );
+  });
+});
+
+describe("fx batch over lines that were done before", () => {
+  const copied = async (t: TestContext) => {
+    const made = await desk(t);
+    made.write("monday.csv", [header, buyOne, buyOne]);
+    made.write("copy.csv", [header, buyOne, buyOne]);
+    await made.fx("batch monday.csv");
+    return made;
+  };
+
+  test("says so first: how many, when, and that --id NEW does them again", async (t) => {
+    const { fx, balances } = await copied(t);
+    const { stderr, exit } = await fx("batch copy.csv");
+    const time = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
+    const told = `^2 lines were done before, the first at ${time}, and are not done again\\. To do again what was done before, run it with --id NEW `;
+    assert.match(stderr, new RegExp(told));
+    assert.match(
+      stderr,
+      new RegExp(
+        `\ndone\t0\ndone before\t2\nfirst done\t${time}\n[^]*\nTo do again what was done before, run it with --id NEW `,
+      ),
+    );
+    assert.deepEqual([exit, (await balances()).USD], [0, 2]);
+    assert.doesNotMatch((await fx("batch copy.csv --id NEW")).stderr, /before/);
+    assert.equal((await balances()).USD, 4);
+  });
+
+  test("says so with --json in documents", async (t) => {
+    const { fx } = await copied(t);
+    const [first, summary] = (await fx("batch copy.csv --json")).stderr
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(Object.keys(first.doneBefore), ["lines", "first", "hint"]);
+    assert.deepEqual([first.doneBefore.lines, summary.doneBefore], [2, first.doneBefore]);
+  });
+
+  test("says so of standard input when it comes to the first of them", async (t) => {
+    const { fx } = await copied(t);
+    const input = `${header}\n${buyOne}\n`;
+    await fx("batch - --id b", input);
+    assert.match(
+      (await fx("batch - --id b", input)).stderr,
+      /^Line 2 was done before, at .*, and is not done again\. To .* --id NEW/,
+    );
+  });
+
+  test("asks at a terminal before it goes on, and a no moves nothing", async (t) => {
+    const { env, fx, write, path, balances } = await copied(t);
+    write("more.csv", [header, buyOne, buyOne, buyOne]);
+    await fx("batch monday.csv --id b");
+    const no = await runAtTerminal(["batch", path("more.csv"), "--id", "b"], {
+      env,
+      replies: [["Go on? [y/N] ", "n\n"]],
+    });
+    assert.match(no.text, /^2 lines were done before/);
+    assert.deepEqual([no.exit, (await balances()).USD], [9, 4]);
+    const yes = await runAtTerminal(["batch", path("more.csv"), "--id", "b"], {
+      env,
+      replies: [["Go on? [y/N] ", "y\n"]],
+    });
+    assert.deepEqual([yes.exit, (await balances()).USD], [0, 5]);
+    const unasked = await runAtTerminal(["batch", path("more.csv"), "--id", "b", "--yes"], { env });
+    assert.match(unasked.text, /^3 lines were done before/);
+    assert.ok(!unasked.text.includes("Go on?"));
+  });
+
+  test("asks nothing at a terminal where none was", async (t) => {
+    const { env, path } = await copied(t);
+    const { text, exit } = await runAtTerminal(["batch", path("copy.csv"), "--id", "new"], { env });
+    assert.deepEqual([exit, /before|Go on/.test(text)], [0, false]);
+  });
+});
+
+describe("fx batch of a file", () => {
+  test("without lines says so, and is exit 0", async (t) => {
+    const { fx, write } = await desk(t);
+    write("header.csv", [header]);
+    for (const [args, stdin] of [
+      ["batch header.csv", ""],
+      ["batch -", ""],
+      ["batch -", "\n \n"],
+    ] as const) {
+      const { stderr, exit } = await fx(args, stdin);
+      assert.match(stderr, /^fx: The file has no lines\.$/m);
+      assert.equal(exit, 0);
+    }
+    assert.match((await fx("batch header.csv --json")).stderr, /^\{"warning":"The file has no lines\."\}\n/);
+  });
+
+  test("with columns that it does not read names them", async (t) => {
+    const { fx, write } = await desk(t);
+    write("orders.csv", [`${header},note,ref`, `${buyOne},lunch,7`]);
+    const { stderr, exit } = await fx("batch orders.csv");
+    assert.match(stderr, /^fx: These columns are not read: note, ref\.\n/);
+    assert.equal(exit, 0);
+  });
+
+  test("that changes while it runs is not complete, and goes on under its id", async (t) => {
+    const { env, fx, write, path } = await desk(t);
+    const line = `${adult()},PLN,PLN,1,`;
+    write("orders.csv", [header, ...Array.from({ length: 100_000 }, () => line)]);
+    const { child, output, ended } = spawnFx(["batch", path("orders.csv"), "--json"], { env });
+    await until(() => output().stdout.includes("\n"));
+    appendFileSync(path("orders.csv"), `${line}\n`);
+    await ended;
+    const summary = JSON.parse(output().stderr.trimEnd().split("\n").at(-1) ?? "");
+    assert.deepEqual([summary.complete, summary.failed, child.exitCode], [false, 1, 2]);
+    assert.match(summary.hint, new RegExp(`^Run it again with --id ${summary.id} to do the rest`));
+    assert.match(output().stdout, /"code":"usage","message":"[^"]*was written to while it was read/);
+    const again = await fx(`batch orders.csv --id ${summary.id} --json`);
+    assert.equal(JSON.parse(again.stderr).refused, 100_001);
   });
 });
 

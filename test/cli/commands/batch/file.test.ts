@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -40,6 +40,56 @@ describe("a batch file that is still written", () => {
     assert.ok(told?.fault !== undefined);
     assert.match(told.fault.message, new RegExp(`was written to while it was read.*--id ${batch.id}`));
   });
+
+  test("and cut off where nothing but blank lines was read ends with a fault too", async (t) => {
+    const path = file(t, 0);
+    writeFileSync(path, `${line}${"\n".repeat(500_000)}${line}`);
+    const batch = await openBatch(path, empty);
+    const read: BatchLine[] = [];
+    for await (const lines of batch.lines) {
+      if (read.length === 0) truncateSync(path, 100_000);
+      read.push(...lines);
+    }
+    assert.equal(read.length, 2);
+    assert.match(read.at(-1)?.fault?.message ?? "", /was written to while it was read/);
+  });
+});
+
+describe("the columns of a CSV file", () => {
+  const header = async (t: TestContext, text: string) => {
+    const path = file(t, 0);
+    writeFileSync(path, `${text}\n`);
+    return (await openBatch(path, empty)).format;
+  };
+
+  test("may be others too, which are kept and not read", async (t) => {
+    const { unread, hasOrders } = await header(t, "note,name,surname,pesel,to,from,toSell,key");
+    assert.deepEqual([unread, hasOrders], [["note", "name", "surname"], true]);
+  });
+
+  for (const [wrong, right] of [
+    ["pesel,from,to,toBuy,tosell", "toSell"],
+    ["pesel,from,to,toBuy,Key", "key"],
+    ["pesel,from,to,toSell,to_buy", "toBuy"],
+  ] as const) {
+    test(`${wrong} are refused for the one that is all but ${right}`, async (t) => {
+      await assert.rejects(header(t, wrong), { name: "UsageError", message: new RegExp(` ${right} is\\.$`) });
+    });
+  }
+
+  for (const wrong of [
+    "pesel,from,to",
+    "pesel,toBuy",
+    "pesel,from,to,toBuy,note,note",
+    "name,surname,pesel,pln,from,to,toBuy",
+  ]) {
+    test(`${wrong} are of neither orders nor accounts`, async (t) => {
+      await assert.rejects(header(t, wrong), {
+        name: "UsageError",
+        message: /neither a JSON object nor a CSV header/,
+      });
+    });
+  }
 });
 
 test("a line with a field twice is refused by the field's name, and the lines beside it are not", async (t) => {

@@ -1,0 +1,357 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { describe, type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { findDoneBefore } from "../../../../src/cli/commands/batch/done-before.ts";
+import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
+import { Rejects } from "../../../../src/cli/commands/batch/rejects.ts";
+import { BatchRunner, type LineResult } from "../../../../src/cli/commands/batch/runner.ts";
+import { formatMoney } from "../../../../src/core/money.ts";
+import { LedgerService } from "../../../../src/ledger/service.ts";
+import { openSqlite } from "../../../../src/sqlite/store.ts";
+import { adult, fixedRates, opening, today } from "../../../support/fixture.ts";
+
+/** A line of a file: whose it is, and how many hundredths of a dollar it buys. Beyond 90 there is no money for it. */
+interface Wish {
+  readonly account: number;
+  readonly cents: number;
+}
+
+const accounts = 3;
+const wish: fc.Arbitrary<Wish> = fc.record({
+  account: fc.integer({ min: 0, max: accounts - 1 }),
+  cents: fc.integer({ min: 1, max: 4 }),
+});
+const form = fc.constantFrom("csv" as const, "ndjson" as const);
+type Form = "csv" | "ndjson";
+
+/** The same orders in other words: spaces, zeros, cases, and a column of nobody's. */
+function written(form: Form, wishes: readonly Wish[], spelling = 0): string {
+  const [from, usd] = spelling % 2 === 0 ? ["PLN", "USD"] : ["pln", "usd"];
+  const lines = wishes.map(({ account, cents }, index) => {
+    const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}${spelling > 1 ? "00" : ""}`;
+    const pesel = adult(account);
+    if (form === "csv") return `${pesel}, ${from},${usd},${amount},${spelling > 0 ? `note ${index}` : ""}`;
+    return `{ "pesel":"${pesel}","toBuy":${amount}, "from":"${from}","to":"${usd}"}`;
+  });
+  return `${[...(form === "csv" ? ["pesel,from,to,toBuy,note"] : []), ...lines].join("\n")}\n`;
+}
+
+/** A ledger in memory with accounts, and a folder to run files from. */
+async function desk(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), "fx-keys-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return async () => {
+    const service = new LedgerService(openSqlite(":memory:"), fixedRates());
+    for (let index = 0; index < accounts; index += 1) {
+      await service.createAccount(opening({ index, pln: "1000" }));
+    }
+    const path = join(folder, "orders");
+    const found = async (content: string, id?: string) => {
+      writeFileSync(path, content);
+      const { again } = await openBatch(path, Readable.from([]), id);
+      const run = { service, today, concurrency: 4 };
+      return again && findDoneBefore(run, again, () => {});
+    };
+    return {
+      service,
+      found,
+      /** Runs a file of this content. */
+      run: async (content: string, id?: string, rejectsPath?: string): Promise<LineResult[]> => {
+        writeFileSync(path, content);
+        const batch = await openBatch(path, Readable.from([]), id);
+        const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, batch.format.header);
+        const results: LineResult[] = [];
+        for await (const result of new BatchRunner({ service, batch, today, concurrency: 4 }).results()) {
+          results.push(result);
+          if (result.state === "refused") rejects?.add(result.withNewKey());
+        }
+        rejects?.close();
+        batch.close();
+        return results;
+      },
+      rejects: () => {
+        const file = join(folder, "rejects");
+        rmSync(file, { force: true });
+        return file;
+      },
+      /** What was carried out, sorted. */
+      done: async () => {
+        const all: string[] = [];
+        for (let index = 0; index < accounts; index += 1) {
+          const { items } = await service.statement(adult(index), { limit: 1000 });
+          for (const entry of items) {
+            if (entry.kind === "exchange") all.push(`${index} ${formatMoney(entry.bought)}`);
+          }
+        }
+        return all.sort();
+      },
+    };
+  };
+}
+
+const texts = (wishes: readonly Wish[]) =>
+  wishes.map(({ account, cents }) => `${account} 0.0${cents} USD`).sort();
+
+/** Each order as often as in the version of the file that has it most often. */
+function mostOf(versions: readonly (readonly Wish[])[]): string[] {
+  const most = new Map<string, number>();
+  for (const version of versions) {
+    const counts = new Map<string, number>();
+    for (const text of texts(version)) counts.set(text, (counts.get(text) ?? 0) + 1);
+    for (const [text, count] of counts) most.set(text, Math.max(count, most.get(text) ?? 0));
+  }
+  return [...most].flatMap(([text, count]) => Array<string>(count).fill(text)).sort();
+}
+
+describe("the lines of a batch", () => {
+  test("moved, deleted, added, corrected and written differently are done once each under one id", async (t) => {
+    const open = await desk(t);
+    const file = fc.array(wish, { maxLength: 12 });
+    const edit = fc.record({
+      order: fc.infiniteStream(fc.nat()),
+      keep: fc.infiniteStream(fc.boolean()),
+      added: fc.array(wish, { maxLength: 3 }),
+      form,
+      spelling: fc.nat(2),
+    });
+    await fc.assert(
+      fc.asyncProperty(file, fc.array(edit, { maxLength: 4 }), async (first, edits) => {
+        const { run, done } = await open();
+        const versions = [first];
+        await run(written("csv", first), "b");
+        for (const { order, keep, added, form, spelling } of edits) {
+          const kept = (versions.at(-1) ?? []).filter(() => keep.next().value);
+          const moved = [...kept, ...added]
+            .map((one) => [order.next().value ?? 0, one] as const)
+            .sort(([a], [b]) => a - b)
+            .map(([, one]) => one);
+          versions.push(moved);
+          await run(written(form, moved, spelling), "b");
+        }
+        assert.deepEqual(await done(), mostOf(versions));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("of another id are all done again, whatever their file's name", async (t) => {
+    const { run, done } = await (await desk(t))();
+    const wishes = [{ account: 0, cents: 1 }];
+    for (const id of [undefined, undefined, "a", "b", "a"]) await run(written("csv", wishes), id);
+    assert.equal((await done()).length, 3);
+  });
+
+  test("have the key that they name", async (t) => {
+    const { run } = await (await desk(t))();
+    const body = { pesel: adult(), from: "PLN", to: "USD", toBuy: 1 };
+    const inJson = [
+      { key: "k1", ...body },
+      body,
+      { ...body, key: "k1" },
+      { ...body, key: 7 },
+      { ...body, key: "a b" },
+    ];
+    const keys = (results: readonly LineResult[]) =>
+      results.map(({ key, state }) => [key.replace(/:.*:/, ":"), state]);
+    const expected = [
+      ["k1", "done"],
+      ["b:1", "done"],
+      ["k1", "replayed"],
+    ];
+    const json = keys(await run(inJson.map((one) => JSON.stringify(one)).join("\n"), "b"));
+    assert.deepEqual(
+      json,
+      [...expected, ["b:1", "refused"], ["b:2", "refused"]].map(([key, state], index) =>
+        index > 2 ? [key === "b:1" ? "b:2" : "b:3", state] : [key, state],
+      ),
+    );
+    const rows = ["k1", "", "k1", "a b"].map((key) => `${key},${adult(1)},PLN,USD,1`);
+    assert.deepEqual(keys(await run(["key,pesel,from,to,toBuy", ...rows].join("\n"), "b")), [
+      ...expected,
+      ["b:2", "refused"],
+    ]);
+  });
+
+  test("have a key, and their PESEL where it can be read, when they are refused too", async (t) => {
+    const { run } = await (await desk(t))();
+    const lines = ["nonsense", `12345678901,PLN,USD,1`, `${adult()},PLN,PLN,1`, "nonsense"];
+    const results = await run(["pesel,from,to,toBuy", ...lines].join("\n"), "b");
+    assert.deepEqual(
+      results.map(({ number, pesel }) => [number, pesel]),
+      [
+        [2, null],
+        [3, "12345678901"],
+        [4, adult()],
+        [5, null],
+      ],
+    );
+    assert.equal(new Set(results.map(({ key }) => key)).size, 4);
+    assert.ok(results.every(({ key, state }) => state === "refused" && key.startsWith("b:")));
+  });
+});
+
+describe("refused lines", () => {
+  test("come in the form of their file, with all that they have, and a new key each", async (t) => {
+    const { run, rejects } = await (await desk(t))();
+    const order = `${adult()},PLN,USD,99999`;
+    const csv = await (async () => {
+      const path = rejects();
+      await run(
+        [
+          "pesel,from,to,toBuy,my note",
+          `${order},"a, ""b"""`,
+          `${adult()},PLN,USD,1,`,
+          `${order},`,
+          'x,"y',
+          "a,b",
+        ].join("\n"),
+        "b",
+        path,
+      );
+      return readFileSync(path, "utf8").replaceAll(/again:[\w-]{22}/g, "KEY");
+    })();
+    assert.equal(
+      csv,
+      [
+        "pesel,from,to,toBuy,my note,key",
+        `${order},"a, ""b""",KEY`,
+        `${order},,KEY`,
+        '"x,""y",,,,,KEY',
+        '"a,b",,,,,KEY',
+        "",
+      ].join("\n"),
+    );
+    const path = rejects();
+    const numbers = '"toBuy": 1.00000000000000000001 }';
+    await run(
+      [`{"key":"k","pesel":1}`, `{"pesel":"x", ${numbers}`, "{}", '{"a', "[1]", `{"\\u006bey":"k"}`].join(
+        "\n",
+      ),
+      "b",
+      path,
+    );
+    assert.equal(
+      readFileSync(path, "utf8").replaceAll(/again:[\w-]{22}/g, "KEY"),
+      [
+        '{"key":"KEY","pesel":1}',
+        `{"key":"KEY","pesel":"x", ${numbers}`,
+        '{"key":"KEY"}',
+        '{"key":"KEY","line":"{\\"a"}',
+        '{"key":"KEY","line":"[1]"}',
+        '{"key":"KEY"}',
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("corrected and run, twice, and rejected anew, are done once each, and none is lost", async (t) => {
+    const open = await desk(t);
+    const wishes = fc.array(
+      fc.record({
+        ...{ account: fc.integer({ min: 0, max: accounts - 1 }), cents: fc.integer({ min: 1, max: 4 }) },
+        bad: fc.boolean(),
+      }),
+      {
+        minLength: 1,
+        maxLength: 12,
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(wishes, form, async (lines, form) => {
+        const { run, rejects, done } = await open();
+        const asked = lines.map(({ account, cents, bad }) => ({
+          account,
+          cents: bad ? cents + 900_000_00 : cents,
+        }));
+        const content = written(form, asked);
+        const correct = (text: string) => text.replaceAll(/900000\.0/g, "0.0");
+        const path = rejects();
+        await run(content, "b", path);
+        const refused = lines.filter(({ bad }) => bad).length;
+        assert.equal(existsSync(path), refused > 0);
+        if (refused === 0) return;
+        const first = readFileSync(path, "utf8");
+        // The batch once more writes the same file again, so that correcting it twice does nothing twice.
+        await run(content, "b", rejects());
+        assert.equal(readFileSync(path, "utf8"), first);
+        assert.equal(new Set(first.match(/again:[\w-]{22}/g)).size, refused);
+        for (let times = 0; times < 2; times += 1) await run(correct(first));
+        await run(correct(first), "under another id");
+        assert.deepEqual(await done(), texts(lines));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test("are in a file that is whole, or not there", async (t) => {
+    const path = (await (await desk(t))()).rejects();
+    writeFileSync(`${path}.part`, "what a killed command left");
+    const rejects = new Rejects(path, "a,key");
+    rejects.add("1,k");
+    assert.equal(existsSync(path), false);
+    rejects.close();
+    assert.equal(readFileSync(path, "utf8"), "a,key\n1,k\n");
+    assert.throws(() => new Rejects(path, undefined), { name: "UsageError", message: /exists/ });
+    const lost = new Rejects(`${path}-2`, undefined);
+    rmSync(`${path}-2.part`);
+    lost.add("1");
+    lost.close();
+    assert.match(lost.problem ?? "", /-2 cannot be written \(ENOENT\)\.$/);
+  });
+
+  test("corrected in the file itself are all that is done, under the same id", async (t) => {
+    const { run, done } = await (await desk(t))();
+    const three = (amount: string) =>
+      ["pesel,from,to,toBuy", ...["0.01", amount, "0.03"].map((one) => `${adult()},PLN,USD,${one}`)].join(
+        "\n",
+      );
+    await run(three("99999"), "b");
+    const states = (await run(three("0.02"), "b")).map(({ state }) => state);
+    assert.deepEqual(states, ["replayed", "done", "replayed"]);
+    assert.deepEqual(await done(), ["0 0.01 USD", "0 0.02 USD", "0 0.03 USD"]);
+  });
+});
+
+describe("looking for what was done before", () => {
+  test("finds how many lines and when, and carries nothing out", async (t) => {
+    const { run, found, done } = await (await desk(t))();
+    const wishes = Array.from({ length: 200 }, () => ({ account: 0, cents: 1 }));
+    await run(written("csv", wishes.slice(0, 150)), "b");
+    const before = await done();
+    const told = await found(written("csv", [{ account: 1, cents: 4 }, ...wishes]), "b");
+    assert.equal(told?.lines, 150);
+    assert.ok(told.first !== undefined && Math.abs(Date.now() - told.first.getTime()) < 60_000);
+    assert.match(told.hint, /--id NEW/);
+    assert.equal(await found(written("csv", wishes), "new"), undefined);
+    assert.deepEqual(await done(), before);
+  });
+
+  test("finds accounts too, and opens none", async (t) => {
+    const { run, found, service } = await (await desk(t))();
+    const file = (...indexes: number[]) =>
+      ["name,surname,pesel,pln", ...indexes.map((index) => `Jan,Nowak,${adult(index)},1`)].join("\n");
+    await run(file(7), "b");
+    const { lines, first } = (await found(file(0, 7, 8), "b")) ?? {};
+    assert.deepEqual([lines, first instanceof Date], [1, true]);
+    await assert.rejects(service.account(adult(8)), { code: "account-not-found" });
+  });
+
+  test("says of lines with keys of their own that a new key does them again", async (t) => {
+    const { run, found } = await (await desk(t))();
+    const line = `{"key":"k","pesel":"${adult()}","from":"PLN","to":"USD","toBuy":1}`;
+    await run(line);
+    assert.match((await found(line))?.hint ?? "", /new keys/);
+  });
+
+  test("leaves a line that is refused as it would be without looking", async (t) => {
+    const { run, found } = await (await desk(t))();
+    const file = `pesel,from,to,toBuy\n${adult(0)},PLN,USD,1\n${adult(8)},PLN,USD,1\n${adult(1)},PLN,XXX,1`;
+    await found(file);
+    const codes = (await run(file)).map((line) => "failure" in line && line.failure.code);
+    assert.deepEqual(codes, [false, "account-not-found", "unsupported-currency"]);
+  });
+});
