@@ -154,8 +154,8 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof Interrupted) return describeInterrupt(thrown);
   if (thrown instanceof OutputFailed) return describeOutput(thrown);
   if (thrown instanceof FxError) {
-    const { code, message } = thrown;
-    return failure(code, message, exitOf[code], hintOf[code]);
+    const { code, message, hint = hintOf[code] } = thrown;
+    return failure(code, message, exitOf[code], hint);
   }
   if (thrown instanceof UsageError || thrown instanceof ConfigError) {
     return failure("usage", thrown.message, 2, usageHint);

@@ -52,11 +52,18 @@ export class FxError extends Error {
   readonly fields: readonly FieldError[] | undefined;
   /** After how many seconds the same request may well succeed. */
   readonly retryAfterSeconds: number | undefined;
+  /** What to do, where that is not the same for every failure with this code. */
+  readonly hint: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { fields?: readonly FieldError[]; retryAfterSeconds?: number; cause?: unknown } = {},
+    options: {
+      fields?: readonly FieldError[];
+      retryAfterSeconds?: number;
+      hint?: string;
+      cause?: unknown;
+    } = {},
   ) {
     super(maskPesels(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
@@ -64,5 +71,6 @@ export class FxError extends Error {
       return { pointer: maskPesels(pointer), detail: maskPesels(detail) };
     });
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.hint = options.hint;
   }
 }

@@ -162,5 +162,7 @@ export function examineClock(newestTable: string | undefined, now: Date): Check 
 }
 
 function reasonOf(error: unknown): string {
-  return maskPesels(error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+  const text = error instanceof Error ? error.message : String(error);
+  const { hint } = error instanceof FxError ? error : {};
+  return maskPesels(hint === undefined ? text : `${text} ${hint}`).replace(/\.$/, "");
 }
