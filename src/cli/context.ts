@@ -1,3 +1,4 @@
+import type { ReadStream } from "node:tty";
 import type { CalendarDate } from "../core/date.ts";
 import { type Pesel, parsePesel } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
@@ -104,6 +105,19 @@ export class Context {
     return warsawDate(new Date());
   }
 
+  /**
+   * Whether to ask before money moves: not with --yes, and not in a script.
+   * @throws UsageError where somebody is at a terminal and cannot be asked
+   */
+  asksFirst(yes: boolean): boolean {
+    const { interactive, attended } = this.terminal;
+    if (yes || !attended) return false;
+    if (interactive) return true;
+    throw new UsageError(
+      "Nobody can be asked, because stdin or stderr is redirected. Give --yes to exchange without a question.",
+    );
+  }
+
   /** Asks a yes-or-no question, where the end of input is a no. */
   async confirm(question: string): Promise<boolean> {
     return /^y(es)?$/i.test((await this.#ask(`${question} [y/N] `)).trim());
@@ -115,8 +129,8 @@ export class Context {
   }
 
   /** Takes the screen until `giveBackScreen`, which is called at the latest before a failure is shown. */
-  takeScreen(onKey: (key: string) => void): void {
-    this.giveBackScreen = takeScreen(this.terminal, (key) => {
+  takeScreen(keyboard: ReadStream, onKey: (key: string) => void): void {
+    this.giveBackScreen = takeScreen(this.terminal.stdout, keyboard, (key) => {
       // In raw mode Ctrl-C is a key, and no signal unless it is made one.
       if (key.includes("\u0003")) this.#take("SIGINT");
       else onKey(key);

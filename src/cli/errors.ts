@@ -159,9 +159,9 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof Interrupted) return describeInterrupt(thrown);
   if (thrown instanceof OutputFailed) return describeOutput(thrown);
   if (thrown instanceof FxError) {
-    const { code, message, replayed } = thrown;
+    const { code, message, replayed, hint = hintOf[code] } = thrown;
     if (replayed) return { ...failure(code, message, exitOf[code], replayHint), replayed };
-    return failure(code, message, exitOf[code], hintOf[code]);
+    return failure(code, message, exitOf[code], hint);
   }
   if (thrown instanceof UsageError || thrown instanceof ConfigError) {
     return failure("usage", thrown.message, 2, usageHint);

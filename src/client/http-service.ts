@@ -116,9 +116,15 @@ class HttpService implements ExchangeService {
       if (status === 200 && body !== undefined) return { value: decode(body) };
       const problem = problemOf(answer);
       if (problem !== undefined) throw problem;
+      const { place } = this.#transport;
+      if (gatewayStatuses.includes(status)) {
+        const message = `The server behind ${place} does not answer (status ${status} of a gateway).`;
+        const hint = "Try again later. If it lasts, look whether fx serve is running behind the gateway.";
+        return { failure: new FxError("unreachable", message, { hint }), isOpen: true };
+      }
       const type = String(headers["content-type"] ?? "no content type");
-      const message = `What answers at ${this.#transport.place} is not fx (status ${status}, ${type}).`;
-      return { failure: new FxError("internal", message), isOpen: gatewayStatuses.includes(status) };
+      const message = `What answers at ${place} is not fx (status ${status}, ${type}).`;
+      return { failure: new FxError("internal", message), isOpen: false };
     });
   }
 

@@ -112,6 +112,12 @@ export class Transport {
   }
 
   #failure({ method }: Request, error: RequestError): { failure: Error; isOpen: boolean } {
+    const fault = certificateFaults[error.code];
+    if (fault !== undefined) {
+      const hint = fault === untrusted ? trustHint : "Ask whoever runs the server.";
+      const failure = new FxError("unreachable", `The certificate of ${this.place} ${fault}.`, { hint });
+      return { failure, isOpen: false };
+    }
     const reason = reasons[error.code] ?? error.code ?? error.name;
     if (!wasSent(error)) {
       const failure = new FxError("unreachable", `Nothing answers at ${this.place} (${reason}).`);
@@ -155,6 +161,23 @@ const reasons: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no route to the host",
   ENETUNREACH: "no network",
   ETIMEDOUT: "timed out",
+};
+
+const untrusted = "is not signed by an authority that this machine trusts";
+const trustHint =
+  "If it is the right one, put its authority's certificate, or itself if it is self-signed, into a PEM file, " +
+  "and set NODE_EXTRA_CA_CERTS to that file.";
+
+/** What is wrong with a certificate, by the error of Node's TLS. Nothing was sent then. */
+const certificateFaults: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  CERT_HAS_EXPIRED: "has expired",
+  CERT_NOT_YET_VALID: "is not valid yet",
+  ERR_TLS_CERT_ALTNAME_INVALID: "is for another host",
 };
 
 function parseBody(text: string): unknown {

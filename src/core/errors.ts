@@ -55,6 +55,8 @@ export class FxError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** Whether it is the answer that an earlier request with the same key was given. */
   readonly replayed: boolean;
+  /** What to do, where that is not the same for every failure with this code. */
+  readonly hint: string | undefined;
 
   constructor(
     code: ErrorCode,
@@ -63,6 +65,7 @@ export class FxError extends Error {
       fields?: readonly FieldError[];
       retryAfterSeconds?: number;
       replayed?: boolean;
+      hint?: string;
       cause?: unknown;
     } = {},
   ) {
@@ -73,5 +76,6 @@ export class FxError extends Error {
     });
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.replayed = options.replayed ?? false;
+    this.hint = options.hint;
   }
 }

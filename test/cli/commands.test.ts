@@ -196,6 +196,14 @@ for (const [place, openLedger] of Object.entries(places)) {
       );
     });
 
+    for (const before of ["/api/receipts/", "/fx/api/receipts/", "https://fx.example/fx/api/receipts/"]) {
+      test(`receipt takes ${before}ID, as the header Fx-Receipt may have it`, async (t) => {
+        const fx = await withDollars(t);
+        const [{ id }] = await documentOf(fx(`account history ${jan} --json --limit 1`));
+        assert.equal((await documentOf(fx(`receipt ${before}${id} --json`))).id, id);
+      });
+    }
+
     test("account history is newest first, and --limit takes fewer", async (t) => {
       const fx = await withDollars(t);
       const rows = async (command: string) =>

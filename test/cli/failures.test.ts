@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
+import { createServer, type Server } from "node:tls";
+import { fileURLToPath } from "node:url";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { adult } from "../support/fixture.ts";
-import { runFx, spawnFx, startFx, until } from "../support/run-fx.ts";
+import { runFx, type Served, spawnFx, startFx, until } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
-import { openStandIn, problemAnswer } from "../support/stand-in.ts";
+import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-failures-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -138,6 +142,63 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
   }
 });
 
+describe("a server's certificate", () => {
+  const file = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url));
+  let server: Served;
+  let tls: Server;
+  let port: number;
+  before(async () => {
+    server = await startFx(["--demo"]);
+    const behind = Number(new URL(server.url).port);
+    const options = { cert: readFileSync(file("server.crt")), key: readFileSync(file("server.key")) };
+    tls = createServer(options, (socket) => {
+      const plain = connect(behind, "127.0.0.1");
+      for (const end of [socket, plain]) end.on("error", () => plain.destroy());
+      socket.pipe(plain).pipe(socket);
+    }).on("tlsClientError", () => {});
+    await once(tls.listen(0), "listening");
+    port = (tls.address() as AddressInfo).port;
+  });
+  after(async () => {
+    tls.close();
+    await server.stop();
+  });
+
+  test("that is not trusted is told as that, with NODE_EXTRA_CA_CERTS, and exit 7", async () => {
+    const url = `https://localhost:${port}`;
+    for (const command of [["rates"], order]) {
+      const { stdout, stderr, exit } = await runFx([...command, "--url", url]);
+      assert.ok(
+        stderr.startsWith(
+          `fx: The certificate of ${url} is not signed by an authority that this machine trusts.\n`,
+        ),
+        stderr,
+      );
+      assert.match(stderr, /\n.*NODE_EXTRA_CA_CERTS/);
+      assert.deepEqual([stdout, exit], ["", 7]);
+    }
+  });
+
+  test("is told by fx doctor, with NODE_EXTRA_CA_CERTS", async () => {
+    const { stdout, exit } = await runFx(["doctor", "--url", `https://localhost:${port}`]);
+    assert.match(stdout, /\ncheck\tserver\twrong\tThe certificate of .* NODE_EXTRA_CA_CERTS/);
+    assert.equal(exit, 1);
+  });
+
+  const trusting = { env: { NODE_EXTRA_CA_CERTS: file("server.crt") } };
+
+  test("is trusted once NODE_EXTRA_CA_CERTS names it", async () => {
+    const { stderr, exit } = await runFx(["rates", "--url", `https://localhost:${port}`], trusting);
+    assert.deepEqual([stderr, exit], ["", 0]);
+  });
+
+  test("of another host is told as that, with exit 7", async () => {
+    const { stderr, exit } = await runFx(["rates", "--url", `https://127.0.0.1:${port}`], trusting);
+    assert.match(stderr, /^fx: The certificate of https:\S+ is for another host\.\n/);
+    assert.equal(exit, 7);
+  });
+});
+
 describe("what a server may answer", { concurrency: 4 }, () => {
   const answers = [
     [401, "unauthorized", 10],
@@ -155,6 +216,16 @@ describe("what a server may answer", { concurrency: 4 }, () => {
       assert.deepEqual([JSON.parse(ran.stderr).code, ran.exit], [code, exit]);
     });
   }
+
+  test("a gateway's 502 to a question is exit 7, and to an order exit 8", async () => {
+    const { url } = await openStandIn(rawAnswer(502));
+    const question = await runFx(["position", "--url", url]);
+    assert.match(
+      question.stderr,
+      /^fx: The server behind http:\S+ does not answer \(status 502 of a gateway\)\.\n/,
+    );
+    assert.deepEqual([question.exit, (await runFx([...order, "--url", url])).exit], [7, 8]);
+  });
 
   test("a page that is not of fx is exit 1, and names the address", async () => {
     const server = await openStandIn("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");

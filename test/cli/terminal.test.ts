@@ -79,6 +79,61 @@ describe("at a terminal", () => {
     assert.equal(exit, 0);
   });
 
+  describe("exchange with redirected streams", () => {
+    const [input, output, errors] = ["in.txt", "out.txt", "err.txt"].map((name) => join(folder, name));
+    const anna = adult(1);
+    const other = { ...env, FX_URL: `sqlite:${join(folder, "other.db")}` };
+    const balances = async () => (await runFx(["account", "show", anna], { env: other })).stdout;
+    const cents = ["--from", "PLN", "--to", "USD", "--to-buy", "0.01"];
+    before(async () => {
+      const create = ["account", "create", anna, "--name", "Anna", "--surname", "Nowak", "--pln", "10"];
+      assert.equal((await runFx(create, { env: other })).exit, 0);
+    });
+    /** What the terminal shows of `fx exchange` with these arguments, its exit, and what went to the file of errors. */
+    const exchange = async (args: string) => {
+      writeFileSync(`${input}`, `${anna}\n`);
+      const fx = `"${process.execPath}" bin/fx.js exchange ${cents.join(" ")} ${args}`;
+      const script = `touch ${errors}; ${fx}; echo "exit $?"; cat ${errors}; rm -f ${output} ${errors}`;
+      const before = await balances();
+      const { text } = await runCommandAtTerminal(["sh", "-c", script], { env: other });
+      return { text: text.replaceAll(/\s+/g, " "), moved: (await balances()) !== before };
+    };
+
+    for (const [name, args] of [
+      ["standard input is none", `${anna} </dev/null`],
+      ["standard input has the PESEL", `- <${input}`],
+      ["standard error is none", `${anna} 2>${errors}`],
+      ["only standard input is one", `${anna} >${output} 2>${errors}`],
+      ["only standard output is one", `${anna} </dev/null 2>${errors}`],
+      ["only standard error is one", `${anna} </dev/null >${output}`],
+    ] as const) {
+      test(`at a terminal is exit 2 where ${name}, and nothing moves`, async () => {
+        const { text, moved } = await exchange(args);
+        assert.match(text, /fx: Nobody can be asked, because stdin or stderr is redirected\. Give --yes /);
+        assert.match(text, /\bexit 2\b/);
+        assert.equal(moved, false);
+      });
+    }
+
+    test("at a terminal goes through with --yes", async () => {
+      const { text, moved } = await exchange(`- --yes <${input} 2>${errors}`);
+      assert.match(text, /\bexit 0\b/);
+      assert.equal(moved, true);
+    });
+
+    test("at a terminal shows its quote with --dry-run", async () => {
+      const { text, moved } = await exchange(`${anna} --dry-run </dev/null`);
+      assert.match(text, /\bexit 0\b/);
+      assert.equal(moved, false);
+    });
+
+    test("goes through as written where none is a terminal", async () => {
+      const { text, moved } = await exchange(`- <${input} >${output} 2>${errors}`);
+      assert.match(text, /\bexit 0\b/);
+      assert.equal(moved, true);
+    });
+  });
+
   test("rates that change at the question are shown and asked about again", async () => {
     const store = openSqlite(":memory:");
     const rates = fixedRates(table, store);

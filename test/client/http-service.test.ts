@@ -161,7 +161,7 @@ describe("a question whose answer is lost", () => {
 
 describe("where something answers that is not fx", () => {
   test("a question is told what answered", async (t) => {
-    for (const answer of [html(200), html(404), html(502), html(302)]) {
+    for (const answer of [html(200), html(404), html(500), html(302)]) {
       const { url } = await standIn(t, answer);
       await assert.rejects(client(t, url).account(pesel), (error) => {
         assert.ok(error instanceof FxError && error.code === "internal");
@@ -170,6 +170,17 @@ describe("where something answers that is not fx", () => {
       });
     }
   });
+
+  for (const status of [502, 503, 504]) {
+    test(`a question is told that the server behind a gateway's ${status} does not answer`, async (t) => {
+      const { url, requests } = await standIn(t, html(status));
+      await assert.rejects(client(t, url).account(pesel), {
+        code: "unreachable",
+        message: `The server behind ${url} does not answer (status ${status} of a gateway).`,
+      });
+      assert.ok(requests.length > 1);
+    });
+  }
 
   test("an order that may have been passed on has an unknown outcome", async (t) => {
     const answers = [

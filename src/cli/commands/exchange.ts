@@ -31,24 +31,25 @@ export function defineExchange(program: Command, context: Context): void {
         [
           "fx exchange 44051401359 --from PLN --to USD --to-buy 100",
           "fx exchange 44051401359 --from USD --to PLN --to-sell 50 --yes --json",
-          "fx exchange - --from PLN --to EUR --to-sell 1000 < pesel.txt",
+          "fx exchange - --from PLN --to EUR --to-sell 1000 --yes < pesel.txt",
         ],
       ).addArgument(peselArgument()),
     )
       .option("--table <number>", "only if this rate table is in force, such as 108/C/NBP/2026; or its id")
-      .option("-y, --yes", "do not ask")
+      .option("-y, --yes", "do not ask; required at a terminal if stdin or stderr is redirected")
       .option("--dry-run", "only show the quote, move nothing"),
   ).action(async (argument: string, { key: givenKey, ...options }: ExchangeOptions) => {
     const key = givenKey ?? crypto.randomUUID();
     context.prepare(key);
+    const { dryRun = false, yes = false } = options;
+    const isAsked = !dryRun && context.asksFirst(yes);
     const pesel = await context.pesel(argument);
     const terms = termsOf(options);
     const service = await context.service(options, {
       ...needs,
-      access: options.dryRun ? "read" : "write",
+      access: dryRun ? "read" : "write",
     });
-    if (options.dryRun) return tellQuote(context, options, await service.quote(terms));
-    const isAsked = context.terminal.interactive && !options.yes;
+    if (dryRun) return tellQuote(context, options, await service.quote(terms));
     const settle = (table: string | undefined) =>
       context.send(key, () => service.exchange({ ...terms, pesel, key, table }));
     const settlement = isAsked

@@ -14,12 +14,20 @@ export function defineReceipt(program: Command, context: Context): void {
     ]),
     needs,
   )
-    .argument("<id>", "as fx exchange prints it, and fx account history in a pipe or with --json")
-    .action(async (id: string, options: CommandOptions) => {
+    .argument(
+      "<id>",
+      "as fx exchange prints it, and fx account history in a pipe or with --json; or as the header Fx-Receipt has it",
+    )
+    .action(async (argument: string, options: CommandOptions) => {
       const service = await context.service(options, needs);
-      const entry = await service.receipt(id);
+      const entry = await service.receipt(receiptId(argument));
       if (!options.json) return writeRecord(stdout, receiptPairs(stdout, entry));
       const { encodeEntry } = await import("../../wire/codecs.ts");
       context.document(encodeEntry(entry));
     });
+}
+
+/** Of an id, or of a path or URL that ends with one, such as the header Fx-Receipt. */
+function receiptId(text: string): string {
+  return text.trim().replace(/^.*\/api\/receipts\//, "");
 }

@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import type { ReadStream } from "node:tty";
 import { Argument, type Command } from "commander";
 import type { Account } from "../../core/account.ts";
 import { maskPesels } from "../../core/mask.ts";
@@ -9,7 +10,7 @@ import { describeFailure, UsageError } from "../errors.ts";
 import { command, setting, wholeArgument } from "../options.ts";
 import { balancesText, tableText } from "../terminal/figures.ts";
 import { fold, writeText } from "../terminal/output.ts";
-import { resized, type Screen, showPage, write } from "../terminal/terminal.ts";
+import { openKeyboard, resized, type Screen, showPage, write } from "../terminal/terminal.ts";
 import { type Board, readBoard, writeBoard } from "./rates/board.ts";
 
 interface WatchOptions extends CommandOptions {
@@ -26,20 +27,26 @@ export function defineWatch(program: Command, context: Context): void {
     "fx watch",
     "fx watch 44051401359 --every 2",
   ])
-    .addArgument(new Argument("[pesel]", "11 digits, or - to type it; without it only the rates are shown"))
+    .addArgument(
+      new Argument(
+        "[pesel]",
+        "11 digits, or - to read it from standard input; without it only the rates are shown",
+      ),
+    )
     .option("--every <seconds>", "how often to look", wholeArgument(1, 3600), 5)
     .addOption(setting("url"))
     .addOption(setting("rates", ", for a store in this process"))
     .action(async (argument: string | undefined, options: WatchOptions) => {
-      const { stdin, stdout } = context.terminal;
-      if (!stdin.isTTY || !stdout.live) {
+      const { stdout } = context.terminal;
+      const keyboard = openKeyboard(context.terminal);
+      if (keyboard === undefined || !stdout.live) {
         throw new UsageError("fx watch needs a terminal. In a script, use fx rates and fx account show.");
       }
       const pesel = argument === undefined ? undefined : await context.pesel(argument);
       const service = await context.service(options, { rates: true, access: "read" });
       // A failure at the start ends the command; a later one is shown, and the query is tried again.
       const first = await readPage(service, pesel, resized(stdout));
-      await show(context, options.every, first, (before) =>
+      await show(context, keyboard, options.every, first, (before) =>
         readPage(service, pesel, resized(stdout), before),
       );
     });
@@ -48,11 +55,12 @@ export function defineWatch(program: Command, context: Context): void {
 /** Resolves when the reader quits. */
 async function show(
   context: Context,
+  keyboard: ReadStream,
   everySeconds: number,
   first: Page,
   read: (before: Page) => Promise<Page>,
 ): Promise<void> {
-  const { stdin, stdout } = context.terminal;
+  const { stdout } = context.terminal;
   let page = first;
   let readAt = clock();
   const fine = () => `${readAt}, every ${everySeconds} s, q ends`;
@@ -60,11 +68,11 @@ async function show(
   let paint = stdout.paint.dim;
   let wake = () => {};
   const ended = new Promise<"ended">((resolve) => {
-    context.takeScreen((key) => {
+    context.takeScreen(keyboard, (key) => {
       if (key === "q" || key === "Q") resolve("ended");
       else if (key === " ") wake();
     });
-    stdin.once("end", () => resolve("ended"));
+    for (const event of ["end", "error"]) keyboard.once(event, () => resolve("ended"));
   });
   const draw = () => {
     const screen = resized(stdout);

@@ -1,5 +1,5 @@
-import { fstatSync, writeFileSync } from "node:fs";
-import type { ReadStream, WriteStream } from "node:tty";
+import { fstatSync, openSync, writeFileSync } from "node:fs";
+import { ReadStream, type WriteStream } from "node:tty";
 import { Chalk, type ChalkInstance } from "chalk";
 
 /** One output stream, and how to write for its reader. */
@@ -21,8 +21,10 @@ export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: Screen;
   readonly stderr: Screen;
-  /** Whether somebody is there to be asked. */
+  /** Whether somebody can be asked: on stderr, and the answer comes from stdin. */
   readonly interactive: boolean;
+  /** Whether somebody is there at all: any of the three is a terminal. */
+  readonly attended: boolean;
   readonly env: Environment;
 }
 
@@ -39,6 +41,7 @@ export function openTerminal(
     stdout: screen(stdout, env, noColor),
     stderr: screen(stderr, env, noColor),
     interactive: isTerminal(stdin) && isTerminal(stderr),
+    attended: [stdin, stdout, stderr].some(isTerminal),
     env,
   };
 }
@@ -66,25 +69,39 @@ export function clearLine({ stream, live }: Screen): void {
   if (live) stream.write("\r\u001b[K");
 }
 
+/** Where keys come from: standard input or, if that is no terminal, the one that the process belongs to, if any. */
+export function openKeyboard({ stdin }: Terminal): ReadStream | undefined {
+  if (isTerminal(stdin)) return stdin;
+  try {
+    return new ReadStream(openSync("/dev/tty", "r"));
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Takes the whole screen, without a cursor and on a page of its own, and every key as it is pressed. What it returns
  * gives everything back as it was, and may be called again. At the latest it is given back when the process ends.
  */
-export function takeScreen({ stdin, stdout }: Terminal, onKey: (key: string) => void): () => void {
+export function takeScreen(stdout: Screen, keyboard: ReadStream, onKey: (key: string) => void): () => void {
   let taken = true;
   const giveBack = () => {
     if (!taken) return;
     taken = false;
     process.removeListener("exit", giveBack);
-    stdin.removeListener("data", keys);
-    stdin.setRawMode(false);
-    stdin.pause();
+    keyboard.setRawMode(false);
+    keyboard.destroy();
     stdout.stream.write("\u001b[?25h\u001b[?1049l");
   };
-  const keys = (bytes: Buffer) => onKey(String(bytes));
+  // Keys that are pressed in quick succession come together, and so do the characters of an arrow key.
+  const keys = (bytes: Buffer) => {
+    const text = String(bytes);
+    for (const key of text.startsWith("\u001b") ? [text] : text) onKey(key);
+  };
   process.once("exit", giveBack);
-  stdin.setRawMode(true);
-  stdin.on("data", keys);
+  keyboard.setRawMode(true);
+  // A question that was asked before leaves it paused.
+  keyboard.on("data", keys).resume();
   stdout.stream.write("\u001b[?1049h\u001b[?25l");
   return giveBack;
 }

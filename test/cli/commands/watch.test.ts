@@ -47,6 +47,36 @@ describe("fx watch", () => {
     assert.match(text, /same\n$/);
   });
 
+  for (const [name, typed, exit] of [
+    ["q", "q", 0],
+    ["q, pressed twice at once", "qq", 0],
+    ["Ctrl-C", "\u0003", 130],
+  ] as const) {
+    test(`${name} leaves it after the PESEL was typed`, async () => {
+      const ran = await watch(
+        [
+          ["PESEL: ", `${anna}\n`],
+          ["q ends", typed],
+        ],
+        ["-"],
+      );
+      assert.match(ran.text, /Anna Nowak, 800101\*{5}\n/);
+      assert.equal(ran.exit, exit);
+    });
+
+    test(`${name} leaves it after the PESEL came from a pipe`, async () => {
+      const piped = `echo ${anna} | "${process.execPath}" "${launcher}" watch - --url ${server.url}`;
+      const ran = await runCommandAtTerminal(["sh", "-c", piped], { replies: [["q ends", typed]] });
+      assert.match(ran.text, /Anna Nowak, 800101\*{5}\n/);
+      assert.ok(ran.screen.includes(givenBack));
+      assert.equal(ran.exit, exit);
+    });
+  }
+
+  test("Ctrl-C instead of the PESEL leaves it", async () => {
+    assert.equal((await watch([["PESEL: ", "\u0003"]], ["-"])).exit, 130);
+  });
+
   test("looks again, and shows what has changed", async () => {
     const exchange = ["exchange", "02291234562", "--from", "PLN", "--to", "USD", "--to-buy", "1"];
     const { text } = await watch(

@@ -155,7 +155,9 @@ export function examineClock(newestTable: string | undefined, now: Date): Check 
 }
 
 function reasonOf(error: unknown): string {
-  return withoutStop(maskPesels(error instanceof Error ? error.message : String(error)));
+  const text = error instanceof Error ? error.message : String(error);
+  const { hint } = error instanceof FxError ? error : {};
+  return withoutStop(maskPesels(hint === undefined ? text : `${text} ${hint}`));
 }
 
 function withoutStop(sentences: string): string {
