@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import { inspect } from "node:util";
 import { CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
@@ -82,6 +83,8 @@ function watchOutput(stream: NodeJS.WritableStream): () => Promise<NodeJS.ErrnoE
   stream.once("error", keep);
   return async () => {
     await new Promise<void>((resolve) => {
+      // Even nothing cannot be written to /dev/full, and a command that printed nothing has no output that failed.
+      if (!(stream as Writable).writableLength) return setImmediate(resolve);
       stream.write("", (error) => {
         keep(error);
         resolve();

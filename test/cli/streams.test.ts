@@ -73,6 +73,12 @@ describe("output that cannot be written", () => {
     assert.deepEqual([stderr, exit], ["fx: The output cannot be written (ENOSPC).\n", 1]);
   });
 
+  test("is not told by a command that fails and has no output", async () => {
+    const { stderr, exit } = await runFx(["account", "show", adult(3)], full);
+    assert.equal(stderr, "fx: There is no account for this PESEL.\nfx account create opens one.\n");
+    assert.equal(exit, 4);
+  });
+
   test("is told with the key by fx exchange, with exit 1", async () => {
     const { stderr, exit } = await runFx(exchange, full);
     const [newest] = await entries();
