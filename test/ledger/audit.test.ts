@@ -44,6 +44,7 @@ const editsOf = (store: string) =>
           "update account set newest = (select previous from journal where position = newest) where pesel = ?",
         moved: "update journal set position = position + 100 where pesel = ? and sequence = 3",
         movedFinding: "3 position of the row",
+        unreadableFindings: ["2 unreadable entry"],
       }
     : {
         balances: (from: string, to: string) =>
@@ -52,11 +53,12 @@ const editsOf = (store: string) =>
         setBack: "update account set sequence = 2 where pesel = ?",
         moved: `update journal set id = '${entryId()}' where pesel = ? and sequence = 3`,
         movedFinding: "3 id of the row",
+        unreadableFindings: ["2 unreadable entry", "2 id of the row"],
       };
 
 for (const { name, database } of adapters) {
   if (database === undefined) continue;
-  const { balances, noJson, setBack, moved, movedFinding } = editsOf(name);
+  const { balances, noJson, setBack, moved, movedFinding, unreadableFindings } = editsOf(name);
   const openDatabase = database;
   const ledger = async (t: TestContext) => ledgerOn(await database(t));
   describe(`an audit over ${name}`, () => {
@@ -158,6 +160,16 @@ for (const { name, database } of adapters) {
         await tamper(`update account set pesel = '${adult(3)}' where pesel = ?`);
         const found = [1, 2, 3].map((number) => `${adult(3)} ${number} PESEL of the row`);
         assert.deepEqual(await problems(), found);
+      });
+
+      test("an entry that cannot be read, with the id that the store finds it by, if it has one", async (t) => {
+        const { tamper, problems } = await ledger(t);
+        await tamper("update journal set entry = '[' where pesel = ? and sequence = 2");
+        const ofEntry = (await problems()).filter((problem) => problem.startsWith(`${masked} 2`));
+        assert.deepEqual(
+          ofEntry,
+          unreadableFindings.map((finding) => `${masked} ${finding}`),
+        );
       });
 
       test("an entry that cannot be read is not read around", async (t) => {

@@ -181,6 +181,9 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "insufficient-funds before");
       clock.now = new Date(now.getTime() + 30 * dayMs + 1);
       assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled");
+      clock.now = now;
+      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled before");
+      clock.now = new Date(now.getTime() + 31 * dayMs);
       assert.equal(await outcome(order("sell 2 USD for PLN", "b")), "insufficient-funds");
       assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled before");
       assert.equal(await outcome(order("sell 2 USD for PLN", "b")), "insufficient-funds before");
@@ -208,6 +211,19 @@ for (const adapter of adapters) {
         await first.service.close();
         const { order } = await start(t, { store: await open() });
         assert.equal(await outcome(order("sell 1 USD for PLN", "k")), "insufficient-funds before");
+      });
+
+      test("is seen by another process that had seen none", async (t) => {
+        const { open } = await database(t);
+        const [one, other] = [
+          await start(t, { store: await open() }),
+          await start(t, { store: await open() }),
+        ];
+        await one.service.createAccount(opening({ key: "open" }));
+        assert.equal(await outcome(one.order("buy 1 USD for PLN", "a")), "settled");
+        await refuses(other.order("sell 2 USD for PLN", "b"), "insufficient-funds");
+        await other.order("buy 1 USD for PLN");
+        assert.equal(await outcome(one.order("sell 2 USD for PLN", "b")), "insufficient-funds before");
       });
 
       test("is one answer for two processes that are asked at once, while the account changes", async (t) => {
