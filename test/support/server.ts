@@ -28,7 +28,7 @@ export interface TestServer {
 }
 
 /** A server that listens on loopback; `replace` puts other methods in place of the service's. */
-export async function startServer(replace: Partial<ExchangeService> = {}): Promise<TestServer> {
+export async function startServer(replace: Partial<ExchangeService> = {}, prefix = ""): Promise<TestServer> {
   const { store, rates, service: ledger } = await openInstance();
   const service = new Proxy(ledger, {
     get: (target, name) => {
@@ -52,6 +52,7 @@ export async function startServer(replace: Partial<ExchangeService> = {}): Promi
     },
     now: () => now,
     version: "1.2.3",
+    prefix,
     log: { level: "info", stream },
   });
   await app.listen({ host: "127.0.0.1", port: 0 });

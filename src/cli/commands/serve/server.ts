@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
+import { pathHiddenBy } from "../../../http/paths.ts";
 import { buildServer } from "../../../http/server.ts";
 import type { RatesEvent } from "../../../rates/ledger-rates.ts";
 import type { LogLevel, Settings } from "../../config.ts";
@@ -27,6 +28,13 @@ export interface ServerStart {
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
   const { logLevel, version, prepare } = start;
+  const { prefix } = settings;
+  const hidden = pathHiddenBy(prefix);
+  if (hidden !== undefined) {
+    throw new UsageError(
+      `${hidden} is a path of fx itself. Name another --prefix than ${prefix}, such as /fx.`,
+    );
+  }
   // The rates and the store have things to tell before there is a server, and so a log.
   const early: RatesEvent[] = [];
   let report = (event: RatesEvent): void => void early.push(event);
@@ -48,6 +56,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     now: () => new Date(),
     version,
+    prefix,
     log: { level: logLevel, stream: process.stderr },
   });
   report = (event) => {
