@@ -13,7 +13,7 @@ export interface Settings {
   readonly url: Place;
   readonly host: string;
   readonly port: number;
-  /** The path under which a proxy shows the server, without a slash at its end; empty for none. */
+  /** The path under which a proxy shows the server, without a slash at its end; "/" for none. */
   readonly prefix: string;
   /** Where `fx serve` keeps the accounts. */
   readonly db: StorePlace;
@@ -76,7 +76,7 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
   prefix: {
     env: "FX_PREFIX",
     fallback: "/",
-    parse: (text) => (/^(\/[\w.~-]+)*\/?$/.test(text) ? text.replace(/\/$/, "") : undefined),
+    parse: (text) => (/^(\/[\w.~-]+)*\/?$/.test(text) ? text.replace(/(.)\/$/, "$1") || "/" : undefined),
     form: "a path such as /fx",
   },
   db: {

@@ -99,10 +99,10 @@ describe("settings", () => {
   }
 
   test("a prefix has no slash at its end", () => {
-    const prefixes = ["/", "/fx", "/fx/", "/bank/fx"].map((prefix) => loadConfig({ prefix }, nowhere));
+    const prefixes = ["/", "", "/fx", "/fx/", "/bank/fx"].map((prefix) => loadConfig({ prefix }, nowhere));
     assert.deepEqual(
       prefixes.map(({ settings }) => settings.prefix),
-      ["", "/fx", "/fx", "/bank/fx"],
+      ["/", "/", "/fx", "/fx", "/bank/fx"],
     );
   });
 

@@ -28,7 +28,7 @@ export interface ServerStart {
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
   const { logLevel, version, prepare } = start;
-  const { prefix } = settings;
+  const prefix = settings.prefix === "/" ? "" : settings.prefix;
   const hidden = pathHiddenBy(prefix);
   if (hidden !== undefined) {
     throw new UsageError(
