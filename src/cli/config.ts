@@ -14,6 +14,8 @@ export interface Settings {
   readonly url: Place;
   readonly host: string;
   readonly port: number;
+  /** The path under which a proxy shows the server, without a slash at its end; "/" for none. */
+  readonly prefix: string;
   /** Where `fx serve` keeps the accounts. */
   readonly db: StorePlace;
   readonly rates: string;
@@ -71,6 +73,12 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
     fallback: "8080",
     parse: (text) => wholeNumber(text, 65_535),
     form: "a whole number from 0 to 65535",
+  },
+  prefix: {
+    env: "FX_PREFIX",
+    fallback: "/",
+    parse: (text) => (/^(\/[\w.~-]+)*\/?$/.test(text) ? text.replace(/(.)\/$/, "$1") || "/" : undefined),
+    form: "a path such as /fx",
   },
   db: {
     env: "FX_DB",
@@ -144,6 +152,7 @@ export function loadConfig(
     url: value("url"),
     host: value("host"),
     port: value("port"),
+    prefix: value("prefix"),
     db: value("db"),
     rates: value("rates"),
     maxTableAge: value("maxTableAge"),

@@ -19,6 +19,8 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<
 export interface HandlerContext {
   readonly service: ExchangeService;
   readonly now: () => Date;
+  /** What the links in answers begin with. */
+  readonly prefix: string;
 }
 
 /** Headers of an answer beside those that every answer has. */
@@ -50,8 +52,8 @@ export function sendText(reply: FastifyReply, text: string, status: number, head
 }
 
 /** What the answer to an opening or an exchange says beside its body. */
-export function recordedHeaders({ receiptId, replayed }: Recorded): Headers {
-  const headers: Headers = { "fx-receipt": `/api/receipts/${receiptId}` };
+export function recordedHeaders({ receiptId, replayed }: Recorded, prefix: string): Headers {
+  const headers: Headers = { "fx-receipt": `${prefix}/api/receipts/${receiptId}` };
   if (replayed) headers["idempotency-replayed"] = "true";
   return headers;
 }

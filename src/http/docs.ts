@@ -5,8 +5,8 @@ import type { OpenApiDocument } from "../wire/openapi.ts";
 import { sendText } from "./answers.ts";
 
 /** A page under /docs, to which / leads, that shows the document and tries it out. It loads nothing from elsewhere. */
-export function registerDocs(app: FastifyInstance, document: OpenApiDocument): void {
-  app.get("/", async (_request, reply) => sendText(reply, "", 302, { location: "/docs" }));
+export function registerDocs(app: FastifyInstance, document: OpenApiDocument, prefix: string): void {
+  app.get("/", async (_request, reply) => sendText(reply, "", 302, { location: `${prefix}/docs` }));
   app.register((docs, _options, done) => {
     docs.addHook("onRequest", (request, reply, next) => {
       reply.header("x-request-id", request.id);
@@ -16,6 +16,7 @@ export function registerDocs(app: FastifyInstance, document: OpenApiDocument): v
     docs.register(swagger, { mode: "static", specification: { document: document as never } });
     docs.register(swaggerUi, {
       routePrefix: "/docs",
+      indexPrefix: prefix,
       uiConfig: { validatorUrl: null, defaultModelsExpandDepth: 0, displayRequestDuration: true },
       // Its own policy would have browsers turn to https.
       staticCSP:

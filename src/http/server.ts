@@ -23,12 +23,15 @@ import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
 import { openMetrics } from "./metrics.ts";
+import { knownPath, withoutPrefix } from "./paths.ts";
 
 export interface ServerOptions {
   /** The server closes it, last, when it is closed. */
   readonly service: ExchangeService;
   readonly probes: Probes;
   readonly now: () => Date;
+  /** A path such as "/fx", which links carry, and under which everything is answered, too. */
+  readonly prefix?: string;
   /** Fastify's logger option. Without it there is no log. */
   readonly log?: FastifyServerOptions["logger"];
 }
@@ -41,8 +44,8 @@ const idleCheckMs = 50;
  * new connections, answers what is under way, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, probes, log = false } = options;
-  const document = openApiDocument(probes.version);
+  const { service, probes, log = false, prefix = "" } = options;
+  const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
     logger:
       typeof log === "object" ? { ...log, serializers: { ...log.serializers, err: describeError } } : log,
@@ -85,7 +88,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   function onNoRoute(request: FastifyRequest, reply: FastifyReply): void {
     const { path, methods } = knownPath(request.url) ?? {};
     if (methods !== undefined) reply.header("allow", methods.join(", "));
-    onError(methods === undefined ? nothingHere() : methodNotAllowed(methods), request, reply, path);
+    onError(methods === undefined ? nothingHere(prefix) : methodNotAllowed(methods), request, reply, path);
   }
 
   app.decorateRequest("outcome", undefined);
@@ -99,9 +102,16 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 
+  if (prefix !== "") {
+    // Not by Fastify's rewriteUrl, which logs the URL, and so the PESEL.
+    app.server.prependListener("request", (request: IncomingMessage) => {
+      request.url = withoutPrefix(request.url ?? "/", prefix);
+    });
+  }
+
   const handlers: Handlers = {
-    ...accountHandlers(options),
-    ...exchangeHandlers(options, metrics),
+    ...accountHandlers({ ...options, prefix }),
+    ...exchangeHandlers({ ...options, prefix }, metrics),
     ...rateHandlers(options),
     ...ledgerHandlers(options),
     ...serverHandlers(options, metrics, lifecycle, document),
@@ -128,7 +138,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       },
     });
   }
-  registerDocs(app, document);
+  registerDocs(app, document, prefix);
   return app;
 }
 
@@ -182,23 +192,11 @@ function requestIds(): (request: IncomingMessage) => string {
   };
 }
 
-const knownPaths = [
-  ...Object.values(operations),
-  { method: "GET", path: "/" },
-  { method: "GET", path: "/docs" },
-].map(({ method, path }) => ({
-  path,
-  methods: method === "GET" ? ["GET", "HEAD"] : [method],
-  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]*")}(?:\\?|$)`),
-}));
-
-/** The path of the document that `url` is of, and the methods that it has. */
-function knownPath(url: string) {
-  return knownPaths.find(({ pattern }) => pattern.test(url));
-}
-
-function nothingHere(): FxError {
-  return new FxError("not-found", "There is nothing under this path. The paths are in /openapi.json.");
+function nothingHere(prefix: string): FxError {
+  return new FxError(
+    "not-found",
+    `There is nothing under this path. The paths are in ${prefix}/openapi.json.`,
+  );
 }
 
 function methodNotAllowed(methods: readonly string[]): FxError {

@@ -83,6 +83,9 @@ describe("settings", () => {
     ["acceptTable", "108"],
     ["logLevel", "loud"],
     ["host", "a b"],
+    ["prefix", "fx"],
+    ["prefix", "/f x"],
+    ["prefix", "//"],
   ] as const) {
     test(`${name} ${text} is refused with the place and the form`, () => {
       const { env, form } = definitions[name];
@@ -94,6 +97,14 @@ describe("settings", () => {
       );
     });
   }
+
+  test("a prefix has no slash at its end", () => {
+    const prefixes = ["/", "", "/fx", "/fx/", "/bank/fx"].map((prefix) => loadConfig({ prefix }, nowhere));
+    assert.deepEqual(
+      prefixes.map(({ settings }) => settings.prefix),
+      ["/", "/", "/fx", "/fx", "/bank/fx"],
+    );
+  });
 
   test("an unknown key in the file is refused by name", () => {
     assert.match(refusal({}, withFile('{"prot": 1}')), /config\.json sets "prot", which fx does not know/);

@@ -32,7 +32,7 @@ export interface TestServer {
 }
 
 /** A server that listens on loopback; `replace` puts other methods in place of the service's. */
-export async function startServer(replace: Partial<ExchangeService> = {}): Promise<TestServer> {
+export async function startServer(replace: Partial<ExchangeService> = {}, prefix = ""): Promise<TestServer> {
   const { store, rates, service: ledger } = await openInstance();
   const service = new Proxy(ledger, {
     get: (target, name) => {
@@ -57,6 +57,7 @@ export async function startServer(replace: Partial<ExchangeService> = {}): Promi
       rates: () => rates.status(),
     },
     now: () => now,
+    prefix,
     log: { level: "info", stream },
   });
   const undeclared = undeclaredCodes(app);

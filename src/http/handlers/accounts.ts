@@ -13,12 +13,12 @@ import {
   sendText,
 } from "../answers.ts";
 
-export function accountHandlers({ service, now }: HandlerContext) {
+export function accountHandlers({ service, now, prefix }: HandlerContext) {
   const createAccount: Handler = async (request, reply) => {
     const fields = parseOpeningBody(request.body);
     const key = idempotencyKey(request);
     const opening = parseOpening({ ...fields, key }, warsawDate(now()));
-    return sendText(reply, "", 204, recordedHeaders(await service.createAccount(opening)));
+    return sendText(reply, "", 204, recordedHeaders(await service.createAccount(opening), prefix));
   };
 
   const account: Handler = async (request, reply) => {

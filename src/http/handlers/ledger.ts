@@ -2,7 +2,7 @@ import { encodeAccounts, encodeAudit, encodePosition } from "../../wire/codecs.t
 import { parsePageQuery } from "../../wire/requests.ts";
 import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
 
-export function ledgerHandlers({ service }: HandlerContext) {
+export function ledgerHandlers({ service }: Pick<HandlerContext, "service">) {
   const accounts: Handler = async (request, reply) =>
     sendJson(reply, encodeAccounts(await service.accounts(parsePageQuery(request.query))));
 

@@ -3,7 +3,7 @@ import { encodeRateHistory, encodeRates } from "../../wire/codecs.ts";
 import { parseRateHistoryQuery } from "../../wire/requests.ts";
 import { type Handler, type HandlerContext, pathParameter, sendJson } from "../answers.ts";
 
-export function rateHandlers({ service }: HandlerContext) {
+export function rateHandlers({ service }: Pick<HandlerContext, "service">) {
   const rates: Handler = async (_request, reply) => sendJson(reply, encodeRates(await service.rates()));
 
   const rateHistory: Handler = async (request, reply) => {

@@ -20,6 +20,7 @@ export function defineServe(program: Command, context: Context): void {
   ])
     .addOption(setting("host"))
     .addOption(setting("port"))
+    .addOption(setting("prefix"))
     .addOption(setting("db"))
     .addOption(setting("rates"))
     .addOption(

@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
+import { pathHiddenBy } from "../../../http/paths.ts";
 import { buildServer } from "../../../http/server.ts";
 import type { RatesEvent } from "../../../rates/ledger-rates.ts";
 import { type Settings, settingNames } from "../../config.ts";
@@ -34,6 +35,13 @@ const changeable = ["logLevel", "maxTableAge", "acceptTable"];
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
   const { version, prepare } = start;
   const { kind } = settings.db;
+  const prefix = settings.prefix === "/" ? "" : settings.prefix;
+  const hidden = pathHiddenBy(prefix);
+  if (hidden !== undefined) {
+    throw new UsageError(
+      `${hidden} is a path of fx itself. Name another --prefix than ${prefix}, such as /fx.`,
+    );
+  }
   warmUpNextTick();
   // The rates and the store report events before there is a server with a log.
   const early: RatesEvent[] = [];
@@ -58,6 +66,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       rates: () => rates.status(),
     },
     now: () => new Date(),
+    prefix,
     log: { level: settings.logLevel ?? "info", stream: process.stderr },
   });
   app.log.info({ version, store: kind, rates: rates.status().source }, "starting");

@@ -56,6 +56,19 @@ describe("fx serve", () => {
     assert.match(server.output().stdout, /\nopen to\tother machines too, on 0\.0\.0\.0\n/);
   });
 
+  test("answers under a prefix, and refuses one that is the beginning of its own paths", async () => {
+    const server = await startFx([], { env: { FX_PREFIX: "/fx", FX_RATES: "demo" } });
+    const { status, headers } = await fetch(`${server.url}/fx/`, { redirect: "manual" });
+    await server.stop();
+    assert.deepEqual([status, headers.get("location")], [302, "/fx/docs"]);
+    const { stderr, exit } = await runFx(["serve", "--prefix", "/api"]);
+    assert.equal(exit, 2);
+    assert.match(
+      stderr,
+      /^fx: \/api\/user is a path of fx itself\. Name another --prefix than \/api, such as \/fx\.\n/,
+    );
+  });
+
   test("logs JSON lines to stderr, and no PESEL in them", async () => {
     const server = await startFx();
     await fetch(`${server.url}/api/user/${adult(0)}`);

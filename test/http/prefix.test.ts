@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { openHttpService } from "../../src/client/http-service.ts";
+import { pathHiddenBy, withoutPrefix } from "../../src/http/paths.ts";
+import { adult, opening, terms } from "../support/fixture.ts";
+import { isProblem, send } from "../support/http.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+const proxies: Server[] = [];
+after(() => {
+  for (const proxy of proxies) proxy.close().closeAllConnections();
+});
+
+/** A reverse proxy that shows a server under /fx and nothing else, and hands the prefix on unless it strips it. */
+async function openProxy(target: string, strips: boolean): Promise<string> {
+  const proxy = createServer((incoming, outgoing) => {
+    const url = incoming.url ?? "";
+    if (!url.startsWith("/fx/")) {
+      outgoing.writeHead(404).end();
+      return;
+    }
+    const { method, headers } = incoming;
+    const passed = request(target + (strips ? url.slice(3) : url), { method, headers });
+    passed.on("response", (answer: IncomingMessage) => {
+      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(passed);
+  });
+  await new Promise<void>((listening) => proxy.listen(0, "127.0.0.1", listening));
+  proxies.push(proxy);
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
+
+describe("a server with --prefix /fx", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({}, "/fx");
+  });
+  after(() => server.close());
+
+  const ways: [way: string, origin: () => Promise<string>, base: string][] = [
+    ["a proxy that strips the prefix", () => openProxy(server.url, true), "/fx"],
+    ["a proxy that hands the prefix on", () => openProxy(server.url, false), "/fx"],
+    ["nothing between, under the prefix", async () => server.url, "/fx"],
+    ["nothing between, without the prefix", async () => server.url, ""],
+  ];
+  for (const [index, [way, open, base]] of ways.entries()) {
+    describe(`behind ${way}`, () => {
+      let origin = "";
+      before(async () => {
+        origin = await open();
+      });
+      const get = (path: string) => send(origin, "GET", path);
+
+      test("/ leads to the documentation, which loads all that it needs", async () => {
+        const location = (await get(`${base}/`)).headers.get("location") ?? "";
+        assert.equal(location, "/fx/docs");
+        const page = await get(location);
+        const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? "");
+        assert.ok(page.status === 200 && links.length > 3);
+        for (const link of links) {
+          assert.match(link, /^\/fx\/docs\//);
+          assert.equal((await get(link)).status, 200, link);
+        }
+      });
+
+      test("the document says where its paths begin", async () => {
+        for (const path of ["/openapi.json", "/docs/json"]) {
+          const { servers } = (await get(base + path)).json as { servers: object[] };
+          assert.deepEqual(servers, [{ url: "/fx" }]);
+        }
+      });
+
+      test("a receipt's link leads to it", async () => {
+        const person = { name: "Jan", surname: "Lis", pesel: adult(50 + index), pln: 100 };
+        const opened = await send(origin, "POST", `${base}/api/user`, { body: person });
+        const order = { pesel: person.pesel, from: "PLN", to: "USD", toBuy: 1 };
+        const done = await send(origin, "POST", `${base}/api/exchange/${person.pesel}`, { body: order });
+        for (const [{ headers }, kind] of [
+          [opened, "opening"],
+          [done, "exchange"],
+        ] as const) {
+          const link = headers.get("fx-receipt") ?? "";
+          assert.match(link, /^\/fx\/api\/receipts\//);
+          assert.equal(((await get(link)).json as { kind: string }).kind, kind);
+        }
+      });
+
+      test("the client works on it", async (t) => {
+        const service = openHttpService(origin + base);
+        t.after(() => service.close());
+        const { receiptId } = await service.createAccount(opening({ index: 60 + index }));
+        assert.equal((await service.receipt(receiptId)).kind, "opening");
+        const order = { ...terms("buy 1 USD for PLN"), pesel: adult(60 + index) };
+        assert.equal((await service.receipt((await service.exchange(order)).receiptId)).kind, "exchange");
+      });
+
+      test("there is 404 and 405 as without a prefix", async () => {
+        isProblem(await get(`${base}/none`), "not-found");
+        isProblem(await send(origin, "DELETE", `${base}/api/rates?x=1`), "method-not-allowed");
+      });
+    });
+  }
+
+  test("no PESEL is in its log", () => {
+    assert.equal(server.log().includes(adult(50)), false);
+  });
+});
+
+test("only a whole part of a path is a prefix", () => {
+  const urls = ["/fx", "/fx/", "/fx?a=/fx", "/fx/fx/a", "/fxapi", "/api/fx", "*"];
+  assert.deepEqual(
+    urls.map((url) => withoutPrefix(url, "/fx")),
+    ["/", "/", "/?a=/fx", "/fx/a", "/fxapi", "/api/fx", "*"],
+  );
+});
+
+test("a prefix that a path of fx begins with is told by that path", () => {
+  const prefixes = ["", "/fx", "/api/fx", "/a", "/api", "/docs", "/api/user", "/health", "/metrics"];
+  assert.deepEqual(prefixes.map(pathHiddenBy), [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    "/api/user",
+    "/docs",
+    "/api/user",
+    "/health/live",
+    "/metrics",
+  ]);
+});
