@@ -150,7 +150,7 @@ describe("at a terminal", () => {
 
   test("rates are a board, in colour", async () => {
     const { screen, text } = await runAtTerminal(["rates"], { env });
-    assert.match(text, /^Table 069\/C\/NBP\/2022 of 2022-04-08, source: demo\n/);
+    assert.match(text, /^Table 069\/C\/NBP\/2022 of 2022-04-08, source: demo \(recorded\)\n/);
     assert.match(text, /\nUSD +4\.2113 +4\.2963 +-0\.05 % +[▁-█]{20} +dolar amerykański\n/);
     assert.ok(screen.includes("\u001b[31m-0.05 %"));
   });
