@@ -82,25 +82,31 @@ function repliesIn(expected: string): Reply[] {
 }
 
 const pages = ["README.md", "docs/CLI.md", "docs/JSON.md"] as const;
-const played = new Map<string, readonly Step[]>();
+const played = new Map<string, Promise<readonly Step[]>>();
+
+/** Plays a page once, whichever test asks first. */
+function stepsOf(page: (typeof pages)[number]): Promise<readonly Step[]> {
+  const steps = played.get(page) ?? play(page);
+  played.set(page, steps);
+  return steps;
+}
 
 for (const page of pages) {
   test(`${page} shows what fx does`, async () => {
-    const steps = await play(page);
-    played.set(page, steps);
+    const steps = await stepsOf(page);
     assert.ok(steps.length > 5);
     if (process.env.TRANSCRIPTS_WRITE) return;
     for (const { line, expected, printed } of steps) assert.equal(settled(printed), settled(expected), line);
   });
 }
 
-const stepsOf = (page: (typeof pages)[number]) => played.get(page) ?? [];
 const isOf = (command: string) => (step: Step) => new RegExp(`(^|\\| |; )${command}( |$)`).test(step.line);
 
-test("docs/CLI.md shows every command", () => {
+test("docs/CLI.md shows every command", async () => {
+  const steps = await stepsOf("docs/CLI.md");
   const leaves = commands.filter((command) => command.commands.length === 0).map(fullName);
   assert.ok(leaves.length > 15);
-  const isShown = (name: string) => stepsOf("docs/CLI.md").some(isOf(name.replace("rates show", "rates")));
+  const isShown = (name: string) => steps.some(isOf(name.replace("rates show", "rates")));
   assert.deepEqual(
     leaves.filter((name) => !isShown(name)),
     [],
@@ -174,8 +180,8 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
   ],
 ];
 
-test("docs/JSON.md shows every command that takes --json, in its shape and with no field beside", () => {
-  const steps = stepsOf("docs/JSON.md").filter(({ line }) => line.includes("--json"));
+test("docs/JSON.md shows every command that takes --json, in its shape and with no field beside", async () => {
+  const steps = (await stepsOf("docs/JSON.md")).filter(({ line }) => line.includes("--json"));
   for (const step of steps) {
     const shape = shapes.find(([command]) => isOf(command)(step))?.[1] ?? z.never();
     for (const document of documentsIn(step.printed)) {

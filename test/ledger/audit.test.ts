@@ -165,10 +165,10 @@ for (const { name, database } of adapters) {
       test("an entry that cannot be read, with the id that the store finds it by, if it has one", async (t) => {
         const { tamper, problems } = await ledger(t);
         await tamper("update journal set entry = '[' where pesel = ? and sequence = 2");
-        const ofEntry = (await problems()).filter((problem) => problem.startsWith(`${masked} 2`));
+        const ofEntry = (await problems()).filter((problem) => problem.startsWith(`${holder} 2`));
         assert.deepEqual(
           ofEntry,
-          unreadableFindings.map((finding) => `${masked} ${finding}`),
+          unreadableFindings.map((finding) => `${holder} ${finding}`),
         );
       });
 

@@ -3,7 +3,7 @@ import { adapters } from "../support/adapters.ts";
 import { simulate, surviving } from "./simulate.ts";
 
 /** How many seeds each kind of store plays in the suite. `npm run simulate -- --seeds N` plays more. */
-const seeds: Record<string, number> = { "memory:": 60, "sqlite:": 25 };
+const seeds: Record<string, number> = { "memory:": 40, "sqlite:": 15 };
 
 for (const adapter of adapters) {
   const count = seeds[adapter.name] ?? 5;
