@@ -1,10 +1,14 @@
+import assert from "node:assert/strict";
+import { after } from "node:test";
 import { openHttpService } from "../src/client/http-service.ts";
+import type { ExchangeService } from "../src/core/service.ts";
+import { LedgerService } from "../src/ledger/service.ts";
 import { describeExchangeService } from "./service.contract.ts";
 import { openInstance, startServer } from "./support/server.ts";
 
 describeExchangeService("ExchangeService over a store in this process", async () => {
   const { service, rates } = await openInstance();
-  return { service, rates, close: () => service.close() };
+  return { service: noted(service), rates, close: () => service.close() };
 });
 
 describeExchangeService("ExchangeService over HTTP", async () => {
@@ -18,4 +22,25 @@ describeExchangeService("ExchangeService over HTTP", async () => {
       await server.close();
     },
   };
+});
+
+const asked = new Set<string | symbol>(["constructor", "close"]);
+
+function noted(service: ExchangeService): ExchangeService {
+  return new Proxy(service, {
+    get: (target, name) => {
+      asked.add(name);
+      const method: unknown = Reflect.get(target, name);
+      return typeof method === "function" ? method.bind(target) : method;
+    },
+  });
+}
+
+after(() => {
+  const all = Object.getOwnPropertyNames(LedgerService.prototype);
+  assert.deepEqual(
+    all.filter((name) => !asked.has(name)),
+    [],
+    "a method that the contract does not ask",
+  );
 });

@@ -107,17 +107,21 @@ function withBalance(account: Account, balance: Money): Account {
   return { ...account, balances };
 }
 
-/** The joiners, which Persian and Indic names need, show nothing by themselves. */
-const visible = /[^\s\u200c\u200d]/;
-/** What breaks a line, turns the direction of what follows, or makes names that look equal differ. */
-const deceptive = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+/**
+ * What no name has, as the inside of a character class of a regular expression: controls, and what is invisible, breaks
+ * a line or turns the direction of what follows, so that names look like others. The joiners U+200C and U+200D are not
+ * in it, because Persian and Indic names need them; only a name may not begin with one.
+ */
+export const unfitForNames =
+  "\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\u{e0000}-\u{e007f}";
+const unfit = new RegExp(`^[\\u200c\\u200d]|[${unfitForNames}]`, "u");
 
 function parseName(text: string, field: string): string {
   const name = text.trim();
   const detail =
-    !visible.test(name) || [...name].length > 100
+    name === "" || [...name].length > 100
       ? "must have 1 to 100 characters"
-      : deceptive.test(name) || !name.isWellFormed()
+      : unfit.test(name) || !name.isWellFormed()
         ? "must not have control or invisible characters, or broken Unicode"
         : undefined;
   if (detail === undefined) return name;

@@ -2,9 +2,11 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import type { OpenApiDocument } from "../wire/openapi.ts";
+import { sendText } from "./answers.ts";
 
-/** A page under /docs that shows the document and tries it out. It loads nothing from elsewhere. */
+/** A page under /docs, to which / leads, that shows the document and tries it out. It loads nothing from elsewhere. */
 export function registerDocs(app: FastifyInstance, document: OpenApiDocument): void {
+  app.get("/", async (_request, reply) => sendText(reply, "", 302, { location: "/docs" }));
   app.register((docs, _options, done) => {
     docs.addHook("onRequest", (request, reply, next) => {
       reply.header("x-request-id", request.id);

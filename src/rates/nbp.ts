@@ -76,7 +76,7 @@ export async function fetchTables(
     const reason =
       error.name === "CancelError"
         ? `it is longer than ${limits.maxBytes} bytes`
-        : error.message || error.code || error.name;
+        : (error.message || error.code || error.name).replace(/\.$/, "");
     throw new Error(`No answer from ${where}: ${reason}.`, { cause: error });
   });
   if (response.statusCode !== 200) {

@@ -1,11 +1,14 @@
 import * as z from "zod";
+import type { AnswerCode } from "../core/errors.ts";
 import { type Operation, operations } from "./operations.ts";
 import { statusOf } from "./problem.ts";
+import * as schemas from "./schemas.ts";
 
 /** An OpenAPI 3.1 document, as far as its makers and readers here need to know it. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: object;
+  readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly object[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
@@ -14,14 +17,27 @@ export interface OpenApiDocument {
 export interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
+  readonly description: string;
   readonly tags: readonly string[];
   readonly parameters: readonly object[];
   readonly requestBody?: object;
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>;
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly description: string;
+        readonly content?: object;
+        readonly headers?: Readonly<Record<string, object>>;
+      }
+    >
+  >;
 }
 
-/** The document of all operations, made from the schemas that validate them. */
-export function openApiDocument(version: string): OpenApiDocument {
+/**
+ * The document of all operations, made from their schemas.
+ * @param prefix the path under which clients reach the server, such as "/fx"
+ */
+export function openApiDocument(version: string, prefix = ""): OpenApiDocument {
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const [id, operation] of Object.entries<Operation>(operations)) {
     const { path, method } = operation;
@@ -37,17 +53,27 @@ export function openApiDocument(version: string): OpenApiDocument {
         "Every error is problem details (RFC 9457); tell errors apart by `code`.",
       license: { name: "MIT", identifier: "MIT" },
     },
-    tags: ["accounts", "exchange", "rates", "ledger", "server"].map((name) => ({ name })),
+    servers: [{ url: prefix || "/" }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: { schemas: componentSchemas() },
   };
 }
 
+const tags: Readonly<Record<Operation["tag"], string>> = {
+  accounts: "Open an account, and read it",
+  exchange: "Exchange one currency for another",
+  rates: "The bank's bid and ask",
+  ledger: "For operators: all accounts, where the house stands, whether the books agree",
+  server: "For monitoring and tools",
+};
+
 function describe(id: string, operation: Operation): OpenApiOperation {
-  const { method, path, summary, tag, body, success, errors } = operation;
+  const { method, path, summary, description, tag, body, success, errors } = operation;
   return {
     operationId: id,
     summary,
+    description,
     tags: [tag],
     parameters: [
       ...pathParameters(path),
@@ -57,80 +83,101 @@ function describe(id: string, operation: Operation): OpenApiOperation {
     ...(method === "POST" && body && { requestBody: { required: true, content: json(body) } }),
     responses: {
       [success.status]: {
-        description: success.status === 302 ? "See Location" : "Done",
-        ...(success.headers && {
-          headers: Object.fromEntries(success.headers.map((name) => [name, responseHeaders[name]])),
-        }),
+        description: "Done",
+        ...(success.headers && { headers: headersNamed(success.headers) }),
         ...(success.schema && { content: json(success.schema) }),
-        ...(success.type && { content: { [success.type]: { schema: {} } } }),
+        ...(success.type && { content: { [success.type]: { schema: { type: plainTypes[success.type] } } } }),
       },
       ...(operation.sameShape &&
         success.schema && {
           [operation.sameShape]: { description: "Not ready", content: json(success.schema) },
         }),
-      ...problems([...errors, "internal"], success.headers?.includes("Idempotency-Replayed") === true),
+      ...problems([...errors, ...anywhere], success.headers?.includes("Idempotency-Replayed") === true),
     },
   };
 }
 
+/** What any operation may answer: to what is not well-formed HTTP, to another method of its path, and to a bug. */
+const anywhere = ["invalid-request", "method-not-allowed", "internal"] as const;
+
 /** @param replayed whether a refusal may be the answer to an earlier request with the same key */
-function problems(codes: Operation["errors"], replayed: boolean) {
-  const byStatus = new Map<number, string[]>();
-  for (const code of codes) byStatus.set(statusOf[code], [...(byStatus.get(statusOf[code]) ?? []), code]);
+function problems(codes: readonly AnswerCode[], replayed: boolean) {
+  const byStatus = new Map<number, Set<AnswerCode>>();
+  for (const code of codes) {
+    byStatus.set(statusOf[code], (byStatus.get(statusOf[code]) ?? new Set()).add(code));
+  }
   const content = { "application/problem+json": { schema: { $ref: reference("Problem") } } };
-  const headers = { "Idempotency-Replayed": responseHeaders["Idempotency-Replayed"] };
   return Object.fromEntries(
     [...byStatus].map(([status, listed]) => {
       const mayBeReplayed = replayed && [400, 404, 409].includes(status);
-      return [status, { description: listed.join(", "), ...(mayBeReplayed && { headers }), content }];
+      const names: (keyof typeof responseHeaders)[] = [
+        ...(status === 405 ? (["Allow"] as const) : []),
+        ...(listed.has("rates-unavailable") || status === 503 ? (["Retry-After"] as const) : []),
+        ...(mayBeReplayed ? (["Idempotency-Replayed"] as const) : []),
+      ];
+      const description = [...listed].map((code) => `\`${code}\``).join(", ");
+      return [status, { description, ...(names.length > 0 && { headers: headersNamed(names) }), content }];
     }),
   );
 }
 
-function pathParameters(path: string): object[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: { type: "string" },
-  }));
+function headersNamed(names: readonly (keyof typeof responseHeaders)[]) {
+  return Object.fromEntries(names.map((name) => [name, responseHeaders[name]]));
 }
+
+function pathParameters(path: string): object[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
+    parameter(name, "path", true, jsonSchema(inPath[name] as z.ZodType)),
+  );
+}
+
+const inPath: Readonly<Record<string, z.ZodType>> = {
+  pesel: schemas.pesel,
+  id: schemas.entryId,
+  code: schemas.symbol,
+};
 
 function queryParameters(query: z.ZodType | undefined): object[] {
   if (query === undefined) return [];
-  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: "input" });
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: "query",
-    required: required.includes(name),
-    schema,
-  }));
+  const { properties = {}, required = [] } = jsonSchema(query);
+  return Object.entries(properties).map(([name, schema]) =>
+    parameter(name, "query", required.includes(name), schema as JsonSchema),
+  );
 }
 
 function headerParameters({ headers = [] }: Operation): object[] {
-  return headers.map((name) => ({ name, in: "header", required: false, ...requestHeaders[name] }));
+  return headers.map((name) => parameter(name, "header", false, jsonSchema(requestHeaders[name])));
 }
 
-const requestHeaders = {
-  "Idempotency-Key": {
-    description:
-      "A request repeated with the same key and body has no further effect and gets the first answer, also a refusal " +
-      "(for 30 days). Only rate-changed, 5xx and requests that are wrong in themselves leave the key free",
-    schema: { type: "string", pattern: "^[!-~]{1,255}$" },
-  },
-  "Fx-Table": {
-    description: "Exchange only at this table, named by its number or its id",
-    schema: { type: "string", examples: ["108/C/NBP/2026"] },
-  },
-};
+type JsonSchema = ReturnType<typeof jsonSchema>;
+
+function parameter(name: string, place: string, required: boolean, { description, ...schema }: JsonSchema) {
+  return { name, in: place, required, description, schema };
+}
+
+const requestHeaders = { "Idempotency-Key": schemas.idempotencyKey, "Fx-Table": schemas.tableInForce };
 
 const responseHeaders = {
-  "Fx-Receipt": { description: "The path of the receipt", schema: { type: "string" } },
+  Allow: { description: "The methods of the path", schema: { type: "string", examples: ["GET, HEAD"] } },
+  "Retry-After": {
+    description: "After how many seconds to try again, where that is known",
+    schema: { type: "integer", format: "int32", minimum: 1 },
+  },
+  "Fx-Receipt": {
+    description: "The path of the receipt",
+    schema: {
+      type: "string",
+      format: "uri-reference",
+      examples: ["/api/receipts/019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
+    },
+  },
   "Idempotency-Replayed": {
     description: "This is the answer to an earlier request with the same key",
     schema: { type: "string", enum: ["true"] },
   },
 };
+
+const plainTypes = { "text/plain": "string", "application/json": "object" } as const;
 
 function json(schema: z.ZodType) {
   const id = schema.meta()?.id;
@@ -138,10 +185,23 @@ function json(schema: z.ZodType) {
   return { "application/json": { schema: { $ref: reference(id) } } };
 }
 
+/** As sent. A format says all that the pattern beside it does. */
+const conversion = {
+  io: "input",
+  override: ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) => {
+    if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+  },
+} as const;
+
+function jsonSchema(schema: z.ZodType) {
+  const { $schema, ...rest } = z.toJSONSchema(schema, conversion);
+  return rest;
+}
+
 function componentSchemas(): Record<string, object> {
-  const { schemas } = z.toJSONSchema(z.globalRegistry, { io: "input", uri: reference });
+  const components = z.toJSONSchema(z.globalRegistry, { ...conversion, uri: reference }).schemas;
   return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema, $id, id: _, ...schema }]) => [id, schema]),
+    Object.entries(components).map(([id, { $schema, $id, id: _, ...schema }]) => [id, schema]),
   );
 }
 

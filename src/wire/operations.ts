@@ -8,19 +8,20 @@ export interface Operation {
   /** With parameters in braces. */
   readonly path: string;
   readonly summary: string;
+  readonly description: string;
   readonly tag: "accounts" | "exchange" | "rates" | "ledger" | "server";
   readonly query?: z.ZodType;
   readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
   readonly body?: z.ZodType;
   readonly success: {
-    readonly status: 200 | 204 | 302;
+    readonly status: 200 | 204;
     /** Of a JSON answer. */
     readonly schema?: z.ZodType;
-    /** Of an answer that is not JSON. */
-    readonly type?: string;
+    /** Of an answer without a schema. */
+    readonly type?: "text/plain" | "application/json";
     readonly headers?: readonly ("Fx-Receipt" | "Idempotency-Replayed")[];
   };
-  /** Beside `internal`, which any operation may answer. */
+  /** Beside those that any operation may answer. */
   readonly errors: readonly AnswerCode[];
   /** A status whose body has the shape of success, too. */
   readonly sameShape?: number;
@@ -33,9 +34,12 @@ export const operations = {
     method: "POST",
     path: "/api/user",
     summary: "Open an account with an initial balance in PLN",
+    description:
+      "One account for each PESEL. The holder must be 18 on today's date in Warsaw. " +
+      "With an `Idempotency-Key`, a request that is sent again opens nothing twice.",
     tag: "accounts",
     headers: ["Idempotency-Key"],
-    body: schemas.openingBody,
+    body: schemas.opening,
     success: { status: 204, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
     errors: [
       "invalid-request",
@@ -53,17 +57,23 @@ export const operations = {
     method: "GET",
     path: "/api/user/{pesel}",
     summary: "The holder and the balances of an account",
+    description:
+      "PLN first, then by symbol. A currency once held stays listed, at 0 if nothing is left of it.",
     tag: "accounts",
     success: { status: 200, schema: schemas.account },
-    errors: ["invalid-pesel", "account-not-found", storage],
+    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },
   exchange: {
     method: "POST",
     path: "/api/exchange/{pesel}",
     summary: "Exchange one currency for another at the table in force",
+    description:
+      "`toBuy` credits exactly that amount, `toSell` debits exactly that amount. The other side is rounded once, " +
+      "against the customer, by less than one minor unit. With an `Idempotency-Key`, a request that is sent again " +
+      "exchanges nothing twice.",
     tag: "exchange",
     headers: ["Idempotency-Key", "Fx-Table"],
-    body: schemas.orderBody,
+    body: schemas.order,
     success: { status: 200, schema: schemas.account, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
     errors: [
       "invalid-request",
@@ -87,6 +97,9 @@ export const operations = {
     method: "GET",
     path: "/api/quote",
     summary: "What an exchange would do now; nothing is moved",
+    description:
+      "Takes exactly one of `toBuy` and `toSell`. An order now would come to the same. Send the quote's `tableId` as " +
+      "its `Fx-Table` to have it at this table or not at all.",
     tag: "exchange",
     query: schemas.quoteQuery,
     success: { status: 200, schema: schemas.quote },
@@ -97,6 +110,7 @@ export const operations = {
       "unsupported-currency",
       "invalid-amount",
       "amount-too-small",
+      "balance-limit",
       storage,
     ],
   },
@@ -104,14 +118,16 @@ export const operations = {
     method: "GET",
     path: "/api/receipts/{id}",
     summary: "One opening, or one exchange with all that is needed to compute it again",
+    description: "`Fx-Receipt` in the answer to the request has its path.",
     tag: "exchange",
     success: { status: 200, schema: schemas.entry },
-    errors: ["not-found", storage],
+    errors: ["invalid-request", "not-found", storage],
   },
   rates: {
     method: "GET",
     path: "/api/rates",
     summary: "The table in force, or the last there was, and the one before it",
+    description: "PLN for one unit: the bank buys at bid and sells at ask.",
     tag: "rates",
     success: { status: 200, schema: schemas.rates },
     errors: ["rates-unavailable", storage],
@@ -120,6 +136,7 @@ export const operations = {
     method: "GET",
     path: "/api/rates/{code}/history",
     summary: "Bid and ask of one currency, table by table",
+    description: "Oldest first, over the `days` that end with the table in force.",
     tag: "rates",
     query: schemas.rateHistoryQuery,
     success: { status: 200, schema: schemas.rateHistory },
@@ -129,6 +146,7 @@ export const operations = {
     method: "GET",
     path: "/api/user/{pesel}/history",
     summary: "The entries of an account",
+    description: "Newest first. `next` is the cursor of the next page.",
     tag: "accounts",
     query: schemas.pageQuery,
     success: { status: 200, schema: schemas.statement },
@@ -138,6 +156,7 @@ export const operations = {
     method: "GET",
     path: "/api/users",
     summary: "All accounts, by PESEL",
+    description: "`next` is the cursor of the next page.",
     tag: "ledger",
     query: schemas.pageQuery,
     success: { status: 200, schema: schemas.accounts },
@@ -147,6 +166,7 @@ export const operations = {
     method: "GET",
     path: "/api/position",
     summary: "What customers hold, what the house is long or short, and the spread earned",
+    description: "Over every currency, `customers` and `house` add up to what was deposited.",
     tag: "ledger",
     success: { status: 200, schema: schemas.position },
     errors: [storage],
@@ -155,6 +175,9 @@ export const operations = {
     method: "GET",
     path: "/api/audit",
     summary: "Recompute the whole ledger and name every disagreement",
+    description:
+      "Recomputes every balance and every exchange from the journal and the tables. It reads all of them, which can " +
+      "take minutes.",
     tag: "ledger",
     success: { status: 200, schema: schemas.audit },
     errors: [storage],
@@ -163,6 +186,7 @@ export const operations = {
     method: "GET",
     path: "/health/live",
     summary: "Whether the process runs",
+    description: "Does not ask the database.",
     tag: "server",
     success: { status: 200, schema: schemas.live },
     errors: [],
@@ -171,6 +195,7 @@ export const operations = {
     method: "GET",
     path: "/health/ready",
     summary: "Whether the store answers and the server is not stopping",
+    description: "Answers 503 while the server stops, and while the database does not answer.",
     tag: "server",
     success: { status: 200, schema: schemas.ready },
     errors: [],
@@ -180,6 +205,7 @@ export const operations = {
     method: "GET",
     path: "/metrics",
     summary: "Metrics for Prometheus",
+    description: "In the text format of Prometheus.",
     tag: "server",
     success: { status: 200, type: "text/plain" },
     errors: [],
@@ -188,16 +214,9 @@ export const operations = {
     method: "GET",
     path: "/openapi.json",
     summary: "This document",
+    description: "OpenAPI 3.1. `/docs` shows it, and lets you try it.",
     tag: "server",
     success: { status: 200, type: "application/json" },
-    errors: [],
-  },
-  start: {
-    method: "GET",
-    path: "/",
-    summary: "Leads to the documentation",
-    tag: "server",
-    success: { status: 302 },
     errors: [],
   },
 } as const satisfies Record<string, Operation>;

@@ -1,37 +1,134 @@
 import * as z from "zod";
+import { unfitForNames } from "../core/account.ts";
 import { parseDecimal } from "../core/decimal.ts";
 import { answerCodes } from "../core/errors.ts";
 
-/** The shapes of every body, query and answer. They validate, and the OpenAPI document is made from them. */
+/**
+ * The shapes of every body, query and answer. They validate, and the OpenAPI document is made from them. What stands in
+ * `meta` is published only: the patterns and ranges there are checked later, by the core, which has the better words
+ * for what is wrong.
+ */
 
-const symbol = z.string().meta({ description: "ISO 4217 code, read in any case", examples: ["USD"] });
-const currency = z.string().regex(/^[A-Z]{3}$/);
-const amount = z.number().meta({ description: "In units of the currency, exact", examples: [100.5] });
-const decimalText = z.string().regex(/^-?\d+(\.\d+)?$/);
-const pesel = z
+export const symbol = z.string().meta({
+  pattern: "^[A-Za-z]{3}$",
+  description: "ISO 4217 code, read in any case",
+  examples: ["USD"],
+});
+const currency = z
   .string()
-  .meta({ description: "Polish national identification number", examples: ["44051401359"] });
-const date = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
-const tableNumber = z.string().meta({ examples: ["108/C/NBP/2026"] });
+  .regex(/^[A-Z]{3}$/)
+  .meta({ description: "ISO 4217 code", examples: ["USD"] });
+const largest = { PLN: 9_999_999_999_999.99, any: 999_999_999_999_999 };
+const amount = z.number().meta({
+  format: "double",
+  minimum: 0,
+  maximum: largest.any,
+  description: "In units of the currency, exact: a double holds 15 digits",
+  examples: [100.5],
+});
+const orderAmount = z.number().meta({
+  format: "double",
+  exclusiveMinimum: 0,
+  maximum: largest.any,
+  description: "No finer than the minor unit of the currency: 2 decimals, for JPY none",
+  examples: [100.5],
+});
+const initialAmount = z.number().meta({
+  format: "double",
+  minimum: 0,
+  maximum: largest.PLN,
+  description: "The initial balance in PLN, with at most 2 decimals",
+  examples: [1000],
+});
+const decimalText = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?$/)
+  .meta({ examples: ["1234.50"] });
+const rateValue = z.number().meta({ format: "double", exclusiveMinimum: 0, examples: [4.2963] });
+export const pesel = z.string().meta({
+  pattern: "^[0-9]{2}([02468][1-9]|[13579][0-2])(0[1-9]|[12][0-9]|3[01])[0-9]{5}$",
+  description:
+    "Polish national identification number: date of birth (the month's tens also tell the century), number, check digit",
+  examples: ["44051401359"],
+});
+/** Measured after trimming, in code points, which `maxLength` cannot say. */
+const givenName = z.string().meta({
+  pattern: `^\\s*[^\\s\\u200c\\u200d${unfitForNames}]([^${unfitForNames}]{0,98}[^\\s${unfitForNames}])?\\s*$`,
+  description:
+    "1 to 100 characters of any script, without control or invisible characters. Space around it is removed",
+  examples: ["Łucja"],
+});
+const keptName = z.string().meta({ minLength: 1, maxLength: 100, examples: ["Łucja"] });
+const date = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/)
+  .meta({ format: "date", examples: ["2026-06-08"] });
+const tableNumber = z.string().meta({
+  pattern: "^[0-9]{1,3}/C/NBP/[0-9]{4}$",
+  description: "Number of a table C, as published",
+  examples: ["108/C/NBP/2026"],
+});
 const tableId = z
   .string()
   .regex(/^[0-9a-f]{32}$/)
   .meta({
     description: "Identifies one table of one source. A correction keeps the number and has another id",
+    examples: ["2f1e64f8be8d4d2f9b0a1c64c8bd0c11"],
   });
+export const idempotencyKey = z.string().meta({
+  pattern: '^([!#-~][!-~]{0,254}|"([!#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
+  description:
+    "1 to 255 visible ASCII characters, bare or quoted. A request repeated with the same key and body has no further " +
+    "effect and gets the first answer, also a refusal (for 30 days). Only `rate-changed`, `rates-unavailable`, 5xx and " +
+    "requests that are wrong in themselves leave the key free",
+  examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
+});
+export const tableInForce = z.string().meta({
+  pattern: "^([0-9]{1,3}/C/NBP/[0-9]{4}|[0-9a-f]{32})$",
+  description: "Exchange only at this table, named by its number or its id",
+  examples: ["108/C/NBP/2026"],
+});
+export const entryId = z.string().meta({
+  format: "uuid",
+  description: "Of an entry of the journal, and so of its receipt",
+  examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
+});
+const cursor = z
+  .string()
+  .regex(/^[!-~]{1,100}$/)
+  .meta({ description: "`next` of the page before", minLength: 1, maxLength: 100 });
 const source = z
   .string()
   .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
-const count = z.int().min(0);
+const count = z.int().min(0).meta({ format: "int64" });
 
+const holder = { name: givenName, surname: givenName, pesel };
+const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "44051401359" };
+
+/** The body of an opening as it is published. */
+export const opening = z
+  .xor([
+    z.strictObject({ ...holder, pln: initialAmount }).meta({
+      id: "OpeningWithPln",
+      description: "The initial balance as `pln`",
+      examples: [{ ...exampleHolder, pln: 1000 }],
+    }),
+    z.strictObject({ ...holder, initial: initialAmount }).meta({
+      id: "OpeningWithInitial",
+      description: "The initial balance as `initial`, which means the same",
+      examples: [{ ...exampleHolder, initial: 1000 }],
+    }),
+    z.strictObject({ ...holder, pln: initialAmount, initial: initialAmount }).meta({
+      id: "OpeningWithBoth",
+      description: "`pln` and `initial` must be equal",
+      examples: [{ ...exampleHolder, pln: 1000, initial: 1000 }],
+    }),
+  ])
+  .meta({ id: "Opening" });
+
+/** The body of an opening as it is read: in one shape, so that what is wrong can be told field by field. */
 export const openingBody = z
-  .strictObject({
-    name: z.string(),
-    surname: z.string(),
-    pesel,
-    pln: amount.optional(),
-    initial: amount.optional(),
-  })
+  .strictObject({ ...holder, pln: initialAmount.optional(), initial: initialAmount.optional() })
   .refine(({ pln, initial }) => pln !== undefined || initial !== undefined, {
     path: ["pln"],
     error: "is required (or initial, which means the same)",
@@ -39,46 +136,72 @@ export const openingBody = z
   .refine(({ pln, initial }) => pln === undefined || initial === undefined || pln === initial, {
     path: ["initial"],
     error: "must equal pln, where both are given",
-  })
-  .meta({ id: "Opening", anyOf: [{ required: ["pln"] }, { required: ["initial"] }] });
+  });
 
+const pair = { from: symbol.meta({ examples: ["PLN"] }), to: symbol };
+const examplePair = { pesel: exampleHolder.pesel, from: "PLN", to: "USD" };
+
+/** The body of an order as it is published. */
+export const order = z
+  .xor([
+    z.strictObject({ pesel, ...pair, toBuy: orderAmount }).meta({
+      id: "BuyOrder",
+      description: "Buys exactly this amount of `to`",
+      examples: [{ ...examplePair, toBuy: 100 }],
+    }),
+    z.strictObject({ pesel, ...pair, toSell: orderAmount }).meta({
+      id: "SellOrder",
+      description: "Sells exactly this amount of `from`",
+      examples: [{ ...examplePair, toSell: 100 }],
+    }),
+  ])
+  .meta({ id: "Order" });
+
+/** The body of an order as it is read. */
 export const orderBody = z
-  .strictObject({ pesel, from: symbol, to: symbol, toBuy: amount.optional(), toSell: amount.optional() })
-  .refine(exactlyOneAmount, { path: [], error: "must have exactly one of toBuy and toSell" })
-  .meta({ id: "Order", oneOf: [{ required: ["toBuy"] }, { required: ["toSell"] }] });
+  .strictObject({ pesel, ...pair, toBuy: orderAmount.optional(), toSell: orderAmount.optional() })
+  .refine(exactlyOneAmount, { path: [], error: "must have exactly one of toBuy and toSell" });
 
 const amountText = z
   .string()
   .refine((text) => parseDecimal(text) !== undefined, "must be a decimal number, such as 12.30")
-  .meta({ type: "number" });
+  .meta({ ...orderAmount.meta(), type: "number" });
 
 export const quoteQuery = z
-  .strictObject({ from: symbol, to: symbol, toBuy: amountText.optional(), toSell: amountText.optional() })
+  .strictObject({
+    ...pair,
+    toBuy: amountText.optional().meta({ description: "How much of `to` to buy. Either this or `toSell`" }),
+    toSell: amountText.optional().meta({ description: "How much of `from` to sell. Either this or `toBuy`" }),
+  })
   .refine(exactlyOneAmount, { path: [], error: "must have exactly one of toBuy and toSell" });
 
 export const pageQuery = z.strictObject({
-  limit: wholeNumber(z.int().min(1).max(1000).default(50)),
-  cursor: z
-    .string()
-    .regex(/^[!-~]{1,100}$/)
-    .optional()
-    .meta({ description: "`next` of the page before" }),
+  limit: wholeNumber(z.int().min(1).max(1000).default(50)).meta({
+    format: "int32",
+    description: "At most so many in the page",
+  }),
+  cursor: cursor.optional(),
 });
 
-export const rateHistoryQuery = z.strictObject({ days: wholeNumber(z.int().min(1).max(3660).default(90)) });
+export const rateHistoryQuery = z.strictObject({
+  days: wholeNumber(z.int().min(1).max(3660).default(90)).meta({
+    format: "int32",
+    description: "How many days, of which the last is that of the table in force",
+  }),
+});
 
 export const money = z.object({ symbol: currency, amount }).meta({ id: "Money" });
 
 export const account = z
-  .object({ name: z.string(), surname: z.string(), pesel, currencies: z.array(money) })
+  .object({ name: keptName, surname: keptName, pesel, currencies: z.array(money) })
   .meta({ id: "Account", description: "PLN first, then by symbol" });
 
 const exchangeFields = {
   side: z.enum(["toBuy", "toSell"]),
   sold: money,
   bought: money,
-  bid: z.number().nullable().meta({ description: "Of the sold currency in PLN; null where PLN is sold" }),
-  ask: z.number().nullable().meta({ description: "Of the bought currency in PLN; null where PLN is bought" }),
+  bid: rateValue.nullable().meta({ description: "Of the sold currency in PLN; null where PLN is sold" }),
+  ask: rateValue.nullable().meta({ description: "Of the bought currency in PLN; null where PLN is bought" }),
   table: tableNumber,
   tableId: tableId.nullable().meta({ description: "null in exchanges from before fx kept it" }),
   effectiveDate: date,
@@ -91,21 +214,27 @@ export const quote = z
     ...exchangeFields,
     tableId,
     source,
-    rate: z.number().meta({ description: "Bought per one sold, before rounding, to 6 significant digits" }),
+    rate: rateValue.meta({
+      description: "Bought per one sold, before rounding, to 6 significant digits",
+    }),
   })
   .meta({ id: "Quote" });
 
 const entryHead = {
-  id: z.string(),
+  id: entryId,
   pesel,
-  sequence: z.int().min(1),
-  time: z.iso.datetime(),
-  key: z.string().nullable().meta({ description: "The Idempotency-Key of the request" }),
+  sequence: z.int().min(1).meta({ format: "int64", description: "1 for the opening, then one more each" }),
+  time: z.iso.datetime().meta({ examples: ["2026-06-08T12:00:00.000Z"] }),
+  key: z
+    .string()
+    .meta({ minLength: 1, maxLength: 255 })
+    .nullable()
+    .meta({ description: "The Idempotency-Key of the request" }),
   currencies: z.array(money).meta({ description: "All balances after the entry" }),
 };
 
 export const openingEntry = z
-  .object({ kind: z.literal("opening"), ...entryHead, name: z.string(), surname: z.string(), initial: money })
+  .object({ kind: z.literal("opening"), ...entryHead, name: keptName, surname: keptName, initial: money })
   .meta({ id: "OpeningEntry" });
 
 export const exchangeEntry = z
@@ -120,7 +249,7 @@ export const entry = z.discriminatedUnion("kind", [openingEntry, exchangeEntry])
   },
 });
 
-const next = z.string().nullable().meta({ description: "The cursor of the next page; null on the last" });
+const next = cursor.nullable().meta({ description: "The cursor of the next page; null on the last" });
 
 export const statement = z
   .object({ entries: z.array(entry), next })
@@ -133,7 +262,7 @@ const rateTable = {
   tableId,
   tradingDate: date,
   effectiveDate: date,
-  rates: z.array(z.object({ symbol: currency, name: z.string(), bid: z.number(), ask: z.number() })),
+  rates: z.array(z.object({ symbol: currency, name: z.string(), bid: rateValue, ask: rateValue })),
 };
 
 export const rates = z
@@ -150,7 +279,7 @@ export const rates = z
 export const rateHistory = z
   .object({
     symbol: currency,
-    rates: z.array(z.object({ table: tableNumber, effectiveDate: date, bid: z.number(), ask: z.number() })),
+    rates: z.array(z.object({ table: tableNumber, effectiveDate: date, bid: rateValue, ask: rateValue })),
   })
   .meta({ id: "RateHistory", description: "Oldest first" });
 
@@ -172,7 +301,7 @@ export const audit = z
     findings: z.array(
       z.object({
         account: z.string(),
-        entry: z.int().nullable(),
+        entry: z.int().meta({ format: "int64" }).nullable(),
         id: z.string().nullable(),
         problem: z.string(),
         recorded: z.string(),
@@ -185,11 +314,11 @@ export const audit = z
 
 export const problem = z
   .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    instance: z.string(),
+    type: z.string().meta({ format: "uri", examples: ["urn:fx:error:account-not-found"] }),
+    title: z.string().meta({ examples: ["No such account"] }),
+    status: z.int().meta({ format: "int32", minimum: 400, maximum: 599, examples: [404] }),
+    detail: z.string().meta({ examples: ["There is no account for this PESEL."] }),
+    instance: z.string().meta({ format: "uri", examples: ["urn:fx:request:kCDdJ7Fn-d"] }),
     code: z.enum(answerCodes),
     errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
   })
@@ -204,7 +333,10 @@ export const ready = z
     store: z
       .enum(["memory", "sqlite", "postgres"])
       .meta({ description: "memory is gone when the server ends" }),
-    schemaVersion: z.int().min(1).meta({ description: "Of the database schema that the server writes" }),
+    schemaVersion: z
+      .int()
+      .min(1)
+      .meta({ format: "int64", description: "Of the database schema that the server writes" }),
     rates: z.object({
       source,
       recorded: z.boolean(),

@@ -178,6 +178,15 @@ for (const [place, openLedger] of Object.entries(places)) {
       assert.equal(await result(fx(`account show ${jan}`)), before);
     });
 
+    test("exchange with the key of a refused order is refused again, and says that a new key asks again", async (t) => {
+      const fx = await withDollars(t);
+      const order = `exchange ${jan} --from USD --to PLN --to-sell 5000 --key refused --json`;
+      const first = JSON.parse((await fx(order)).stderr);
+      assert.equal(first.code, "insufficient-funds");
+      const hint = "This is the answer that this key was given before. A new key asks again.";
+      assert.deepEqual(JSON.parse((await fx(order)).stderr), { ...first, hint, replayed: true });
+    });
+
     test("receipt shows one exchange, the PESEL masked", async (t) => {
       const fx = await withDollars(t);
       const [entry] = await documentOf(fx(`account history ${jan} --json --limit 1`));

@@ -6,7 +6,8 @@ import { after, before, describe, test } from "node:test";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { identified, putInForce } from "../support/fixture.ts";
 import { publishedOf } from "../support/rates.ts";
-import { type Ran, runFx, type Served, startFx } from "../support/run-fx.ts";
+import { type Ran, until } from "../support/run-fx.ts";
+import { runHere, serveHere } from "../support/run-here.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-old-rates-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -27,16 +28,18 @@ async function oldLedger(name: string): Promise<string> {
 }
 
 describe("rates that are too old to trade at, and a bank that is away", () => {
-  let server: Served;
+  let server: Awaited<ReturnType<typeof serveHere>>;
   const urls: Record<string, string> = {};
   before(async () => {
     urls["a store in this process"] = await oldLedger("here.db");
-    server = await startFx(["--db", await oldLedger("served.db"), "--rates", bank]);
+    server = await serveHere({ FX_DB: await oldLedger("served.db"), FX_RATES: bank });
     urls["a server"] = server.url;
+    // It tries three times before it says that the bank is away.
+    await until(() => server.rates().problem !== undefined);
   });
   after(() => server.stop());
   const fx = (where: string, ...args: string[]): Promise<Ran> =>
-    runFx(args, { env: { FX_URL: urls[where] ?? "", FX_RATES: bank } });
+    runHere(args, { env: { FX_URL: urls[where] ?? "", FX_RATES: bank } });
 
   for (const where of ["a store in this process", "a server"]) {
     test(`are shown, of ${where}, and a warning says why nothing is settled at them`, async () => {
@@ -93,7 +96,7 @@ describe("rates that are too old to trade at, and a bank that is away", () => {
 });
 
 test("without any table a command says that the bank did not answer, and does not say to wait", async () => {
-  const { stderr, exit } = await runFx(["rates", "--url", "memory:"], { env: { FX_RATES: bank } });
+  const { stderr, exit } = await runHere(["rates", "--url", "memory:"], { env: { FX_RATES: bank } });
   assert.match(
     stderr,
     /^fx: There is no rate table yet\. No answer from http\S+ connect ECONNREFUSED [\d.:]+\.\n$/,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -8,7 +8,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
-import { runFx } from "../support/run-fx.ts";
+import { runFx, until } from "../support/run-fx.ts";
 import { openStandIn } from "../support/stand-in.ts";
 import { runAtTerminal, runCommandAtTerminal } from "../support/terminal.ts";
 
@@ -57,9 +57,13 @@ describe("at a terminal", () => {
   test("Ctrl-C while an order is under way is told in place of the ^C that the terminal shows", async () => {
     const server = await openStandIn("hang");
     const fx = ["exec", process.execPath, "bin/fx.js", ...order, "--yes", "--url", server.url].join(" ");
-    const pressed = `sh -c '${fx}' & sleep 1; printf ^C; kill -INT $!; wait $!`;
-    const { text, exit } = await runCommandAtTerminal(["sh", "-c", pressed], { env });
-    assert.match(text, /^fx: Interrupted (before|after) /);
+    const sent = join(folder, "sent");
+    const pressed = `sh -c '${fx}' & until [ -e ${sent} ]; do sleep 0.05; done; printf ^C; kill -INT $!; wait $!`;
+    const shown = runCommandAtTerminal(["sh", "-c", pressed], { env });
+    await until(() => server.requests.length > 0);
+    writeFileSync(sent, "");
+    const { text, exit } = await shown;
+    assert.match(text, /^fx: Interrupted after /);
     assert.equal(exit, 130);
   });
 
@@ -146,7 +150,7 @@ describe("at a terminal", () => {
 
   test("rates are a board, in colour", async () => {
     const { screen, text } = await runAtTerminal(["rates"], { env });
-    assert.match(text, /^Table 069\/C\/NBP\/2022 of 2022-04-08, source: demo\n/);
+    assert.match(text, /^Table 069\/C\/NBP\/2022 of 2022-04-08, source: demo \(recorded\)\n/);
     assert.match(text, /\nUSD +4\.2113 +4\.2963 +-0\.05 % +[▁-█]{20} +dolar amerykański\n/);
     assert.ok(screen.includes("\u001b[31m-0.05 %"));
   });

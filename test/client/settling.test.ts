@@ -67,6 +67,14 @@ const refusals = answerCodes.filter(
   (code) => [400, 404, 409, 422].includes(statusOf[code]) && code !== "not-found",
 );
 
+test("every code is among those that settle a request, or among those that do not", () => {
+  const listed = [...refusals, ...Object.keys({ ...open, ...unbegun }).map((name) => name.split(" ")[1])];
+  assert.deepEqual(
+    answerCodes.filter((code) => !listed.includes(code)),
+    [],
+  );
+});
+
 describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
   for (const [first, opened] of Object.entries(open)) {
     for (const [then, answer] of Object.entries({ ...open, ...unbegun, ...foreign })) {

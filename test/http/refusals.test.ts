@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { operations } from "../../src/wire/operations.ts";
+import { type Operation, operations } from "../../src/wire/operations.ts";
 import { adult } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -130,6 +130,10 @@ test("a PESEL of any form in the path is answered with 400", async () => {
 test("a path that is not well encoded is answered with 400", async () => {
   for (const pesel of ["%", "%zz", "%E0%A4%A", `${holder}%`]) {
     assert.equal(await isRefused(rows.read, {}, pesel), "invalid-request", pesel);
+  }
+  for (const { method, path } of Object.values<Operation>(operations)) {
+    if (!path.includes("{")) continue;
+    isProblem(await send(server.url, method, path.replace(/\{\w+\}/, "%zz")), "invalid-request");
   }
 });
 

@@ -50,6 +50,13 @@ describe("every answer has the shape that the document gives it", () => {
       assert.deepEqual(schema?.parse(answer.json), answer.json);
     });
   }
+
+  test("and no operation was left out", () => {
+    const all = Object.entries<Operation>(operations)
+      .filter(([, { method, success }]) => method === "GET" && success.schema !== undefined)
+      .map(([id]) => id);
+    assert.deepEqual(Object.keys(paths).concat("receipt").sort(), all.sort());
+  });
 });
 
 describe("pages", () => {
@@ -109,6 +116,8 @@ describe("quotes and rates", () => {
     ["from=PLN&to=XAU&toBuy=1", "unsupported-currency"],
     ["from=PLN&to=USD&toBuy=0", "invalid-amount"],
     ["from=PLN&to=EUR&toSell=0.01", "amount-too-small"],
+    ["from=PLN&to=EUR&toSell=999999999999999999", "balance-limit"],
+    ["from=PLN&to=EUR&toBuy=1e308", "balance-limit"],
   ] as const) {
     test(`a quote of ${query} is refused as ${code}`, async () => {
       isProblem(await get(`/api/quote?${query}`), code);

@@ -30,6 +30,8 @@ async function openService(
   return service;
 }
 
+/** What is tried again until the deadline does not end before its test. */
+const untilTestEnds = { deadlineMs: 600_000 };
 const order = (index: number, key: string) => ({ ...terms("buy 1 USD for PLN"), pesel: adult(index), key });
 
 describe("PgBouncer", { skip: withoutPgBouncer }, () => {
@@ -47,12 +49,10 @@ describe("PgBouncer", { skip: withoutPgBouncer }, () => {
     for (const parameters of ["", "?pool_size=1"]) {
       test(`with ${set.join(", ")} is found out${parameters && `, by ${parameters}`}`, async (t) => {
         const { pooler } = await start(t, settings);
-        const started = performance.now();
-        await assert.rejects(openPostgres(pooler.url + parameters), {
+        await assert.rejects(openPostgres(pooler.url + parameters, untilTestEnds), {
           code: "storage-unavailable",
           message: /a pooler that .* Set pool_mode = session/,
         });
-        assert.ok(performance.now() - started < 5000);
       });
     }
   }
@@ -95,12 +95,10 @@ describe("PgBouncer", { skip: withoutPgBouncer }, () => {
 
   test("that refuses what fx sends when it connects is named at once, with what to set", async (t) => {
     const { pooler } = await start(t, { pool_mode: "session", ignore_startup_parameters: "" });
-    const started = performance.now();
-    await assert.rejects(openPostgres(pooler.url), {
+    await assert.rejects(openPostgres(pooler.url, untilTestEnds), {
       code: "storage-unavailable",
       message: /a pooler refuses .*ignore_startup_parameters = statement_timeout,.*pool_mode = session/,
     });
-    assert.ok(performance.now() - started < 5000);
   });
 
   test("in session mode carries orders, and is not taken for anything else", async (t) => {

@@ -31,6 +31,9 @@ const of = ({ url }: { readonly url: string }, published: object) => identified(
 
 afterEach(closeAll);
 
+/** With these a test ends before a fetch that hangs does. */
+const patient = { responseTimeoutMs: 3_600_000, requestTimeoutMs: 3_600_000 };
+
 describe("at the start", () => {
   test("a healthy bank's table is in force when the rates are open", async () => {
     const rates = await openLive(await standIn(older), { refreshMs: minute });
@@ -55,9 +58,7 @@ describe("at the start", () => {
   test("a bank that hangs is waited for only so long", async () => {
     const bank = await standIn(older);
     await bank.mode("hangs");
-    const began = performance.now();
-    const rates = await openLive(bank, { firstWaitMs: 50, limits: {} });
-    assert.ok(performance.now() - began < 1000);
+    const rates = await openLive(bank, { firstWaitMs: 50, limits: patient });
     const { message, retryAfterSeconds } = await unavailable(rates);
     assert.equal(
       message,
@@ -380,14 +381,13 @@ describe("a refresh that is asked for", () => {
     assert.equal(bank.mostAtOnce, 1);
   });
 
-  test("twice at once is one fetch after the other, and one timer", async () => {
+  test("twice at once, and the refreshes after it, are one fetch after the other", async () => {
     const bank = await standIn(older);
-    const rates = await openLive(bank, rarely);
-    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
-    const before = timers();
+    const rates = await openLive(bank, { retryMs: 1, ...impatient });
+    await bank.mode("hangs");
     await Promise.all([rates.refresh(rules), rates.refresh(rules)]);
+    for (let failures = 0; failures < 5; failures += 1) await rates.events.next("failed");
     assert.equal(bank.mostAtOnce, 1);
-    assert.equal(timers(), before);
   });
 
   test("goes by the rules that it is given", async () => {
@@ -663,12 +663,10 @@ describe("the history", () => {
 describe("close", () => {
   test("ends the fetch in flight at once, and no other follows", async () => {
     const bank = await standIn(older);
-    const rates = await openLive(bank, { limits: {} });
+    const rates = await openLive(bank, { limits: patient });
     await bank.mode("hangs");
     await bank.asked();
-    const began = performance.now();
     await rates.close();
-    assert.ok(performance.now() - began < 500);
     const { length } = bank.requests;
     await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal(bank.requests.length, length);

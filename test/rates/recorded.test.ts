@@ -136,6 +136,7 @@ describe("a file of tables", () => {
     const rates = await openOver({ source, ledger, now: () => new Date("2026-06-10T10:00:00Z") });
     await putInForce(ledger, await rates.forQuote());
     const rules = { maxAgeDays: 7, acceptTable: undefined };
+    await rates.refresh(rules);
     writeFileSync(source, "{");
     await rates.refresh(rules);
     assert.equal(await quoted(rates), "108/C/NBP/2026");

@@ -42,7 +42,7 @@ export async function openLive(bank: NbpStandIn, options: Partial<RatesOptions> 
     refreshMs: 10,
     retryMs: 10,
     followMs: 10,
-    firstWaitMs: 10_000,
+    firstWaitMs: 60_000,
     limits: { retries: 0 },
     ...options,
   });

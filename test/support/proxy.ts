@@ -19,6 +19,8 @@ export class Network {
   nextCommits: CommitFault[] = [];
   /** How many COMMITs were spoilt. */
   spoilt = 0;
+  /** How often something was sent after an answer had come: how often a slow network is waited for. */
+  roundTrips = 0;
   #away = false;
   readonly #target: URL;
   readonly #server = createServer({ noDelay: true }, (client) => this.#join(client));
@@ -78,7 +80,10 @@ export class Network {
     }
     if (this.#away) return void client.destroy();
     let held = Buffer.alloc(0);
+    let answered = true;
     client.on("data", (chunk) => {
+      if (answered) this.roundTrips += 1;
+      answered = false;
       // What is prepared already starts with a Bind message: the writes before the COMMIT.
       const writes = held.length > 0 || chunk[0] === "B".charCodeAt(0);
       const isHeld = chunk.includes("commit\0") || (this.nextCommits[0] === "all late" && writes);
@@ -86,12 +91,20 @@ export class Network {
       held = Buffer.concat([held, chunk]);
       if (held.includes("commit\0")) this.#spoil(client, server, held);
     });
-    server.on("data", (chunk) => this.#pass(client, chunk));
+    server.on("data", (chunk) => {
+      this.#pass(client, chunk, () => {
+        answered = true;
+      });
+    });
   }
 
-  #pass(to: Socket, chunk: Buffer): void {
-    if (this.delayMs === 0) to.write(chunk);
-    else setTimeout(() => to.writable && to.write(chunk), this.delayMs);
+  #pass(to: Socket, chunk: Buffer, onPassed = () => {}): void {
+    const pass = () => {
+      if (to.writable) to.write(chunk);
+      onPassed();
+    };
+    if (this.delayMs === 0) pass();
+    else setTimeout(pass, this.delayMs);
   }
 
   #spoil(client: Socket, server: Socket, held: Buffer): void {

@@ -103,7 +103,7 @@ export function spawnFx(
 }
 
 /** Waits until something is so. */
-export async function until(isSo: () => boolean, timeoutMs = 10_000): Promise<void> {
+export async function until(isSo: () => boolean, timeoutMs = 60_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!isSo()) {
     if (Date.now() > deadline) throw new Error(`Waited ${timeoutMs} ms in vain for ${isSo}`);

@@ -22,7 +22,7 @@ export function runHere(args: readonly string[], surroundings: HereSurroundings 
   return ran;
 }
 
-const signals = ["SIGINT", "SIGTERM"] as const;
+const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
 
 async function runOnce(
   args: readonly string[],

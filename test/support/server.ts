@@ -1,3 +1,5 @@
+import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
@@ -6,6 +8,7 @@ import { buildServer } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
+import { type Operation, operations } from "../../src/wire/operations.ts";
 import { fixedRates, now, table } from "./fixture.ts";
 
 /** An instance of fx over a store in memory, at one fixed table, as of `now`. */
@@ -24,6 +27,7 @@ export interface TestServer {
   readonly service: ExchangeService;
   /** Everything logged so far. */
   log(): string;
+  /** Fails if an operation has answered with a code that src/wire/operations.ts does not list for it. */
   close(): Promise<void>;
 }
 
@@ -32,7 +36,7 @@ export async function startServer(replace: Partial<ExchangeService> = {}): Promi
   const { store, rates, service: ledger } = await openInstance();
   const service = new Proxy(ledger, {
     get: (target, name) => {
-      const method: unknown = Reflect.get(replace, name) ?? Reflect.get(target, name);
+      const method: unknown = Reflect.get(replace, name) || Reflect.get(target, name);
       return typeof method === "function" ? method.bind(target) : method;
     },
   });
@@ -55,6 +59,7 @@ export async function startServer(replace: Partial<ExchangeService> = {}): Promi
     now: () => now,
     log: { level: "info", stream },
   });
+  const undeclared = undeclaredCodes(app);
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   return {
@@ -64,6 +69,33 @@ export async function startServer(replace: Partial<ExchangeService> = {}): Promi
     rates,
     service,
     log: () => lines.join(""),
-    close: () => app.close() as unknown as Promise<void>,
+    close: async () => {
+      await app.close();
+      assert.deepEqual([...undeclared], [], "an answer's code is not among the errors of its operation");
+    },
   };
+}
+
+/** Collects, as "exchange: underage", each code with which an operation answers though its `errors` do not name it. */
+function undeclaredCodes(app: FastifyInstance): ReadonlySet<string> {
+  const found = new Set<string>();
+  app.server.prependListener("request", ({ method, url = "" }, response) => {
+    const operation = Object.entries<Operation>(operations).find(
+      ([, each]) => each.method === method && patternOf(each.path).test(url),
+    );
+    if (operation === undefined) return;
+    const [id, { errors }] = operation;
+    const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
+    response.end = (...args: unknown[]) => {
+      const [, code] = /"type":"urn:fx:error:([a-z-]+)"/.exec(String(args[0])) ?? [];
+      const declared: readonly string[] = ["internal", ...errors];
+      if (code !== undefined && !declared.includes(code)) found.add(`${id}: ${code}`);
+      return end(...args);
+    };
+  });
+  return found;
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/?]*")}(\\?|$)`);
 }

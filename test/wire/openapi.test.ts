@@ -2,14 +2,20 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import fc from "fast-check";
+import { parseOpening } from "../../src/core/account.ts";
+import { FxError } from "../../src/core/errors.ts";
+import { parsePesel } from "../../src/core/pesel.ts";
 import { openApiDocument } from "../../src/wire/openapi.ts";
-import { adult } from "../support/fixture.ts";
-import { type HttpAnswer, send } from "../support/http.ts";
+import { parseIdempotencyKey, parseOpeningBody, parseOrderBody } from "../../src/wire/requests.ts";
+import { adult, decimal, peselOf, today } from "../support/fixture.ts";
+import { type HttpAnswer, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 const document = openApiDocument("1.2.3");
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema({ $id: "document", ...document });
+const listed = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
 let server: TestServer;
 before(async () => {
@@ -25,42 +31,197 @@ test("the document is valid OpenAPI 3.1", async () => {
 });
 
 test("the document lists every route that the server has, and no other", () => {
-  const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
+  const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.deepEqual(listed.sort(), routesOf(server.app.printRoutes({ commonPrefix: false })).sort());
+  assert.deepEqual(routes.sort(), routesOf(server.app.printRoutes({ commonPrefix: false })).sort());
 });
 
 test("an entry is told apart by its kind", async () => {
-  const { schemas } = document.components as { schemas: Record<string, Entry> };
-  type Entry = {
-    discriminator?: { propertyName: string; mapping: Record<string, string> };
-    oneOf?: object[];
-  };
-  const { discriminator, oneOf } = schemas.Entry as Entry;
+  const { discriminator, oneOf } = component("Entry");
   assert.equal(discriminator?.propertyName, "kind");
   assert.deepEqual(
     Object.values(discriminator?.mapping ?? {}).map(($ref) => ({ $ref })),
     oneOf,
   );
   for (const [kind, reference] of Object.entries(discriminator?.mapping ?? {})) {
-    const named = schemas[reference.split("/").at(-1) ?? ""] as {
-      properties?: { kind?: { const?: string } };
-    };
-    assert.equal(named.properties?.kind?.const, kind);
+    assert.equal(component(reference.split("/").at(-1) ?? "").properties?.kind?.const, kind);
   }
 });
 
-test("every operation has a summary, a success and the problems it may answer", () => {
-  for (const methods of Object.values(document.paths)) {
-    for (const { operationId, summary, responses } of Object.values(methods)) {
-      assert.ok(summary.length > 0 && responses["500"] !== undefined, operationId);
+test("every operation says what it does, and which success, which fault of the request and which of fx it has", () => {
+  for (const { operationId, summary, description, responses } of listed) {
+    assert.ok(summary.length > 0 && description.length > 0, operationId);
+    for (const status of [/^2/, /^400$/, /^500$/]) {
       assert.ok(
-        Object.keys(responses).some((status) => /^[23]/.test(status)),
-        operationId,
+        Object.keys(responses).some((known) => status.test(known)),
+        `${operationId} ${status}`,
       );
     }
   }
+});
+
+test("every operation says that its path takes no other method, and which it takes", () => {
+  for (const { operationId, responses } of listed) {
+    assert.deepEqual(Object.keys(responses["405"]?.headers ?? {}), ["Allow"], operationId);
+  }
+});
+
+test("paths are relative to where the document comes from, or to the prefix", () => {
+  assert.deepEqual(document.servers, [{ url: "/" }]);
+  assert.deepEqual(openApiDocument("1.2.3", "/fx").servers, [{ url: "/fx" }]);
+});
+
+describe("generated clients can rely on it", () => {
+  test("every number is a double or says how many bits it has, so that no amount is rounded", () => {
+    const numbers = schemasIn(document).filter(({ type }) => type === "number" || type === "integer");
+    assert.ok(numbers.length > 30);
+    for (const { type, format, ...rest } of numbers) {
+      const formats = type === "number" ? ["double"] : ["int32", "int64"];
+      assert.ok(formats.includes(String(format)), JSON.stringify(rest));
+    }
+  });
+
+  test("every text that is sent says its form", () => {
+    const sent = listed.flatMap(({ parameters, requestBody }) => schemasIn([parameters, requestBody]));
+    const bodies = ["OpeningWithPln", "OpeningWithInitial", "OpeningWithBoth", "BuyOrder", "SellOrder"];
+    const texts = [...sent, ...bodies.flatMap((name) => schemasIn(component(name)))].filter(
+      ({ type }) => type === "string",
+    );
+    assert.ok(texts.length > 20);
+    for (const text of texts) assert.ok(text.pattern ?? text.format, JSON.stringify(text));
+  });
+
+  test("every example is one", () => {
+    const shown = schemasIn(document).filter(({ examples }) => examples !== undefined);
+    assert.ok(shown.length > 50);
+    for (const { examples, ...schema } of shown) {
+      const validate = ajv.compile(schema);
+      for (const example of examples ?? []) {
+        assert.ok(validate(example), `${JSON.stringify(example)} ${JSON.stringify(validate.errors)}`);
+      }
+    }
+  });
+
+  for (const [body, shapes] of [
+    ["Order", ["BuyOrder", "SellOrder"]],
+    ["Opening", ["OpeningWithPln", "OpeningWithInitial", "OpeningWithBoth"]],
+  ] as const) {
+    test(`the body ${body} is one of ${shapes.join(", ")}, each complete`, () => {
+      const references = shapes.map((name) => ({ $ref: `#/components/schemas/${name}` }));
+      assert.deepEqual(component(body).oneOf, references);
+      for (const { properties, required, additionalProperties } of shapes.map(component)) {
+        assert.deepEqual(required, Object.keys(properties ?? {}));
+        assert.equal(additionalProperties, false);
+      }
+    });
+  }
+});
+
+describe("the document takes what the server takes", () => {
+  const accepts = (name: string) =>
+    ajv.getSchema(`document#/components/schemas/${name}`) as (body: unknown) => boolean;
+  const amount = fc.constantFrom(0.01, 1, 131072.13, 1234567.89);
+  const person = { name: "Jan", surname: "Kowalski", pesel: adult(1) };
+
+  test("of the fields of an order", () => {
+    const fields = fc.record({ toBuy: amount, toSell: amount, tosell: amount }, { requiredKeys: [] });
+    fc.assert(
+      fc.property(fields, (given) => {
+        const body = { pesel: adult(1), from: "PLN", to: "usd", ...given };
+        assert.equal(
+          accepts("Order")(body),
+          isTaken(() => parseOrderBody(body)),
+        );
+      }),
+    );
+  });
+
+  test("of the fields of an opening, if both amounts are equal", () => {
+    const names = fc.subarray(["pln", "initial", "PLN", "key"]);
+    fc.assert(
+      fc.property(names, amount, (given, pln) => {
+        const body = { ...person, ...Object.fromEntries(given.map((name) => [name, pln])) };
+        assert.equal(
+          accepts("Opening")(body),
+          isTaken(() => parseOpeningBody(body)),
+        );
+      }),
+    );
+  });
+
+  test("of names: trimmed, in code points, without control characters", () => {
+    const characters = fc.constantFrom(
+      ..."aż李😀 \t\n\u0000\u001c\u007f\u0085\u009f\u00a0\u2028\ufeff\u200f\u202e\u200c\u00ad",
+    );
+    const short = fc.array(characters, { maxLength: 5 });
+    const long = fc.tuple(short, fc.constantFrom("a", "😀", " "), fc.integer({ min: 90, max: 101 }), short);
+    const names = fc.oneof(
+      fc.string({ unit: "binary" }),
+      short.map((parts) => parts.join("")),
+      long.map(([before, one, times, after]) => before.join("") + one.repeat(times) + after.join("")),
+    );
+    fc.assert(
+      fc.property(names, (name) => {
+        const body = { ...person, name };
+        const taken = isTaken(() => parseOpening({ ...body, initial: decimal("1") }, today));
+        assert.equal(accepts("Opening")({ ...body, pln: 1 }), taken, JSON.stringify(name));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("of idempotency keys, bare and quoted", () => {
+    const { schema } = parameterOf("exchange", "Idempotency-Key");
+    const pieces = fc.constantFrom(
+      '"',
+      "\\",
+      "a",
+      "~",
+      "!",
+      "[",
+      "]",
+      " ",
+      "ż",
+      "k".repeat(127),
+      "k".repeat(128),
+    );
+    const keys = fc.array(pieces, { maxLength: 6 }).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          keys,
+          keys.map((key) => `"${key}"`),
+        ),
+        (key) => {
+          assert.equal(
+            ajv.compile(schema)(key),
+            isTaken(() => parseIdempotencyKey(key)),
+            key,
+          );
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("of PESELs of all centuries, and refuses a month or a day that there is none of", () => {
+    const isOne = ajv.compile(parameterOf("account", "pesel").schema);
+    const born = fc.date({ min: new Date("1800-01-01"), max: new Date("2299-12-31"), noInvalidDate: true });
+    fc.assert(
+      fc.property(born, fc.nat(9999), (day, number) => {
+        const [year = 0, month = 0, date = 0] = day.toISOString().split("T")[0]?.split("-").map(Number) ?? [];
+        const century = { 18: 80, 19: 0, 20: 20, 21: 40, 22: 60 }[Math.floor(year / 100)] ?? 0;
+        const digits = [year % 100, month + century, date].map((part) => String(part).padStart(2, "0"));
+        const pesel = peselOf(`${digits.join("")}${String(number).padStart(4, "0")}`);
+        assert.equal(parsePesel(pesel, "2300-01-01"), pesel);
+        assert.ok(isOne(pesel), pesel);
+      }),
+    );
+    for (const wrong of ["44130112345", "44000112345", "44053212345", "44050012345", "0", "4405140135９"]) {
+      assert.equal(isOne(wrong), false, wrong);
+    }
+  });
 });
 
 describe("answers are as the document says", () => {
@@ -93,7 +254,6 @@ describe("answers are as the document says", () => {
     ["GET /health/ready", 200],
     ["GET /metrics", 200],
     ["GET /openapi.json", 200],
-    ["GET /", 302],
   ];
   let receipts: string[] = [];
   before(async () => {
@@ -115,15 +275,80 @@ describe("answers are as the document says", () => {
     });
   }
 
+  test("and so are those of a server whose store fails, or has no room for more orders", async (t) => {
+    for (const code of ["storage-unavailable", "overloaded"] as const) {
+      const failing = async () => {
+        throw new FxError(code, "The store cannot do it.");
+      };
+      const reads =
+        code === "overloaded" ? {} : { get: (_: object, name: string) => name !== "close" && failing };
+      const broken = await startServer(new Proxy({ createAccount: failing, exchange: failing }, reads));
+      t.after(() => broken.app.close());
+      for (const [line, status, body] of requests) {
+        if (status !== 200 && status !== 204) continue;
+        const answer = await send(broken.url, ...splitLine(line), { body });
+        if (answer.status >= 500) isProblem(answer, code);
+      }
+      await broken.close();
+    }
+  });
+
   test("and no operation was left out", () => {
     const asked = new Set(requests.map(([line]) => operationAt(...splitLine(line))?.operationId));
-    const all = Object.values(document.paths).flatMap((methods) => Object.values(methods));
     assert.deepEqual(
-      all.map(({ operationId }) => operationId).filter((id) => !asked.has(id)),
+      listed.map(({ operationId }) => operationId).filter((id) => !asked.has(id)),
       [],
     );
   });
 });
+
+interface JsonSchema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly const?: string;
+  readonly examples?: readonly unknown[];
+  readonly oneOf?: readonly object[];
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: boolean;
+  readonly discriminator?: {
+    readonly propertyName: string;
+    readonly mapping: Readonly<Record<string, string>>;
+  };
+}
+
+function component(name: string): JsonSchema {
+  return (document.components.schemas[name] ?? {}) as JsonSchema;
+}
+
+/** Every schema in a part of the document, however deep. */
+function schemasIn(part: unknown): JsonSchema[] {
+  if (typeof part !== "object" || part === null) return [];
+  const deeper = Object.entries(part).flatMap(([name, value]) =>
+    name === "examples" ? [] : schemasIn(value),
+  );
+  return "type" in part && typeof part.type === "string" ? [part as JsonSchema, ...deeper] : deeper;
+}
+
+function parameterOf(operationId: string, name: string) {
+  const parameters = listed.find((operation) => operation.operationId === operationId)?.parameters as
+    | readonly { name: string; schema: JsonSchema }[]
+    | undefined;
+  const found = parameters?.find((parameter) => parameter.name === name);
+  assert.ok(found !== undefined);
+  return found;
+}
+
+function isTaken(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof FxError);
+    return false;
+  }
+}
 
 function splitLine(line: string): [method: string, path: string] {
   const [method = "", path = ""] = line.split(" ");
@@ -153,7 +378,7 @@ function conforms(method: string, path: string, answer: HttpAnswer): void {
   assert.ok(validate(answer.json), JSON.stringify(validate.errors));
 }
 
-/** The lines of Fastify's route tree as "GET /api/user/{pesel}", without HEAD and the pages of the documentation. */
+/** The lines of Fastify's route tree as "GET /api/user/{pesel}", without HEAD and the documentation. */
 function routesOf(tree: string): string[] {
   const parents: string[] = [];
   return tree.split("\n").flatMap((line) => {
@@ -164,7 +389,7 @@ function routesOf(tree: string): string[] {
     const path = parents.join("").replaceAll(/:(\w+)/g, "{$1}");
     return methods
       .split(", ")
-      .filter((method) => method !== "" && method !== "HEAD" && !path.startsWith("/docs"))
+      .filter((method) => method !== "" && method !== "HEAD" && path !== "/" && !path.startsWith("/docs"))
       .map((method) => `${method} ${path}`);
   });
 }

@@ -23,7 +23,7 @@ export interface Lifecycle {
 
 const pingTimeoutMs = 2000;
 
-/** Probes, metrics and documentation. */
+/** Probes and metrics. */
 export function serverHandlers(
   { probes }: { readonly probes: Probes },
   metrics: Metrics,
@@ -60,9 +60,7 @@ export function serverHandlers(
 
   const openApi: Handler = async (_request, reply) => sendJson(reply, document);
 
-  const start: Handler = async (_request, reply) => sendText(reply, "", 302, { location: "/docs" });
-
-  return { live, ready, metrics: text, openApi, start };
+  return { live, ready, metrics: text, openApi };
 }
 
 async function answersInTime(probes: Probes): Promise<boolean> {

@@ -45,6 +45,18 @@ export function obeySignals(
     }
   };
 
+  /** The terminal that the server was started at is closed. */
+  const hangUp = (): void => {
+    if (stoppingSince !== undefined) return;
+    stoppingSince = performance.now();
+    whenRunning("SIGHUP", "stopping, because the terminal is closed", async (server) => {
+      await server.stop();
+      // At an exit of its own, Node aborts over settings that it cannot give back to the terminal.
+      process.removeAllListeners("SIGHUP");
+      process.kill(process.pid, "SIGHUP");
+    });
+  };
+
   const reload = async (server: RunningServer): Promise<void> => {
     if (stoppingSince !== undefined) return;
     try {
@@ -57,8 +69,7 @@ export function obeySignals(
   process.on("SIGINT", () => stop("SIGINT", 130));
   process.on("SIGTERM", () => stop("SIGTERM", 143));
   process.on("SIGHUP", () => {
-    // The terminal that it was started at has been closed.
-    if (wasTerminal && !isatty(0)) stop("SIGHUP", 143);
+    if (wasTerminal && !isatty(0)) hangUp();
     else whenRunning("SIGHUP", "reading rates and settings again", reload);
   });
   for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {

@@ -138,6 +138,22 @@ describe("fx batch", () => {
     assert.deepEqual(await balances(), { PLN: 1000 });
   });
 
+  test("run again refuses what it refused, also when there is money now", async (t) => {
+    const { fx, write, balances } = await desk(t);
+    write("orders.csv", [header, buyOne, `${adult()},USD,PLN,,5`]);
+    assert.equal((await fx("batch orders.csv")).exit, 3);
+    await fx(`exchange ${adult()} --from PLN --to USD --to-buy 10`);
+    const again = await fx("batch orders.csv");
+    assert.deepEqual(
+      results(again).map(({ ok, code, replayed }) => [ok, code, replayed]),
+      [
+        [true, undefined, true],
+        [false, "insufficient-funds", true],
+      ],
+    );
+    assert.equal((await balances()).USD, 11);
+  });
+
   test("killed in the middle and run again finishes the rest and repeats nothing", async (t) => {
     const { env, fx, write, path } = await desk(t);
     const server = await startFx(["--rates", "demo", "--log-level", "silent"], {
@@ -168,7 +184,7 @@ describe("fx batch", () => {
       text,
       /^line 2, 700110\*{5}: Jan Kowalski, 995\.70 PLN, 1\.00 USD\nline 3, 700110\*{5}: The order takes 5\.00 USD/,
     );
-    assert.match(text, /\nbatch +[0-9a-f]{32}\ndone +1\nrefused +1\ntook +0:0\d\nRun it again with --id /);
+    assert.match(text, /\nbatch +[0-9a-f]{32}\ndone +1\nrefused +1\ntook +\d+:\d\d\nRun it again with --id /);
     assert.ok(!text.includes(adult()));
     assert.equal(exit, 3);
     const { text: json } = await runAtTerminal(["batch", path("orders.csv"), "--json", "--yes"], { env });

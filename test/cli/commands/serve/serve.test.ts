@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -216,6 +217,23 @@ describe("fx serve", () => {
       assert.equal(stderr.slice(length), "");
     });
 
+    test("stops it where the terminal at which it was started is closed", async () => {
+      const log = join(folder, "closed.log");
+      const command = `exec '${process.execPath}' bin/fx.js serve --port 0 --rates demo 2>'${log}'`;
+      const terminal = spawn("script", ["-qfec", command, "/dev/null"]);
+      let shown = "";
+      terminal.stdout.setEncoding("utf8").on("data", (text) => {
+        shown += text;
+      });
+      const logged = () => (existsSync(log) ? readFileSync(log, "utf8") : "");
+      await until(() => shown.includes("/docs"));
+      const [url = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(shown) ?? [];
+      assert.equal((await fetch(`${url}/health/live`)).status, 200);
+      terminal.kill("SIGKILL");
+      await until(() => messagesOf(logged()).includes("stopped"));
+      assert.ok(linesOf(logged()).some(({ signal }) => signal === "SIGHUP"));
+    });
+
     test("leaves everything as it was where the config file makes no sense, and logs why", async () => {
       const bank = await startNbpStandIn();
       const { server, configure } = await configured(bank, {});
@@ -250,8 +268,9 @@ describe("fx serve", () => {
     const server = await startFx();
     const socket = await halfRequest(server.url);
     server.signal("SIGINT");
+    // Of two that are the same the system may deliver one.
+    server.signal("SIGTERM");
     await until(() => server.output().stdout.includes("Stopping"));
-    server.signal("SIGINT");
     socket.end("}");
     assert.equal((await server.ended).exit, 0);
   });

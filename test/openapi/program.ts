@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import type { components, paths } from "./schema.d.ts";
+
+// What a client does with the types that were generated from the document. clients.ts generates, compiles and runs it.
+const [, , url = ""] = process.argv;
+
+type Opening = components["schemas"]["Opening"];
+type Order = components["schemas"]["Order"];
+type Json<Responses> = Responses extends { 200: { content: { "application/json": infer Body } } }
+  ? Body
+  : never;
+type Readable = { [Path in keyof paths]: paths[Path] extends { get: object } ? Path : never }[keyof paths];
+
+async function get<Path extends Readable>(path: Path, parameters: Record<string, string> = {}) {
+  const used = new Set<string>();
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => {
+    used.add(name);
+    return parameters[name] ?? "";
+  });
+  const query = new URLSearchParams(Object.entries(parameters).filter(([name]) => !used.has(name)));
+  const response = await fetch(`${url}${filled}?${query}`);
+  assert.equal(response.status, 200, filled);
+  return (await response.json()) as Json<paths[Path]["get"]["responses"]>;
+}
+
+async function post(path: string, body: Opening | Order, headers: Record<string, string>) {
+  const response = await fetch(`${url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  assert.ok(response.ok, `${path} ${response.status} ${response.ok ? "" : await response.text()}`);
+  return response;
+}
+
+async function exchange(order: Order, headers: Record<string, string> = {}) {
+  const response = await post(`/api/exchange/${order.pesel}`, order, headers);
+  const account: Json<paths["/api/exchange/{pesel}"]["post"]["responses"]> = await response.json();
+  const id = response.headers.get("fx-receipt")?.split("/").at(-1) ?? "";
+  return { account, receipt: await get("/api/receipts/{id}", { id }) };
+}
+
+async function balances(pesel: string): Promise<Record<string, number>> {
+  const { currencies } = await get("/api/user/{pesel}", { pesel });
+  return Object.fromEntries(currencies.map(({ symbol, amount }) => [symbol, amount]));
+}
+
+const [maria, adam, ewa] = ["44051401359", "90090515836", "85030212344"] as const;
+const openings: readonly Opening[] = [
+  { name: "Maria", surname: "Zielińska", pesel: maria, pln: 1234567.89 },
+  { name: "Adam", surname: "Lis", pesel: adam, initial: 131072.13 },
+  { name: "Ewa", surname: "Żak", pesel: ewa, pln: 999999.99, initial: 999999.99 },
+];
+for (const opening of openings)
+  await post("/api/user", opening, { "idempotency-key": `open-${opening.pesel}` });
+assert.deepEqual(await Promise.all([maria, adam, ewa].map(balances)), [
+  { PLN: 1234567.89 },
+  { PLN: 131072.13 },
+  { PLN: 999999.99 },
+]);
+
+const quote = await get("/api/quote", { from: "PLN", to: "USD", toBuy: "131072.13" });
+const bought = await exchange(
+  { pesel: maria, from: "PLN", to: "USD", toBuy: 131072.13 },
+  { "fx-table": quote.tableId, "idempotency-key": "buy" },
+);
+assert.ok(bought.receipt.kind === "exchange");
+assert.deepEqual(
+  [bought.receipt.bought, bought.receipt.sold, bought.receipt.ask],
+  [quote.bought, quote.sold, quote.ask],
+);
+assert.deepEqual(quote.bought, { symbol: "USD", amount: 131072.13 });
+assert.deepEqual(bought.account, await get("/api/user/{pesel}", { pesel: maria }));
+
+await exchange({ pesel: ewa, from: "PLN", to: "EUR", toSell: 999999.99 });
+const { entries, next } = await get("/api/user/{pesel}/history", { pesel: ewa, limit: "10" });
+assert.deepEqual(
+  entries.map((entry) => (entry.kind === "opening" ? entry.initial : entry.sold)),
+  [
+    { symbol: "PLN", amount: 999999.99 },
+    { symbol: "PLN", amount: 999999.99 },
+  ],
+);
+assert.equal(next, null);
+
+/** What the types do not let through. */
+export const wrong = [
+  // @ts-expect-error: neither toBuy nor toSell
+  { pesel: maria, from: "PLN", to: "USD" } satisfies Order,
+  // @ts-expect-error: an amount is a number
+  { pesel: maria, from: "PLN", to: "USD", toBuy: "1" } satisfies Order,
+  // @ts-expect-error: a field that there is none of
+  { pesel: maria, from: "PLN", to: "USD", toBuy: 1, tosell: 1 } satisfies Order,
+  // @ts-expect-error: no initial balance
+  { name: "Jan", surname: "Lis", pesel: maria } satisfies Opening,
+];

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import postgres from "postgres";
+import { openPostgres } from "../../src/postgres/store.ts";
+import { adult } from "../support/fixture.ts";
+import { sharedServer, startPostgres } from "../support/postgres.ts";
+import { create, emptyDatabase, openStore } from "../support/postgres-store.ts";
+
+function withUrl(url: string, change: (url: URL) => void): string {
+  const changed = new URL(url);
+  change(changed);
+  return changed.href;
+}
+
+describe("opening a PostgreSQL database", () => {
+  test("by ten at once, when it is empty, leaves one schema that all of them use", async (t) => {
+    for (let round = 0; round < 3; round += 1) {
+      const { url, run } = await emptyDatabase(t);
+      const stores = await Promise.all(Array.from({ length: 10 }, () => openStore(t, url)));
+      await Promise.all(stores.map((store, index) => create(store, adult(index))));
+      assert.equal((await stores[0]?.accounts({ limit: 100 }))?.length, 10);
+      assert.deepEqual(
+        [...(await run("select id, version from fx_schema"))],
+        [{ id: 1, version: stores[0]?.schemaVersion }],
+      );
+      await Promise.all(stores.map((store) => store.close()));
+    }
+  });
+
+  test("of a newer fx is refused, and leaves it alone", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    await (await openStore(t, url)).close();
+    await run("update fx_schema set version = 99");
+    await assert.rejects(openPostgres(url), { code: "storage-unavailable", message: /newer fx \(schema 99/ });
+  });
+
+  test("that is empty is refused unless a ledger is to be created, and stays empty", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    for (const access of ["read", "write"] as const) {
+      await assert.rejects(openPostgres(url, { access }), {
+        code: "storage-unavailable",
+        message: /holds no ledger yet\. fx serve, fx account create and fx batch make one/,
+      });
+    }
+    const tables = await run("select from information_schema.tables where table_schema = current_schema()");
+    assert.equal(tables.length, 0);
+  });
+
+  test("with somebody else's table of the same name is refused, and leaves it alone", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    await run("create table account (id integer)");
+    await assert.rejects(openPostgres(url), {
+      code: "storage-unavailable",
+      message: /"account" that is not of fx/,
+    });
+    assert.equal(
+      (await run("select from information_schema.tables where table_name = 'fx_schema'")).length,
+      0,
+    );
+  });
+
+  test("whose encoding is not UTF-8 is refused", async (t) => {
+    const admin = postgres(await sharedServer(), { max: 1 });
+    const name = "fx_test_latin1";
+    t.after(async () => {
+      await admin.unsafe(`drop database ${name} with (force)`);
+      await admin.end();
+    });
+    await admin.unsafe(
+      `create database ${name} encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'`,
+    );
+    const url = withUrl(await sharedServer(), (at) => {
+      at.pathname = `/${name}`;
+    });
+    await assert.rejects(openPostgres(url), { code: "storage-unavailable", message: /encoding is LATIN1/ });
+  });
+
+  const secret = "hunter2-secret";
+  const refused: [what: string, change: (url: URL) => void, message: RegExp][] = [
+    [
+      "a wrong password",
+      (url) => {
+        url.password = secret;
+      },
+      /password authentication failed.*Check the user/,
+    ],
+    [
+      "no such database",
+      (url) => {
+        url.pathname = "/no_such";
+      },
+      /"no_such" does not exist. Create it/,
+    ],
+    [
+      "nothing that answers",
+      (url) => {
+        url.port = "9";
+        url.password = secret;
+      },
+      /nothing answers at 127.0.0.1:9/,
+    ],
+    [
+      "a host without an address",
+      (url) => {
+        url.hostname = "no-such-host.invalid";
+      },
+      /no-such-host.invalid/,
+    ],
+    [
+      "a parameter that the server does not know",
+      (url) => {
+        url.search = "?nonsense=1";
+      },
+      /"nonsense"/,
+    ],
+    [
+      "an sslmode that there is not",
+      (url) => {
+        url.search = "?sslmode=maybe";
+      },
+      /sslmode is none of/,
+    ],
+    [
+      "a server that must be verified and has no TLS",
+      (url) => {
+        url.search = "?sslmode=verify-full";
+      },
+      /asked for TLS/,
+    ],
+  ];
+  for (const [what, change, message] of refused) {
+    test(`that has ${what} says so, at once and without the password`, async (t) => {
+      const { url } = await emptyDatabase(t);
+      // What is tried again until the deadline does not end before its test.
+      const failure: Error = await openPostgres(withUrl(url, change), { deadlineMs: 600_000 }).then(
+        () => assert.fail("it was opened"),
+        (error) => error,
+      );
+      assert.match(failure.message, message);
+      assert.ok(!`${failure.stack}${JSON.stringify(failure)}`.includes(secret));
+    });
+  }
+
+  test("passes over a host that is down and one that takes no writes", { timeout: 60_000 }, async (t) => {
+    const standby = await startPostgres({ settings: { default_transaction_read_only: "on" } });
+    t.after(() => standby.stop());
+    await assert.rejects(openPostgres(`${standby.url}?deadline=0.5`), { message: /is a standby/ });
+    const primary = await startPostgres({ password: standby.password });
+    t.after(() => primary.stop());
+    const hosts = ["127.0.0.1:9", `127.0.0.1:${standby.port}`, `127.0.0.1:${primary.port}`].join(",");
+    const store = await openStore(t, `postgres://fx:${standby.password}@${hosts}/postgres`);
+    await create(store, adult());
+    assert.equal((await store.account(adult()))?.sequence, 1);
+  });
+});
