@@ -5,7 +5,10 @@ import { readdirSync } from "node:fs";
 // by the tests of its own file, test/core/account.test.ts for src/core/account.ts, which start no process.
 const root = new URL("../..", import.meta.url);
 /** Batches decide with keys and tables, whose tests run over every store. */
-const also = { "ledger/batch": "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts" };
+const also = {
+  "ledger/batch":
+    "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts test/ledger/refusal.test.ts",
+};
 const wanted = process.argv.slice(2);
 const parts = readdirSync(new URL("test/core", root))
   .map((file) => `core/${file.replace(".test.ts", "")}`)
