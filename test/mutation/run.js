@@ -6,7 +6,8 @@ import { readdirSync } from "node:fs";
 const root = new URL("../..", import.meta.url);
 /** Batches decide with keys and tables, whose tests run over every store; what audits find has a file of its own. */
 const also = {
-  "ledger/batch": "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts",
+  "ledger/batch":
+    "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts test/ledger/refusal.test.ts",
   "ledger/audit": "test/ledger/audit-findings.test.ts",
 };
 const wanted = process.argv.slice(2);
