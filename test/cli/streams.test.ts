@@ -170,7 +170,7 @@ describe("a reader that has had enough", () => {
     assert.deepEqual([complete, told, exit], [false, 141, 141]);
     const stdin = `pesel,from,to,toBuy,toSell\n${line.repeat(4)}`;
     const again = await runFx(["batch", "-", "--id", "p", "--json"], { ...piped, stdin });
-    const { done, replayed } = JSON.parse(again.stderr);
+    const { done, replayed } = JSON.parse(again.stderr.trimEnd().split("\n").at(-1) as string);
     assert.deepEqual([done + replayed, replayed > 0, again.exit], [4, true, 0]);
   });
 });

@@ -64,7 +64,7 @@ describe("on a disk with room for an order and none for closing", { skip }, () =
     writeFileSync(join(disk, "filler"), Buffer.alloc(bavail * bsize - roomBytes));
   });
 
-  const closingFailed = /^Closing failed, .*: The store failed: .*there is no room left/;
+  const closingFailed = /^Closing failed, .*: The store failed: .*the disk is full/;
   const isWarned = ({ stderr }: Ran) => {
     const [line = "", ...rest] = stderr.split("\n");
     assert.match(line.replace("fx: ", ""), closingFailed);
@@ -116,7 +116,7 @@ describe("on a disk with room for an order and none for closing", { skip }, () =
       const log = stderr.trimEnd().split("\n");
       const { level, msg, reason } = JSON.parse(log.at(-1) ?? "");
       assert.deepEqual([level, msg], [40, "closing failed"]);
-      assert.match(reason, /^The store failed: .*there is no room left/);
+      assert.match(reason, /^The store failed: .*the disk is full/);
       assert.equal(exit, 0);
     });
   }

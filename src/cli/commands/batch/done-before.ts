@@ -36,7 +36,7 @@ export async function findDoneBefore(
       onlyFind: true,
     }).results()) {
       found = await countedWith(found, result, run.service);
-      onProgress({ done: result.number, total: batch.lineCount });
+      if (limit > glance) onProgress({ done: result.number, total: batch.lineCount });
     }
     batch.close();
     return found;
