@@ -23,8 +23,8 @@ export function csv(line: Line): Format {
   );
   if (kind === undefined || other !== undefined || new Set(columns).size < columns.length) {
     throw new UsageError(
-      `Line ${line.number} is neither a JSON object nor a CSV header, which is of pesel,from,to,toBuy,toSell ` +
-        "(orders) or name,surname,pesel,pln (accounts), separated by commas.",
+      `Line ${line.number} is neither a JSON object nor a CSV header. A header has the columns ` +
+        "pesel,from,to,toBuy,toSell (orders) or name,surname,pesel,pln (accounts).",
     );
   }
   const fields: readonly string[] = [...kind.always, ...kind.amounts];
@@ -32,7 +32,9 @@ export function csv(line: Line): Format {
   for (const column of unread) {
     const meant = [...fields, "key"].find((name) => lettersOf(name) === lettersOf(column));
     if (meant !== undefined)
-      throw new UsageError(`The column ${column} of the header is not known. ${meant} is.`);
+      throw new UsageError(
+        `The header has an unknown column, ${column}. If you mean ${meant}, rename it; otherwise remove it.`,
+      );
   }
   const read = new Records(columns, fields, kind.amounts);
   return {

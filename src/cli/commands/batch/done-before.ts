@@ -53,8 +53,8 @@ export async function countedWith(
   if (line.state !== "replayed") return counted;
   if (counted !== undefined) return { ...counted, lines: counted.lines + 1 };
   const hint = line.hasOwnKey
-    ? "To do again what was done before, give those lines new keys."
-    : "To do again what was done before, run it with --id NEW (any new name).";
+    ? "To do a line again, give it a new key."
+    : "To do the whole batch again, run it with --id NEW (any new name).";
   return { lines: 1, first: await timeOf(line, service), hint };
 }
 

@@ -165,11 +165,11 @@ export class Report {
     hints.push(
       rejects !== undefined && rejects.problem === undefined
         ? `The refused lines are in ${rejects.path}, under new keys: correct that file and run it.`
-        : `${again} --rejects FILE to get the refused lines in a file that can be corrected and run.`,
+        : `${again} --rejects FILE to write the refused lines to FILE: correct that file and run it.`,
     );
     if (done + replayed > 0) {
       hints.push(
-        `Under a new id, the whole file would do the other lines twice; with --id ${batch.id}, it does only those that are corrected.`,
+        `Or correct the batch itself and run it with --id ${batch.id}: without that id, the other lines would be done twice.`,
       );
     }
     return hints;

@@ -112,7 +112,7 @@ export class BatchRunner {
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) this.stop();
     else if (this.#run.stopOnError) this.#through = Math.min(this.#through, line.number);
-    const hint = failure.key === undefined ? failure.hint : "The same batch again finishes it.";
+    const hint = failure.key === undefined ? failure.hint : "Run the same batch again to finish it.";
     return { ...line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
   }
 
