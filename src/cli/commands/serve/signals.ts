@@ -36,8 +36,8 @@ export function obeySignals(
   const stop = (signal: NodeJS.Signals, exit: number): void => {
     if (stoppingSince === undefined) {
       stoppingSince = performance.now();
-      write(stdout, "Stopping when what is under way is answered. A second signal stops at once.");
-      whenRunning(signal, "stopping when what is under way is answered", (server) => server.stop());
+      write(stdout, "Stopping once the requests under way are answered. A second signal stops at once.");
+      whenRunning(signal, "stopping once the requests under way are answered", (server) => server.stop());
     } else if (performance.now() - stoppingSince > sameSignalMs) {
       running?.log.warn({ signal }, "stopped at once");
       // Immediately: nothing is waited for, not even output.
@@ -62,7 +62,10 @@ export function obeySignals(
     try {
       await server.reload(readSettings());
     } catch (error) {
-      server.log.warn({ reason: describeFailure(error).message }, "not read again");
+      server.log.warn(
+        { reason: describeFailure(error).message },
+        "rates and settings not read again: the old ones stay",
+      );
     }
   };
 
@@ -73,6 +76,6 @@ export function obeySignals(
     else whenRunning("SIGHUP", "reading rates and settings again", reload);
   });
   for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
-    process.on(signal, () => whenRunning(signal, "nothing to do"));
+    process.on(signal, () => whenRunning(signal, "signal ignored"));
   }
 }
