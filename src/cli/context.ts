@@ -54,7 +54,7 @@ export class Context {
     this.watchSignals();
     const { openService } = await import("./open.ts");
     this.#service = await openService(settings, needs, (from, to) => {
-      const text = `The schema of ${withoutPassword(settings.url.address)} was upgraded from ${from} to ${to}. An older fx does not open it any more.`;
+      const text = `The schema of ${withoutPassword(settings.url.address)} was upgraded from ${from} to ${to}. An older fx cannot open it any more.`;
       if (options.json) write(this.terminal.stderr, JSON.stringify({ upgraded: { from, to } }));
       else writeText(this.terminal.stderr, text);
     });
@@ -114,7 +114,7 @@ export class Context {
     if (yes || !attended) return false;
     if (interactive) return true;
     throw new UsageError(
-      "Nobody can be asked, because stdin or stderr is redirected. Give --yes to exchange without a question.",
+      "The question cannot be asked, because stdin or stderr is redirected. Give --yes to exchange without it.",
     );
   }
 

@@ -36,7 +36,7 @@ export const exitTable = [
   },
   {
     exit: 141,
-    meaning: "whoever read the output stopped reading, as head does",
+    meaning: "the reader of the output stopped reading, as head does",
     moved: "as stderr says",
     next: "",
   },
@@ -85,7 +85,7 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   unreachable: waysOut,
 };
 
-const replayHint = "This is the answer that this key was given before. A new key asks again.";
+const replayHint = "An earlier request with this key got this answer. To try again, use a new key.";
 
 /** A command line that fx does not understand. */
 export class UsageError extends Error {
@@ -221,7 +221,7 @@ function describeOutput({ message, code, request }: OutputFailed): Failure {
   const told = failure("output-failed", message, code === "EPIPE" ? 141 : 1);
   if (request?.state !== "done") return told;
   const { key } = request;
-  const hint = `What was asked for is done. The same command with --key ${key} shows it, and does nothing twice.`;
+  const hint = `The request was carried out. The same command with --key ${key} shows it, and does nothing twice.`;
   return { ...told, hint, key };
 }
 

@@ -118,8 +118,9 @@ class HttpService implements ExchangeService {
       if (problem !== undefined) throw problem;
       const { place } = this.#transport;
       if (gatewayStatuses.includes(status)) {
-        const message = `The server behind ${place} does not answer (status ${status} of a gateway).`;
-        const hint = "Try again later. If it lasts, look whether fx serve is running behind the gateway.";
+        const message = `The gateway at ${place} got no answer from the server (status ${status}).`;
+        const hint =
+          "Try again later. If that does not help, check that fx serve is running behind the gateway.";
         return { failure: new FxError("unreachable", message, { hint }), isOpen: true };
       }
       const type = String(headers["content-type"] ?? "no content type");

@@ -35,7 +35,7 @@ export async function migratePostgres(
   if (access !== "create" && !has("account")) {
     throw new FxError(
       "storage-unavailable",
-      "The database holds no ledger yet. fx serve, fx account create and fx batch make one.",
+      "The database holds no ledger yet. fx serve, fx account create and fx batch create one.",
     );
   }
   const [encoding] = await connection.query("show server_encoding");
