@@ -33,7 +33,7 @@ export type AnswerCode = (typeof answerCodes)[number];
  * What only a client of a server can find: no answer came, and nothing can have happened; or a request that moves money
  * was sent, and no answer of fx came back, so whether it was done is not known.
  */
-export type ClientCode = "unreachable" | "outcome-unknown";
+type ClientCode = "unreachable" | "outcome-unknown";
 
 export type ErrorCode = AnswerCode | ClientCode;
 

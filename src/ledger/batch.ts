@@ -30,7 +30,7 @@ export interface Outcome<T> {
 }
 
 /** What decides a command besides its account. */
-export interface Circumstances {
+interface Circumstances {
   /** The entry that an earlier request with the same key led to. */
   readonly earlier: Entry | undefined;
   /** The ledger's table in force: undefined until the first exchange. */

@@ -98,7 +98,7 @@ export function moneyText(screen: Screen, money: Money): string {
 }
 
 /** A decimal with at least `places` places. */
-export function decimalText(screen: Screen, decimal: Decimal, places: number): string {
+function decimalText(screen: Screen, decimal: Decimal, places: number): string {
   const text = formatDecimal(decimal, places);
   if (!screen.rich || !screen.unicode) return text;
   const [whole = "", fraction] = text.split(".");
