@@ -25,7 +25,7 @@ export class Context {
   readonly version: string;
   /** Rejects when a signal ends the command. */
   readonly interrupted: Promise<never>;
-  /** How a command that does not fail ends: not with 0 if it has found something wrong. */
+  /** The exit of a command that does not fail: not 0 if it found something wrong. */
   exit: Exit = 0;
   giveBackScreen: () => void = () => {};
   #interrupt: (reason: Interrupted) => void = () => {};
@@ -107,7 +107,7 @@ export class Context {
 
   /**
    * Whether to ask before money moves: not with --yes, and not in a script.
-   * @throws UsageError where somebody is at a terminal and cannot be asked
+   * @throws UsageError if someone is at a terminal but cannot be asked
    */
   asksFirst(yes: boolean): boolean {
     const { interactive, attended } = this.terminal;
@@ -145,7 +145,7 @@ export class Context {
     }
   }
 
-  /** Has SIGINT and SIGTERM end the command with their exits. Before this, they end it silently. */
+  /** Makes SIGINT and SIGTERM end the command with their exits. Before this, they end it silently. */
   watchSignals(): void {
     if (this.#ignoreSignals !== undefined) return;
     const signals = ["SIGINT", "SIGTERM"] as const;

@@ -130,7 +130,7 @@ export class RequestFailed extends Error {
 /** The result cannot be written. */
 export class OutputFailed extends Error {
   override readonly name = "OutputFailed";
-  /** Of the system, such as ENOSPC. */
+  /** The system's error code, such as ENOSPC. */
   readonly code: string;
   readonly request: MoneyRequest | undefined;
 
@@ -149,7 +149,7 @@ export interface Failure {
   readonly exit: Exit;
   /** The key with which a request of unknown outcome can be repeated. */
   readonly key?: string;
-  /** Where the refusal is the answer to an earlier request with the same key. */
+  /** Set if the refusal is the answer to an earlier request with the same key. */
   readonly replayed?: true;
 }
 

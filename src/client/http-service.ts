@@ -35,8 +35,8 @@ import { type Answer, Transport, type TransportOptions } from "./transport.ts";
 const longTimeoutMs = 3_600_000;
 
 /**
- * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call.
- * A call that moves money is sent again while its outcome is unknown if it has a key, and otherwise once.
+ * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call. A
+ * call that moves money is sent once, or again while its outcome is unknown if it has a key.
  */
 export function openHttpService(baseUrl: string, options: TransportOptions = {}): ExchangeService {
   return new HttpService(new Transport(baseUrl, options));
@@ -175,7 +175,7 @@ function problemOf({ status, body, retryAfterSeconds, headers }: Answer): FxErro
   return decodeProblem(body, status, { retryAfterSeconds, replayed: isReplay(headers) });
 }
 
-/** Where the server has a path before its own, the receipt has it, too. */
+/** If the server's URL has a path, so has the receipt's. */
 function recordedIn(headers: Answer["headers"]): Recorded {
   const [, receiptId] = /\/api\/receipts\/([^/]+)$/.exec(String(headers["fx-receipt"])) ?? [];
   if (receiptId === undefined) throw notAnAnswer("no receipt");

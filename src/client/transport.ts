@@ -37,7 +37,10 @@ const attempts = 4;
 /** The longest that a server's Retry-After is waited for. */
 const longestWaitSeconds = 5;
 
-/** HTTP to one server, over connections that are kept. A request whose outcome is unknown is sent again until it is settled. */
+/**
+ * HTTP to one server, over connections that stay open. A request whose outcome is unknown is sent again until it is
+ * settled.
+ */
 export class Transport {
   /** The base URL for messages: without credentials. */
   readonly place: string;

@@ -53,9 +53,9 @@ export class FxError extends Error {
   readonly fields: readonly FieldError[] | undefined;
   /** After how many seconds the same request may well succeed. */
   readonly retryAfterSeconds: number | undefined;
-  /** Whether it is the answer that an earlier request with the same key was given. */
+  /** Whether this repeats the answer to an earlier request with the same key. */
   readonly replayed: boolean;
-  /** What to do, where that is not the same for every failure with this code. */
+  /** What to do, if that differs between failures with this code. */
   readonly hint: string | undefined;
 
   constructor(

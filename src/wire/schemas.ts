@@ -4,9 +4,8 @@ import { parseDecimal } from "../core/decimal.ts";
 import { answerCodes } from "../core/errors.ts";
 
 /**
- * The shapes of every body, query and answer. They validate, and the OpenAPI document is made from them. What stands in
- * `meta` is published only: the patterns and ranges there are checked later, by the core, which has the better words
- * for what is wrong.
+ * The shapes of every body, query and answer. They validate, and the OpenAPI document is made from them. What is in
+ * `meta` is only published: the core checks those patterns and ranges later, with better messages.
  */
 
 export const symbol = z.string().meta({
@@ -126,7 +125,7 @@ export const opening = z
   ])
   .meta({ id: "Opening" });
 
-/** The body of an opening as it is read: in one shape, so that what is wrong can be told field by field. */
+/** The body of an opening as it is read: in one shape, so that errors name fields. */
 export const openingBody = z
   .strictObject({ ...holder, pln: initialAmount.optional(), initial: initialAmount.optional() })
   .refine(({ pln, initial }) => pln !== undefined || initial !== undefined, {

@@ -8,13 +8,13 @@ import { type BatchRun, BatchRunner, type LineResult } from "./runner.ts";
 /** Lines of a batch that an earlier run has done. */
 export interface DoneBefore {
   readonly lines: number;
-  /** When the first of them was done, if that can be told. */
+  /** When the first of them was done, if that is known. */
   readonly first: Date | undefined;
-  /** How they are done once more. */
+  /** How to do them again. */
   readonly hint: string;
 }
 
-/** As many lines are asked for before a batch begins. Every run begins at the top, so this shows if there was one. */
+/** How many lines are checked first. Every run begins at the top, so these show whether there was one. */
 const glance = 64;
 
 /**

@@ -16,7 +16,7 @@ export interface RunningServer {
   readonly isOpen: boolean;
   readonly log: FastifyBaseLogger;
   rates(): RatesStatus;
-  /** Asks for rates again, and takes on what of other settings can change while it runs. */
+  /** Asks for rates again, and applies the other settings that can change while it runs. */
   reload(settings: Settings): Promise<void>;
   /** Answers what is under way, then closes everything. What fails then is logged, and changes no answer. */
   stop(): Promise<void>;
@@ -28,7 +28,7 @@ export interface ServerStart {
   readonly prepare: (service: ExchangeService) => Promise<void>;
 }
 
-/** What a running server takes on. The log's level is info unless set. */
+/** The settings that a running server applies again. The log's level is info unless set. */
 const changeable = ["logLevel", "maxTableAge", "acceptTable"];
 
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */

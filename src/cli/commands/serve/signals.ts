@@ -6,9 +6,9 @@ import { type Screen, write } from "../../terminal/terminal.ts";
 import type { RunningServer } from "./server.ts";
 
 /**
- * SIGINT and SIGTERM stop the server gracefully, and a second one at once. SIGHUP has it read again what can change.
- * SIGUSR1, with which Node would open its debugger, and SIGUSR2, which would end it, do nothing. A signal that comes
- * while the server starts waits until it runs.
+ * SIGINT and SIGTERM stop the server gracefully, and a second one at once. SIGHUP makes it read rates and settings
+ * again. SIGUSR1, with which Node would open its debugger, and SIGUSR2, which would end it, do nothing. A signal that
+ * comes while the server starts waits until it runs.
  */
 export function obeySignals(
   starting: Promise<RunningServer>,
@@ -29,7 +29,7 @@ export function obeySignals(
       server.log.info({ signal }, meaning);
       await act?.(server);
     };
-    // Where it does not start, the command says why.
+    // If it does not start, the command says why.
     starting.then(then, () => {});
   };
 
@@ -51,7 +51,7 @@ export function obeySignals(
     stoppingSince = performance.now();
     whenRunning("SIGHUP", "stopping, because the terminal is closed", async (server) => {
       await server.stop();
-      // At an exit of its own, Node aborts over settings that it cannot give back to the terminal.
+      // If the process exits by itself, Node aborts, because it cannot restore the terminal's settings.
       process.removeAllListeners("SIGHUP");
       process.kill(process.pid, "SIGHUP");
     });
