@@ -26,7 +26,7 @@ export function openMetrics(options: {
   const { version, store } = options.probes;
   new Gauge({
     name: "fx_info",
-    help: "Always 1; the labels say which fx, on what kind of store, at whose rates",
+    help: "Always 1; the labels name the version, the kind of store and the source of the rates",
     labelNames: ["version", "store", "rates"],
     registers,
   }).set({ version, store, rates: options.probes.rates().source }, 1);
