@@ -6,7 +6,7 @@ import { type Place, parsePlace, parseStorePlace, type StorePlace } from "./plac
 
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 
-export type LogLevel = (typeof logLevels)[number];
+type LogLevel = (typeof logLevels)[number];
 
 /** Everything that can be set, with its value in force. */
 export interface Settings {

@@ -25,7 +25,7 @@ export class Context {
   readonly version: string;
   /** Rejects when a signal ends the command. */
   readonly interrupted: Promise<never>;
-  /** How a command that does not fail ends: not with 0 if it has found something wrong. */
+  /** The exit of a command that does not fail: not 0 if it found something wrong. */
   exit: Exit = 0;
   giveBackScreen: () => void = () => {};
   #interrupt: (reason: Interrupted) => void = () => {};
@@ -54,7 +54,7 @@ export class Context {
     this.watchSignals();
     const { openService } = await import("./open.ts");
     this.#service = await openService(settings, needs, (from, to) => {
-      const text = `The schema of ${withoutPassword(settings.url.address)} was upgraded from ${from} to ${to}. An older fx does not open it any more.`;
+      const text = `The schema of ${withoutPassword(settings.url.address)} was upgraded from ${from} to ${to}. An older fx cannot open it any more.`;
       if (options.json) write(this.terminal.stderr, JSON.stringify({ upgraded: { from, to } }));
       else writeText(this.terminal.stderr, text);
     });
@@ -107,14 +107,14 @@ export class Context {
 
   /**
    * Whether to ask before money moves: not with --yes, and not in a script.
-   * @throws UsageError where somebody is at a terminal and cannot be asked
+   * @throws UsageError if someone is at a terminal but cannot be asked
    */
   asksFirst(yes: boolean): boolean {
     const { interactive, attended } = this.terminal;
     if (yes || !attended) return false;
     if (interactive) return true;
     throw new UsageError(
-      "Nobody can be asked, because stdin or stderr is redirected. Give --yes to exchange without a question.",
+      "The question cannot be asked, because stdin or stderr is redirected. Give --yes to exchange without it.",
     );
   }
 
@@ -145,7 +145,7 @@ export class Context {
     }
   }
 
-  /** Has SIGINT and SIGTERM end the command with their exits. Before this, they end it silently. */
+  /** Makes SIGINT and SIGTERM end the command with their exits. Before this, they end it silently. */
   watchSignals(): void {
     if (this.#ignoreSignals !== undefined) return;
     const signals = ["SIGINT", "SIGTERM"] as const;

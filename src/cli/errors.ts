@@ -36,7 +36,7 @@ export const exitTable = [
   },
   {
     exit: 141,
-    meaning: "whoever read the output stopped reading, as head does",
+    meaning: "the reader of the output stopped reading, as head does",
     moved: "as stderr says",
     next: "",
   },
@@ -85,7 +85,7 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   unreachable: waysOut,
 };
 
-const replayHint = "This is the answer that this key was given before. A new key asks again.";
+const replayHint = "An earlier request with this key got this answer. To try again, use a new key.";
 
 /** A command line that fx does not understand. */
 export class UsageError extends Error {
@@ -130,7 +130,7 @@ export class RequestFailed extends Error {
 /** The result cannot be written. */
 export class OutputFailed extends Error {
   override readonly name = "OutputFailed";
-  /** Of the system, such as ENOSPC. */
+  /** The system's error code, such as ENOSPC. */
   readonly code: string;
   readonly request: MoneyRequest | undefined;
 
@@ -149,7 +149,7 @@ export interface Failure {
   readonly exit: Exit;
   /** The key with which a request of unknown outcome can be repeated. */
   readonly key?: string;
-  /** Where the refusal is the answer to an earlier request with the same key. */
+  /** Set if the refusal is the answer to an earlier request with the same key. */
   readonly replayed?: true;
 }
 
@@ -221,7 +221,7 @@ function describeOutput({ message, code, request }: OutputFailed): Failure {
   const told = failure("output-failed", message, code === "EPIPE" ? 141 : 1);
   if (request?.state !== "done") return told;
   const { key } = request;
-  const hint = `What was asked for is done. The same command with --key ${key} shows it, and does nothing twice.`;
+  const hint = `The request was carried out. The same command with --key ${key} shows it, and does nothing twice.`;
   return { ...told, hint, key };
 }
 

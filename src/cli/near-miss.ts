@@ -1,4 +1,4 @@
-/** The name that `word` most likely was to be: the nearest, if it is one slip in four letters away or less. */
+/** The name that `word` was probably meant to be: the nearest, with at most one slip for every four letters. */
 export function nearMiss(word: string, names: readonly string[]): string | undefined {
   const [nearest] = names
     .map((name) => ({ name, slips: slipsBetween(word, name) }))

@@ -69,7 +69,7 @@ export function wholeArgument(least: number, most: number): (text: string) => nu
   };
 }
 
-export function keyArgument(text: string): string {
+function keyArgument(text: string): string {
   if (/^[\x21-\x7e]{1,255}$/.test(text)) return text;
   throw new UsageError("A key is 1 to 255 visible ASCII characters, without spaces.");
 }

@@ -83,7 +83,7 @@ function watchOutput(stream: NodeJS.WritableStream): () => Promise<NodeJS.ErrnoE
   stream.once("error", keep);
   return async () => {
     await new Promise<void>((resolve) => {
-      // Even nothing cannot be written to /dev/full, and a command that printed nothing has no output that failed.
+      // Writing to /dev/full fails even for an empty text, but a command that printed nothing has lost no output.
       if (!(stream as Writable).writableLength) return setImmediate(resolve);
       stream.write("", (error) => {
         keep(error);

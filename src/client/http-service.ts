@@ -35,8 +35,8 @@ import { type Answer, Transport, type TransportOptions } from "./transport.ts";
 const longTimeoutMs = 3_600_000;
 
 /**
- * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call.
- * A call that moves money is sent again while its outcome is unknown if it has a key, and otherwise once.
+ * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call. A
+ * call that moves money is sent once, or again while its outcome is unknown if it has a key.
  */
 export function openHttpService(baseUrl: string, options: TransportOptions = {}): ExchangeService {
   return new HttpService(new Transport(baseUrl, options));
@@ -118,8 +118,9 @@ class HttpService implements ExchangeService {
       if (problem !== undefined) throw problem;
       const { place } = this.#transport;
       if (gatewayStatuses.includes(status)) {
-        const message = `The server behind ${place} does not answer (status ${status} of a gateway).`;
-        const hint = "Try again later. If it lasts, look whether fx serve is running behind the gateway.";
+        const message = `The gateway at ${place} got no answer from the server (status ${status}).`;
+        const hint =
+          "Try again later. If that does not help, check that fx serve is running behind the gateway.";
         return { failure: new FxError("unreachable", message, { hint }), isOpen: true };
       }
       const type = String(headers["content-type"] ?? "no content type");
@@ -174,7 +175,7 @@ function problemOf({ status, body, retryAfterSeconds, headers }: Answer): FxErro
   return decodeProblem(body, status, { retryAfterSeconds, replayed: isReplay(headers) });
 }
 
-/** Where the server has a path before its own, the receipt has it, too. */
+/** If the server's URL has a path, so has the receipt's. */
 function recordedIn(headers: Answer["headers"]): Recorded {
   const [, receiptId] = /\/api\/receipts\/([^/]+)$/.exec(String(headers["fx-receipt"])) ?? [];
   if (receiptId === undefined) throw notAnAnswer("no receipt");

@@ -37,7 +37,10 @@ const attempts = 4;
 /** The longest that a server's Retry-After is waited for. */
 const longestWaitSeconds = 5;
 
-/** HTTP to one server, over connections that are kept. A request whose outcome is unknown is sent again until it is settled. */
+/**
+ * HTTP to one server, over connections that stay open. A request whose outcome is unknown is sent again until it is
+ * settled.
+ */
 export class Transport {
   /** The base URL for messages: without credentials. */
   readonly place: string;
@@ -165,8 +168,8 @@ const reasons: Readonly<Record<string, string>> = {
 
 const untrusted = "is not signed by an authority that this machine trusts";
 const trustHint =
-  "If it is the right one, put its authority's certificate, or itself if it is self-signed, into a PEM file, " +
-  "and set NODE_EXTRA_CA_CERTS to that file.";
+  "If you trust it, save its authority's certificate, or the certificate itself if it is self-signed, as a PEM file, " +
+  "and set NODE_EXTRA_CA_CERTS to the path of that file.";
 
 /** What is wrong with a certificate, by the error of Node's TLS. Nothing was sent then. */
 const certificateFaults: Readonly<Record<string, string>> = {

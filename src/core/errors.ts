@@ -33,7 +33,7 @@ export type AnswerCode = (typeof answerCodes)[number];
  * What only a client of a server can find: no answer came, and nothing can have happened; or a request that moves money
  * was sent, and no answer of fx came back, so whether it was done is not known.
  */
-export type ClientCode = "unreachable" | "outcome-unknown";
+type ClientCode = "unreachable" | "outcome-unknown";
 
 export type ErrorCode = AnswerCode | ClientCode;
 
@@ -53,9 +53,9 @@ export class FxError extends Error {
   readonly fields: readonly FieldError[] | undefined;
   /** After how many seconds the same request may well succeed. */
   readonly retryAfterSeconds: number | undefined;
-  /** Whether it is the answer that an earlier request with the same key was given. */
+  /** Whether this repeats the answer to an earlier request with the same key. */
   readonly replayed: boolean;
-  /** What to do, where that is not the same for every failure with this code. */
+  /** What to do, if that differs between failures with this code. */
   readonly hint: string | undefined;
 
   constructor(

@@ -25,7 +25,7 @@ export function decimalOfMoney(money: Money): Decimal {
   return { coefficient: money.minor, scale: knownDigits(money.currency) };
 }
 
-/** "12.30 PLN". With as many digits as a PESEL has, "10,000,000,000.00 PLN": what masks PESELs passes it by. */
+/** "12.30 PLN". With as many digits as a PESEL has, "10,000,000,000.00 PLN": so that it is not masked as one. */
 export function formatMoney(money: Money): string {
   const digits = knownDigits(money.currency);
   const amount = formatDecimal({ coefficient: money.minor, scale: digits }, digits);

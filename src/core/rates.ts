@@ -87,7 +87,7 @@ export interface CurrentRates {
   /** The tables up to `table` that were in force on or after a date, oldest first, as far as they are known. */
   history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]>;
   status(): RatesStatus;
-  /** Asks the source now, by these rules from now on. Resolves when that is over, however it went. */
+  /** Applies the rules and asks the source now. Resolves when that is over, whether it succeeded or not. */
   refresh(rules: TableRules): Promise<void>;
   /** Stops refreshing. */
   close(): Promise<void>;
@@ -105,7 +105,7 @@ export interface LatestTable {
   readonly table: RateTable;
   /** Whether it is a recorded one, which does not age. */
   readonly recorded: boolean;
-  /** Why no order settles at it; undefined where orders do. */
+  /** Why no order settles at it; undefined if orders do. */
   readonly notTraded: string | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface ExchangeService {
   exchange(order: ExchangeOrder): Promise<Settlement>;
   /** What the order would do now. Moves nothing. */
   quote(terms: ExchangeTerms): Promise<Quote>;
-  /** The last table there is, also where no order settles at it. */
+  /** The last table, even if no order settles at it. */
   rates(): Promise<RatesInForce>;
   /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
@@ -102,7 +102,7 @@ export interface AuditReport {
   readonly findingsTotal: number;
 }
 
-/** One disagreement. Its account, and its texts, have PESELs. */
+/** One disagreement. Its account and texts have PESELs. */
 export interface AuditFinding {
   readonly account: string;
   /** The entry's sequence number in the account, where one entry is at fault. */

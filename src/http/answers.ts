@@ -19,7 +19,7 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<
 export interface HandlerContext {
   readonly service: ExchangeService;
   readonly now: () => Date;
-  /** What the links in answers begin with. */
+  /** The path that links in answers begin with. */
   readonly prefix: string;
 }
 

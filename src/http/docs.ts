@@ -4,7 +4,10 @@ import type { FastifyInstance } from "fastify";
 import type { OpenApiDocument } from "../wire/openapi.ts";
 import { sendText } from "./answers.ts";
 
-/** A page under /docs, to which / leads, that shows the document and tries it out. It loads nothing from elsewhere. */
+/**
+ * The page under /docs, to which / redirects. It shows the document and lets you try it. It loads nothing from
+ * elsewhere.
+ */
 export function registerDocs(app: FastifyInstance, document: OpenApiDocument, prefix: string): void {
   app.get("/", async (_request, reply) => sendText(reply, "", 302, { location: `${prefix}/docs` }));
   app.register((docs, _options, done) => {

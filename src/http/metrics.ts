@@ -19,14 +19,14 @@ export function openMetrics(options: {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  // Gauges with the suffix of counters. Each is the sum of the one of the same name without it.
+  // Gauges with the suffix of counters. Each is the sum of the gauge without the suffix.
   for (const kind of ["handles", "requests", "resources"]) {
     registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   }
   const { version, store } = options.probes;
   new Gauge({
     name: "fx_info",
-    help: "Always 1; the labels say which fx, on what kind of store, at whose rates",
+    help: "Always 1; the labels name the version, the kind of store and the source of the rates",
     labelNames: ["version", "store", "rates"],
     registers,
   }).set({ version, store, rates: options.probes.rates().source }, 1);
@@ -43,7 +43,7 @@ export function openMetrics(options: {
     labelNames: ["result"],
     registers,
   });
-  // From the start, so that a rate() has seen 0 before the first.
+  // There from the start, so that rate() sees 0 before the first order.
   for (const result of ["settled", "replayed", ...answerCodes]) orders.inc({ result }, 0);
   new Gauge({
     name: "fx_rates_table_age_seconds",

@@ -1,6 +1,6 @@
 import { operations } from "../wire/operations.ts";
 
-/** The paths that fx answers, the pages of the documentation apart, and the methods of each. */
+/** The paths that fx answers, except the pages of the documentation, and the methods of each. */
 const paths = [
   ...Object.values(operations),
   { method: "GET", path: "/" },
@@ -11,18 +11,18 @@ const paths = [
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]*")}(?:\\?|$)`),
 }));
 
-/** The path that `url` is of, as the document has it, and its methods. */
+/** The path of `url`, as in the OpenAPI document, and its methods. */
 export function knownPath(url: string) {
   return paths.find(({ pattern }) => pattern.test(url));
 }
 
-/** A path that could not be told from one under this prefix. */
+/** A path of fx that cannot be distinguished from one under this prefix. */
 export function pathHiddenBy(prefix: string): string | undefined {
   if (prefix === "") return undefined;
   return paths.map(({ path }) => path).find((path) => `${path}/`.startsWith(`${prefix}/`));
 }
 
-/** The URL of the same thing for a server that is asked without a prefix. */
+/** The URL without the prefix, if it has the prefix. */
 export function withoutPrefix(url: string, prefix: string): string {
   if (!url.startsWith(prefix)) return url;
   const rest = url.slice(prefix.length);

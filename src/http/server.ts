@@ -30,7 +30,7 @@ export interface ServerOptions {
   readonly service: ExchangeService;
   readonly probes: Probes;
   readonly now: () => Date;
-  /** A path such as "/fx", which links carry, and under which everything is answered, too. */
+  /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
   /** Fastify's logger option. Without it there is no log. */
   readonly log?: FastifyServerOptions["logger"];
@@ -84,7 +84,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     record(request, route, reply.raw.statusCode);
   }
 
-  /** Answers where there is no such path, or not with this method. */
+  /** Answers a request to an unknown path, or with a method that the path does not have. */
   function onNoRoute(request: FastifyRequest, reply: FastifyReply): void {
     const { path, methods } = knownPath(request.url) ?? {};
     if (methods !== undefined) reply.header("allow", methods.join(", "));

@@ -272,7 +272,7 @@ class Chain {
   }
 }
 
-/** Where the columns that every store has are not what the entry says. */
+/** Where the columns that every store has differ from the entry. */
 function misplaced(row: JournalRow, entry: Entry): Disagreement[] {
   const { pesel, sequence, key = null } = entry;
   const pairs: [string, unknown, unknown][] = [

@@ -30,7 +30,7 @@ export interface Outcome<T> {
 }
 
 /** What decides a command besides its account. */
-export interface Circumstances {
+interface Circumstances {
   /** The entry that an earlier request with the same key led to. */
   readonly earlier: Entry | undefined;
   /** The ledger's table in force: undefined until the first exchange. */
@@ -88,7 +88,7 @@ export class Batcher {
   }
 
   /**
-   * A refusal that could be answered otherwise later is kept under the request's key, and is its answer from then on.
+   * A refusal that could turn out differently later is kept under the request's key, and is its answer from then on.
    * @throws FxError overloaded, storage-unavailable, idempotency-key-reused, and whatever `decide` throws
    */
   run<T>(request: Request, decide: Decide<T>): Promise<T> {

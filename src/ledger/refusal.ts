@@ -5,9 +5,9 @@ import type { ExchangeOrder } from "../core/exchange.ts";
 import type { Refusal } from "./store.ts";
 
 /**
- * Refusals that depend on the account, the rates or the funds. Asked again, the request could be carried out, after its
- * sender was told that it is not: so the answer is kept. An order at a table that was replaced is asked again at the
- * next one, under its key, and a request that is wrong in itself is refused however often it is sent.
+ * Refusals that depend on the account, the rates or the funds. Sent again, the request could be carried out although
+ * its sender knows it as refused, so the answer is kept. An order at a replaced table may be sent again, under its key,
+ * for the next table. A request that is wrong in itself is always refused.
  */
 const finalCodes: readonly ErrorCode[] = [
   "account-not-found",
@@ -19,7 +19,7 @@ const finalCodes: readonly ErrorCode[] = [
   "underage",
 ];
 
-/** For how long refusals are kept, and how many. */
+/** How long refusals are kept, and at most how many. */
 export interface RefusalRetention {
   readonly days: number;
   readonly most: number;
@@ -32,7 +32,7 @@ export function isFinal(thrown: unknown): thrown is FxError {
   return thrown instanceof FxError && !thrown.replayed && finalCodes.includes(thrown.code);
 }
 
-/** The same text for every spelling of one order. The table it is pinned to is no part of it. */
+/** The same text for every spelling of one order. The table it is pinned to is not part of it. */
 export function orderBody({ from, to, side, amount }: ExchangeOrder): string {
   return JSON.stringify(["order", from, to, side, formatDecimal(amount)]);
 }

@@ -29,13 +29,13 @@ export interface Store extends TableLedger {
   }): Promise<JournalRow[]>;
   entry(id: string): Promise<SealedEntry | undefined>;
   /**
-   * For an audit: where what this store finds an entry by, beside the columns of every store, leads elsewhere.
+   * For an audit: where the columns by which only this store finds an entry lead elsewhere.
    * @param row of this store's journal
    * @param id what the entry says; undefined if it cannot be read
    * @param before the account's entry before it
    */
   misplacedEntry(row: JournalRow, id: string | undefined, before: JournalRow | undefined): Disagreement[];
-  /** Like `misplacedEntry`, for what it finds an account's newest entry by. */
+  /** Like `misplacedEntry`, for the columns that lead to an account's newest entry. */
   misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[];
   /** How many entries there are, or about how many; 0 where the store cannot tell without reading them. */
   entryCount(): Promise<number>;
@@ -72,7 +72,7 @@ export interface Loaded {
   /** As committed when this transaction read it, after it had locked the accounts. */
   readonly inForce: TableInForce | undefined;
   account(pesel: Pesel): StoredAccount | undefined;
-  /** The entry of this account that carries this key, which is one of those touched; else the refusal kept under it. */
+  /** The account's entry with this key, or else the refusal kept under it. The key is one of those touched. */
   answered(pesel: Pesel, key: string): Entry | Refusal | undefined;
   /** The id of the next entry to be written. */
   nextId(): string;
@@ -90,11 +90,11 @@ export interface Writes {
   readonly entries: readonly SealedEntry[];
   /** A table that comes into force with this, as the next epoch. */
   readonly accepted?: { readonly table: RateTable; readonly vouched: boolean } | undefined;
-  /** To keep, in place of any under the same key. Of those kept before, some may go: see `RefusalLimits`. */
+  /** Refusals to keep, each in place of one with the same key. Earlier ones may be deleted: see `RefusalLimits`. */
   readonly refusals?: { readonly kept: readonly Refusal[]; readonly limits: RefusalLimits } | undefined;
 }
 
-/** What a request with an idempotency key was refused with: its answer for as long as this is kept. */
+/** The refusal of a request with an idempotency key: its answer for as long as this is kept. */
 export interface Refusal {
   readonly kind: "refusal";
   readonly pesel: Pesel;
@@ -106,7 +106,9 @@ export interface Refusal {
   readonly time: Date;
 }
 
-/** Refusals from before `since` go, and the oldest of more than `most`; not all in one transaction. */
+/**
+ * Refusals from before `since` are deleted, and the oldest if there are more than `most`; not all in one transaction.
+ */
 export interface RefusalLimits {
   readonly since: Date;
   readonly most: number;

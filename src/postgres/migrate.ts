@@ -6,9 +6,9 @@ import { migrations } from "./schema.ts";
 const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table", "refusal"];
 
 /**
- * Brings the schema up to date, or refuses one that is not and that the access leaves as it is. Any number of processes
- * may do so at once: the first to lock the row of the version does it, and the others find it done. To be called again
- * after a conflict.
+ * Brings the schema up to date, or refuses an older one that the access may not change. Any number of processes may do
+ * so at once: the first to lock the row of the version does it, and the others find it done. To be called again after a
+ * conflict.
  * @throws FxError storage-unavailable if the database is of a newer fx, or of something else
  */
 export async function migratePostgres(
@@ -35,7 +35,7 @@ export async function migratePostgres(
   if (access !== "create" && !has("account")) {
     throw new FxError(
       "storage-unavailable",
-      "The database holds no ledger yet. fx serve, fx account create and fx batch make one.",
+      "The database holds no ledger yet. fx serve, fx account create and fx batch create one.",
     );
   }
   const [encoding] = await connection.query("show server_encoding");

@@ -77,7 +77,7 @@ const findRefusals =
 const insertRefusals =
   `${insertInto("refusal", refusalColumns)} on conflict (idempotency_key, pesel) do update set ` +
   "digest = excluded.digest, code = excluded.code, message = excluded.message, refused_at = excluded.refused_at";
-/** Of the oldest, more at once than a batch brings, and never so many that orders wait. */
+/** Deletes some of the oldest: more than a batch adds, and few enough that orders do not wait. */
 const deleteRefusals =
   "delete from refusal where position in (select position from refusal order by position limit 512) " +
   "and (refused_at < $1::bigint or position <= (select max(position) from refusal) - $2::bigint) " +

@@ -192,7 +192,7 @@ export class LedgerRates implements CurrentRates {
     const retryAfterSeconds = Math.max(1, Math.ceil((this.#nextRefresh - performance.now()) / 1000));
     throw new FxError(
       "rates-unavailable",
-      `${objection} Try again in ${retryAfterSeconds} s, when it is looked for again.`,
+      `${objection} Try again in ${retryAfterSeconds} s, when fx asks the source again.`,
       { retryAfterSeconds },
     );
   }
@@ -210,8 +210,8 @@ export class LedgerRates implements CurrentRates {
       ? `${name} has no newer one.`
       : `A newer one is being fetched from ${name}.`;
     return (
-      `The newest rate table, ${table.number}, is of ${table.effectiveDate}, and a table is not traded on for more ` +
-      `than ${this.#rules.maxAgeDays} days. ${this.#problem ?? outcome}`
+      `The newest rate table, ${table.number}, is of ${table.effectiveDate}, and fx trades at a table for at most ` +
+      `${this.#rules.maxAgeDays} days. ${this.#problem ?? outcome}`
     );
   }
 

@@ -29,7 +29,7 @@ export const fetchLimits: FetchLimits = {
   maxBytes: 1024 * 1024,
 };
 
-/** For a command, which somebody waits for. */
+/** For a command, where someone is waiting. */
 export const commandLimits: FetchLimits = {
   ...fetchLimits,
   connectTimeoutMs: 3000,

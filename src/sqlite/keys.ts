@@ -9,7 +9,7 @@ const selectRefusal = "select * from refusal where pesel = ? and idempotency_key
 const selectAnyRefusal = "select 1 from refusal limit 1";
 const insertRefusal =
   "insert or replace into refusal (pesel, idempotency_key, digest, code, message, refused_at) values (?, ?, ?, ?, ?, ?)";
-/** Of the oldest, more at once than a batch brings, and never so many that orders wait. */
+/** Deletes some of the oldest: more than a batch adds, and few enough that orders do not wait. */
 const deleteRefusals =
   "delete from refusal where position in (select position from refusal order by position limit 512) " +
   "and (refused_at < ? or position <= (select max(position) from refusal) - ?)";
@@ -17,14 +17,14 @@ const deleteRefusals =
 /** What was answered under the idempotency keys of earlier requests. */
 export class Keys {
   readonly #statement: (sql: string) => StatementSyncInstance;
-  /** Whether there may be refusals; undefined until it is read, and where another process may have changed it. */
+  /** Whether there may be refusals; undefined until it is read, and after another process may have changed it. */
   #mayHaveRefusals: boolean | undefined;
 
   constructor(statement: (sql: string) => StatementSyncInstance) {
     this.#statement = statement;
   }
 
-  /** To be called where another process may have written. */
+  /** Call it when another process may have written. */
   forget(): void {
     this.#mayHaveRefusals = undefined;
   }
@@ -33,7 +33,7 @@ export class Keys {
     return this.#entry(pesel, key) ?? this.#refusal(pesel, key);
   }
 
-  /** Like `answered`, but takes a key under which no refusal is kept for one without an entry. */
+  /** Like `answered`, but assumes that a key without a refusal has no entry either. */
   probablyAnswered(pesel: Pesel, key: string): Entry | Refusal | undefined {
     return this.#refusal(pesel, key) && this.answered(pesel, key);
   }
@@ -50,7 +50,7 @@ export class Keys {
     return row && decodeRefusal(row);
   }
 
-  /** Fails with what `isKeyTaken` knows if an entry has a key for which no entry is written. */
+  /** Throws what `isKeyTaken` recognizes if a key for which no entry is written already has one. */
   requireFree(touched: readonly Touch[], { entries }: Writes): void {
     const written = new Set(entries.map(({ entry: { pesel, key } }) => pesel + key));
     for (const { pesel, key } of touched) {

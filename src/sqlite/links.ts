@@ -7,7 +7,7 @@ export interface LinkedAccountRow extends AccountRow {
 }
 
 /** An entry's row as SQLite has it: with its place in the order of commits, and that of the account's entry before it. */
-export interface LinkedJournalRow extends JournalRow {
+interface LinkedJournalRow extends JournalRow {
   readonly position: number;
   readonly previous: number | null;
 }

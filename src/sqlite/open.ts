@@ -128,7 +128,7 @@ export function openReader(
   migrations: readonly string[] = releasedMigrations,
 ): OpenDatabase & { readonly file: LedgerFile } {
   if (!isThere(path))
-    throw unusable(`There is no database at ${path}. fx serve, fx account create and fx batch make one.`);
+    throw unusable(`There is no database at ${path}. fx serve, fx account create and fx batch create one.`);
   return failing(path, () => {
     for (;;) {
       const file = new LedgerFile(path);

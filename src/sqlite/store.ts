@@ -117,8 +117,8 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * Most keys are new, so that they are not looked up at first. Where one was taken, that fails: an entry's on the index
-   * of keys, and those for which nothing is written are looked up after the decision.
+   * Most keys are new, so they are not looked up at first. If one was used before, that fails: on the index of keys if
+   * an entry is written, otherwise in a look-up after the decision.
    */
   #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
     this.#run("begin immediate");

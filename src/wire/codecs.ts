@@ -177,7 +177,7 @@ export function decodeAudit(body: unknown): AuditReport {
 }
 
 /** Money as a JSON number, exact because no balance has more than 15 digits. */
-export function encodeMoney({ currency, minor }: Money): schemas.MoneyJson {
+function encodeMoney({ currency, minor }: Money): schemas.MoneyJson {
   return { symbol: currency, amount: Number(minor) / 10 ** knownDigits(currency) };
 }
 

@@ -14,7 +14,7 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
-export interface OpenApiOperation {
+interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
@@ -64,7 +64,7 @@ const tags: Readonly<Record<Operation["tag"], string>> = {
   accounts: "Open an account, and read it",
   exchange: "Exchange one currency for another",
   rates: "The bank's bid and ask",
-  ledger: "For operators: all accounts, where the house stands, whether the books agree",
+  ledger: "For operators: all accounts, the house's position, the audit",
   server: "For monitoring and tools",
 };
 
@@ -160,7 +160,7 @@ const requestHeaders = { "Idempotency-Key": schemas.idempotencyKey, "Fx-Table": 
 const responseHeaders = {
   Allow: { description: "The methods of the path", schema: { type: "string", examples: ["GET, HEAD"] } },
   "Retry-After": {
-    description: "After how many seconds to try again, where that is known",
+    description: "Seconds to wait before trying again, if known",
     schema: { type: "integer", format: "int32", minimum: 1 },
   },
   "Fx-Receipt": {

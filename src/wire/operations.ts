@@ -98,7 +98,7 @@ export const operations = {
     path: "/api/quote",
     summary: "What an exchange would do now; nothing is moved",
     description:
-      "Takes exactly one of `toBuy` and `toSell`. An order now would come to the same. Send the quote's `tableId` as " +
+      "Takes exactly one of `toBuy` and `toSell`. An order placed now would come to the same. Send the quote's `tableId` as " +
       "its `Fx-Table` to have it at this table or not at all.",
     tag: "exchange",
     query: schemas.quoteQuery,

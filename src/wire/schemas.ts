@@ -4,9 +4,8 @@ import { parseDecimal } from "../core/decimal.ts";
 import { answerCodes } from "../core/errors.ts";
 
 /**
- * The shapes of every body, query and answer. They validate, and the OpenAPI document is made from them. What stands in
- * `meta` is published only: the patterns and ranges there are checked later, by the core, which has the better words
- * for what is wrong.
+ * The shapes of every body, query and answer. They validate, and the OpenAPI document is made from them. What is in
+ * `meta` is only published: the core checks those patterns and ranges later, with better messages.
  */
 
 export const symbol = z.string().meta({
@@ -79,7 +78,7 @@ export const idempotencyKey = z.string().meta({
   pattern: '^([!#-~][!-~]{0,254}|"([!#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
   description:
     "1 to 255 visible ASCII characters, bare or quoted. A request repeated with the same key and body has no further " +
-    "effect and gets the first answer, also a refusal (for 30 days). Only `rate-changed`, `rates-unavailable`, 5xx and " +
+    "effect and gets the first answer, even if that was a refusal (kept for 30 days). Only `rate-changed`, `rates-unavailable`, 5xx and " +
     "requests that are wrong in themselves leave the key free",
   examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
 });
@@ -96,7 +95,7 @@ export const entryId = z.string().meta({
 const cursor = z
   .string()
   .regex(/^[!-~]{1,100}$/)
-  .meta({ description: "`next` of the page before", minLength: 1, maxLength: 100 });
+  .meta({ description: "The `next` of the previous page", minLength: 1, maxLength: 100 });
 const source = z
   .string()
   .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
@@ -126,7 +125,7 @@ export const opening = z
   ])
   .meta({ id: "Opening" });
 
-/** The body of an opening as it is read: in one shape, so that what is wrong can be told field by field. */
+/** The body of an opening as it is read: in one shape, so that errors name fields. */
 export const openingBody = z
   .strictObject({ ...holder, pln: initialAmount.optional(), initial: initialAmount.optional() })
   .refine(({ pln, initial }) => pln !== undefined || initial !== undefined, {
@@ -178,7 +177,7 @@ export const quoteQuery = z
 export const pageQuery = z.strictObject({
   limit: wholeNumber(z.int().min(1).max(1000).default(50)).meta({
     format: "int32",
-    description: "At most so many in the page",
+    description: "Maximum number of items on the page",
   }),
   cursor: cursor.optional(),
 });
@@ -186,7 +185,7 @@ export const pageQuery = z.strictObject({
 export const rateHistoryQuery = z.strictObject({
   days: wholeNumber(z.int().min(1).max(3660).default(90)).meta({
     format: "int32",
-    description: "How many days, of which the last is that of the table in force",
+    description: "Number of days, ending with that of the table in force",
   }),
 });
 
@@ -200,8 +199,8 @@ const exchangeFields = {
   side: z.enum(["toBuy", "toSell"]),
   sold: money,
   bought: money,
-  bid: rateValue.nullable().meta({ description: "Of the sold currency in PLN; null where PLN is sold" }),
-  ask: rateValue.nullable().meta({ description: "Of the bought currency in PLN; null where PLN is bought" }),
+  bid: rateValue.nullable().meta({ description: "Of the sold currency in PLN; null if PLN is sold" }),
+  ask: rateValue.nullable().meta({ description: "Of the bought currency in PLN; null if PLN is bought" }),
   table: tableNumber,
   tableId: tableId.nullable().meta({ description: "null in exchanges from before fx kept it" }),
   effectiveDate: date,
@@ -223,7 +222,7 @@ export const quote = z
 const entryHead = {
   id: entryId,
   pesel,
-  sequence: z.int().min(1).meta({ format: "int64", description: "1 for the opening, then one more each" }),
+  sequence: z.int().min(1).meta({ format: "int64", description: "1 for the opening, then counted up by 1" }),
   time: z.iso.datetime().meta({ examples: ["2026-06-08T12:00:00.000Z"] }),
   key: z
     .string()
@@ -270,8 +269,8 @@ export const rates = z
     ...rateTable,
     source,
     recorded: z.boolean().meta({ description: "Whether the table is a recorded one, which does not age" }),
-    tradable: z.boolean().meta({ description: "Whether orders are settled at it now" }),
-    reason: z.string().nullable().meta({ description: "Why they are not; null where they are" }),
+    tradable: z.boolean().meta({ description: "Whether orders are settled at this table now" }),
+    reason: z.string().nullable().meta({ description: "Why no orders are settled at it; null if they are" }),
     previous: z.object(rateTable).nullable(),
   })
   .meta({ id: "Rates", description: "PLN for one unit: the bank buys at bid and sells at ask" });
@@ -332,11 +331,11 @@ export const ready = z
     version: z.string().meta({ description: "Of fx" }),
     store: z
       .enum(["memory", "sqlite", "postgres"])
-      .meta({ description: "memory is gone when the server ends" }),
+      .meta({ description: "With `memory`, the ledger is gone when the server ends" }),
     schemaVersion: z
       .int()
       .min(1)
-      .meta({ format: "int64", description: "Of the database schema that the server writes" }),
+      .meta({ format: "int64", description: "The version of the database schema that the server writes" }),
     rates: z.object({
       source,
       recorded: z.boolean(),

@@ -183,7 +183,7 @@ for (const [place, openLedger] of Object.entries(places)) {
       const order = `exchange ${jan} --from USD --to PLN --to-sell 5000 --key refused --json`;
       const first = JSON.parse((await fx(order)).stderr);
       assert.equal(first.code, "insufficient-funds");
-      const hint = "This is the answer that this key was given before. A new key asks again.";
+      const hint = "An earlier request with this key got this answer. To try again, use a new key.";
       assert.deepEqual(JSON.parse((await fx(order)).stderr), { ...first, hint, replayed: true });
     });
 

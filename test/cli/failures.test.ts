@@ -222,7 +222,7 @@ describe("what a server may answer", { concurrency: 4 }, () => {
     const question = await runFx(["position", "--url", url]);
     assert.match(
       question.stderr,
-      /^fx: The server behind http:\S+ does not answer \(status 502 of a gateway\)\.\n/,
+      /^fx: The gateway at http:\S+ got no answer from the server \(status 502\)\.\n/,
     );
     assert.deepEqual([question.exit, (await runFx([...order, "--url", url])).exit], [7, 8]);
   });

@@ -46,7 +46,7 @@ describe("where there is no SQLite file", () => {
       const { stdout, stderr, exit } = await runHere(command.split(" "), { env });
       assert.match(
         stderr,
-        /^fx: There is no database at .*mistyped\.db\. fx serve, fx account create and fx batch make one\./,
+        /^fx: There is no database at .*mistyped\.db\. fx serve, fx account create and fx batch create one\./,
       );
       assert.deepEqual([stdout, exit, readdirSync(folder)], ["", 7, []]);
     });

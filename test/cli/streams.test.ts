@@ -84,7 +84,7 @@ describe("output that cannot be written", () => {
     const [newest] = await entries();
     assert.equal(
       stderr,
-      "fx: The output cannot be written (ENOSPC).\nWhat was asked for is done. " +
+      "fx: The output cannot be written (ENOSPC).\nThe request was carried out. " +
         `The same command with --key ${newest?.key} shows it, and does nothing twice.\n`,
     );
     assert.equal(exit, 1);
@@ -153,7 +153,7 @@ describe("a reader that has had enough", () => {
     const { child, ended } = spawnFx(exchange, piped);
     child.stdout.destroy();
     const { stderr, exit } = await ended;
-    assert.match(stderr, /\nWhat was asked for is done\. The same command with --key k-1 shows it, /);
+    assert.match(stderr, /\nThe request was carried out\. The same command with --key k-1 shows it, /);
     assert.equal(exit, 141);
   });
 

@@ -118,7 +118,10 @@ describe("at a terminal", () => {
     ] as const) {
       test(`at a terminal is exit 2 where ${name}, and nothing moves`, async () => {
         const { text, moved } = await exchange(args);
-        assert.match(text, /fx: Nobody can be asked, because stdin or stderr is redirected\. Give --yes /);
+        assert.match(
+          text,
+          /fx: The question cannot be asked, because stdin or stderr is redirected\. Give --yes /,
+        );
         assert.match(text, /\bexit 2\b/);
         assert.equal(moved, false);
       });

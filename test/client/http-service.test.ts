@@ -176,7 +176,7 @@ describe("where something answers that is not fx", () => {
       const { url, requests } = await standIn(t, html(status));
       await assert.rejects(client(t, url).account(pesel), {
         code: "unreachable",
-        message: `The server behind ${url} does not answer (status ${status} of a gateway).`,
+        message: `The gateway at ${url} got no answer from the server (status ${status}).`,
       });
       assert.ok(requests.length > 1);
     });

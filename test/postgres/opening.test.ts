@@ -39,7 +39,7 @@ describe("opening a PostgreSQL database", () => {
     for (const access of ["read", "write"] as const) {
       await assert.rejects(openPostgres(url, { access }), {
         code: "storage-unavailable",
-        message: /holds no ledger yet\. fx serve, fx account create and fx batch make one/,
+        message: /holds no ledger yet\. fx serve, fx account create and fx batch create one/,
       });
     }
     const tables = await run("select from information_schema.tables where table_schema = current_schema()");

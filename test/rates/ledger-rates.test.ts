@@ -63,7 +63,7 @@ describe("at the start", () => {
     assert.equal(
       message,
       `There is no rate table yet. The first is being fetched from ${bank.url}. ` +
-        "Try again in 1 s, when it is looked for again.",
+        "Try again in 1 s, when fx asks the source again.",
     );
     assert.equal(retryAfterSeconds, 1);
   });
@@ -255,7 +255,7 @@ describe("the age of a table", () => {
     const { message } = await unavailable(await aged("2026-06-15T22:00:00Z"));
     assert.match(
       message,
-      /^The newest rate table, 108\/C\/NBP\/2026, is of 2026-06-08, and a table is not traded on for more than 7 days\. \S+ has no newer one\. Try again in \d+ s, when it is looked for again\.$/,
+      /^The newest rate table, 108\/C\/NBP\/2026, is of 2026-06-08, and fx trades at a table for at most 7 days\. \S+ has no newer one\. Try again in \d+ s, when fx asks the source again\.$/,
     );
   });
 
@@ -269,7 +269,7 @@ describe("the age of a table", () => {
     assert.equal((await aged("2027-01-01T00:00:00Z")).status().table?.number, "108/C/NBP/2026");
   });
 
-  test("is told with the seconds until it is looked for again", async () => {
+  test("says in how many seconds fx asks the source again", async () => {
     const { retryAfterSeconds } = await unavailable(await aged("2027-01-01T00:00:00Z"));
     assert.ok(retryAfterSeconds !== undefined && retryAfterSeconds > 290 && retryAfterSeconds <= 300);
   });
@@ -292,7 +292,7 @@ describe("without a table that is young enough", () => {
     return { bank, rates: await openLive(bank, { ledger, now: august, ...options }) };
   }
   const stale =
-    "The newest rate table, 108/C/NBP/2026, is of 2026-06-08, and a table is not traded on for more than 7 days. ";
+    "The newest rate table, 108/C/NBP/2026, is of 2026-06-08, and fx trades at a table for at most 7 days. ";
 
   test("a bank that was not reached is not said to have no newer one", async () => {
     const { rates } = await openStale("refuses");

@@ -7,7 +7,7 @@ export interface Line {
 }
 
 /** As much as the server takes for a body. Of a longer line only so much and one byte more is kept. */
-export const lineLimit = 16_384;
+const lineLimit = 16_384;
 
 /** Reads lines in flat memory, as many at a time as come together. Blank ones are counted and left out. */
 export async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {

@@ -98,7 +98,7 @@ export function moneyText(screen: Screen, money: Money): string {
 }
 
 /** A decimal with at least `places` places. */
-export function decimalText(screen: Screen, decimal: Decimal, places: number): string {
+function decimalText(screen: Screen, decimal: Decimal, places: number): string {
   const text = formatDecimal(decimal, places);
   if (!screen.rich || !screen.unicode) return text;
   const [whole = "", fraction] = text.split(".");
@@ -154,8 +154,8 @@ async function layOut(
 }
 
 /**
- * For text that cli-table3 takes to be wider or narrower than it is: as many private characters as it has columns, the
- * first of which says whose they are.
+ * Stand-ins for text whose width cli-table3 measures wrong: as many private-use characters as the text has columns, the
+ * first of which identifies the text.
  */
 class StandIns {
   readonly #lines: string[] = [];

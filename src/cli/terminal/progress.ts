@@ -41,7 +41,7 @@ export class ProgressLine {
 }
 
 /** @param rate per second */
-export function describeProgress({ done, total, unit }: Progress, rate: number, columns: number): string {
+function describeProgress({ done, total, unit }: Progress, rate: number, columns: number): string {
   const counted = `${done} ${unit}, ${Math.round(rate)}/s`;
   if (!total) return counted.slice(0, columns - 1);
   const share = Math.min(1, done / total);

@@ -21,9 +21,9 @@ export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: Screen;
   readonly stderr: Screen;
-  /** Whether somebody can be asked: on stderr, and the answer comes from stdin. */
+  /** Whether a question can be asked: on stderr, with the answer from stdin. */
   readonly interactive: boolean;
-  /** Whether somebody is there at all: any of the three is a terminal. */
+  /** Whether someone is there: any of the three streams is a terminal. */
   readonly attended: boolean;
   readonly env: Environment;
 }
@@ -69,7 +69,10 @@ export function clearLine({ stream, live }: Screen): void {
   if (live) stream.write("\r\u001b[K");
 }
 
-/** Where keys come from: standard input or, if that is no terminal, the one that the process belongs to, if any. */
+/**
+ * Where keys come from: standard input or, if that is not a terminal, the process's controlling terminal, if it has
+ * one.
+ */
 export function openKeyboard({ stdin }: Terminal): ReadStream | undefined {
   if (isTerminal(stdin)) return stdin;
   try {
@@ -100,7 +103,7 @@ export function takeScreen(stdout: Screen, keyboard: ReadStream, onKey: (key: st
   };
   process.once("exit", giveBack);
   keyboard.setRawMode(true);
-  // A question that was asked before leaves it paused.
+  // An earlier question leaves it paused.
   keyboard.on("data", keys).resume();
   stdout.stream.write("\u001b[?1049h\u001b[?25l");
   return giveBack;

@@ -77,7 +77,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
     signal = name;
     runner.stop();
     clearLine(stderr);
-    writeText(stderr, "Stopping when what is under way is answered. A second signal stops at once.");
+    writeText(stderr, "Stopping once the requests under way are answered. A second signal stops at once.");
   });
   if (batch.isRandomId) tellId(stderr, batch.id, json);
   const report = new Report(context, { batch, service, rejects, doneBefore, json });

@@ -13,7 +13,7 @@ const kinds = [
 
 /**
  * CSV under the header in `line`, which has the fields of orders or of accounts, in any order and among others.
- * @throws UsageError if it has not, or has a column that is all but one of theirs
+ * @throws UsageError if it does not, or if a column differs from a field only in case or punctuation
  */
 export function csv(line: Line): Format {
   const columns = (isReadable(line) && parseRecords([line.bytes.toString()])?.[0]) || [];
@@ -23,8 +23,8 @@ export function csv(line: Line): Format {
   );
   if (kind === undefined || other !== undefined || new Set(columns).size < columns.length) {
     throw new UsageError(
-      `Line ${line.number} is neither a JSON object nor a CSV header, which is of pesel,from,to,toBuy,toSell ` +
-        "(orders) or name,surname,pesel,pln (accounts), separated by commas.",
+      `Line ${line.number} is neither a JSON object nor a CSV header. A header has the columns ` +
+        "pesel,from,to,toBuy,toSell (orders) or name,surname,pesel,pln (accounts).",
     );
   }
   const fields: readonly string[] = [...kind.always, ...kind.amounts];
@@ -32,7 +32,9 @@ export function csv(line: Line): Format {
   for (const column of unread) {
     const meant = [...fields, "key"].find((name) => lettersOf(name) === lettersOf(column));
     if (meant !== undefined)
-      throw new UsageError(`The column ${column} of the header is not known. ${meant} is.`);
+      throw new UsageError(
+        `The header has an unknown column, ${column}. If you mean ${meant}, rename it; otherwise remove it.`,
+      );
   }
   const read = new Records(columns, fields, kind.amounts);
   return {
@@ -58,7 +60,7 @@ class Records {
   }
 
   lines(lines: readonly Line[]): BatchLine[] {
-    // A thousand lines at once are parsed ten times as fast as one by one, which only finds who is at fault.
+    // Many lines at once are parsed faster (docs/PERFORMANCE.md). One by one only shows which is at fault.
     const texts = lines.map((line) => (isReadable(line) ? line.bytes.toString() : "-"));
     const records = parseRecords(texts) ?? texts.map((text) => parseRecords([text])?.[0]);
     return lines.map((line, index) => this.#line(line, records[index]));
@@ -80,7 +82,7 @@ class Records {
     };
   }
 
-  /** Amounts become the JSON numbers that say exactly what is written. An empty cell is a field that is not given. */
+  /** Amounts become the JSON numbers that say exactly what is written. An empty cell is an absent field. */
   #body(cells: readonly string[]): unknown {
     const given = this.#fields.map((field) => [field, cells[this.#columns.indexOf(field)] ?? ""] as const);
     return Object.fromEntries(
@@ -90,7 +92,7 @@ class Records {
     );
   }
 
-  /** What cannot be told apart goes into one column as a whole, and is refused again until somebody corrects it. */
+  /** A line that cannot be parsed goes into one column as a whole, and is refused again until someone corrects it. */
   #withKey(cells: readonly string[] | undefined, text: string, key: string): string {
     const free = this.keyed.findIndex((column) => column !== "key");
     const cellAt = (index: number) =>
@@ -99,7 +101,7 @@ class Records {
   }
 }
 
-/** One record for each text, or undefined if they are not that, as where a quote is left open. */
+/** One record for each text, or undefined if they do not parse to that, as with an unclosed quote. */
 function parseRecords(texts: readonly string[]): string[][] | undefined {
   try {
     const records = parse(texts.join("\n"), {
@@ -119,7 +121,7 @@ function csvLine(cells: readonly string[]): string {
     .join(",");
 }
 
-/** What is no decimal stays text, which the body's schema refuses by the field's name. */
+/** What is not a decimal stays text, and the body's schema refuses it, naming the field. */
 function amountOf(cell: string): number | string {
   const amount = parseDecimal(cell);
   return amount === undefined ? cell : exactNumber(amount);

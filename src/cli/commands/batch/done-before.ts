@@ -8,13 +8,13 @@ import { type BatchRun, BatchRunner, type LineResult } from "./runner.ts";
 /** Lines of a batch that an earlier run has done. */
 export interface DoneBefore {
   readonly lines: number;
-  /** When the first of them was done, if that can be told. */
+  /** When the first of them was done, if that is known. */
   readonly first: Date | undefined;
-  /** How they are done once more. */
+  /** How to do them again. */
   readonly hint: string;
 }
 
-/** As many lines are asked for before a batch begins. Every run begins at the top, so this shows if there was one. */
+/** How many lines are checked first. Every run begins at the top, so these show whether there was one. */
 const glance = 64;
 
 /**
@@ -53,8 +53,8 @@ export async function countedWith(
   if (line.state !== "replayed") return counted;
   if (counted !== undefined) return { ...counted, lines: counted.lines + 1 };
   const hint = line.hasOwnKey
-    ? "To do again what was done before, give those lines new keys."
-    : "To do again what was done before, run it with --id NEW (any new name).";
+    ? "To do a line again, give it a new key."
+    : "To do the whole batch again, run it with --id NEW (any new name).";
   return { lines: 1, first: await timeOf(line, service), hint };
 }
 

@@ -20,7 +20,7 @@ export interface KeyedLine {
   readonly key: string;
   /** Whether the line names its key itself. */
   readonly hasOwnKey: boolean;
-  /** As it is written; null where that cannot be told. */
+  /** As it is written; null if it cannot be read. */
   readonly pesel: string | null;
   /** Or what is wrong with the line. */
   readonly request: LineRequest | FxError | UsageError;
@@ -30,8 +30,8 @@ export interface KeyedLine {
 
 /**
  * Gives the lines of a batch their keys: the one that a line names, or one made of the batch's id, of what the line
- * asks for, and of how many lines before it ask for the same. So a line that is moved, written differently, or has
- * another corrected beside it keeps its key, and equal lines are as many requests.
+ * asks for, and of how many lines before it ask for the same. So a line keeps its key if it is moved or written
+ * differently, or if another is corrected. Equal lines are separate requests.
  */
 export class LineKeys {
   readonly #id: string;
@@ -78,7 +78,7 @@ function requestOf(body: unknown, today: CalendarDate): Asked {
   return { pesel: parsePesel(pesel, today), ...parseTerms(fields) };
 }
 
-/** All that makes two requests different. */
+/** Everything in which two requests can differ. */
 function factsOf(asked: Asked): readonly string[] {
   if ("initial" in asked) {
     const { pesel, name, surname, initial } = asked;

@@ -7,7 +7,7 @@ export interface BatchLine {
   readonly number: number;
   /** As it is written. */
   readonly text: string;
-  /** Of the request; undefined where the line cannot be read. */
+  /** The request's body; undefined if the line cannot be read. */
   readonly body?: unknown;
   /** The key that the line names, not checked yet. */
   readonly key?: unknown;
@@ -21,7 +21,7 @@ export interface BatchLine {
 export interface Format {
   /** Whether there may be orders, which need rates. */
   readonly hasOrders: boolean;
-  /** What stands above lines that have keys. */
+  /** The header of a file whose lines have keys. */
   readonly header: string | undefined;
   /** The columns that fx does not read. */
   readonly unread: readonly string[];

@@ -20,7 +20,7 @@ function readLine(line: Line): BatchLine {
   return { ...common, body: rest, key };
 }
 
-/** Changes nothing else of the text, for it may have numbers that do not survive being parsed. */
+/** Leaves the rest of the text as it is, because parsing could round its numbers. */
 function withKey(text: string, key: string): string {
   const body = parsed(text);
   if (!isObject(body)) return JSON.stringify({ key, line: text });

@@ -2,8 +2,8 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } fr
 import { UsageError } from "../../errors.ts";
 
 /**
- * The refused lines, in the form of the file that they are from, each under a new key. The file gets its name at the
- * end: a torn line that a killed command leaves could have half a key.
+ * The refused lines, in the format of the batch, each under a new key. The file gets its name when it is complete: a
+ * killed command could leave a line with half a key.
  */
 export class Rejects {
   readonly path: string;
@@ -13,7 +13,7 @@ export class Rejects {
   #isEmpty = true;
   #problem: string | undefined;
 
-  /** @throws UsageError if there is such a file, or cannot be */
+  /** @throws UsageError if the file exists, or cannot be created */
   constructor(path: string, header: string | undefined) {
     if (existsSync(path)) {
       throw new UsageError(
@@ -43,7 +43,7 @@ export class Rejects {
     });
   }
 
-  /** Gives the file its name; it is not kept if it is empty or not whole. */
+  /** Gives the file its name; it is not kept if it is empty or incomplete. */
   close(): void {
     this.#attempt(() => {
       closeSync(this.#file);

@@ -18,7 +18,7 @@ interface Summary {
   readonly replayed: number;
   readonly refused: number;
   readonly failed: number;
-  /** `replayed` again, with when and what to do. */
+  /** The lines in `replayed`: when they were done, and how to do them again. */
   readonly doneBefore: object | null;
   /** The file of the refused lines. */
   readonly rejects: string | null;
@@ -34,7 +34,7 @@ export interface ReportOptions {
   readonly batch: Batch;
   readonly service: ExchangeService;
   readonly rejects: Rejects | undefined;
-  /** What was found before the batch began, and told. */
+  /** What was found, and reported, before the batch began. */
   readonly doneBefore: DoneBefore | undefined;
   readonly json: boolean;
 }
@@ -49,7 +49,7 @@ export class Report {
   readonly #stdout: Screen;
   readonly #stderr: Screen;
   readonly #options: ReportOptions;
-  /** Whether the results are for a person to follow, and the failures are shown among them. */
+  /** Whether a person follows the results. The failures are then shown among them. */
   readonly #isFollowed: boolean;
   readonly #progress: ProgressLine;
   readonly #start = performance.now();
@@ -165,11 +165,11 @@ export class Report {
     hints.push(
       rejects !== undefined && rejects.problem === undefined
         ? `The refused lines are in ${rejects.path}, under new keys: correct that file and run it.`
-        : `${again} --rejects FILE to get the refused lines in a file that can be corrected and run.`,
+        : `${again} --rejects FILE to write the refused lines to FILE: correct that file and run it.`,
     );
     if (done + replayed > 0) {
       hints.push(
-        `Under a new id, the whole file would do the other lines twice; with --id ${batch.id}, it does only those that are corrected.`,
+        `Or correct the batch itself and run it with --id ${batch.id}: without that id, the other lines would be done twice.`,
       );
     }
     return hints;
@@ -201,7 +201,7 @@ export class Report {
   }
 }
 
-/** Tells of lines that were done before; `line` is the number of the first, where the others are still to come. */
+/** Reports lines that were done before. `line` is the number of the first, if more may follow. */
 export function tellDoneBefore(
   stderr: Screen,
   doneBefore: DoneBefore | undefined,

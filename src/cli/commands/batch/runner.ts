@@ -30,7 +30,7 @@ export interface BatchRun {
   /** How many requests are under way at once at most. */
   readonly concurrency: number;
   readonly stopOnError?: boolean;
-  /** Carries nothing out, and only finds what was: those lines are `replayed`, and the others refused. */
+  /** Carries nothing out. Lines that were done before are `replayed`, the others refused. */
   readonly onlyFind?: boolean;
 }
 
@@ -112,7 +112,7 @@ export class BatchRunner {
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) this.stop();
     else if (this.#run.stopOnError) this.#through = Math.min(this.#through, line.number);
-    const hint = failure.key === undefined ? failure.hint : "The same batch again finishes it.";
+    const hint = failure.key === undefined ? failure.hint : "Run the same batch again to finish it.";
     return { ...line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
   }
 
@@ -120,7 +120,7 @@ export class BatchRunner {
     const { service, onlyFind } = this.#run;
     const { key } = request;
     if ("initial" in request) {
-      // An account that there is cannot be opened.
+      // If the account exists, the opening cannot be carried out.
       if (onlyFind) await service.account(request.pesel);
       const { replayed } = await sent(key, () => service.createAccount(request));
       return outcome(planOpening(undefined, request), { key, replayed });

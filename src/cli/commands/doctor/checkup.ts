@@ -73,7 +73,7 @@ async function examineStore(place: StorePlace, settings: Settings): Promise<Chec
   const { openLedger } = await import("../../open.ts");
   const bank = examineBank(settings.rates);
   if (place.kind === "sqlite" && !existsSync(place.path)) {
-    const detail = `there is no file ${place.path} yet; fx serve, fx account create and fx batch make it`;
+    const detail = `there is no file ${place.path} yet; fx serve, fx account create and fx batch create it`;
     return [{ check: "store", ok: false, detail }, ...(await bank)];
   }
   try {

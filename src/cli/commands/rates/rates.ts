@@ -27,7 +27,7 @@ export function defineRates(program: Command, context: Context): void {
     command(
       rates,
       "show",
-      "show the rate table in force, or the last one (fx rates alone does it)",
+      "show the rate table in force, or the last one (the same as fx rates)",
       ["fx rates show", "fx rates --json"],
       { isDefault: true },
     ),

@@ -16,7 +16,7 @@ export interface RunningServer {
   readonly isOpen: boolean;
   readonly log: FastifyBaseLogger;
   rates(): RatesStatus;
-  /** Asks for rates again, and takes on what of other settings can change while it runs. */
+  /** Asks for rates again, and applies the other settings that can change while it runs. */
   reload(settings: Settings): Promise<void>;
   /** Answers what is under way, then closes everything. What fails then is logged, and changes no answer. */
   stop(): Promise<void>;
@@ -28,7 +28,7 @@ export interface ServerStart {
   readonly prepare: (service: ExchangeService) => Promise<void>;
 }
 
-/** What a running server takes on. The log's level is info unless set. */
+/** The settings that a running server applies again. The log's level is info unless set. */
 const changeable = ["logLevel", "maxTableAge", "acceptTable"];
 
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
@@ -39,7 +39,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const hidden = pathHiddenBy(prefix);
   if (hidden !== undefined) {
     throw new UsageError(
-      `${hidden} is a path of fx itself. Name another --prefix than ${prefix}, such as /fx.`,
+      `The prefix cannot be ${prefix}, because ${hidden} is a path of fx itself. Name another, such as --prefix /fx.`,
     );
   }
   warmUpNextTick();
@@ -52,7 +52,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     access: "create",
     serves: true,
     onUpgrade: (from, to) =>
-      warn(`schema upgraded from version ${from} to ${to}; an older fx does not work on it any more`),
+      warn(`schema upgraded from version ${from} to ${to}; an older fx cannot open it any more`),
     onNotice: (notice) => warn(notice),
     onEvent: (event) => report(event),
   });
@@ -71,9 +71,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   });
   app.log.info({ version, store: kind, rates: rates.status().source }, "starting");
   if (kind === "memory") {
-    app.log.warn(
-      "database: it is in memory, and nothing survives the end of this server; --db or FX_DB names another",
-    );
+    app.log.warn("database: in memory, and lost when this server ends; --db or FX_DB names one that stays");
   }
   report = (event) => {
     if (event.kind === "in-force") {
@@ -112,7 +110,8 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       const waiting = settingNames.filter(
         (name) => !changeable.includes(name) && JSON.stringify(next[name]) !== JSON.stringify(settings[name]),
       );
-      if (waiting.length > 0) app.log.warn({ settings: waiting }, "these settings change at the next start");
+      if (waiting.length > 0)
+        app.log.warn({ settings: waiting }, "these settings take effect at the next start");
       app.log.level = next.logLevel ?? "info";
       await rates.refresh({ maxAgeDays: next.maxTableAge, acceptTable: next.acceptTable });
       app.log.info({ table: rates.status().table?.number }, "rates and settings read again");

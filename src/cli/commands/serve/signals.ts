@@ -6,9 +6,9 @@ import { type Screen, write } from "../../terminal/terminal.ts";
 import type { RunningServer } from "./server.ts";
 
 /**
- * SIGINT and SIGTERM stop the server gracefully, and a second one at once. SIGHUP has it read again what can change.
- * SIGUSR1, with which Node would open its debugger, and SIGUSR2, which would end it, do nothing. A signal that comes
- * while the server starts waits until it runs.
+ * SIGINT and SIGTERM stop the server gracefully, and a second one at once. SIGHUP makes it read rates and settings
+ * again. SIGUSR1, with which Node would open its debugger, and SIGUSR2, which would end it, do nothing. A signal that
+ * comes while the server starts waits until it runs.
  */
 export function obeySignals(
   starting: Promise<RunningServer>,
@@ -29,15 +29,15 @@ export function obeySignals(
       server.log.info({ signal }, meaning);
       await act?.(server);
     };
-    // Where it does not start, the command says why.
+    // If it does not start, the command says why.
     starting.then(then, () => {});
   };
 
   const stop = (signal: NodeJS.Signals, exit: number): void => {
     if (stoppingSince === undefined) {
       stoppingSince = performance.now();
-      write(stdout, "Stopping when what is under way is answered. A second signal stops at once.");
-      whenRunning(signal, "stopping when what is under way is answered", (server) => server.stop());
+      write(stdout, "Stopping once the requests under way are answered. A second signal stops at once.");
+      whenRunning(signal, "stopping once the requests under way are answered", (server) => server.stop());
     } else if (performance.now() - stoppingSince > sameSignalMs) {
       running?.log.warn({ signal }, "stopped at once");
       // Immediately: nothing is waited for, not even output.
@@ -51,7 +51,7 @@ export function obeySignals(
     stoppingSince = performance.now();
     whenRunning("SIGHUP", "stopping, because the terminal is closed", async (server) => {
       await server.stop();
-      // At an exit of its own, Node aborts over settings that it cannot give back to the terminal.
+      // If the process exits by itself, Node aborts, because it cannot restore the terminal's settings.
       process.removeAllListeners("SIGHUP");
       process.kill(process.pid, "SIGHUP");
     });
@@ -62,7 +62,10 @@ export function obeySignals(
     try {
       await server.reload(readSettings());
     } catch (error) {
-      server.log.warn({ reason: describeFailure(error).message }, "not read again");
+      server.log.warn(
+        { reason: describeFailure(error).message },
+        "rates and settings not read again: the old ones stay",
+      );
     }
   };
 
@@ -73,6 +76,6 @@ export function obeySignals(
     else whenRunning("SIGHUP", "reading rates and settings again", reload);
   });
   for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
-    process.on(signal, () => whenRunning(signal, "nothing to do"));
+    process.on(signal, () => whenRunning(signal, "signal ignored"));
   }
 }

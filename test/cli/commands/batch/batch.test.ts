@@ -200,7 +200,7 @@ describe("fx batch", () => {
     write("orders.csv", [header, ...Array.from({ length: lines }, () => `${adult()},PLN,USD,0.01,`)]);
     const batch = ["batch", path("orders.csv")];
     const stopped = await runAtTerminal(batch, { env, replies: [["] 0 %", "\u0003"]] });
-    assert.match(stopped.text, /\nStopping when what is under way is answered\./);
+    assert.match(stopped.text, /\nStopping once the requests under way are answered\./);
     const [, done] = /\ndone +(\d+)\ntook +\d:\d\d\nstopped +before the end\n/.exec(stopped.text) ?? [];
     assert.ok(Number(done) > 0 && Number(done) < lines, `${done} were done`);
     assert.equal(stopped.exit, 130);
@@ -219,20 +219,26 @@ describe("fx batch", () => {
 describe("fx batch with refused lines", () => {
   const bad = `${adult()},PLN,USD,,99999`;
 
-  test("tells how to get them in a file, and that the file once more would do the rest twice", async (t) => {
+  test("says how to write them to a file, and that the whole file under a new id would do the rest twice", async (t) => {
     const { fx, write } = await desk(t);
     write("orders.csv", [header, buyOne, bad]);
     const { stderr } = await fx("batch orders.csv --id b");
-    assert.match(stderr, /\nRun it again with --id b --rejects FILE to get the refused lines in a file/);
     assert.match(
       stderr,
-      /\nUnder a new id, the whole file would do the other lines twice; with --id b, it does only those that are corrected\.\n$/,
+      /\nRun it again with --id b --rejects FILE to write the refused lines to FILE: correct that file/,
+    );
+    assert.match(
+      stderr,
+      /\nOr correct the batch itself and run it with --id b: without that id, the other lines would be done twice\.\n$/,
     );
     const { hint, rejects } = JSON.parse(
       (await fx("batch orders.csv --id b --json")).stderr.split("\n")[1] ?? "",
     );
     assert.deepEqual(
-      [/--rejects FILE.* twice; with --id b, it does only those that are corrected\.$/.test(hint), rejects],
+      [
+        /--rejects FILE.* with --id b: without that id, the other lines would be done twice\.$/.test(hint),
+        rejects,
+      ],
       [true, null],
     );
   });
@@ -250,7 +256,7 @@ describe("fx batch with refused lines", () => {
     write("rejects.csv", [rejects.trimEnd().replace("99999", "50")]);
     assert.equal((await fx("batch rejects.csv")).exit, 0);
     const again = await fx("batch rejects.csv");
-    assert.match(again.stderr, /^1 line was done before, at .* give those lines new keys\.\n/);
+    assert.match(again.stderr, /^1 line was done before, at .* To do a line again, give it a new key\.\n/);
     assert.deepEqual(await balances(), { PLN: 945.7, USD: 12.63 });
   });
 
@@ -296,12 +302,12 @@ describe("fx batch over lines that were done before", () => {
     const { fx, balances } = await copied(t);
     const { stderr, exit } = await fx("batch copy.csv");
     const time = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
-    const told = `^2 lines were done before, the first at ${time}, and are not done again\\. To do again what was done before, run it with --id NEW `;
+    const told = `^2 lines were done before, the first at ${time}, and are not done again\\. To do the whole batch again, run it with --id NEW `;
     assert.match(stderr, new RegExp(told));
     assert.match(
       stderr,
       new RegExp(
-        `\ndone\t0\ndone before\t2\nfirst done\t${time}\n[^]*\nTo do again what was done before, run it with --id NEW `,
+        `\ndone\t0\ndone before\t2\nfirst done\t${time}\n[^]*\nTo do the whole batch again, run it with --id NEW `,
       ),
     );
     assert.deepEqual([exit, (await balances()).USD], [0, 2]);

@@ -73,7 +73,10 @@ describe("the columns of a CSV file", () => {
     ["pesel,from,to,toSell,to_buy", "toBuy"],
   ] as const) {
     test(`${wrong} are refused for the one that is all but ${right}`, async (t) => {
-      await assert.rejects(header(t, wrong), { name: "UsageError", message: new RegExp(` ${right} is\\.$`) });
+      await assert.rejects(header(t, wrong), {
+        name: "UsageError",
+        message: new RegExp(` If you mean ${right}, rename it; otherwise remove it\\.$`),
+      });
     });
   }
 

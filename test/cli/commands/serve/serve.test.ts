@@ -65,7 +65,7 @@ describe("fx serve", () => {
     assert.equal(exit, 2);
     assert.match(
       stderr,
-      /^fx: \/api\/user is a path of fx itself\. Name another --prefix than \/api, such as \/fx\.\n/,
+      /^fx: The prefix cannot be \/api, because \/api\/user is a path of fx itself\. Name another, such as --prefix \/fx\.\n/,
     );
   });
 
@@ -93,7 +93,7 @@ describe("fx serve", () => {
       const server = await startFx();
       server.signal(signal);
       const { stdout, exit } = await server.ended;
-      assert.match(stdout, /\nStopping when what is under way is answered\./);
+      assert.match(stdout, /\nStopping once the requests under way are answered\./);
       assert.equal(exit, 0);
     });
   }
@@ -112,7 +112,7 @@ describe("fx serve", () => {
       return linesOf((await server.stop()).stderr).filter(({ level }) => level === 40);
     };
     const [warning, ...others] = await warnings("memory:");
-    assert.match(String(warning?.msg), /^database: it is in memory, and nothing survives the end/);
+    assert.match(String(warning?.msg), /^database: in memory, and lost when this server ends/);
     assert.deepEqual([others, await warnings(`sqlite:${join(folder, "warned.db")}`)], [[], []]);
   });
 
@@ -144,7 +144,7 @@ describe("fx serve", () => {
       await until(() => server.output().stderr.includes(signal));
       assert.equal((await fetch(`${server.url}/health/ready`)).status, 200);
       const { stderr, exit } = await server.stop();
-      assert.ok(messagesOf(stderr).includes("nothing to do"));
+      assert.ok(messagesOf(stderr).includes("signal ignored"));
       assert.equal(exit, 0);
     });
   }
