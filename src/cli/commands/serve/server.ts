@@ -52,7 +52,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     access: "create",
     serves: true,
     onUpgrade: (from, to) =>
-      warn(`schema upgraded from version ${from} to ${to}; an older fx does not work on it any more`),
+      warn(`schema upgraded from version ${from} to ${to}; an older fx does not open it any more`),
     onNotice: (notice) => warn(notice),
     onEvent: (event) => report(event),
   });
