@@ -3,6 +3,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Account, planOpening } from "../../../core/account.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
+import type { Entry } from "../../../core/journal.ts";
+import type { Pesel } from "../../../core/pesel.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { encodeAccount } from "../../../wire/codecs.ts";
 import { describeFailure, type Exit, type Failure, RequestFailed } from "../../errors.ts";
@@ -119,9 +121,8 @@ export class BatchRunner {
   async #carryOut(request: LineRequest) {
     const { service, onlyFind } = this.#run;
     const { key } = request;
+    if (onlyFind) await this.#requireAccountOf(request);
     if ("initial" in request) {
-      // An account that there is cannot be opened.
-      if (onlyFind) await service.account(request.pesel);
       const { replayed } = await sent(key, () => service.createAccount(request));
       return outcome(planOpening(undefined, request), { key, replayed });
     }
@@ -129,6 +130,16 @@ export class BatchRunner {
     const order = onlyFind ? { ...request, table: "none" } : request;
     const { account, receiptId, replayed } = await sent(key, () => service.exchange(order));
     return outcome(account, { receipt: receiptId, key, replayed });
+  }
+
+  /** Sent without its account, or for one that another opened, a line would be refused, and its key keep that answer. */
+  async #requireAccountOf(request: LineRequest): Promise<void> {
+    const { service } = this.#run;
+    const { pesel, key } = request;
+    if (!("initial" in request)) await service.account(pesel);
+    else if ((await findEntry(service, pesel, key)) === undefined) {
+      throw new FxError("account-exists", "Another request opened the account.");
+    }
   }
 
   async #whenThereIsRoom<T>(carryOut: () => Promise<T>): Promise<T> {
@@ -173,6 +184,20 @@ class Lanes {
     if (next === undefined) this.#free += 1;
     else next();
     return result;
+  }
+}
+
+/** The account's entry that was made under a key. */
+export async function findEntry(
+  service: ExchangeService,
+  pesel: Pesel,
+  key: string,
+): Promise<Entry | undefined> {
+  for (let cursor: string | undefined; ; ) {
+    const { items, next } = await service.statement(pesel, { limit: 1000, cursor });
+    const entry = items.find((one) => one.key === key);
+    if (entry !== undefined || next === undefined) return entry;
+    cursor = next;
   }
 }
 
