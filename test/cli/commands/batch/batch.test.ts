@@ -226,14 +226,24 @@ describe("fx batch with refused lines", () => {
     assert.match(stderr, /\nRun it again with --id b --rejects FILE to get the refused lines in a file/);
     assert.match(
       stderr,
-      /\nUnder a new id, the whole file would do the other lines twice; with --id b, it does only those that are corrected\.\n$/,
+      /\nIf you correct the whole file instead, run it with --id b: without, it would do the other lines twice\.\n$/,
     );
     const { hint, rejects } = JSON.parse(
       (await fx("batch orders.csv --id b --json")).stderr.split("\n")[1] ?? "",
     );
     assert.deepEqual(
-      [/--rejects FILE.* twice; with --id b, it does only those that are corrected\.$/.test(hint), rejects],
+      [/--rejects FILE.* --id b: without, it would do the other lines twice\.$/.test(hint), rejects],
       [true, null],
+    );
+  });
+
+  test("with keys of their own needs no id, and is not told of one", async (t) => {
+    const { fx, write } = await desk(t);
+    write("orders.csv", [`${header},key`, `${buyOne},k1`, `${bad},k2`]);
+    const { stderr } = await fx("batch orders.csv");
+    assert.match(
+      stderr,
+      /--rejects FILE to get the refused lines in a file that can be corrected and run\.\n$/,
     );
   });
 
