@@ -51,6 +51,8 @@ export class BatchRunner {
   readonly #run: BatchRun;
   readonly #lanes: Lanes;
   readonly #keys: LineKeys;
+  /** Accounts that were looked up, and were there. */
+  readonly #existing = new Set<Pesel>();
   /** Ends the wait for more lines. */
   #tellStopped: () => void = () => {};
   /** The last line that may be started. */
@@ -136,10 +138,13 @@ export class BatchRunner {
   async #requireAccountOf(request: LineRequest): Promise<void> {
     const { service } = this.#run;
     const { pesel, key } = request;
-    if (!("initial" in request)) await service.account(pesel);
-    else if ((await findEntry(service, pesel, key)) === undefined) {
+    if ("initial" in request) {
+      if ((await findEntry(service, pesel, key)) !== undefined) return;
       throw new FxError("account-exists", "Another request opened the account.");
     }
+    if (this.#existing.has(pesel)) return;
+    await service.account(pesel);
+    this.#existing.add(pesel);
   }
 
   async #whenThereIsRoom<T>(carryOut: () => Promise<T>): Promise<T> {
