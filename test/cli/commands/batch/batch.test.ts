@@ -249,7 +249,7 @@ describe("fx batch with refused lines", () => {
     const { stderr } = await fx("batch orders.csv");
     assert.match(
       stderr,
-      /--rejects FILE to get the refused lines in a file that can be corrected and run\.\n$/,
+      /--rejects FILE to write the refused lines to FILE: correct that file and run it\.\n$/,
     );
   });
 
