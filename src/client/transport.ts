@@ -155,6 +155,8 @@ function wasSent({ timings, options }: RequestError): boolean {
   return (isSecure ? secureConnect : connect) !== undefined;
 }
 
+const wrongProtocol = "what listens there is not https; http:// may be meant";
+
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection lost",
@@ -164,6 +166,9 @@ const reasons: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no route to the host",
   ENETUNREACH: "no network",
   ETIMEDOUT: "timed out",
+  EPROTO: wrongProtocol,
+  ERR_SSL_WRONG_VERSION_NUMBER: wrongProtocol,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: wrongProtocol,
 };
 
 const untrusted = "is not signed by an authority that this machine trusts";

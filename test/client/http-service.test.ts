@@ -77,6 +77,14 @@ describe("where nobody listens", () => {
     await assert.rejects(service.createAccount(opening()), { code: "unreachable" });
   });
 
+  test("as https, a server of http is told as that", async (t) => {
+    const url = (await standIn(t, hang)).url.replace("http:", "https:");
+    await assert.rejects(client(t, url).exchange(order), {
+      code: "unreachable",
+      message: `Nothing answers at ${url} (what listens there is not https; http:// may be meant).`,
+    });
+  });
+
   test("credentials in the URL are not told", async (t) => {
     const url = (await unusedUrl(t)).replace("http://", "http://user:secret@");
     await assert.rejects(client(t, url).rates(), (error: Error) => !/secret/.test(error.message));
