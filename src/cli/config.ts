@@ -77,7 +77,8 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
   prefix: {
     env: "FX_PREFIX",
     fallback: "/",
-    parse: (text) => (/^(\/[\w.~-]+)*\/?$/.test(text) ? text.replace(/(.)\/$/, "$1") || "/" : undefined),
+    parse: (text) =>
+      /^(\/(?!\.\.?(\/|$))[\w.~-]+)*\/?$/.test(text) ? text.replace(/(.)\/$/, "$1") || "/" : undefined,
     form: "a path such as /fx",
   },
   db: {

@@ -337,7 +337,10 @@ export class LedgerRates implements CurrentRates {
       if (accepted.vouched) this.#rules = { ...this.#rules, acceptTable: undefined };
       if (changes) this.#changeSource = undefined;
       this.#inForce = await ledger.inForce();
-      this.#announce(table, source.recorded ? "recording" : "bank");
+      // Where the ledger trades elsewhere, it is only quoted at.
+      if (this.#tradesElsewhere(this.#inForce) === undefined) {
+        this.#announce(table, source.recorded ? "recording" : "bank");
+      }
       return;
     }
   }

@@ -86,6 +86,7 @@ describe("settings", () => {
     ["prefix", "fx"],
     ["prefix", "/f x"],
     ["prefix", "//"],
+    ["prefix", "/fx/../x"],
   ] as const) {
     test(`${name} ${text} is refused with the place and the form`, () => {
       const { env, form } = definitions[name];
@@ -99,10 +100,12 @@ describe("settings", () => {
   }
 
   test("a prefix has no slash at its end", () => {
-    const prefixes = ["/", "", "/fx", "/fx/", "/bank/fx"].map((prefix) => loadConfig({ prefix }, nowhere));
+    const prefixes = ["/", "", "/fx", "/fx/", "/bank/fx", "/.fx"].map((prefix) =>
+      loadConfig({ prefix }, nowhere),
+    );
     assert.deepEqual(
       prefixes.map(({ settings }) => settings.prefix),
-      ["/", "/", "/fx", "/fx", "/bank/fx"],
+      ["/", "/", "/fx", "/fx", "/bank/fx", "/.fx"],
     );
   });
 

@@ -524,6 +524,16 @@ describe("a ledger of another source", () => {
     assert.deepEqual(await ledger.inForce(), { epoch: 1, table: demo });
   });
 
+  test("is told once, and no table of one's own is called in force", async () => {
+    const { rates } = await openBeside();
+    await rates.forQuote();
+    await rates.forQuote();
+    assert.deepEqual(
+      rates.events.all.map(({ kind }) => kind),
+      ["not-trading"],
+    );
+  });
+
   test("is changed by a process that is told to, to the first table of the new one, whatever it says", async () => {
     const { ledger, bank, rates } = await openBeside({ changeSource: "demo" });
     assert.deepEqual(await ledger.inForce(), { epoch: 2, table: of(bank, older) });
