@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 
 // Runs every test, or those whose path contains an argument, after a build: some tests run the built command.
-// With --fast (under `node --import tsx`): those that start no process, without a build.
+// With --fast: those that start no process, without a build.
 const root = new URL("..", import.meta.url);
 const isFast = process.argv.includes("--fast");
 const wanted = process.argv.slice(2).filter((argument) => argument !== "--fast");
@@ -18,16 +19,29 @@ const files = readdirSync(new URL("test", root), { recursive: true, encoding: "u
 if (files.length === 0) {
   throw new Error(`There is no ${isFast ? "fast " : ""}test for ${wanted.join(", ") || "anything"}.`);
 }
+// The files are named one by one, because a pattern that matches nothing runs 0 tests and passes.
+const concurrency = Math.max(2, availableParallelism());
+const runner = ["--import", "tsx", "--test", `--test-concurrency=${concurrency}`];
 if (isFast) {
-  // In this process, because loading the same modules again for each file takes as long as the tests.
-  process.env.FX_TEST_POSTGRES = "none";
-  for (const file of files) await import(new URL(file, root).href);
+  await run({ FX_TEST_POSTGRES: "none" }, process.execPath, ...runner, "--test-timeout=600000", ...bundles());
 } else {
   const [env] = await Promise.all([sharedPostgres(), run({}, "npm", "run", "--silent", "build")]);
-  // The files are named one by one, because a pattern that matches nothing runs 0 tests and passes.
-  const concurrency = Math.max(2, availableParallelism());
-  const options = ["--import", "tsx", "--test", "--test-timeout=120000", `--test-concurrency=${concurrency}`];
-  await run(env, process.execPath, ...options, ...files);
+  await run(env, process.execPath, ...runner, "--test-timeout=120000", ...files);
+}
+
+/** A few files that import all the others: to load the same modules again for each takes as long as its tests. */
+function bundles() {
+  const folder = mkdtempSync(join(tmpdir(), "fx-fast-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return Array.from({ length: Math.min(concurrency, files.length) }, (_, nth) => {
+    const own = files.filter((_file, index) => index % concurrency === nth);
+    const path = join(folder, `fast-${nth + 1}.test.mjs`);
+    writeFileSync(
+      path,
+      own.map((file) => `await import(${JSON.stringify(new URL(file, root).href)});\n`).join(""),
+    );
+    return path;
+  });
 }
 
 /** Starts the server that all files share, which ends with this process. Gives what tells them of it. */

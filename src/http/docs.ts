@@ -15,6 +15,12 @@ export function registerDocs(app: FastifyInstance, document: OpenApiDocument, pr
       reply.header("x-request-id", request.id);
       next();
     });
+    // The pages' own redirects know nothing of the prefix.
+    docs.addHook("onSend", (_request, reply, _payload, next) => {
+      const location = reply.getHeader("location");
+      if (location !== undefined) reply.header("location", `${prefix}${location}`);
+      next();
+    });
     // Static, so that it only hands out the document: its other mode looks into every route.
     docs.register(swagger, { mode: "static", specification: { document: document as never } });
     docs.register(swaggerUi, {

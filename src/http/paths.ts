@@ -24,8 +24,10 @@ export function pathHiddenBy(prefix: string): string | undefined {
 
 /** The URL without the prefix, if it has the prefix. */
 export function withoutPrefix(url: string, prefix: string): string {
-  if (!url.startsWith(prefix)) return url;
-  const rest = url.slice(prefix.length);
+  // A request may name the whole URL (RFC 9112, 3.2.2).
+  const path = url.replace(/^https?:\/\/[^/?]*/i, "");
+  if (!path.startsWith(prefix)) return url;
+  const rest = path.slice(prefix.length);
   if (rest.startsWith("/")) return rest;
   return rest === "" || rest.startsWith("?") ? `/${rest}` : url;
 }

@@ -76,7 +76,7 @@ const findRefusals =
   `from ${unnest(["pesel", "key"])} as k (pesel, key) join refusal r on r.pesel = k.pesel and r.idempotency_key = k.key`;
 const insertRefusals =
   `${insertInto("refusal", refusalColumns)} on conflict (idempotency_key, pesel) do update set ` +
-  "digest = excluded.digest, code = excluded.code, message = excluded.message, refused_at = excluded.refused_at";
+  "position = default, digest = excluded.digest, code = excluded.code, message = excluded.message, refused_at = excluded.refused_at";
 /** Deletes some of the oldest: more than a batch adds, and few enough that orders do not wait. */
 const deleteRefusals =
   "delete from refusal where position in (select position from refusal order by position limit 512) " +

@@ -206,12 +206,13 @@ export class LedgerRates implements CurrentRates {
       return `There is no rate table yet. ${reason}${elsewhere === undefined ? "" : ` ${elsewhere}`}`;
     }
     if (this.#isFresh(table)) return undefined;
+    const { maxAgeDays } = this.#rules;
     const outcome = this.#answered
       ? `${name} has no newer one.`
       : `A newer one is being fetched from ${name}.`;
     return (
       `The newest rate table, ${table.number}, is of ${table.effectiveDate}, and fx trades at a table for at most ` +
-      `${this.#rules.maxAgeDays} days. ${this.#problem ?? outcome}`
+      `${maxAgeDays} day${maxAgeDays === 1 ? "" : "s"}. ${this.#problem ?? outcome}`
     );
   }
 

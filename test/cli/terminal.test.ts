@@ -9,12 +9,23 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 import { runFx, until } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 import { openStandIn } from "../support/stand-in.ts";
 import { runAtTerminal, runCommandAtTerminal } from "../support/terminal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-terminal-"));
 after(() => rmSync(folder, { recursive: true }));
-const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
+/** A ledger in which Jan has 10,000 PLN. */
+async function ledger(name: string): Promise<{ FX_URL: string; FX_RATES: string }> {
+  const env = { FX_URL: `sqlite:${join(folder, `${name}.db`)}`, FX_RATES: "demo" };
+  const create = ["account", "create", jan, "--name", "Jan", "--surname", "Kowalski", "--pln", "10000"];
+  const ran = await runHere(create, { env });
+  assert.equal(ran.exit, 0, ran.stderr);
+  return env;
+}
+
+/** Of the tests that move nothing. */
+let env: Awaited<ReturnType<typeof ledger>>;
 const jan = adult(0);
 const order = ["exchange", jan, "--from", "PLN", "--to", "USD", "--to-buy", "100"];
 const question = "Exchange? [y/N]";
@@ -23,11 +34,7 @@ const balances = async (): Promise<string> => (await runFx(["account", "show", j
 
 describe("at a terminal", () => {
   before(async () => {
-    const ran = await runFx(
-      ["account", "create", jan, "--name", "Jan", "--surname", "Kowalski", "--pln", "10000"],
-      { env },
-    );
-    assert.equal(ran.exit, 0, ran.stderr);
+    env = await ledger("fx");
   });
 
   test("exchange shows the quote and the balances, and does nothing on the answer no", async () => {
@@ -68,12 +75,14 @@ describe("at a terminal", () => {
   });
 
   test("exchange goes through on the answer yes", async () => {
+    const env = await ledger("yes");
     const { text, exit } = await runAtTerminal(order, { env, replies: [[question, "y\n"]] });
     assert.match(text, /receipt +[0-9a-f-]{36}\nPLN +9\u202f570\.37\nUSD +100\.00\n$/);
     assert.equal(exit, 0);
   });
 
   test("exchange --yes asks nothing", async () => {
+    const env = await ledger("unasked");
     const { text, exit } = await runAtTerminal([...order, "--yes"], { env });
     assert.ok(!text.includes(question));
     assert.equal(exit, 0);
@@ -82,7 +91,7 @@ describe("at a terminal", () => {
   describe("exchange with redirected streams", () => {
     const [input, output, errors] = ["in.txt", "out.txt", "err.txt"].map((name) => join(folder, name));
     const anna = adult(1);
-    const other = { ...env, FX_URL: `sqlite:${join(folder, "other.db")}` };
+    const other = { FX_RATES: "demo", FX_URL: `sqlite:${join(folder, "other.db")}` };
     const balances = async () => (await runFx(["account", "show", anna], { env: other })).stdout;
     const cents = ["--from", "PLN", "--to", "USD", "--to-buy", "0.01"];
     before(async () => {
@@ -176,7 +185,7 @@ describe("at a terminal", () => {
   test("an order that the balance does not cover is refused before the question", async () => {
     const { text, exit } = await runAtTerminal([...order.slice(0, -1), "9000"], { env });
     assert.ok(!text.includes(question));
-    assert.match(text, /fx: The order takes 38666\.70 PLN and the account holds 9140\.74 PLN\./);
+    assert.match(text, /fx: The order takes 38666\.70 PLN and the account holds 10000\.00 PLN\./);
     assert.equal(exit, 3);
   });
 

@@ -67,6 +67,11 @@ describe("a server with --prefix /fx", () => {
         }
       });
 
+      test("a redirect of the documentation keeps the prefix", async () => {
+        const { status, headers } = await get(`${base}/docs/static/index.html`);
+        assert.deepEqual([status, headers.get("location")], [302, "/fx/docs/"]);
+      });
+
       test("the document says where its paths begin", async () => {
         for (const path of ["/openapi.json", "/docs/json"]) {
           const { servers } = (await get(base + path)).json as { servers: object[] };
@@ -111,10 +116,20 @@ describe("a server with --prefix /fx", () => {
 });
 
 test("only a whole part of a path is a prefix", () => {
-  const urls = ["/fx", "/fx/", "/fx?a=/fx", "/fx/fx/a", "/fxapi", "/api/fx", "*"];
+  const urls = [
+    "/fx",
+    "/fx/",
+    "/fx?a=/fx",
+    "/fx/fx/a",
+    "http://x/fx/a",
+    "/fxapi",
+    "/api/fx",
+    "http://fx/a",
+    "*",
+  ];
   assert.deepEqual(
     urls.map((url) => withoutPrefix(url, "/fx")),
-    ["/", "/", "/?a=/fx", "/fx/a", "/fxapi", "/api/fx", "*"],
+    ["/", "/", "/?a=/fx", "/fx/a", "/a", "/fxapi", "/api/fx", "http://fx/a", "*"],
   );
 });
 

@@ -199,6 +199,15 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled");
     });
 
+    test("that is given again after 30 days is the newest", async (t) => {
+      const { order, clock } = await start(t, { most: 2 });
+      await refuses(order("sell 1 USD for PLN", "a"), "insufficient-funds");
+      clock.now = new Date(now.getTime() + 31 * dayMs);
+      await refuses(order("sell 1 USD for PLN", "a"), "insufficient-funds");
+      await refuses(order("sell 1 USD for PLN", "b"), "insufficient-funds");
+      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "insufficient-funds before");
+    });
+
     if (adapter.database !== undefined) {
       const { database } = adapter;
 

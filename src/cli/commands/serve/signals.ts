@@ -73,7 +73,9 @@ export function obeySignals(
   process.on("SIGTERM", () => stop("SIGTERM", 143));
   process.on("SIGHUP", () => {
     if (wasTerminal && !isatty(0)) hangUp();
-    else whenRunning("SIGHUP", "reading rates and settings again", reload);
+    else if (stoppingSince === undefined) {
+      whenRunning("SIGHUP", "reading rates and settings again", reload);
+    } else whenRunning("SIGHUP", "nothing to do");
   });
   for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
     process.on(signal, () => whenRunning(signal, "signal ignored"));

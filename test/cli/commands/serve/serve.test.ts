@@ -183,10 +183,12 @@ describe("fx serve", () => {
       const server = await startFx(["--rates", path]);
       writeFileSync(path, "{");
       server.signal("SIGHUP");
-      await until(() => server.output().stderr.includes("rates: failed"));
+      await until(() => server.output().stderr.includes("read again"));
       const { table } = (await (await fetch(`${server.url}/api/rates`)).json()) as RatesJson;
       assert.equal(table, "108/C/NBP/2026");
-      assert.match((await server.stop()).stderr, /spoilt\.json\. It does not hold rate tables: not JSON/);
+      const { stderr } = await server.stop();
+      assert.match(stderr, /spoilt\.json\. It does not hold rate tables: not JSON/);
+      assert.doesNotMatch(stderr, /rates and settings read again/);
     });
 
     /** A server with this config file, at the rates of a bank. */
@@ -266,13 +268,15 @@ describe("fx serve", () => {
     socket.on("error", () => {});
     server.signal("SIGTERM");
     await until(() => server.output().stdout.includes("Stopping"));
+    server.signal("SIGHUP");
     await pause(350);
     server.signal("SIGINT");
     const { stderr, exit } = await server.ended;
     assert.deepEqual(
       linesOf(stderr).flatMap(({ signal = [] }) => signal),
-      ["SIGTERM", "SIGINT"],
+      ["SIGTERM", "SIGHUP", "SIGINT"],
     );
+    assert.ok(messagesOf(stderr).includes("nothing to do"));
     assert.equal(exit, 130);
     socket.destroy();
   });
