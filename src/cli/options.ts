@@ -11,12 +11,12 @@ export const meanings: Readonly<Record<SettingName, readonly [placeholder: strin
   ],
   host: ["<host>", "address to listen on"],
   port: ["<number>", "port to listen on, 0 for any that is free"],
-  prefix: ["<path>", "path under which a proxy shows the server; links carry it"],
+  prefix: ["<path>", "path under which a proxy shows the server; links begin with it"],
   db: ["<place>", "where the accounts are kept: memory:, sqlite:PATH or postgres://…"],
   rates: ["<source>", "nbp, the http(s) URL of an API of the same shape, a JSON file of tables, or demo"],
   maxTableAge: ["<days>", "do not trade on a live table older than this"],
   acceptTable: ["<number>", "put this table, by number or id, in force once although a check holds it back"],
-  changeSource: ["<source>", "where the ledger trades at this source, change it to that of --rates"],
+  changeSource: ["<source>", "if the ledger trades at this source, change it to that of --rates"],
   logLevel: ["<level>", "silent, error, warn, info or debug"],
 };
 

@@ -263,7 +263,7 @@ describe("the age of a table", () => {
     assert.equal(await quoted(await aged("2026-06-15T21:59:59Z", 8)), "108/C/NBP/2026");
     assert.equal(await quoted(await aged("2026-06-16T21:59:59Z", 8)), "108/C/NBP/2026");
     const { message } = await unavailable(await aged("2026-06-16T22:00:00Z", 1));
-    assert.match(message, /for more than 1 day\. /);
+    assert.match(message, /for at most 1 day\. /);
     await unavailable(await aged("2026-06-16T22:00:00Z", 8));
   });
 

@@ -79,7 +79,7 @@ async function tellEnvironment(stdout: Screen): Promise<void> {
       ["TERM", "dumb is a terminal without colour, where no line is written over"],
       ["LC_ALL, LC_CTYPE, LANG", "a terminal of another character set than UTF-8 gets ASCII"],
       ["TZ", "in which times are shown at a terminal; in a pipe they are UTC"],
-      ["NODE_EXTRA_CA_CERTS", "a PEM file of authorities to trust besides the usual ones, as of Node.js"],
+      ["NODE_EXTRA_CA_CERTS", "a PEM file of further authorities to trust (read by Node.js)"],
       ["PGHOST, PGPORT, PGSSL…", "as of libpq, for what a postgres:// address leaves out"],
     ],
   );

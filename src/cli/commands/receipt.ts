@@ -16,7 +16,7 @@ export function defineReceipt(program: Command, context: Context): void {
   )
     .argument(
       "<id>",
-      "as fx exchange prints it, and fx account history in a pipe or with --json; or as the header Fx-Receipt has it",
+      "as fx exchange prints it, or fx account history in a pipe or with --json; or the value of the header Fx-Receipt",
     )
     .action(async (argument: string, options: CommandOptions) => {
       const service = await context.service(options, needs);

@@ -40,8 +40,8 @@ export function defineBatch(program: Command, context: Context): void {
       "name of the batch: a line of it is never done twice (default: the hash of the file)",
       idArgument,
     )
-    .option("--rejects <file>", "write the refused lines to a new file, for it to be corrected and run")
-    .option("-y, --yes", "do not ask where lines were done before")
+    .option("--rejects <file>", "write the refused lines to a new file, to correct and run")
+    .option("-y, --yes", "do not ask if lines were done before")
     .option("--concurrency <number>", "requests under way at once, 1 to 1024", wholeArgument(1, 1024), 64)
     .option("--stop-on-error", "start no line after one that did not go through")
     .action((path: string, options: BatchOptions) => runBatch(context, path, options));

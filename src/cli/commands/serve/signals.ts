@@ -75,7 +75,7 @@ export function obeySignals(
     if (wasTerminal && !isatty(0)) hangUp();
     else if (stoppingSince === undefined) {
       whenRunning("SIGHUP", "reading rates and settings again", reload);
-    } else whenRunning("SIGHUP", "nothing to do");
+    } else whenRunning("SIGHUP", "signal ignored");
   });
   for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
     process.on(signal, () => whenRunning(signal, "signal ignored"));

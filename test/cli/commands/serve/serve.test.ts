@@ -276,7 +276,7 @@ describe("fx serve", () => {
       linesOf(stderr).flatMap(({ signal = [] }) => signal),
       ["SIGTERM", "SIGHUP", "SIGINT"],
     );
-    assert.ok(messagesOf(stderr).includes("nothing to do"));
+    assert.ok(messagesOf(stderr).includes("signal ignored"));
     assert.equal(exit, 130);
     socket.destroy();
   });
