@@ -3,7 +3,7 @@ import type { Pesel } from "../../../core/pesel.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import type { Batch } from "./file.ts";
 import type { BatchLine } from "./line.ts";
-import { type BatchRun, BatchRunner, type LineResult } from "./runner.ts";
+import { type BatchRun, BatchRunner, findEntry, type LineResult } from "./runner.ts";
 
 /** Lines of a batch that an earlier run has done. */
 export interface DoneBefore {
@@ -60,12 +60,7 @@ export async function countedWith(
 
 async function timeOf({ pesel, key }: LineResult, service: ExchangeService): Promise<Date | undefined> {
   try {
-    for (let cursor: string | undefined; ; ) {
-      const { items, next } = await service.statement(pesel as Pesel, { limit: 1000, cursor });
-      const entry = items.find((one) => one.key === key);
-      if (entry !== undefined || next === undefined) return entry?.time;
-      cursor = next;
-    }
+    return (await findEntry(service, pesel as Pesel, key))?.time;
   } catch (error) {
     if (error instanceof FxError) return undefined;
     throw error;

@@ -56,6 +56,8 @@ export class Report {
   readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0, unstarted: 0 };
   readonly #exits = new Set<Exit>();
   #doneBefore: DoneBefore | undefined;
+  /** Whether a line was done whose key is made of the batch's id. */
+  #isIdNeeded = false;
   #isRead = true;
 
   constructor({ terminal }: Context, options: ReportOptions) {
@@ -79,6 +81,7 @@ export class Report {
       tellDoneBefore(this.#stderr, this.#doneBefore, json, result.number);
     }
     if ("failure" in result) this.#tellFailure(result, result.failure);
+    else if (!result.hasOwnKey) this.#isIdNeeded = true;
     if (result.state === "refused") rejects?.add(result.withNewKey());
     const text = this.#isFollowed ? this.#row(result) : documentOf(result);
     if (text !== undefined && this.#isRead) await this.#write(`${text}\n`);
@@ -158,7 +161,7 @@ export class Report {
   /** What to do next. */
   #hints(complete: boolean): string[] {
     const { batch, rejects } = this.#options;
-    const { done, replayed, refused } = this.#counts;
+    const { refused } = this.#counts;
     const again = `Run it again with --id ${batch.id}`;
     const hints = complete ? [] : [`${again} to do the rest; nothing is done twice.`];
     if (refused === 0) return hints;
@@ -167,7 +170,7 @@ export class Report {
         ? `The refused lines are in ${rejects.path}, under new keys: correct that file and run it.`
         : `${again} --rejects FILE to write the refused lines to FILE: correct that file and run it.`,
     );
-    if (done + replayed > 0) {
+    if (this.#isIdNeeded) {
       hints.push(
         `Or correct the batch itself and run it with --id ${batch.id}: without that id, the other lines would be done twice.`,
       );

@@ -3,6 +3,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Account, planOpening } from "../../../core/account.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
+import type { Entry } from "../../../core/journal.ts";
+import type { Pesel } from "../../../core/pesel.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { encodeAccount } from "../../../wire/codecs.ts";
 import { describeFailure, type Exit, type Failure, RequestFailed } from "../../errors.ts";
@@ -49,6 +51,8 @@ export class BatchRunner {
   readonly #run: BatchRun;
   readonly #lanes: Lanes;
   readonly #keys: LineKeys;
+  /** Accounts that were looked up, and were there. */
+  readonly #existing = new Set<Pesel>();
   /** Ends the wait for more lines. */
   #tellStopped: () => void = () => {};
   /** The last line that may be started. */
@@ -119,9 +123,8 @@ export class BatchRunner {
   async #carryOut(request: LineRequest) {
     const { service, onlyFind } = this.#run;
     const { key } = request;
+    if (onlyFind) await this.#requireAccountOf(request);
     if ("initial" in request) {
-      // If the account exists, the opening cannot be carried out.
-      if (onlyFind) await service.account(request.pesel);
       const { replayed } = await sent(key, () => service.createAccount(request));
       return outcome(planOpening(undefined, request), { key, replayed });
     }
@@ -129,6 +132,19 @@ export class BatchRunner {
     const order = onlyFind ? { ...request, table: "none" } : request;
     const { account, receiptId, replayed } = await sent(key, () => service.exchange(order));
     return outcome(account, { receipt: receiptId, key, replayed });
+  }
+
+  /** Sent without its account, or for one that another opened, a line would be refused, and its key keep that answer. */
+  async #requireAccountOf(request: LineRequest): Promise<void> {
+    const { service } = this.#run;
+    const { pesel, key } = request;
+    if ("initial" in request) {
+      if ((await findEntry(service, pesel, key)) !== undefined) return;
+      throw new FxError("account-exists", "Another request opened the account.");
+    }
+    if (this.#existing.has(pesel)) return;
+    await service.account(pesel);
+    this.#existing.add(pesel);
   }
 
   async #whenThereIsRoom<T>(carryOut: () => Promise<T>): Promise<T> {
@@ -173,6 +189,20 @@ class Lanes {
     if (next === undefined) this.#free += 1;
     else next();
     return result;
+  }
+}
+
+/** The account's entry that was made under a key. */
+export async function findEntry(
+  service: ExchangeService,
+  pesel: Pesel,
+  key: string,
+): Promise<Entry | undefined> {
+  for (let cursor: string | undefined; ; ) {
+    const { items, next } = await service.statement(pesel, { limit: 1000, cursor });
+    const entry = items.find((one) => one.key === key);
+    if (entry !== undefined || next === undefined) return entry;
+    cursor = next;
   }
 }
 

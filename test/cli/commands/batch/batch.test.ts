@@ -243,6 +243,16 @@ describe("fx batch with refused lines", () => {
     );
   });
 
+  test("with keys of their own needs no id, and is not told of one", async (t) => {
+    const { fx, write } = await desk(t);
+    write("orders.csv", [`${header},key`, `${buyOne},k1`, `${bad},k2`]);
+    const { stderr } = await fx("batch orders.csv");
+    assert.match(
+      stderr,
+      /--rejects FILE to write the refused lines to FILE: correct that file and run it\.\n$/,
+    );
+  });
+
   test("writes them with --rejects to a file that is corrected and run, and run twice", async (t) => {
     const { fx, write, path, balances } = await desk(t);
     write("orders.csv", [header, bad, buyOne]);

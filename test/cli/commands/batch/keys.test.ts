@@ -317,6 +317,22 @@ describe("refused lines", () => {
 });
 
 describe("looking for what was done before", () => {
+  test("answers no line: what is refused afterwards is refused for the first time", async (t) => {
+    const { run, found } = await (await desk(t))();
+    for (const [header, line] of [
+      ["pesel,from,to,toBuy", `${adult(9)},PLN,USD,1`],
+      ["pesel,name,surname,pln", `${adult(0)},Anna,Nowak,1`],
+    ]) {
+      const content = `${header}\n${line}\n`;
+      for (const answer of ["first", "again"]) {
+        assert.equal(await found(content, "b"), undefined);
+        const [result] = await run(content, "b");
+        assert.ok(result !== undefined && "failure" in result);
+        assert.equal(result.failure.replayed, answer === "again" ? true : undefined);
+      }
+    }
+  });
+
   test("finds how many lines and when, and carries nothing out", async (t) => {
     const { run, found, done } = await (await desk(t))();
     const wishes = Array.from({ length: 200 }, () => ({ account: 0, cents: 1 }));
