@@ -188,7 +188,7 @@ describe("fx serve", () => {
       assert.equal(table, "108/C/NBP/2026");
       const { stderr } = await server.stop();
       assert.match(stderr, /spoilt\.json\. It does not hold rate tables: not JSON/);
-      assert.doesNotMatch(stderr, /rates and settings read again/);
+      assert.match(stderr, /"problem":"No rates from .*spoilt\.json.*"msg":"settings read again"/);
     });
 
     /** A server with this config file, at the rates of a bank. */
