@@ -20,8 +20,9 @@ if (files.length === 0) {
   throw new Error(`There is no ${isFast ? "fast " : ""}test for ${wanted.join(", ") || "anything"}.`);
 }
 // The files are named one by one, because a pattern that matches nothing runs 0 tests and passes.
-const concurrency = Math.max(2, availableParallelism());
-const runner = ["--import", "tsx", "--test", `--test-concurrency=${concurrency}`];
+const cores = Math.max(2, availableParallelism());
+// One more than there are cores, because many tests wait for a process or a clock.
+const runner = ["--import", "tsx", "--test", `--test-concurrency=${cores + 1}`];
 if (isFast) {
   await run({ FX_TEST_POSTGRES: "none" }, process.execPath, ...runner, "--test-timeout=600000", ...bundles());
 } else {
@@ -33,8 +34,8 @@ if (isFast) {
 function bundles() {
   const folder = mkdtempSync(join(tmpdir(), "fx-fast-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return Array.from({ length: Math.min(concurrency, files.length) }, (_, nth) => {
-    const own = files.filter((_file, index) => index % concurrency === nth);
+  return Array.from({ length: Math.min(cores, files.length) }, (_, nth) => {
+    const own = files.filter((_file, index) => index % cores === nth);
     const path = join(folder, `fast-${nth + 1}.test.mjs`);
     writeFileSync(
       path,
