@@ -6,6 +6,8 @@ import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
   AuditReport,
+  BulkAnswer,
+  BulkLine,
   ExchangeService,
   Page,
   PageRequest,
@@ -67,6 +69,24 @@ class HttpService implements ExchangeService {
       if (answer.status !== 200) throw notAnAnswer(`status ${answer.status}`);
       return { account: decodeAccount(answer.body), ...recordedIn(answer.headers) };
     });
+  }
+
+  async *bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncGenerator<readonly BulkAnswer[]> {
+    for await (const chunk of lines) {
+      const answers: BulkAnswer[] = [];
+      for (const line of chunk) answers.push(await this.#one(line));
+      yield answers;
+    }
+  }
+
+  async #one(line: BulkLine): Promise<BulkAnswer> {
+    if (line instanceof FxError) return line;
+    try {
+      return await ("initial" in line ? this.createAccount(line) : this.exchange(line));
+    } catch (error) {
+      if (error instanceof FxError) return error;
+      throw error;
+    }
   }
 
   quote(terms: ExchangeTerms): Promise<Quote> {

@@ -2,6 +2,7 @@ import type { Account, Opening } from "./account.ts";
 import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
+import type { FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
 import type { Entry } from "./journal.ts";
 import type { Money } from "./money.ts";
@@ -19,6 +20,12 @@ export interface ExchangeService {
   account(pesel: Pesel): Promise<Account>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
+  /**
+   * Carries out orders and openings, those of one account in their order, and answers each in its place. It resolves to
+   * an answer only when that is durable. One that fails changes nothing and does not stop the others.
+   * Lines are taken in as they can be carried out: a few chunks ahead of the answers that were read.
+   */
+  bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]>;
   /** What the order would do now. Moves nothing. */
   quote(terms: ExchangeTerms): Promise<Quote>;
   /** The last table, even if no order settles at it. */
@@ -47,6 +54,12 @@ export interface Recorded {
 export interface Settlement extends Recorded {
   readonly account: Account;
 }
+
+/** What a line of a bulk asks for. One that cannot be read is its own answer. */
+export type BulkLine = Opening | ExchangeOrder | FxError;
+
+/** What became of it: a Settlement for an order, Recorded for an opening, or why nothing was done. */
+export type BulkAnswer = Settlement | Recorded | FxError;
 
 export interface RatesInForce extends LatestTable {
   /** The table before it, if fx has seen one. */

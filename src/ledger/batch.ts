@@ -48,17 +48,24 @@ export interface Request extends Touch {
   readonly body: () => string;
 }
 
-interface Pending {
+export interface Command<T> {
   readonly request: Request;
-  readonly decide: Decide<unknown>;
+  readonly decide: Decide<T>;
+}
+
+/** A command that waits for its commit. */
+interface Pending extends Command<unknown> {
   readonly queuedAtMs: number;
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (reason: unknown) => void;
+  readonly settle: (verdict: Verdict) => void;
 }
 
 type Verdict = { readonly answer: unknown } | { readonly refusal: unknown };
 
+/** Single commands in a commit at most. */
 const batchLimit = 256;
+/** Commands of a bulk in a commit at most: while there are single ones, few, so that these do not wait for long. */
+const bulkLimit = { alone: 1024, besideSingle: 128 };
+const besideSingleMs = 1000;
 const queueLimit = 16_384;
 const dayMs = 86_400_000;
 /** When the store does not answer, one batch waits for its deadline, and those queued behind it do not wait again. */
@@ -66,14 +73,16 @@ const longestWaitMs = 10_000;
 
 /**
  * Collects the commands that arrive while each turn of the event loop brings more, or a commit is under way, into the
- * next commit. Each is decided on its own, and nobody is answered before the commit is durable.
+ * next commit, single ones before those of a bulk. Each is decided on its own, and nobody is answered before the commit is durable.
  */
 export class Batcher {
   readonly #store: Store;
   readonly #now: () => Date;
   readonly #retention: RefusalRetention;
   readonly #longestWaitMs: number;
-  #queue: Pending[] = [];
+  #single: Pending[] = [];
+  #bulk: Pending[] = [];
+  #lastSingleMs = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
 
   constructor(
@@ -91,8 +100,8 @@ export class Batcher {
    * A refusal that could turn out differently later is kept under the request's key, and is its answer from then on.
    * @throws FxError overloaded, storage-unavailable, idempotency-key-reused, and whatever `decide` throws
    */
-  run<T>(request: Request, decide: Decide<T>): Promise<T> {
-    if (this.#queue.length >= queueLimit) {
+  run<T>({ request, decide }: Command<T>): Promise<T> {
+    if (this.#single.length >= queueLimit) {
       return Promise.reject(
         new FxError("overloaded", "Too many orders are waiting for the store. Try again in a moment.", {
           retryAfterSeconds: 1,
@@ -101,13 +110,43 @@ export class Batcher {
     }
     return new Promise<T>((resolve, reject) => {
       const queuedAtMs = performance.now();
-      this.#queue.push({
+      this.#lastSingleMs = queuedAtMs;
+      this.#single.push({
         request,
         decide,
         queuedAtMs,
-        resolve: resolve as (answer: unknown) => void,
-        reject,
+        settle: (verdict) => {
+          if ("refusal" in verdict) reject(verdict.refusal);
+          else resolve(verdict.answer as T);
+        },
       });
+      this.#running ??= this.#drain();
+    });
+  }
+
+  /**
+   * Runs commands of a bulk, in their order, when no single ones wait. Answers each in its place: with what it came to,
+   * or with its FxError. An FxError in place of a command is its answer.
+   */
+  runAll<T>(commands: readonly (Command<T> | FxError)[]): Promise<(T | FxError)[]> {
+    return new Promise((resolve) => {
+      const queuedAtMs = performance.now();
+      const answers = [...commands] as (T | FxError)[];
+      let left = 1;
+      const settled = () => {
+        left -= 1;
+        if (left === 0) resolve(answers);
+      };
+      for (const [index, command] of commands.entries()) {
+        if (command instanceof FxError) continue;
+        left += 1;
+        const settle = (verdict: Verdict) => {
+          answers[index] = "answer" in verdict ? (verdict.answer as T) : failureOf(verdict.refusal);
+          settled();
+        };
+        this.#bulk.push({ request: command.request, decide: command.decide, queuedAtMs, settle });
+      }
+      settled();
       this.#running ??= this.#drain();
     });
   }
@@ -118,31 +157,36 @@ export class Batcher {
   }
 
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0) {
-      await gather(() => this.#queue.length, batchLimit);
-      const batch = this.#inTime(this.#queue.splice(0, batchLimit));
+    const waiting = () => this.#single.length + this.#bulk.length;
+    while (waiting() > 0) {
+      await gather(waiting, batchLimit);
+      const batch = this.#inTime(this.#next());
       try {
         const verdicts = await this.#commit(batch);
-        for (const [index, pending] of batch.entries()) {
-          const verdict = verdicts[index] as Verdict;
-          if ("refusal" in verdict) pending.reject(verdict.refusal);
-          else pending.resolve(verdict.answer);
-        }
-      } catch (error) {
-        for (const pending of batch) pending.reject(error);
+        for (const [index, { settle }] of batch.entries()) settle(verdicts[index] as Verdict);
+      } catch (refusal) {
+        for (const { settle } of batch) settle({ refusal });
       }
     }
     this.#running = undefined;
   }
 
+  /** Takes the commands of the next commit out of the queues. */
+  #next(): Pending[] {
+    const isAlone = performance.now() - this.#lastSingleMs > besideSingleMs;
+    const single = this.#single.splice(0, batchLimit);
+    const bulk = this.#bulk.splice(0, isAlone ? bulkLimit.alone : bulkLimit.besideSingle);
+    return bulk.length === 0 ? single : [...single, ...bulk];
+  }
+
   /** Refuses those that have waited too long, and returns the others. */
   #inTime(batch: readonly Pending[]): readonly Pending[] {
     const oldestMs = performance.now() - this.#longestWaitMs;
-    return batch.filter(({ queuedAtMs, reject }) => {
+    return batch.filter(({ queuedAtMs, settle }) => {
       if (queuedAtMs >= oldestMs) return true;
       const message =
         "The store was not ready for the order in time: it was not begun, and nothing was changed.";
-      reject(new FxError("storage-unavailable", message, { retryAfterSeconds: 1 }));
+      settle({ refusal: new FxError("storage-unavailable", message, { retryAfterSeconds: 1 }) });
       return false;
     });
   }
@@ -244,6 +288,11 @@ class Work {
       this.#accepted = { table, vouched: false };
     }
   }
+}
+
+function failureOf(thrown: unknown): FxError {
+  if (thrown instanceof FxError) return thrown;
+  return new FxError("internal", "Something went wrong in fx itself.", { cause: thrown });
 }
 
 /** An entry with its text and its hash in its account's chain. */

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { type Account, type Opening, planOpening, requireAdult } from "../core/account.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import { warsawDate } from "../core/date.ts";
@@ -23,6 +24,8 @@ import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
   AuditProgress,
   AuditReport,
+  BulkAnswer,
+  BulkLine,
   ExchangeService,
   Page,
   PageRequest,
@@ -33,7 +36,7 @@ import type {
   Settlement,
 } from "../core/service.ts";
 import { auditLedger } from "./audit.ts";
-import { Batcher, type Outcome } from "./batch.ts";
+import { Batcher, type Command } from "./batch.ts";
 import { isEntryId } from "./entry-id.ts";
 import { positionOf } from "./position.ts";
 import { openingBody, orderBody, type RefusalRetention, requireSameRequest } from "./refusal.ts";
@@ -43,6 +46,8 @@ import type { Store } from "./store.ts";
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
 const daysToPrevious = 30;
+/** Of a bulk, taken in and not answered. */
+const chunksAtOnce = 8;
 
 /** ExchangeService over a store and the rates in force. `now` is injected so that tests control the time. */
 export class LedgerService implements ExchangeService {
@@ -64,31 +69,7 @@ export class LedgerService implements ExchangeService {
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
-    const { pesel, key } = opening;
-    return this.#batcher.run(
-      { pesel, key, body: () => openingBody(opening) },
-      (existing, { earlier, nextId }): Outcome<Recorded> => {
-        if (earlier !== undefined) {
-          requireSameRequest(isAnswerToOpening(earlier, opening));
-          return { answer: { receiptId: earlier.id, replayed: true } };
-        }
-        requireAdult(pesel, warsawDate(this.#now()));
-        const { name, surname, balances } = planOpening(existing, opening);
-        const entry: OpeningEntry = {
-          kind: "opening",
-          id: nextId(),
-          pesel,
-          sequence: 1,
-          time: this.#now(),
-          key,
-          name,
-          surname,
-          initial: balances[0] as Money,
-          balances,
-        };
-        return { answer: { receiptId: entry.id, replayed: false }, written: { entry, holder: opening } };
-      },
-    );
+    return this.#batcher.run(this.#opening(opening));
   }
 
   async account(pesel: Pesel): Promise<Account> {
@@ -96,40 +77,18 @@ export class LedgerService implements ExchangeService {
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
-    const { pesel, key } = order;
-    const request = { pesel, key, body: () => orderBody(order) };
-    return this.#batcher.run(request, (stored, { earlier, inForce, nextId }): Outcome<Settlement> => {
-      if (stored === undefined) return accountNotFound();
-      if (earlier !== undefined) {
-        requireSameRequest(isAnswerToOrder(earlier, order));
-        return { answer: { account: accountAfter(earlier, stored), receiptId: earlier.id, replayed: true } };
-      }
-      const table = this.#rates.forOrder(inForce);
-      const { exchange, account } = planExchange(stored, order, table);
-      // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
-      const { side, sold, bought, bid, ask, effectiveDate } = exchange;
-      const entry: ExchangeEntry = {
-        kind: "exchange",
-        id: nextId(),
-        pesel,
-        sequence: stored.sequence + 1,
-        time: this.#now(),
-        key,
-        side,
-        sold,
-        bought,
-        bid,
-        ask,
-        table: exchange.table,
-        tableId: exchange.tableId,
-        effectiveDate,
-        balances: account.balances,
-      };
-      return {
-        answer: { account: accountAfter(entry, stored), receiptId: entry.id, replayed: false },
-        written: { entry, holder: stored, table },
-      };
-    });
+    return this.#batcher.run(this.#order(order));
+  }
+
+  bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
+    const commandOf = (line: BulkLine): Command<BulkAnswer> | FxError => {
+      if (line instanceof FxError) return line;
+      return "initial" in line ? this.#opening(line) : this.#order(line);
+    };
+    return Readable.from(lines).map(
+      (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
+      { concurrency: chunksAtOnce },
+    );
   }
 
   async quote(terms: ExchangeTerms): Promise<Quote> {
@@ -194,6 +153,75 @@ export class LedgerService implements ExchangeService {
 
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport> {
     return auditLedger(this.#store, onProgress);
+  }
+
+  #opening(opening: Opening): Command<Recorded> {
+    const { pesel, key } = opening;
+    return {
+      request: { pesel, key, body: () => openingBody(opening) },
+      decide: (existing, { earlier, nextId }) => {
+        if (earlier !== undefined) {
+          requireSameRequest(isAnswerToOpening(earlier, opening));
+          return { answer: { receiptId: earlier.id, replayed: true } };
+        }
+        requireAdult(pesel, warsawDate(this.#now()));
+        const { name, surname, balances } = planOpening(existing, opening);
+        const entry: OpeningEntry = {
+          kind: "opening",
+          id: nextId(),
+          pesel,
+          sequence: 1,
+          time: this.#now(),
+          key,
+          name,
+          surname,
+          initial: balances[0] as Money,
+          balances,
+        };
+        return { answer: { receiptId: entry.id, replayed: false }, written: { entry, holder: opening } };
+      },
+    };
+  }
+
+  #order(order: ExchangeOrder): Command<Settlement> {
+    const { pesel, key } = order;
+    return {
+      request: { pesel, key, body: () => orderBody(order) },
+      decide: (stored, { earlier, inForce, nextId }) => {
+        if (stored === undefined) return accountNotFound();
+        if (earlier !== undefined) {
+          requireSameRequest(isAnswerToOrder(earlier, order));
+          return {
+            answer: { account: accountAfter(earlier, stored), receiptId: earlier.id, replayed: true },
+          };
+        }
+        const table = this.#rates.forOrder(inForce);
+        const { exchange, account } = planExchange(stored, order, table);
+        // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
+        const { side, sold, bought, bid, ask, effectiveDate } = exchange;
+        const entry: ExchangeEntry = {
+          kind: "exchange",
+          id: nextId(),
+          pesel,
+          sequence: stored.sequence + 1,
+          time: this.#now(),
+          key,
+          side,
+          sold,
+          bought,
+          bid,
+          ask,
+          table: exchange.table,
+          tableId: exchange.tableId,
+          effectiveDate,
+          balances: account.balances,
+        };
+        return {
+          answer: { account: accountAfter(entry, stored), receiptId: entry.id, replayed: false },
+          written: { entry, holder: stored, table },
+        };
+      },
+    };
   }
 
   /** Answers what was taken in, then closes the rates and the store. */

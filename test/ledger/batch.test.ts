@@ -100,7 +100,7 @@ describe("a batch", () => {
     const request = { pesel: adult(), key: undefined, body: () => "" };
     let begun = 0;
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 300 }, () => batcher.run(request, () => ({ answer: ++begun }))),
+      Array.from({ length: 300 }, () => batcher.run({ request, decide: () => ({ answer: ++begun }) })),
     );
     const codes = outcomes.map((one) => (one.status === "fulfilled" ? "done" : one.reason.code));
     assert.deepEqual(codes, [...Array(256).fill("done"), ...Array(44).fill("storage-unavailable")]);
@@ -122,10 +122,11 @@ describe("a batch", () => {
     const store = openSqlite(":memory:");
     const batcher = new Batcher(store, () => now);
     const request = { pesel: adult(), key: undefined, body: () => "" };
-    const failing = batcher.run(request, () => {
+    const decide = () => {
       throw new TypeError("a bug");
-    });
-    const fine = batcher.run(request, () => ({ answer: 1 }));
+    };
+    const failing = batcher.run({ request, decide });
+    const fine = batcher.run({ request, decide: () => ({ answer: 1 }) });
     await assert.rejects(failing, TypeError);
     assert.equal(await fine, 1);
   });
