@@ -30,14 +30,16 @@ export interface Measured {
 }
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const hasWrk = spawnSync("wrk", ["--version"]).error === undefined;
 
-/** What sends requests as fast as answers come. */
-export const generator = hasWrk ? "wrk" : "raw sockets of Node (wrk is not installed)";
+/** What sends requests as fast as answers come. FX_BENCH_GENERATOR may ask for the second. */
+export const generator =
+  process.env.FX_BENCH_GENERATOR !== "node" && spawnSync("wrk", ["--version"]).error === undefined
+    ? "wrk"
+    : "raw sockets of Node";
 
 /** Sends a load from a process of its own. Fails if an answer is not a success. */
 export async function measure(load: Load): Promise<Measured> {
-  const canWrk = hasWrk && load.rate === undefined && !load.once;
+  const canWrk = generator === "wrk" && load.rate === undefined && !load.once;
   return checked(load, await (canWrk ? wrk(load) : inChild<Measured>("generator.ts", load).result));
 }
 
