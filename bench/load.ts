@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, fork, spawnSync } from "node:child_process
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { progress } from "./report.ts";
 
 /** Requests of a file, sent in turn over so many connections. */
 export interface Load {
@@ -61,7 +62,8 @@ function checked({ file, url }: Load, measured: Measured): Measured {
 
 async function wrk({ url, file, connections, seconds, keyPrefix = "" }: Load): Promise<Measured> {
   const options = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", here("wrk.lua")];
-  const { stdout } = await promisify(execFile)("wrk", [...options, url, "--", file, keyPrefix]);
+  const { stdout, stderr } = await promisify(execFile)("wrk", [...options, url, "--", file, keyPrefix]);
+  if (stderr !== "") progress(`wrk: ${stderr.trim()}`);
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
 }
 

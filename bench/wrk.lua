@@ -26,6 +26,10 @@ end
 function done(summary, latency)
   local errors = summary.errors
   local failed = errors.status + errors.connect + errors.read + errors.write + errors.timeout
+  if failed > 0 then
+    io.stderr:write(string.format("status %d, connect %d, read %d, write %d, timeout %d\n",
+      errors.status, errors.connect, errors.read, errors.write, errors.timeout))
+  end
   io.write(string.format(
     '\n{"requests":%d,"seconds":%f,"failed":%d,"cpuSeconds":%f,"latencyMs":{"p50":%f,"p99":%f,"max":%f}}\n',
     summary.requests, summary.duration / 1e6, failed, os.clock() - thread:get("startedSeconds"),
