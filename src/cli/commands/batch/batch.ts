@@ -11,6 +11,7 @@ import type { Signal } from "./report.ts";
 interface BatchOptions extends CommandOptions {
   readonly id?: string;
   readonly rejects?: string;
+  readonly encoding?: string;
   readonly yes?: boolean;
   readonly concurrency: number;
   readonly stopOnError?: boolean;
@@ -41,6 +42,7 @@ export function defineBatch(program: Command, context: Context): void {
       idArgument,
     )
     .option("--rejects <file>", "write the refused lines to a new file, to correct and run")
+    .option("--encoding <name>", "how the file's text is stored, such as windows-1250 (default: UTF-8)")
     .option("-y, --yes", "do not ask if lines were done before")
     .option("--concurrency <number>", "requests under way at once, 1 to 1024", wholeArgument(1, 1024), 64)
     .option("--stop-on-error", "start no line after one that did not go through")
@@ -51,7 +53,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const { openBatch } = await import("./file.ts");
   const { stdin, stderr } = context.terminal;
   const { concurrency, stopOnError = false, json = false } = options;
-  const batch = await openBatch(path, stdin as Readable, options.id);
+  const batch = await openBatch(path, stdin as Readable, options.id, options.encoding);
   const { format } = batch;
   const service = await context.service(options, { rates: format.hasOrders, access: "create" });
   const { BatchRunner } = await import("./runner.ts");
@@ -68,7 +70,11 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const isAsked = doneBefore !== undefined && context.terminal.interactive && !options.yes;
   if (isAsked && !(await context.confirm("Go on?"))) throw new Declined();
   if (format.unread.length > 0) {
-    tellWarning(stderr, `These columns are not read: ${format.unread.join(", ")}.`, json);
+    tellWarning(
+      stderr,
+      `These columns are not read, and come back as extra: ${format.unread.join(", ")}.`,
+      json,
+    );
   }
   const rejects = options.rejects === undefined ? undefined : new Rejects(options.rejects, format.header);
   const runner = new BatchRunner({ ...run, batch, stopOnError });

@@ -238,10 +238,10 @@ function placeOf({ number, pesel }: LineResult): string {
 
 /** One JSON document, on one line. */
 function documentOf(result: Exclude<LineResult, { state: "unstarted" }>): string {
-  const { number: line, pesel, key } = result;
+  const { number: line, pesel, key, extra } = result;
   return JSON.stringify(
     "failure" in result
-      ? { line, ok: false, pesel, key, ...result.failure }
-      : { line, ok: true, ...result.answer },
+      ? { line, ok: false, pesel, key, ...result.failure, extra }
+      : { line, ok: true, ...result.answer, extra },
   );
 }
