@@ -41,7 +41,7 @@ import { isEntryId } from "./entry-id.ts";
 import { positionOf } from "./position.ts";
 import { openingBody, orderBody, type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
-import type { Store } from "./store.ts";
+import type { Store, StoredAccount } from "./store.ts";
 
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
@@ -191,9 +191,7 @@ export class LedgerService implements ExchangeService {
         if (stored === undefined) return accountNotFound();
         if (earlier !== undefined) {
           requireSameRequest(isAnswerToOrder(earlier, order));
-          return {
-            answer: { account: accountAfter(earlier, stored), receiptId: earlier.id, replayed: true },
-          };
+          return { answer: settlementOf(earlier, stored, true) };
         }
         const table = this.#rates.forOrder(inForce);
         const { exchange, account } = planExchange(stored, order, table);
@@ -217,7 +215,7 @@ export class LedgerService implements ExchangeService {
           balances: account.balances,
         };
         return {
-          answer: { account: accountAfter(entry, stored), receiptId: entry.id, replayed: false },
+          answer: settlementOf(entry, stored, false),
           written: { entry, holder: stored, table },
         };
       },
@@ -230,6 +228,11 @@ export class LedgerService implements ExchangeService {
     await this.#rates.close();
     await this.#store.close();
   }
+}
+
+function settlementOf(entry: ExchangeEntry, holder: StoredAccount, replayed: boolean): Settlement {
+  const { id, sold, bought } = entry;
+  return { account: accountAfter(entry, holder), receiptId: id, replayed, sold, bought };
 }
 
 function accountNotFound(): never {

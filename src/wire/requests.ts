@@ -24,6 +24,26 @@ export function parseOrderBody(body: unknown) {
   return { pesel, from, to, toBuy: amountOf(toBuy), toSell: amountOf(toSell) };
 }
 
+/** An opening in a line of a bulk. */
+export function parseOpeningLine(line: unknown) {
+  const { name, surname, pesel, pln, initial, key } = read(schemas.openingLine, line, "line");
+  return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal, key: lineKey(key) };
+}
+
+/** An order in a line of a bulk. */
+export function parseOrderLine(line: unknown) {
+  const { pesel, from, to, toBuy, toSell, key, table } = read(schemas.orderLine, line, "line");
+  return {
+    pesel,
+    from,
+    to,
+    toBuy: amountOf(toBuy),
+    toSell: amountOf(toSell),
+    key: lineKey(key),
+    table,
+  };
+}
+
 export function parseQuoteQuery(query: unknown) {
   const { from, to, toBuy, toSell } = read(schemas.quoteQuery, query, "query");
   return { from, to, toBuy: amountOf(toBuy), toSell: amountOf(toSell) };
@@ -41,21 +61,21 @@ export function parseRateHistoryQuery(query: unknown): { days: number } {
  * Parses the text of a body.
  * @throws FxError invalid-request, never quoting the text, which may hold a PESEL
  */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, what: What = "body"): unknown {
   // Bytes that are not UTF-8 were decoded to this character.
-  if (text.includes("\ufffd")) throw new FxError("invalid-request", "The body is not valid UTF-8.");
+  if (text.includes("\ufffd")) throw new FxError("invalid-request", `The ${what} is not valid UTF-8.`);
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
     const fault = text.trim() === "" ? "empty. Send a JSON object" : "not valid JSON";
-    throw new FxError("invalid-request", `The body is ${fault}.`);
+    throw new FxError("invalid-request", `The ${what} is ${fault}.`);
   }
-  if (mayRepeat(text, body)) requireDistinctNames(text);
+  if (mayRepeat(text, body)) requireDistinctNames(text, what);
   if (longNumber.test(text) && !numbersAreExact(text)) {
     throw new FxError(
       "invalid-request",
-      "A number in the body has more digits than can be read exactly. Give no more than 15.",
+      `A number in the ${what} has more digits than can be read exactly. Give no more than 15.`,
     );
   }
   return body;
@@ -119,6 +139,11 @@ export function exactNumber(amount: Decimal): number {
   );
 }
 
+function lineKey(key: string | undefined): string | undefined {
+  if (key !== undefined) requireKey(key);
+  return key;
+}
+
 function amountOf(amount: number | string): Decimal;
 function amountOf(amount: number | string | undefined): Decimal | undefined;
 function amountOf(amount: number | string | undefined): Decimal | undefined {
@@ -136,7 +161,7 @@ function mayRepeat(text: string, body: unknown): boolean {
  * JSON.parse takes the last of two fields of one name, and others the first. Deeper ones are no fields of a request.
  * @throws FxError invalid-request
  */
-function requireDistinctNames(text: string): void {
+function requireDistinctNames(text: string, what: What): void {
   const names = new Set<string>();
   let depth = 0;
   for (const [token, quoted] of text.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}[\]]/g)) {
@@ -145,7 +170,7 @@ function requireDistinctNames(text: string): void {
     else if (quoted !== undefined && depth === 1) {
       const name = JSON.parse(quoted) as string;
       if (names.has(name))
-        throw invalid("body", [{ pointer: pointerTo(name), detail: "is given more than once" }]);
+        throw invalid(what, [{ pointer: pointerTo(name), detail: "is given more than once" }]);
       names.add(name);
     }
   }
@@ -165,14 +190,17 @@ function numbersAreExact(text: string): boolean {
   return true;
 }
 
-function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: "body" | "query"): T {
+/** Where a fault is. */
+type What = "body" | "query" | "line";
+
+function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T {
   const { data, error } = schema.safeParse(untrusted);
   if (error === undefined) return data;
   const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted)).slice(0, 20);
   throw invalid(what, fields);
 }
 
-function invalid(what: "body" | "query", fields: readonly FieldError[]): FxError {
+function invalid(what: What, fields: readonly FieldError[]): FxError {
   const named = fields.map(({ pointer, detail }) => `${pointer.slice(1) || "it"} ${detail}`);
   const message = `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.`;
   return new FxError("invalid-request", message, { fields });

@@ -161,6 +161,11 @@ export const orderBody = z
   .strictObject({ pesel, ...pair, toBuy: orderAmount.optional(), toSell: orderAmount.optional() })
   .refine(exactlyOneAmount, { path: [], error: "must have exactly one of toBuy and toSell" });
 
+/** What a line of a bulk may have beside the body of a single request: what there is in headers. */
+const lineKey = { key: z.string().optional() };
+export const openingLine = openingBody.safeExtend(lineKey);
+export const orderLine = orderBody.safeExtend({ ...lineKey, table: z.string().optional() });
+
 const amountText = z
   .string()
   .refine((text) => parseDecimal(text) !== undefined, "must be a decimal number, such as 12.30")
@@ -322,6 +327,23 @@ export const problem = z
     errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
   })
   .meta({ id: "Problem", description: "RFC 9457. Tell errors apart by `code`" });
+
+/** Answers to the lines of a bulk as they are read, by their status. */
+const lineHead = { line: z.int().min(1), receipt: entryId, replayed: z.boolean() };
+export const openedLine = z.object({ ...lineHead, status: z.literal(204) });
+export const settledLine = z.object({
+  ...lineHead,
+  status: z.literal(200),
+  account,
+  sold: money,
+  bought: money,
+});
+export const refusedLine = z.object({
+  line: z.int().min(1).nullable(),
+  status: z.int(),
+  problem,
+  replayed: z.boolean().optional(),
+});
 
 export const live = z.object({ status: z.literal("live") }).meta({ id: "Live" });
 

@@ -1,8 +1,8 @@
 import { parse } from "csv-parse/sync";
 import { parseDecimal } from "../../../core/decimal.ts";
+import { faultOf, type Line } from "../../../wire/lines.ts";
 import { exactNumber } from "../../../wire/requests.ts";
 import { UsageError } from "../../errors.ts";
-import { faultOf, type Line } from "../../terminal/lines.ts";
 import { type BatchLine, type Format, invalid, read } from "./line.ts";
 
 /** The fields of the wire's bodies: those that every file has, and those of which it has at least one. */

@@ -1,6 +1,6 @@
 import { FxError } from "../../../core/errors.ts";
+import { faultOf, type Line } from "../../../wire/lines.ts";
 import type { UsageError } from "../../errors.ts";
-import { faultOf, type Line } from "../../terminal/lines.ts";
 
 /** One line of a batch. */
 export interface BatchLine {

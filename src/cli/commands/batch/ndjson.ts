@@ -1,5 +1,5 @@
+import type { Line } from "../../../wire/lines.ts";
 import { parseJson } from "../../../wire/requests.ts";
-import type { Line } from "../../terminal/lines.ts";
 import { type BatchLine, type Format, isObject, read } from "./line.ts";
 
 /** A JSON body a line, which may also name its key. */
