@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import type { Got, PlainResponse, Request as GotStream, RequestError, Response } from "got";
+import type { Got, Request as GotStream, PlainResponse, RequestError, Response } from "got";
 import { FxError } from "../core/errors.ts";
 
 export interface Request {
@@ -71,7 +71,8 @@ export class Transport {
       failures.push(attempt.failure);
       isOpen ||= attempt.isOpen;
       // A server may start listening in a moment, but only a request whose outcome is unknown is worth the wait.
-      if (!isOpen || !request.repeatable || failures.length === attempts) throw outcomeOf(request.method, failures);
+      if (!isOpen || !request.repeatable || failures.length === attempts)
+        throw outcomeOf(request.method, failures);
       await this.pause(failures.length, retryAfterSeconds);
     }
   }
