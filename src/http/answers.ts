@@ -7,8 +7,14 @@ import { parseIdempotencyKey } from "../wire/requests.ts";
 declare module "fastify" {
   interface FastifyRequest {
     /** What its line in the log says beside the status. */
-    outcome: { readonly code: AnswerCode } | { readonly receipt: string } | undefined;
+    outcome: { readonly code: AnswerCode } | { readonly receipt: string } | BulkOutcome | undefined;
   }
+}
+
+/** How many lines of a bulk came to what, and what ended it before its last line. */
+export interface BulkOutcome {
+  readonly lines: Readonly<Record<string, number>>;
+  readonly ended?: string;
 }
 
 /** A handler for each operation that there is. What it throws is answered as a problem. */

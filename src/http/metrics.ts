@@ -5,8 +5,10 @@ import type { RatesStatus } from "../core/rates.ts";
 export interface Metrics {
   /** Counts an answer; `route` is the pattern, never the path. */
   observe(method: string, route: string, status: number, ms: number): void;
-  /** Counts an order by what became of it: "settled", "replayed" or the code of its refusal. */
-  order(result: string): void;
+  /** Counts orders by what became of them: "settled", "replayed" or the code of the refusal. */
+  order(result: string, count?: number): void;
+  /** Counts lines of bulks likewise; those of openings may be "opened". */
+  bulkLines(result: string, count: number): void;
   /** The text that Prometheus reads. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -45,6 +47,13 @@ export function openMetrics(options: {
   });
   // There from the start, so that rate() sees 0 before the first order.
   for (const result of ["settled", "replayed", ...answerCodes]) orders.inc({ result }, 0);
+  const bulkLines = new Counter({
+    name: "fx_bulk_lines_total",
+    help: "Answered lines of bulks by result: settled, opened, replayed, or the code of the refusal",
+    labelNames: ["result"],
+    registers,
+  });
+  for (const result of ["settled", "opened", "replayed", ...answerCodes]) bulkLines.inc({ result }, 0);
   new Gauge({
     name: "fx_rates_table_age_seconds",
     help: "Time since the start of the effective date of the table in force; absent without a table",
@@ -58,7 +67,8 @@ export function openMetrics(options: {
   });
   return {
     observe: (method, route, status, ms) => duration.observe({ method, route, status }, ms / 1000),
-    order: (result) => orders.inc({ result }),
+    order: (result, count = 1) => orders.inc({ result }, count),
+    bulkLines: (result, count) => bulkLines.inc({ result }, count),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

@@ -4,6 +4,7 @@ import type { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, parseTerms } from "../core/exchange.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { BulkAnswer } from "../core/service.ts";
+import { openedLine, refusedLine, settledLine } from "./bulk-schemas.ts";
 import { accountOf, accountText, decodeMoney, moneyText, notAnAnswer, read } from "./codecs.ts";
 import { decodeProblem, encodeProblem } from "./problem.ts";
 import {
@@ -14,7 +15,6 @@ import {
   parseOrderLine,
   requireKey,
 } from "./requests.ts";
-import * as schemas from "./schemas.ts";
 
 /** Lines of `POST /api/bulk` and the answers to them, both ways. */
 
@@ -79,15 +79,15 @@ export function decodeBulkAnswer(body: unknown): {
 } {
   const { status } = Object(body) as { status?: unknown };
   if (status === 204) {
-    const { line, receipt, replayed } = read(schemas.openedLine, body);
+    const { line, receipt, replayed } = read(openedLine, body);
     return { line, answer: { receiptId: receipt, replayed } };
   }
   if (status === 200) {
-    const { line, receipt, replayed, account, sold, bought } = read(schemas.settledLine, body);
+    const { line, receipt, replayed, account, sold, bought } = read(settledLine, body);
     const exchanged = { sold: decodeMoney(sold), bought: decodeMoney(bought) };
     return { line, answer: { account: accountOf(account), receiptId: receipt, replayed, ...exchanged } };
   }
-  const refused = read(schemas.refusedLine, body);
+  const refused = read(refusedLine, body);
   const answer = decodeProblem(refused.problem, refused.status, { replayed: refused.replayed ?? false });
   if (answer === undefined) throw notAnAnswer(`status ${refused.status}`);
   return { line: refused.line, answer };

@@ -179,7 +179,7 @@ describe("fx batch", () => {
   test("at a terminal tells the balances after each line, and masks the PESELs of what is refused", async (t) => {
     const { env, write, path } = await desk(t);
     write("orders.csv", [header, buyOne, `${adult()},USD,PLN,,5`]);
-    const { text, exit } = await runAtTerminal(["batch", path("orders.csv")], { env });
+    const { text, exit } = await runAtTerminal(["batch", path("orders.csv"), "--yes"], { env });
     assert.match(
       text,
       /^line 2, 700110\*{5}: Jan Kowalski, 995\.70 PLN, 1\.00 USD\nline 3, 700110\*{5}: The order takes 5\.00 USD/,
@@ -198,7 +198,7 @@ describe("fx batch", () => {
     const { env, fx, write, path } = await desk(t);
     const lines = 2000;
     write("orders.csv", [header, ...Array.from({ length: lines }, () => `${adult()},PLN,USD,0.01,`)]);
-    const batch = ["batch", path("orders.csv")];
+    const batch = ["batch", path("orders.csv"), "--yes"];
     const stopped = await runAtTerminal(batch, { env, replies: [["] 0 %", "\u0003"]] });
     assert.match(stopped.text, /\nStopping once the requests under way are answered\./);
     const [, done] = /\ndone +(\d+)\ntook +\d:\d\d\nstopped +before the end\n/.exec(stopped.text) ?? [];

@@ -53,8 +53,7 @@ async function desk(t: TestContext) {
     const found = async (content: string, id?: string) => {
       writeFileSync(path, content);
       const { again } = await openBatch(path, Readable.from([]), id);
-      const run = { service, today, concurrency: 4 };
-      return again && findDoneBefore(run, again, () => {});
+      return again && findDoneBefore(service, again, today);
     };
     return {
       service,
@@ -65,10 +64,10 @@ async function desk(t: TestContext) {
         const batch = await openBatch(path, Readable.from([]), id);
         const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, batch.format.header);
         const results: LineResult[] = [];
-        for await (const result of new BatchRunner({ service, batch, today, concurrency: 4 }).results()) {
-          results.push(result);
-          if (result.state === "refused") rejects?.add(result.withNewKey());
+        for await (const some of new BatchRunner({ service, batch, today, concurrency: 4 }).results()) {
+          results.push(...some);
         }
+        for (const result of results) if (result.state === "refused") rejects?.add(result.withNewKey());
         rejects?.close();
         batch.close();
         return results;
