@@ -6,7 +6,6 @@ import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, positionInId } from "../ledger/entry-id.ts";
 import {
-  accountRow,
   decodeAcceptedTable,
   decodeAccount,
   decodeEntry,
@@ -33,6 +32,8 @@ import { AccountCache } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { isKeyTaken, Keys } from "./keys.ts";
 import {
+  type AccountValues,
+  accountRows,
   type JournalValues,
   journalColumns,
   journalRows,
@@ -53,7 +54,7 @@ const insertAccount = "insert into account (pesel, name, surname, newest) values
 const updateAccount = "update account set newest = ? where pesel = ?";
 /** An account is as its newest entry leaves it; without that entry, which an audit tells, it holds nothing. */
 const selectAccounts =
-  "select account.*, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
+  "select account.pesel, name, surname, newest, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
   "case when entry is null then '{}' when json_valid(entry) then coalesce(entry ->> 'balances', '') else '' end as balances " +
   "from account left join journal on position = newest and journal.pesel = account.pesel";
 const selectAccount = `${selectAccounts} where account.pesel = ?`;
@@ -179,7 +180,7 @@ export class SqliteStore implements Store {
   }
 
   async accounts({ after, limit }: { after?: string | undefined; limit: number }): Promise<AccountRow[]> {
-    return this.#all(pageAccounts, Number(after ?? -1), limit).map(accountRow);
+    return accountRows(this.#arrays<AccountValues>(pageAccounts, Number(after ?? -1), limit));
   }
 
   async statement(
@@ -207,16 +208,15 @@ export class SqliteStore implements Store {
   }): Promise<JournalRow[]> {
     const { afterPesel, afterSequence, throughPesel } = rangeOf(page);
     await this.#orderJournal();
-    const sql = `select ${journalColumns} from journal_order as place join journal using (position)
+    const rows = this.#arrays<JournalValues>(
+      `select ${journalColumns} from journal_order as place join journal using (position)
        where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ?
-       order by place.pesel, place.sequence limit ?`;
-    const read = () => {
-      const statement = this.#statement(sql);
-      statement.setReturnArrays(true);
-      return statement.all(afterPesel, afterSequence, throughPesel, page.limit) as unknown as JournalValues[];
-    };
-    const rows = this.#guard(read);
-    this.#opened.requireFile();
+       order by place.pesel, place.sequence limit ?`,
+      afterPesel,
+      afterSequence,
+      throughPesel,
+      page.limit,
+    );
     return journalRows(rows);
   }
 
@@ -377,6 +377,12 @@ export class SqliteStore implements Store {
     const rows = this.#guard(() => this.#statement(sql).all(...parameters) as Row[]);
     this.#opened.requireFile();
     return rows;
+  }
+
+  /** Rows as arrays, which the binding makes in half the time. */
+  #arrays<Values>(sql: string, ...parameters: (string | number)[]): Values[] {
+    this.#guard(() => this.#statement(sql)).setReturnArrays(true);
+    return this.#all<Values>(sql, ...parameters);
   }
 
   /** Each statement is prepared once. */
