@@ -14,6 +14,7 @@ import type { Signal } from "./report.ts";
 interface BatchOptions extends CommandOptions {
   readonly id?: string;
   readonly rejects?: string;
+  readonly encoding?: string;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
   readonly concurrency?: number;
@@ -48,6 +49,7 @@ export function defineBatch(program: Command, context: Context): void {
       idArgument,
     )
     .option("--rejects <file>", "write the refused lines to a new file, to correct and run")
+    .option("--encoding <name>", "how the file's text is stored, such as windows-1250 (default: UTF-8)")
     .option("--dry-run", "only tell what each line would do now, move nothing")
     .option("-y, --yes", "do not ask; required at a terminal if stdin or stderr is redirected")
     .option(
@@ -64,7 +66,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const { stdin, stderr } = context.terminal;
   const { stopOnError = false, dryRun = false, yes = false, json = false } = options;
   const isAsked = !dryRun && context.asksFirst(yes);
-  const batch = await openBatch(path, stdin as Readable, options.id);
+  const batch = await openBatch(path, stdin as Readable, options.id, options.encoding);
   const { format } = batch;
   const service = await context.service(options, {
     rates: format.hasOrders,
@@ -80,7 +82,11 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   tellDoneBefore(stderr, doneBefore, { json });
   if (isAsked && !(await context.confirm("Carry it out?"))) throw new Declined();
   if (format.unread.length > 0) {
-    tellWarning(stderr, `These columns are not read: ${format.unread.join(", ")}.`, json);
+    tellWarning(
+      stderr,
+      `These columns are not read, and come back as extra: ${format.unread.join(", ")}.`,
+      json,
+    );
   }
   const rejects = options.rejects === undefined ? undefined : new Rejects(options.rejects, format.header);
   const runner = new BatchRunner({

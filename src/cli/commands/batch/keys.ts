@@ -1,13 +1,13 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type Opening, parseOpening } from "../../../core/account.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { formatDecimal } from "../../../core/decimal.ts";
-import { FxError } from "../../../core/errors.ts";
+import type { FxError } from "../../../core/errors.ts";
 import { type ExchangeOrder, parseTerms } from "../../../core/exchange.ts";
 import { parsePesel } from "../../../core/pesel.ts";
 import { parseOpeningBody, parseOrderBody, requireKey } from "../../../wire/requests.ts";
-import { UsageError } from "../../errors.ts";
-import { type BatchLine, invalid, isObject } from "./line.ts";
+import type { UsageError } from "../../errors.ts";
+import { attempt, type BatchLine, invalid, isObject } from "./line.ts";
 
 type Asked = Opening | ExchangeOrder;
 
@@ -22,6 +22,8 @@ export interface KeyedLine {
   readonly hasOwnKey: boolean;
   /** As it is written; null if it cannot be read. */
   readonly pesel: string | null;
+  /** The cells that fx does not read, by their columns, without the empty ones; undefined if there are no such columns. */
+  readonly extra: Readonly<Record<string, string>> | undefined;
   /** Or what is wrong with the line. */
   readonly request: LineRequest | FxError | UsageError;
   /** The line as it is written, but under another key: the same one each time. */
@@ -44,7 +46,7 @@ export class LineKeys {
     this.#today = today;
   }
 
-  of({ number, text, body, key: named, fault, withKey }: BatchLine): KeyedLine {
+  of({ number, text, body, extra, key: named, fault, withKey }: BatchLine): KeyedLine {
     const asked = attempt(() => {
       if (body === undefined && fault !== undefined) throw fault;
       return requestOf(body, this.#today);
@@ -58,6 +60,7 @@ export class LineKeys {
       key,
       hasOwnKey: key === own,
       pesel: peselOf(body),
+      extra,
       request: problem ?? { ...(asked as Asked), key },
       withNewKey: () => withKey(`again:${digestOf(key)}`),
     };
@@ -95,7 +98,7 @@ function keyOf(named: unknown): string {
 }
 
 function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest().toString("base64url", 0, 16);
+  return hash("sha256", text, "buffer").toString("base64url", 0, 16);
 }
 
 function isOpening(body: unknown): boolean {
@@ -104,13 +107,4 @@ function isOpening(body: unknown): boolean {
 
 function peselOf(body: unknown): string | null {
   return isObject(body) && typeof body.pesel === "string" ? body.pesel : null;
-}
-
-function attempt<T>(read: () => T): T | FxError | UsageError {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof FxError || error instanceof UsageError) return error;
-    throw error;
-  }
 }

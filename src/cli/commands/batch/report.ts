@@ -270,16 +270,17 @@ function placeOf({ number, pesel }: LineResult): string {
 
 /** One JSON document, on one line. */
 function documentOf(result: LineResult, isDryRun: boolean): string {
-  const { number: line, pesel, key } = result;
+  const { number: line, pesel, key, extra } = result;
   const dryRun = isDryRun ? { dryRun: true } : {};
   if ("failure" in result) {
-    return `${JSON.stringify({ line, ok: false, ...dryRun, pesel, key, ...result.failure })}\n`;
+    return `${JSON.stringify({ line, ok: false, ...dryRun, pesel, key, ...result.failure, extra })}\n`;
   }
   const { account, sold, bought, receiptId, state } = result;
   const exchanged = sold && bought ? `,"sold":${moneyJson(sold)},"bought":${moneyJson(bought)}` : "";
   const receipt = receiptId === "" ? "" : `,"receipt":"${receiptId}"`;
+  const beside = extra === undefined ? "" : `,"extra":${JSON.stringify(extra)}`;
   return (
     `{"line":${line},"ok":true,${isDryRun ? '"dryRun":true,' : ""}${accountJson(account).slice(1, -1)}` +
-    `${exchanged}${receipt},"key":${jsonString(key)},"replayed":${state === "replayed"}}\n`
+    `${exchanged}${receipt},"key":${jsonString(key)},"replayed":${state === "replayed"}${beside}}\n`
   );
 }
