@@ -143,7 +143,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
           answerError(error, request, reply);
         }
         record(request, path, reply.raw.statusCode);
-        return reply;
       },
     };
   };

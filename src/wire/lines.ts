@@ -44,10 +44,12 @@ export async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<
   yield lines;
 }
 
+export const notUtf8 = "The line is not valid UTF-8.";
+
 /** What keeps a line from being read at all, for people. */
 export function faultOf({ bytes }: Line): string | undefined {
   if (bytes.length > lineLimit) return `The line is longer than ${lineLimit / 1024} KiB.`;
-  return isUtf8(bytes) ? undefined : "The line is not valid UTF-8.";
+  return isUtf8(bytes) ? undefined : notUtf8;
 }
 
 const lineFeed = 0x0a;
