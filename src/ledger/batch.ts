@@ -147,7 +147,7 @@ export class Batcher {
         this.#bulk.push({ request: command.request, decide: command.decide, queuedAtMs, settle });
       }
       settled();
-      this.#running ??= this.#drain();
+      if (left > 0) this.#running ??= this.#drain();
     });
   }
 

@@ -35,10 +35,9 @@ import type {
   Recorded,
   Settlement,
 } from "../core/service.ts";
-import { auditLedger } from "./audit.ts";
 import { Batcher, type Command } from "./batch.ts";
+import { type Books, booksOf } from "./books.ts";
 import { isEntryId } from "./entry-id.ts";
-import { positionOf } from "./position.ts";
 import { openingBody, orderBody, type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { Store, StoredAccount } from "./store.ts";
@@ -55,17 +54,22 @@ export class LedgerService implements ExchangeService {
   readonly #rates: CurrentRates;
   readonly #now: () => Date;
   readonly #batcher: Batcher;
+  readonly #books: Books;
 
   constructor(
     store: Store,
     rates: CurrentRates,
     now: () => Date = () => new Date(),
-    retention?: RefusalRetention,
+    {
+      retention,
+      books = booksOf(store),
+    }: { retention?: RefusalRetention | undefined; books?: Books | undefined } = {},
   ) {
     this.#store = store;
     this.#rates = rates;
     this.#now = now;
     this.#batcher = new Batcher(store, now, { retention });
+    this.#books = books;
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
@@ -148,11 +152,11 @@ export class LedgerService implements ExchangeService {
   }
 
   position(): Promise<Position> {
-    return positionOf(this.#store);
+    return this.#books.position();
   }
 
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport> {
-    return auditLedger(this.#store, onProgress);
+    return this.#books.audit(onProgress);
   }
 
   #opening(opening: Opening): Command<Recorded> {
@@ -225,6 +229,7 @@ export class LedgerService implements ExchangeService {
   /** Answers what was taken in, then closes the rates and the store. */
   async close(): Promise<void> {
     await this.#batcher.drained();
+    await this.#books.close();
     await this.#rates.close();
     await this.#store.close();
   }

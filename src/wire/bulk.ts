@@ -2,19 +2,20 @@ import { type Opening, parseOpening } from "../core/account.ts";
 import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, parseTerms } from "../core/exchange.ts";
+import { jsonString } from "../core/journal.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { BulkAnswer } from "../core/service.ts";
+import { openedLine, refusedLine, settledLine } from "./bulk-schemas.ts";
 import { accountOf, accountText, decodeMoney, moneyText, notAnAnswer, read } from "./codecs.ts";
 import { decodeProblem, encodeProblem } from "./problem.ts";
 import {
   encodeOpening,
-  encodeOrder,
+  exactNumber,
   parseJson,
   parseOpeningLine,
   parseOrderLine,
   requireKey,
 } from "./requests.ts";
-import * as schemas from "./schemas.ts";
 
 /** Lines of `POST /api/bulk` and the answers to them, both ways. */
 
@@ -41,8 +42,12 @@ export function parseBulkLine(text: string, today: CalendarDate): Opening | Exch
 export function encodeBulkLine(line: Opening | ExchangeOrder): string {
   const { key } = line;
   if (key !== undefined) requireKey(key);
-  const body = "initial" in line ? encodeOpening(line) : encodeOrder(line.pesel, line);
-  return JSON.stringify({ ...body, key, table: "initial" in line ? undefined : line.table });
+  if ("initial" in line) return JSON.stringify({ ...encodeOpening(line), key });
+  const { pesel, from, to, side, amount, table } = line;
+  const pinned = table === undefined ? "" : `,"table":${jsonString(table)}`;
+  const named = key === undefined ? "" : `,"key":${jsonString(key)}`;
+  const order = `"pesel":"${pesel}","from":${jsonString(from)},"to":${jsonString(to)}`;
+  return `{${order},"${side}":${exactNumber(amount)}${named}${pinned}}`;
 }
 
 /**
@@ -79,15 +84,15 @@ export function decodeBulkAnswer(body: unknown): {
 } {
   const { status } = Object(body) as { status?: unknown };
   if (status === 204) {
-    const { line, receipt, replayed } = read(schemas.openedLine, body);
+    const { line, receipt, replayed } = read(openedLine, body);
     return { line, answer: { receiptId: receipt, replayed } };
   }
   if (status === 200) {
-    const { line, receipt, replayed, account, sold, bought } = read(schemas.settledLine, body);
+    const { line, receipt, replayed, account, sold, bought } = read(settledLine, body);
     const exchanged = { sold: decodeMoney(sold), bought: decodeMoney(bought) };
     return { line, answer: { account: accountOf(account), receiptId: receipt, replayed, ...exchanged } };
   }
-  const refused = read(schemas.refusedLine, body);
+  const refused = read(refusedLine, body);
   const answer = decodeProblem(refused.problem, refused.status, { replayed: refused.replayed ?? false });
   if (answer === undefined) throw notAnAnswer(`status ${refused.status}`);
   return { line: refused.line, answer };

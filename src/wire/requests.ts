@@ -6,6 +6,7 @@ import type { ExchangeTerms } from "../core/exchange.ts";
 import { maskPesels } from "../core/mask.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { PageRequest } from "../core/service.ts";
+import { openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /**
@@ -26,13 +27,13 @@ export function parseOrderBody(body: unknown) {
 
 /** An opening in a line of a bulk. */
 export function parseOpeningLine(line: unknown) {
-  const { name, surname, pesel, pln, initial, key } = read(schemas.openingLine, line, "line");
+  const { name, surname, pesel, pln, initial, key } = read(openingLine, line, "line");
   return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal, key: lineKey(key) };
 }
 
 /** An order in a line of a bulk. */
 export function parseOrderLine(line: unknown) {
-  const { pesel, from, to, toBuy, toSell, key, table } = read(schemas.orderLine, line, "line");
+  const { pesel, from, to, toBuy, toSell, key, table } = read(orderLine, line, "line");
   return {
     pesel,
     from,
@@ -125,12 +126,17 @@ function notAKey(): FxError {
   return new FxError("invalid-request", "The Idempotency-Key must be 1 to 255 visible ASCII characters.");
 }
 
+const fifteenDigits = 10n ** 15n;
+
 /**
  * An amount as the JSON number that says exactly it.
  * @throws FxError invalid-amount if there is none
  */
 export function exactNumber(amount: Decimal): number {
   const number = Number(formatDecimal(amount));
+  // A double holds 15 digits.
+  if (amount.coefficient < fifteenDigits && amount.coefficient > -fifteenDigits && amount.scale < 15)
+    return number;
   const sent = parseDecimal(String(number));
   if (sent !== undefined && compareDecimals(sent, amount) === 0) return number;
   throw new FxError(
@@ -150,11 +156,22 @@ function amountOf(amount: number | string | undefined): Decimal | undefined {
   return amount === undefined ? undefined : parseDecimal(String(amount));
 }
 
-/** Whether there are more colons than fields: most bodies have as many, and so no field twice. */
+/**
+ * Whether there are more colons than fields, and those in the fields' texts: most bodies have as many, and so no field
+ * twice. An escape can hide a colon.
+ */
 function mayRepeat(text: string, body: unknown): boolean {
-  let left = Object.keys(Object(body)).length;
-  for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) left -= 1;
+  let left = Object.keys(Object(body)).length - colonsIn(text);
+  if (left < 0 && !text.includes("\\")) {
+    for (const value of Object.values(Object(body))) if (typeof value === "string") left += colonsIn(value);
+  }
   return left < 0;
+}
+
+function colonsIn(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) count += 1;
+  return count;
 }
 
 /**

@@ -104,26 +104,26 @@ const count = z.int().min(0).meta({ format: "int64" });
 const holder = { name: givenName, surname: givenName, pesel };
 const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "44051401359" };
 
+export const openingWithPln = z.strictObject({ ...holder, pln: initialAmount }).meta({
+  id: "OpeningWithPln",
+  description: "The initial balance as `pln`",
+  examples: [{ ...exampleHolder, pln: 1000 }],
+});
+export const openingWithInitial = z.strictObject({ ...holder, initial: initialAmount }).meta({
+  id: "OpeningWithInitial",
+  description: "The initial balance as `initial`, which means the same",
+  examples: [{ ...exampleHolder, initial: 1000 }],
+});
+export const openingWithBoth = z
+  .strictObject({ ...holder, pln: initialAmount, initial: initialAmount })
+  .meta({
+    id: "OpeningWithBoth",
+    description: "`pln` and `initial` must be equal",
+    examples: [{ ...exampleHolder, pln: 1000, initial: 1000 }],
+  });
+
 /** The body of an opening as it is published. */
-export const opening = z
-  .xor([
-    z.strictObject({ ...holder, pln: initialAmount }).meta({
-      id: "OpeningWithPln",
-      description: "The initial balance as `pln`",
-      examples: [{ ...exampleHolder, pln: 1000 }],
-    }),
-    z.strictObject({ ...holder, initial: initialAmount }).meta({
-      id: "OpeningWithInitial",
-      description: "The initial balance as `initial`, which means the same",
-      examples: [{ ...exampleHolder, initial: 1000 }],
-    }),
-    z.strictObject({ ...holder, pln: initialAmount, initial: initialAmount }).meta({
-      id: "OpeningWithBoth",
-      description: "`pln` and `initial` must be equal",
-      examples: [{ ...exampleHolder, pln: 1000, initial: 1000 }],
-    }),
-  ])
-  .meta({ id: "Opening" });
+export const opening = z.xor([openingWithPln, openingWithInitial, openingWithBoth]).meta({ id: "Opening" });
 
 /** The body of an opening as it is read: in one shape, so that errors name fields. */
 export const openingBody = z
@@ -140,31 +140,24 @@ export const openingBody = z
 const pair = { from: symbol.meta({ examples: ["PLN"] }), to: symbol };
 const examplePair = { pesel: exampleHolder.pesel, from: "PLN", to: "USD" };
 
+export const buyOrder = z.strictObject({ pesel, ...pair, toBuy: orderAmount }).meta({
+  id: "BuyOrder",
+  description: "Buys exactly this amount of `to`",
+  examples: [{ ...examplePair, toBuy: 100 }],
+});
+export const sellOrder = z.strictObject({ pesel, ...pair, toSell: orderAmount }).meta({
+  id: "SellOrder",
+  description: "Sells exactly this amount of `from`",
+  examples: [{ ...examplePair, toSell: 100 }],
+});
+
 /** The body of an order as it is published. */
-export const order = z
-  .xor([
-    z.strictObject({ pesel, ...pair, toBuy: orderAmount }).meta({
-      id: "BuyOrder",
-      description: "Buys exactly this amount of `to`",
-      examples: [{ ...examplePair, toBuy: 100 }],
-    }),
-    z.strictObject({ pesel, ...pair, toSell: orderAmount }).meta({
-      id: "SellOrder",
-      description: "Sells exactly this amount of `from`",
-      examples: [{ ...examplePair, toSell: 100 }],
-    }),
-  ])
-  .meta({ id: "Order" });
+export const order = z.xor([buyOrder, sellOrder]).meta({ id: "Order" });
 
 /** The body of an order as it is read. */
 export const orderBody = z
   .strictObject({ pesel, ...pair, toBuy: orderAmount.optional(), toSell: orderAmount.optional() })
   .refine(exactlyOneAmount, { path: [], error: "must have exactly one of toBuy and toSell" });
-
-/** What a line of a bulk may have beside the body of a single request: what there is in headers. */
-const lineKey = { key: z.string().optional() };
-export const openingLine = openingBody.safeExtend(lineKey);
-export const orderLine = orderBody.safeExtend({ ...lineKey, table: z.string().optional() });
 
 const amountText = z
   .string()
@@ -327,23 +320,6 @@ export const problem = z
     errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
   })
   .meta({ id: "Problem", description: "RFC 9457. Tell errors apart by `code`" });
-
-/** Answers to the lines of a bulk as they are read, by their status. */
-const lineHead = { line: z.int().min(1), receipt: entryId, replayed: z.boolean() };
-export const openedLine = z.object({ ...lineHead, status: z.literal(204) });
-export const settledLine = z.object({
-  ...lineHead,
-  status: z.literal(200),
-  account,
-  sold: money,
-  bought: money,
-});
-export const refusedLine = z.object({
-  line: z.int().min(1).nullable(),
-  status: z.int(),
-  problem,
-  replayed: z.boolean().optional(),
-});
 
 export const live = z.object({ status: z.literal("live") }).meta({ id: "Live" });
 
