@@ -87,6 +87,7 @@ interface LinkedAccount {
 
 export class SqliteStore implements Store {
   readonly schemaVersion: number;
+  readonly transactionsAtOnce = 1;
   readonly misplacedEntry = misplacedEntry;
   readonly misplacedAccount = misplacedAccount;
   readonly #opened: OpenDatabase;

@@ -63,7 +63,6 @@ export function bulkHandlers(
     lifecycle.streams.delete(stream);
     request.outcome = stream.outcome(isCut);
     if (!request.raw.readableEnded) closeSoon(request, stream.socket);
-    return reply;
   };
 
   return { bulk };
