@@ -158,6 +158,7 @@ export class Bulk {
 
   /** Sends lines over a new connection, and takes their answers. */
   async #connect(): Promise<Fault | "unknown path" | undefined> {
+    /** And not answered, in their order. */
     const sent: Entry[] = [];
     this.#sent = 0;
     const request = await this.#transport.stream("/api/bulk", { "content-type": bulkType });
@@ -174,19 +175,20 @@ export class Bulk {
       }
       let answered = 0;
       for await (const lines of readLines(request)) {
-        for (const { bytes } of lines) {
+        for (const [index, { bytes }] of lines.entries()) {
           const { line, answer } = decodeBulkAnswer(JSON.parse(bytes.toString()));
           if (line === null) return { failure: requireError(answer), isOpen: false, isBusy: true };
-          const entry = sent[answered];
+          const entry = sent[index];
           answered += 1;
+          this.#answered += 1;
           if (line !== answered || entry === undefined) throw notAnAnswer(`line ${line}`);
           // What this bulk had done over a connection that broke was not done before it.
           entry.answer = entry.isOpen && "receiptId" in answer ? { ...answer, replayed: false } : answer;
         }
-        this.#answered += lines.length;
+        sent.splice(0, lines.length);
         this.#tellChange();
       }
-      if (answered === sent.length && answered > 0) return undefined;
+      if (sent.length === 0 && answered > 0) return undefined;
       markOpen(sent);
       return { failure: this.#unknown("and no answer came (connection lost)"), isOpen: true };
     } catch (error) {
