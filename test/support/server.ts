@@ -12,8 +12,7 @@ import { type Operation, operations } from "../../src/wire/operations.ts";
 import { fixedRates, now, table } from "./fixture.ts";
 
 /** An instance of fx over a store in memory, at one fixed table, as of `now`. */
-export async function openInstance() {
-  const store = openSqlite(":memory:");
+export async function openInstance(store: Store = openSqlite(":memory:")) {
   const rates = fixedRates(table, store);
   await store.saveTables([table]);
   return { store, rates, service: new LedgerService(store, rates, () => now) };
@@ -32,8 +31,12 @@ export interface TestServer {
 }
 
 /** A server that listens on loopback; `replace` puts other methods in place of the service's. */
-export async function startServer(replace: Partial<ExchangeService> = {}, prefix = ""): Promise<TestServer> {
-  const { store, rates, service: ledger } = await openInstance();
+export async function startServer(
+  replace: Partial<ExchangeService> = {},
+  prefix = "",
+  options: { readonly store?: Store; readonly bulkIdleTimeoutMs?: number } = {},
+): Promise<TestServer> {
+  const { store, rates, service: ledger } = await openInstance(options.store);
   const service = new Proxy(ledger, {
     get: (target, name) => {
       const method: unknown = Reflect.get(replace, name) || Reflect.get(target, name);
@@ -48,6 +51,7 @@ export async function startServer(replace: Partial<ExchangeService> = {}, prefix
     },
   });
   const app = buildServer({
+    ...options,
     service,
     probes: {
       version: "1.2.3",

@@ -1,0 +1,505 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Agent } from "node:http";
+import { connect } from "node:net";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { FxError } from "../../src/core/errors.ts";
+import type { ExchangeService } from "../../src/core/service.ts";
+import { adapters } from "../support/adapters.ts";
+import { BulkClient, brief, linesType, sendBulk } from "../support/bulk.ts";
+import { adult } from "../support/fixture.ts";
+import { isProblem, send } from "../support/http.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { everyPage } from "../support/service.ts";
+
+const pesel = adult(1);
+const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 100_000 };
+const order = { pesel, from: "PLN", to: "USD", toBuy: 1 };
+/** A service over a store that somebody else closes. */
+const lasting = { close: async () => {} };
+/** So many orders with keys. */
+const orders = (count: number, name = "k") =>
+  Array.from({ length: count }, (_, index) => ({ ...order, key: `${name}:${index}` }));
+
+async function started(t: TestContext, ...args: Parameters<typeof startServer>): Promise<TestServer> {
+  const server = await startServer(...args);
+  t.after(() => server.app.close());
+  return server;
+}
+
+async function opened(t: TestContext, ...args: Parameters<typeof startServer>): Promise<TestServer> {
+  const server = await started(t, ...args);
+  assert.equal((await send(server.url, "POST", "/api/user", { body: opening })).status, 204);
+  return server;
+}
+
+/** The keys of the account's exchanges, each as often as it was done. */
+async function keysDone(service: ExchangeService): Promise<(string | undefined)[]> {
+  const entries = await everyPage((page) => service.statement(pesel, page), 1000);
+  return entries
+    .filter(({ kind }) => kind === "exchange")
+    .map(({ key }) => key)
+    .sort();
+}
+
+async function linesCounted(url: string): Promise<Record<string, number>> {
+  const { text } = await send(url, "GET", "/metrics");
+  const counted = [...text.matchAll(/^fx_bulk_lines_total\{result="(.*)"\} (\d+)$/gm)];
+  return Object.fromEntries(counted.map(([, result, count]) => [result, Number(count)]));
+}
+
+for (const adapter of adapters) {
+  describe(`a bulk over ${adapter.name}`, () => {
+    test("opens accounts and settles orders in the order of its lines, each answered in its place", async (t) => {
+      const { url } = await started(t, lasting, "", { store: await adapter.open(t) });
+      const answers = await sendBulk(url, [order, opening, order, { ...order, toBuy: 1e6 }, order]);
+      assert.deepEqual(answers.map(brief), [
+        "1 404 account-not-found",
+        "2 204",
+        "3 200",
+        "4 400 insufficient-funds",
+        "5 200",
+      ]);
+      assert.deepEqual(answers[4]?.account?.currencies, [
+        { symbol: "PLN", amount: 99_992.6 },
+        { symbol: "USD", amount: 2 },
+      ]);
+      assert.deepEqual(answers[4]?.sold, { symbol: "PLN", amount: 3.7 });
+      assert.deepEqual(answers[4]?.bought, { symbol: "USD", amount: 1 });
+    });
+
+    test("does the lines of one account one after the other", async (t) => {
+      const { url } = await opened(t, lasting, "", { store: await adapter.open(t) });
+      const answers = await sendBulk(url, Array(1000).fill(order));
+      assert.deepEqual(
+        answers.map(({ account }) => account?.currencies[1]?.amount),
+        Array.from({ length: 1000 }, (_, index) => index + 1),
+      );
+    });
+
+    test("does a key once, and refuses it for anything else", async (t) => {
+      const { url } = await opened(t, lasting, "", { store: await adapter.open(t) });
+      const keyed = { ...order, key: "one" };
+      const refused = { ...order, toBuy: 1e6, key: "two" };
+      const answers = await sendBulk(url, [keyed, keyed, { ...keyed, toBuy: 2 }, refused, refused]);
+      assert.deepEqual(answers.map(brief), [
+        "1 200",
+        "2 200 replayed",
+        "3 422 idempotency-key-reused",
+        "4 400 insufficient-funds",
+        "5 400 insufficient-funds replayed",
+      ]);
+      assert.equal(answers[1]?.receipt, answers[0]?.receipt);
+      const { headers } = await send(url, "POST", `/api/exchange/${pesel}`, {
+        headers: { "content-type": "application/json", "idempotency-key": "one" },
+        body: order,
+      });
+      assert.equal(headers.get("fx-receipt"), `/api/receipts/${answers[0]?.receipt}`);
+    });
+
+    test("that is cut off and sent again does each of its lines once", async (t) => {
+      const { url, service } = await opened(t, lasting, "", { store: await adapter.open(t) });
+      const lines = orders(2000);
+      for (const answered of [0, 1, 300, 900]) {
+        const client = new BulkClient(url);
+        client.end(...lines);
+        for (let count = 0; count < answered; count += 1) await client.next();
+        client.cut();
+      }
+      const answers = await sendBulk(url, lines);
+      assert.ok(answers.every(({ status }) => status === 200));
+      assert.deepEqual(await keysDone(service), lines.map(({ key }) => key).sort());
+      assert.deepEqual((await service.audit()).findings, []);
+    });
+
+    test("that a stop ends has done what it answered, and nothing else", async (t) => {
+      const store = await adapter.open(t);
+      const server = await opened(t, lasting, "", { store });
+      const client = new BulkClient(server.url);
+      client.write(...orders(1000));
+      const first = await client.next();
+      const stopped = server.close();
+      const answers = await client.rest();
+      await stopped;
+      const last = answers.pop();
+      assert.deepEqual([last?.line, last?.status, last?.problem?.code], [null, 503, "overloaded"]);
+      assert.deepEqual(
+        [first, ...answers].map((answer) => answer?.line),
+        Array.from({ length: answers.length + 1 }, (_, index) => index + 1),
+      );
+      const done = orders(answers.length + 1).map(({ key }) => key);
+      assert.deepEqual(await keysDone(server.service), done.sort());
+    });
+  });
+}
+
+describe("a line of a bulk", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+    await send(server.url, "POST", "/api/user", { body: opening });
+  });
+  after(() => server.close());
+
+  const person = { ...opening, pesel: adult(2) };
+  for (const [name, path, line] of [
+    ["that is not JSON", "exchange", "{"],
+    ["that is no object", "exchange", "[1]"],
+    ["with a field twice", "exchange", JSON.stringify(order).replace("{", '{"toBuy":1,')],
+    ["with too many digits", "exchange", JSON.stringify(order).replace(":1}", ":1.00000000000000001}")],
+    ["with an unknown field", "exchange", { ...order, tobuy: 1 }],
+    ["without an amount", "exchange", { ...order, toBuy: undefined }],
+    ["with both amounts", "exchange", { ...order, toSell: 1 }],
+    ["with an amount too fine", "exchange", { ...order, toBuy: 0.001 }],
+    ["between equal currencies", "exchange", { ...order, to: "PLN" }],
+    ["of an unknown account", "exchange", { ...order, pesel: adult(9) }],
+    ["that is not UTF-8", "exchange", Buffer.from('{"pesel":"\xff"}', "latin1")],
+    ["with a name too long", "user", { ...person, name: "x".repeat(101) }],
+    ["with a negative balance", "user", { ...person, pln: -1 }],
+    ["without a balance", "user", { ...person, pln: undefined }],
+    ["with an impossible PESEL", "user", { ...person, pesel: "1" }],
+    ["of an account that exists", "user", opening],
+  ] as const) {
+    test(`${name} is refused as a request of its own is`, async () => {
+      const account = name === "of an unknown account" ? adult(9) : pesel;
+      const single = await send(
+        server.url,
+        "POST",
+        path === "user" ? "/api/user" : `/api/exchange/${account}`,
+        {
+          headers: { "content-type": "application/json" },
+          body: typeof line === "string" || line instanceof Buffer ? line : JSON.stringify(line),
+        },
+      );
+      const alone = isProblem(single);
+      const [answer, next] = await sendBulk(server.url, [line, order]);
+      const { instance, ...problem } = alone;
+      const detail = problem.detail.replace(/^The body/, "The line").replace("in the body", "in the line");
+      assert.match(answer?.problem?.instance ?? "", /^urn:fx:request:./);
+      assert.deepEqual({ ...answer?.problem, instance }, { ...problem, instance, detail });
+      assert.equal(answer?.status, single.status);
+      assert.equal(next?.status, 200);
+    });
+  }
+
+  for (const key of ["", "a b", "ż", "k".repeat(256), 7, null]) {
+    test(`with the key ${JSON.stringify(key).slice(0, 10)} is refused`, async () => {
+      const answers = await sendBulk(server.url, [
+        { ...order, key },
+        { ...opening, key },
+      ]);
+      assert.deepEqual(answers.map(brief), ["1 400 invalid-request", "2 400 invalid-request"]);
+    });
+  }
+
+  test("settles at the table that it names, or not at all", async () => {
+    const { json } = await send(server.url, "GET", "/api/rates");
+    const { table, tableId } = json as { table: string; tableId: string };
+    const tables = [table, tableId, "1/C/NBP/2020"];
+    const answers = await sendBulk(
+      server.url,
+      tables.map((each) => ({ ...order, table: each })),
+    );
+    assert.deepEqual(answers.map(brief), ["1 200", "2 200", "3 400 rate-changed"]);
+  });
+
+  test("of more than 16 KiB is refused, however long, and the lines after it are done", async () => {
+    const padded = (length: number) => JSON.stringify(order).padEnd(length, " ");
+    const lines = [padded(16_384), padded(16_385), "x".repeat(20_000_000), order];
+    const answers = await sendBulk(server.url, lines);
+    assert.deepEqual(answers.map(brief), [
+      "1 200",
+      "2 400 invalid-request",
+      "3 400 invalid-request",
+      "4 200",
+    ]);
+    assert.equal(answers[2]?.problem?.detail, "The line is longer than 16 KiB.");
+  });
+
+  test("that is blank counts, and is not answered", async () => {
+    const answers = await sendBulk(server.url, [
+      "\ufeff",
+      "",
+      " \t",
+      `${JSON.stringify(order)}\r`,
+      "\r",
+      order,
+    ]);
+    assert.deepEqual(answers.map(brief), ["4 200", "6 200"]);
+  });
+
+  test("may be the last without a line feed", async () => {
+    const client = new BulkClient(server.url);
+    client.write(order);
+    client.request.end(JSON.stringify(order));
+    assert.deepEqual((await client.rest()).map(brief), ["1 200", "2 200"]);
+  });
+});
+
+describe("a bulk over HTTP", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+    await send(server.url, "POST", "/api/user", { body: opening });
+  });
+  after(() => server.close());
+
+  test("begins its answer before the first line", async () => {
+    const client = new BulkClient(server.url);
+    const { statusCode, headers } = await client.response();
+    assert.deepEqual([statusCode, headers["content-type"]], [200, "application/x-ndjson; charset=utf-8"]);
+    assert.equal(headers["cache-control"], "no-store");
+    client.end();
+    assert.deepEqual(await client.rest(), []);
+  });
+
+  test("answers a line before the next one comes, and single requests go between", async () => {
+    const client = new BulkClient(server.url);
+    for (const line of [1, 3]) {
+      client.write(order, "{");
+      const answer = await client.next();
+      assert.equal(answer?.line, line);
+      assert.equal((await client.next())?.line, line + 1);
+      const single = await send(server.url, "POST", `/api/exchange/${pesel}`, { body: order });
+      const held = single.json as NonNullable<typeof answer>["account"];
+      assert.equal(held?.currencies[1]?.amount, (answer?.account?.currencies[1]?.amount ?? 0) + 1);
+    }
+    client.end();
+    assert.deepEqual(await client.rest(), []);
+  });
+
+  test("may say how long it is, or not, and wait until it may send", async () => {
+    const text = `${JSON.stringify(order)}\n`;
+    const length = { ...linesType, "content-length": String(text.length) };
+    for (const headers of [length, linesType, { ...length, expect: "100-continue" }]) {
+      assert.deepEqual((await sendBulk(server.url, [order], { headers })).map(brief), ["1 200"]);
+    }
+  });
+
+  test("that has no lines is answered with none", async () => {
+    const { status, text } = await send(server.url, "POST", "/api/bulk", { headers: linesType, body: "" });
+    assert.deepEqual([status, text], [200, ""]);
+  });
+
+  for (const type of ["application/json", "text/plain", "ndjson"]) {
+    test(`sent as ${type} is refused before any line`, async () => {
+      const headers = { "content-type": type };
+      const answer = await send(server.url, "POST", "/api/bulk", { headers, body: JSON.stringify(order) });
+      assert.match(isProblem(answer, "invalid-request").detail, /application\/x-ndjson\.$/);
+    });
+  }
+
+  test("without a body and a type is refused", async () => {
+    isProblem(await send(server.url, "POST", "/api/bulk"), "invalid-request");
+  });
+
+  test("is the only request that may be lines", async () => {
+    const body = JSON.stringify({ ...opening, pesel: adult(3) });
+    isProblem(await send(server.url, "POST", "/api/user", { headers: linesType, body }), "invalid-request");
+  });
+
+  test("may name the character set", async () => {
+    const headers = { "content-type": "application/x-ndjson; charset=utf-8" };
+    assert.deepEqual((await sendBulk(server.url, [order], { headers })).map(brief), ["1 200"]);
+  });
+
+  test("is posted", async () => {
+    for (const method of ["GET", "PUT"]) {
+      const answer = await send(server.url, method, "/api/bulk");
+      isProblem(answer, "method-not-allowed");
+      assert.equal(answer.headers.get("allow"), "POST");
+    }
+  });
+
+  test("leaves its connection to the next request", async (t) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    t.after(() => agent.destroy());
+    const first = new BulkClient(server.url, { agent });
+    first.end(order);
+    assert.equal((await first.rest()).length, 1);
+    const second = new BulkClient(server.url, { agent });
+    second.end(order);
+    assert.equal((await second.rest()).length, 1);
+    assert.equal(second.request.reusedSocket, true);
+  });
+
+  test("can be sent under a prefix", async (t) => {
+    const { url } = await opened(t, {}, "/fx");
+    assert.deepEqual((await sendBulk(`${url}/fx`, [order])).map(brief), ["1 200"]);
+  });
+
+  test("is counted line by line, and its orders among the orders", async (t) => {
+    const { url } = await started(t);
+    const none = await linesCounted(url);
+    assert.deepEqual([none.settled, none.opened, none["insufficient-funds"]], [0, 0, 0]);
+    await sendBulk(url, [opening, { ...order, key: "k" }, { ...order, key: "k" }, order, "{", ""]);
+    const { settled, opened, replayed, "invalid-request": invalid } = await linesCounted(url);
+    assert.deepEqual(
+      { settled, opened, replayed, invalid },
+      { settled: 2, opened: 1, replayed: 1, invalid: 1 },
+    );
+    const { text } = await send(url, "GET", "/metrics");
+    assert.match(text, /^fx_orders_total\{result="settled"\} 2$/m);
+    assert.match(text, /^fx_orders_total\{result="replayed"\} 1$/m);
+  });
+
+  test("is one line in the log, which says what came of its lines, and no PESEL", async (t) => {
+    const { url, log } = await started(t);
+    await sendBulk(url, [opening, order, order, { ...order, toBuy: 1e6 }]);
+    while (!log().includes("/api/bulk")) await pause(1);
+    const [line = "{}"] = log()
+      .split("\n")
+      .filter((each) => each.includes("/api/bulk"));
+    const { route, status, lines } = JSON.parse(line);
+    assert.deepEqual({ route, status }, { route: "/api/bulk", status: 200 });
+    assert.deepEqual(lines, { opened: 1, settled: 2, "insufficient-funds": 1 });
+    assert.ok(!log().includes(pesel));
+  });
+
+  test("logs a failure of the store once, and answers it for each line", async (t) => {
+    const { url, store, log } = await opened(t);
+    t.mock.method(store, "transact", async () => {
+      throw new FxError("storage-unavailable", "The disk is gone.");
+    });
+    const answers = await sendBulk(url, Array(500).fill(order));
+    assert.deepEqual([...new Set(answers.map(({ problem }) => problem?.code))], ["storage-unavailable"]);
+    assert.equal(answers.length, 500);
+    assert.equal(log().match(/"msg":"failed"/g)?.length, 1);
+  });
+});
+
+/** A line with an answer of 2 KiB. So many of them do not fit into what systems keep of a connection. */
+const longAnswered = Object.fromEntries(
+  Array.from({ length: 20 }, (_, index) => ["x".repeat(40) + index, 1]),
+);
+
+describe("a client of a bulk", () => {
+  test("that does not read its answers is not read either, and gets them all when it does", async (t) => {
+    const { url } = await started(t);
+    const client = new BulkClient(url);
+    const response = await client.response();
+    const total = 12_000;
+    client.end(...Array(total).fill(longAnswered));
+    let [before, counted] = [-1, 0];
+    while (counted > before || counted === 0) {
+      before = counted;
+      await pause(300);
+      counted = (await linesCounted(url))["invalid-request"] ?? 0;
+    }
+    assert.ok(counted < total, `${counted} lines were answered`);
+    assert.equal(response.readableFlowing, null);
+    assert.equal((await client.rest()).length, total);
+  });
+
+  test("may go at any moment", async (t) => {
+    const { url, service } = await opened(t);
+    const lines = orders(3000);
+    for (let round = 0; round < 60; round += 1) {
+      const client = new BulkClient(url);
+      client.write(...lines.slice(0, 50 * round + 1));
+      if (round % 3 > 0) await client.next();
+      if (round % 3 > 1) await pause(round % 7);
+      client.cut();
+    }
+    const answers = await sendBulk(url, lines);
+    assert.ok(answers.every(({ status }) => status === 200));
+    assert.deepEqual(await keysDone(service), lines.map(({ key }) => key).sort());
+  });
+
+  test("that is silent for too long is told so, and may send the rest again", async (t) => {
+    const { url, log } = await opened(t, {}, "", { bulkIdleTimeoutMs: 1000 });
+    const client = new BulkClient(url);
+    client.write(order);
+    client.request.write('{"pesel":');
+    const answers = await client.rest();
+    assert.deepEqual(answers.map(brief), ["1 200", " 400 invalid-request"]);
+    assert.equal(answers[1]?.line, null);
+    while (!log().includes('"ended":"invalid-request"')) await pause(1);
+  });
+
+  test("that never reads its answers is cut off", async (t) => {
+    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 2000 });
+    const text = Array(12_000).fill(JSON.stringify(longAnswered)).join("\n");
+    const client = new BulkClient(url);
+    await client.response();
+    client.end(text);
+    while (!log().includes('"ended"')) await pause(10);
+    assert.match(log(), /"ended":"cut"/);
+  });
+
+  test("may take longer than a request may take to arrive", async (t) => {
+    const { app, url } = await opened(t);
+    const connected = once(app.server, "connection");
+    const client = new BulkClient(url);
+    const [socket] = await connected;
+    client.write(order);
+    assert.equal((await client.next())?.status, 200);
+    // As Node does when requestTimeout is over.
+    const late = Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" });
+    app.server.emit("clientError", late, socket);
+    client.end(order);
+    assert.deepEqual((await client.rest()).map(brief), ["2 200"]);
+  });
+
+  test("whose request is not HTTP any more is cut off", async (t) => {
+    const { url, log } = await opened(t);
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.write("POST /api/bulk HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n");
+    socket.write("Transfer-Encoding: chunked\r\n\r\n");
+    await once(socket, "data");
+    socket.resume().write("no length\r\n");
+    await once(socket, "close");
+    while (!log().includes('"ended":"cut"')) await pause(1);
+  });
+});
+
+describe("a stop", () => {
+  test("ends the bulk of a client that sends nothing more", async (t) => {
+    const { app, url } = await opened(t);
+    const client = new BulkClient(url);
+    client.write(order);
+    client.request.write('{"pesel":');
+    await client.next();
+    const closed = app.close();
+    assert.deepEqual((await client.rest()).map(brief), [" 503 overloaded"]);
+    await closed;
+  });
+
+  test("ends the bulk of a client that goes on sending for ever", async (t) => {
+    const { app, url } = await opened(t);
+    const client = new BulkClient(url);
+    const flood = setInterval(() => client.write(...Array(50).fill(order)), 5);
+    t.after(() => clearInterval(flood));
+    await client.next();
+    const closed = app.close();
+    const answers = await client.rest();
+    assert.equal(brief(answers.at(-1) as (typeof answers)[number]), " 503 overloaded");
+    assert.ok(answers.slice(0, -1).every(({ status }) => status === 200));
+    await closed;
+  });
+
+  test("refuses a bulk that comes after it", async (t) => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { app, url } = await opened(t, {
+      accounts: () => gate.then(() => ({ items: [], next: undefined })),
+    });
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    await once(socket, "connect");
+    socket.write("GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n");
+    while ((await send(url, "GET", "/health/live")).status !== 200);
+    const closed = app.close();
+    await new Promise(setImmediate);
+    socket.write(
+      "POST /api/bulk HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nContent-Length: 0\r\n\r\n",
+    );
+    release();
+    let received = "";
+    for await (const chunk of socket) received += chunk;
+    assert.match(received, /503 Service Unavailable[\s\S]*overloaded/);
+    await closed;
+  });
+});
