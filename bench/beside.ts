@@ -28,7 +28,7 @@ export async function benchBeside({ stores, rounds, seconds, accounts }: Options
           const most = await measure(load);
           const rate = Math.round(most.requests / most.seconds / 2);
           const quiet = await measure({ ...load, rate });
-          const bulk = bulkUntil({ url: server.url, file: lines });
+          const bulk = await bulkUntil({ url: server.url, file: lines });
           const beside = await measure({ ...load, rate });
           const { answers, seconds: took } = await bulk.stop();
           samples.get(store)?.push({

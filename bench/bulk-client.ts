@@ -1,6 +1,6 @@
 /**
  * A client of POST /api/bulk on one raw connection: the bytes of a file go out as fast as the server takes them, and
- * the lines that come back are counted. It takes a BulkLoad from its parent and sends back what it MeasuredBulk.
+ * the lines that come back are counted. It takes a BulkLoad from its parent, says when it has started, and sends back what it MeasuredBulk.
  */
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -13,9 +13,10 @@ const refused = Buffer.from('"problem":');
 
 let isStopped = false;
 
+process.once("disconnect", () => process.exit());
 process.on("message", async (message: BulkLoad | "stop") => {
   if (message === "stop") isStopped = true;
-  else process.send?.(await sendBulk(message), () => process.exit());
+  else process.send?.({ result: await sendBulk(message) }, () => process.exit());
 });
 
 async function sendBulk({ url, file, seconds, times = 1 }: BulkLoad): Promise<MeasuredBulk> {
@@ -55,6 +56,7 @@ async function sendBulk({ url, file, seconds, times = 1 }: BulkLoad): Promise<Me
     "POST /api/bulk HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
   );
   const timer = seconds === undefined ? undefined : setTimeout(() => (isStopped = true), seconds * 1000);
+  process.send?.({ started: true });
   let lines = 0;
   const write = async () => {
     for (let time = 0; time < times && !isStopped; time += 1) {

@@ -25,12 +25,13 @@ export async function measureBulk(load: BulkLoad): Promise<MeasuredBulk> {
   return checked(await inChild<MeasuredBulk>("bulk-client.ts", load).result);
 }
 
-/** The file over and over, until `stop`. */
-export function bulkUntil(load: BulkLoad): { stop(): Promise<MeasuredBulk> } {
-  const { child, result } = inChild<MeasuredBulk>("bulk-client.ts", {
+/** The file over and over, until `stop`. Resolves when it has begun. */
+export async function bulkUntil(load: BulkLoad): Promise<{ stop(): Promise<MeasuredBulk> }> {
+  const { child, started, result } = inChild<MeasuredBulk>("bulk-client.ts", {
     ...load,
     times: Number.MAX_SAFE_INTEGER,
   });
+  await started;
   return {
     stop: async () => {
       child.send("stop");

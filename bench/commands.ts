@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { endedChildrenCpuSeconds, fx, peakMegabytes } from "./servers.ts";
+import { endedChildrenCpuSeconds, endsWithBench, fx, peakMegabytes } from "./servers.ts";
 
 export interface Ran {
   readonly seconds: number;
@@ -19,6 +19,7 @@ export async function runFx(args: readonly string[], output = "/dev/null"): Prom
   const startedMs = performance.now();
   const env = { ...process.env, FX_RATES: "demo" };
   const child = spawn(process.execPath, [fx, ...args], { stdio: ["ignore", out, "pipe"], env });
+  endsWithBench(child);
   let errors = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     errors = (errors + text).slice(-2000);

@@ -1,6 +1,6 @@
 /**
- * A load from raw sockets: prepared bytes go out, and answers are only counted. It takes a Load from its parent and
- * sends back what it Measured. Without `seconds` it goes on until its parent says "stop".
+ * A load from raw sockets: prepared bytes go out, and answers are only counted. It takes a Load from its parent,
+ * says when it has started, and sends back what it Measured. Without `seconds` it goes on until its parent says "stop".
  */
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -19,9 +19,10 @@ interface Connection {
 
 let stop = () => {};
 
+process.once("disconnect", () => process.exit());
 process.on("message", async (message: Load | "stop") => {
   if (message === "stop") stop();
-  else process.send?.(await sendLoad(message), () => process.exit());
+  else process.send?.({ result: await sendLoad(message) }, () => process.exit());
 });
 
 async function sendLoad(load: Load): Promise<Measured> {
@@ -88,6 +89,7 @@ async function sendLoad(load: Load): Promise<Measured> {
     isEnding = true;
     if (rate === undefined || answered + failed >= sent) finish();
   };
+  process.send?.({ started: true });
   if (seconds !== undefined) setTimeout(stop, seconds * 1000);
   for (const connection of opened) next(connection, startedMs);
   if (rate !== undefined) {

@@ -70,7 +70,7 @@ async function gapBeside(
   const file = writeRequests(folder, "exchange", { accounts: 100 });
   const load = { url: server.url, file, connections: 1, rate: ordersASecond };
   await measure({ ...load, seconds: 1 });
-  const orders = measureUntil(load);
+  const orders = await measureUntil(load);
   await sleep(1000);
   const startedMs = performance.now();
   await work();

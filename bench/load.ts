@@ -44,9 +44,10 @@ export async function measure(load: Load): Promise<Measured> {
   return checked(load, await (canWrk ? wrk(load) : inChild<Measured>("generator.ts", load).result));
 }
 
-/** The same at a fixed rate, until `stop`. */
-export function measureUntil(load: Load): { stop(): Promise<Measured> } {
-  const { child, result } = inChild<Measured>("generator.ts", load);
+/** The same at a fixed rate, until `stop`. Resolves when it has begun. */
+export async function measureUntil(load: Load): Promise<{ stop(): Promise<Measured> }> {
+  const { child, started, result } = inChild<Measured>("generator.ts", load);
+  await started;
   return {
     stop: async () => {
       child.send("stop");
@@ -67,15 +68,26 @@ async function wrk({ url, file, connections, seconds, keyPrefix = "" }: Load): P
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
 }
 
-/** Gives a job to a program of this folder and waits for its result. */
-export function inChild<T>(program: string, job: object): { child: ChildProcess; result: Promise<T> } {
+interface Job<T> {
+  readonly child: ChildProcess;
+  readonly started: Promise<void>;
+  readonly result: Promise<T>;
+}
+
+/** Gives a job to a program of this folder, which says when it has begun, and then what it came to. */
+export function inChild<T>(program: string, job: object): Job<T> {
   const child = fork(here(program), { execArgv: ["--import", "tsx"] });
-  const result = Promise.race([
-    once(child, "message").then(([message]) => message as T),
-    once(child, "exit").then(([code]) => {
-      throw new Error(`${program} ended with ${code}`);
-    }),
-  ]);
+  const failure = once(child, "exit").then(([code]) => {
+    throw new Error(`${program} ended with ${code}`);
+  });
+  const message = (kind: "started" | "result") =>
+    new Promise<T>((resolve) => {
+      child.on("message", (message: Record<string, T>) => {
+        if (kind in message) resolve(message[kind] as T);
+      });
+    });
+  const started = Promise.race([message("started"), failure]).then(() => {});
+  const result = Promise.race([message("result"), failure]);
   child.send(job);
-  return { child, result };
+  return { child, started, result };
 }

@@ -32,6 +32,5 @@ try {
   printTargets();
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
-  // Servers that were started end with this process.
   process.exit(1);
 }

@@ -1,4 +1,4 @@
-/** The figures that issue-sized work was promised: what a run prints last. */
+/** What fx has to reach. A run prints last what it came to. */
 const targets: Readonly<Record<string, Bound>> = {
   "bulk over HTTP, memory:": { unit: "of the bare route", atLeast: 1.75, aim: 3 },
   "bulk over HTTP, sqlite:": { unit: "of the bare route", atLeast: 1.4, aim: 2.5 },

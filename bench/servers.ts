@@ -100,7 +100,20 @@ export async function requireCleanAudit({ name, url }: Server): Promise<void> {
 
 const pipes: SpawnOptions = { stdio: ["ignore", "pipe", "inherit"] };
 
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
+/** Has a process not outlive the bench, however that ends. */
+export function endsWithBench(child: ChildProcess): void {
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+}
+
 async function serverOf(name: string, child: ChildProcess, databaseCpuSeconds = () => 0): Promise<Server> {
+  endsWithBench(child);
   let output = "";
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {

@@ -20,9 +20,6 @@ interface BooksResults {
   readonly position: Position;
 }
 
-/** Beside this file, as source and as it is built. */
-const worker = new URL(`./books-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
-
 /**
  * Reads in a thread of its own, with a connection of its own that only reads, so that orders do not wait: at most one
  * audit and one position at a time. Those who ask while one is under way share the next.
@@ -34,7 +31,7 @@ export function openBooks(place: StorePlace, store: Store): Books {
   const read = <T extends keyof BooksResults>(about: T) =>
     new Promise<BooksResults[T]>((resolve, reject) => {
       const question: BooksQuestion = { place, about };
-      const thread = new Worker(worker, { workerData: question });
+      const thread = startThread(question);
       threads.add(thread);
       thread.on("message", (answer: BooksAnswer) => {
         if ("progress" in answer) for (const listener of listeners) listener(answer.progress);
@@ -77,4 +74,13 @@ function shared<T>(work: () => Promise<T>): () => Promise<T> {
     });
     return next;
   };
+}
+
+/** Runs what is beside this file: as it is built, or as source, which needs tsx in each thread of Node 20. */
+function startThread(workerData: BooksQuestion): Worker {
+  const beside = (name: string) => new URL(name, import.meta.url);
+  if (!import.meta.url.endsWith(".ts")) return new Worker(beside("books-worker.js"), { workerData });
+  const tsx = import.meta.resolve("tsx/esm/api");
+  const code = `import("${tsx}").then(({ register }) => register()).then(() => import("${beside("books-worker.ts")}"))`;
+  return new Worker(code, { eval: true, workerData });
 }

@@ -32,8 +32,8 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
 /** A temporary failure is one line for each request; any other is logged with its stack. */
 export function logFailure(request: FastifyRequest, { code, message }: FxError, thrown: unknown): void {
   const passing = code === "rates-unavailable" || code === "overloaded";
-  if (passing) request.log.warn({ id: request.id, code, reason: message }, "failed");
-  else request.log.error({ id: request.id, code, err: thrown }, "failed");
+  if (passing) request.server.log.warn({ id: request.id, code, reason: message }, "failed");
+  else request.server.log.error({ id: request.id, code, err: thrown }, "failed");
 }
 
 /** Answers what is not HTTP, and what is too slow or too large for it, before there is a request. */

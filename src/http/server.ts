@@ -4,10 +4,9 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
-  type FastifyServerOptions,
-  LogController,
   type RouteOptions,
 } from "fastify";
+import { type DestinationStream, pino } from "pino";
 import { FxError } from "../core/errors.ts";
 import { maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
@@ -35,8 +34,8 @@ export interface ServerOptions extends BulkOptions {
   readonly now: () => Date;
   /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
-  /** Fastify's logger option. Without it there is no log. */
-  readonly log?: FastifyServerOptions["logger"];
+  /** Where the log goes, from which level on. Without it there is no log. */
+  readonly log?: { readonly level: string; readonly stream: DestinationStream };
 }
 
 const requestTimeoutMs = 30_000;
@@ -47,15 +46,9 @@ const idleCheckMs = 50;
  * new connections, answers what is under way, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, probes, log = false, prefix = "" } = options;
+  const { service, probes, log, prefix = "" } = options;
   const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
-    logger:
-      typeof log === "object" ? { ...log, serializers: { ...log.serializers, err: describeError } } : log,
-    // Fastify's own lines print the URL, and so the PESEL.
-    // One logger for all: a child for each request takes time, and each line says whose it is.
-    childLoggerFactory: (logger) => logger,
-    logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIds(),
     requestTimeout: requestTimeoutMs,
     forceCloseConnections: "idle",
@@ -70,6 +63,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     },
   });
+  // Not Fastify's logger: for that it does more at each request (docs/PERFORMANCE.md), and its lines print the URL, and so
+  // the PESEL.
+  if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
 

@@ -66,6 +66,9 @@ const selectInForce =
 const selectTables =
   "select * from rate_table where source = ? and effective_date >= ? order by effective_date, number, " +
   "(select coalesce(max(epoch), 0) from accepted_table where table_id = id)";
+const pageJournal =
+  `select ${journalColumns} from journal_order as place join journal using (position) ` +
+  "where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ? order by place.pesel, place.sequence limit ?";
 const pageAccounts = `${selectAccounts} where account.pesel > ? order by account.pesel limit ?`;
 
 /**
@@ -84,6 +87,7 @@ interface LinkedAccount {
 
 export class SqliteStore implements Store {
   readonly schemaVersion: number;
+  readonly transactionsAtOnce = 1;
   readonly misplacedEntry = misplacedEntry;
   readonly misplacedAccount = misplacedAccount;
   readonly #opened: OpenDatabase;
@@ -208,16 +212,8 @@ export class SqliteStore implements Store {
   }): Promise<JournalRow[]> {
     const { afterPesel, afterSequence, throughPesel } = rangeOf(page);
     await this.#orderJournal();
-    const rows = this.#arrays<JournalValues>(
-      `select ${journalColumns} from journal_order as place join journal using (position)
-       where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ?
-       order by place.pesel, place.sequence limit ?`,
-      afterPesel,
-      afterSequence,
-      throughPesel,
-      page.limit,
-    );
-    return journalRows(rows);
+    const range = [afterPesel, afterSequence, throughPesel, page.limit];
+    return journalRows(this.#arrays<JournalValues>(pageJournal, ...range));
   }
 
   /** Indexes the entries that are new since the last time, for this connection only, in steps. */

@@ -2,6 +2,7 @@ import { type Opening, parseOpening } from "../core/account.ts";
 import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, parseTerms } from "../core/exchange.ts";
+import { jsonString } from "../core/journal.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { BulkAnswer } from "../core/service.ts";
 import { openedLine, refusedLine, settledLine } from "./bulk-schemas.ts";
@@ -9,7 +10,7 @@ import { accountOf, accountText, decodeMoney, moneyText, notAnAnswer, read } fro
 import { decodeProblem, encodeProblem } from "./problem.ts";
 import {
   encodeOpening,
-  encodeOrder,
+  exactNumber,
   parseJson,
   parseOpeningLine,
   parseOrderLine,
@@ -41,8 +42,12 @@ export function parseBulkLine(text: string, today: CalendarDate): Opening | Exch
 export function encodeBulkLine(line: Opening | ExchangeOrder): string {
   const { key } = line;
   if (key !== undefined) requireKey(key);
-  const body = "initial" in line ? encodeOpening(line) : encodeOrder(line.pesel, line);
-  return JSON.stringify({ ...body, key, table: "initial" in line ? undefined : line.table });
+  if ("initial" in line) return JSON.stringify({ ...encodeOpening(line), key });
+  const { pesel, from, to, side, amount, table } = line;
+  const pinned = table === undefined ? "" : `,"table":${jsonString(table)}`;
+  const named = key === undefined ? "" : `,"key":${jsonString(key)}`;
+  const order = `"pesel":"${pesel}","from":${jsonString(from)},"to":${jsonString(to)}`;
+  return `{${order},"${side}":${exactNumber(amount)}${named}${pinned}}`;
 }
 
 /**

@@ -126,12 +126,17 @@ function notAKey(): FxError {
   return new FxError("invalid-request", "The Idempotency-Key must be 1 to 255 visible ASCII characters.");
 }
 
+const fifteenDigits = 10n ** 15n;
+
 /**
  * An amount as the JSON number that says exactly it.
  * @throws FxError invalid-amount if there is none
  */
 export function exactNumber(amount: Decimal): number {
   const number = Number(formatDecimal(amount));
+  // A double holds 15 digits.
+  if (amount.coefficient < fifteenDigits && amount.coefficient > -fifteenDigits && amount.scale < 15)
+    return number;
   const sent = parseDecimal(String(number));
   if (sent !== undefined && compareDecimals(sent, amount) === 0) return number;
   throw new FxError(

@@ -33,6 +33,7 @@ export function defineBatch(program: Command, context: Context): void {
         "fx batch orders.csv --dry-run",
         "fx batch orders.csv > results.ndjson",
         "fx batch orders.csv --rejects rejects.csv > results.ndjson",
+        "fx batch accounts.csv --encoding windows-1250",
         "fx batch accounts.ndjson --stop-on-error",
         "zcat orders.csv.gz | fx batch - --id 2026-11-21",
       ],

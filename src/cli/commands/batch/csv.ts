@@ -278,9 +278,9 @@ class Rows {
 
   /** A row of these cells. */
   text(cells: readonly string[]): string {
-    const special = this.#separator === "," ? /["\r\n,]|^\s|\s$/ : /["\r\n;\t,]|^\s|\s$/;
+    const isSpecial = (cell: string) => cell.includes(this.#separator) || /["\r\n]|^\s|\s$/.test(cell);
     return cells
-      .map((cell) => (special.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
+      .map((cell) => (isSpecial(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
       .join(this.#separator);
   }
 }

@@ -48,7 +48,7 @@ export async function findDoneBefore(
   });
   const [first] = done;
   if (first === undefined) return undefined;
-  const found = await firstDoneBefore({ ...first.line, receiptId: first.answer.receiptId }, service);
+  const found = await firstDoneBefore(first.line, first.answer.receiptId, service);
   return { ...found, lines: done.length, among: isAll ? undefined : glance };
 }
 
@@ -67,7 +67,8 @@ async function answersTo(
 
 /** What is told of the first line that was done before. */
 export async function firstDoneBefore(
-  { hasOwnKey, receiptId }: { readonly hasOwnKey: boolean; readonly receiptId: string },
+  { hasOwnKey }: KeyedLine,
+  receiptId: string,
   service: ExchangeService,
 ): Promise<DoneBefore> {
   const hint = hasOwnKey

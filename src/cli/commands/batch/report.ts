@@ -10,6 +10,7 @@ import { duration, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { type DoneBefore, firstDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
+import type { KeyedLine } from "./keys.ts";
 import type { Rejects } from "./rejects.ts";
 import type { LineResult } from "./runner.ts";
 
@@ -84,23 +85,23 @@ export class Report {
       this.#counts[result.state] += 1;
       if (result.state === "replayed" && this.#doneBefore === undefined) {
         this.#progress.clear();
-        this.#doneBefore = await firstDoneBefore(result, service);
-        tellDoneBefore(this.#stderr, this.#doneBefore, { json, line: result.number });
+        this.#doneBefore = await firstDoneBefore(result.line, result.receiptId, service);
+        tellDoneBefore(this.#stderr, this.#doneBefore, { json, line: result.line.number });
       }
-      if (!("failure" in result)) this.#isIdNeeded ||= !result.hasOwnKey;
+      if (!("failure" in result)) this.#isIdNeeded ||= !result.line.hasOwnKey;
       else if (this.#isFollowed) {
         // A person reads both in one place, in the order of the lines.
         await this.#write(text);
         text = "";
       }
-      if ("failure" in result) this.#tellFailure(result, result.failure);
-      if (result.state === "refused") rejects?.add(result.withNewKey());
+      if ("failure" in result) this.#tellFailure(result.line, result.failure);
+      if (result.state === "refused") rejects?.add(result.line.withNewKey());
       text += this.#isFollowed ? this.#row(result) : documentOf(result, dryRun);
     }
     await this.#write(text);
     const last = results.at(-1);
     if (last !== undefined) {
-      this.#progress.show({ done: last.number, total: batch.lineCount, unit: "lines" });
+      this.#progress.show({ done: last.line.number, total: batch.lineCount, unit: "lines" });
     }
     return this.#isRead && rejects?.problem === undefined;
   }
@@ -213,11 +214,11 @@ export class Report {
       sold && bought
         ? `sold ${moneyText(this.#stdout, sold)}, bought ${moneyText(this.#stdout, bought)}; `
         : "";
-    const text = `${placeOf(result)}: ${before}${exchanged}${accountText(this.#stdout, account)}`;
+    const text = `${placeOf(result.line)}: ${before}${exchanged}${accountText(this.#stdout, account)}`;
     return `${fold(text, this.#stdout.columns).join("\n")}\n`;
   }
 
-  #tellFailure(line: LineResult, { message, exit }: Failure): void {
+  #tellFailure(line: KeyedLine, { message, exit }: Failure): void {
     this.#exits.add(exit);
     const { refused, failed } = this.#counts;
     const isTold = this.#isFollowed || refused + failed <= toldFailures;
@@ -264,13 +265,13 @@ function doneBeforeDocument({ lines, among, first, hint }: DoneBefore): object {
 }
 
 /** Where a line is and whose it is, for people. */
-function placeOf({ number, pesel }: LineResult): string {
+function placeOf({ number, pesel }: KeyedLine): string {
   return pesel !== null && /^\d{11}$/.test(pesel) ? `line ${number}, ${maskPesels(pesel)}` : `line ${number}`;
 }
 
 /** One JSON document, on one line. */
 function documentOf(result: LineResult, isDryRun: boolean): string {
-  const { number: line, pesel, key, extra } = result;
+  const { number: line, pesel, key, extra } = result.line;
   const dryRun = isDryRun ? { dryRun: true } : {};
   if ("failure" in result) {
     return `${JSON.stringify({ line, ok: false, ...dryRun, pesel, key, ...result.failure, extra })}\n`;

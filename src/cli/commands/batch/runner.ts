@@ -8,19 +8,18 @@ import { type KeyedLine, LineKeys } from "./keys.ts";
 import type { BatchLine } from "./line.ts";
 
 /** A line of the batch and what became of it. */
-export type LineResult = KeyedLine &
-  (
-    | {
-        readonly state: "done" | "replayed";
-        /** After the line. */
-        readonly account: Account;
-        /** Empty where nothing was done. */
-        readonly receiptId: string;
-        readonly sold: Money | undefined;
-        readonly bought: Money | undefined;
-      }
-    | { readonly state: "refused" | "failed"; readonly failure: Failure }
-  );
+export type LineResult = { readonly line: KeyedLine } & (
+  | {
+      readonly state: "done" | "replayed";
+      /** After the line. */
+      readonly account: Account;
+      /** Empty where nothing was done. */
+      readonly receiptId: string;
+      readonly sold: Money | undefined;
+      readonly bought: Money | undefined;
+    }
+  | { readonly state: "refused" | "failed"; readonly failure: Failure }
+);
 
 export interface BatchRun {
   readonly service: Pick<ExchangeService, "bulk">;
@@ -142,12 +141,12 @@ export class BatchRunner {
     const state = replayed ? "replayed" : "done";
     if ("account" in answer) {
       const { account, sold, bought } = answer;
-      return { ...line, state, account, receiptId, sold, bought };
+      return { line, state, account, receiptId, sold, bought };
     }
     const { request } = line;
     if (!("initial" in request)) throw new Error("the answer to an order has no account");
     const account = planOpening(undefined, request);
-    return { ...line, state, account, receiptId, sold: undefined, bought: undefined };
+    return { line, state, account, receiptId, sold: undefined, bought: undefined };
   }
 
   #failed(line: KeyedLine, error: unknown): LineResult {
@@ -156,6 +155,6 @@ export class BatchRunner {
     if (!isRefused) this.stop();
     else if (this.#run.stopOnError) this.#isStopping = true;
     const hint = failure.key === undefined ? failure.hint : "Run the same batch again to finish it.";
-    return { ...line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
+    return { line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
   }
 }

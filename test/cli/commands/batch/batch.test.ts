@@ -216,6 +216,40 @@ describe("fx batch", () => {
   });
 });
 
+describe("fx batch --dry-run", () => {
+  test("says what the run would do line by line, exits as it would, and moves and keeps nothing", async (t) => {
+    const { fx, write, balances } = await desk(t);
+    const own = (key: string, body: object) => JSON.stringify({ key, ...body });
+    const buy = { pesel: adult(), from: "PLN", to: "USD", toBuy: 100 };
+    const spend = { pesel: adult(1), from: "PLN", to: "USD", toBuy: 1 };
+    const open = { name: "Anna", surname: "Nowak", pesel: adult(1), pln: 5 };
+    await fx("batch - --id b", `${JSON.stringify(buy)}\n`);
+    write("orders.ndjson", [
+      JSON.stringify(buy),
+      own("k", buy),
+      own("k", buy),
+      own("k", { ...buy, toBuy: 1 }),
+      JSON.stringify(spend),
+      JSON.stringify(open),
+      JSON.stringify(spend),
+      JSON.stringify(spend),
+      JSON.stringify({ ...buy, toBuy: 200 }),
+      JSON.stringify(open),
+      "nonsense",
+    ]);
+    const told = (ran: Ran) =>
+      results(ran).map(({ line, ok, code, replayed, currencies }) => [line, ok, code, replayed, currencies]);
+    const before = await balances();
+    const dry = await fx("batch orders.ndjson --id b --dry-run");
+    assert.deepEqual(await balances(), before);
+    const run = await fx("batch orders.ndjson --id b");
+    assert.deepEqual(told(dry), told(run));
+    assert.deepEqual([dry.exit, run.exit], [3, 3]);
+    assert.match(dry.stderr, /\ndry run\tnothing was done\nwould be done\t/);
+    assert.match(dry.stdout, /"dryRun":true/);
+  });
+});
+
 describe("fx batch with refused lines", () => {
   const bad = `${adult()},PLN,USD,,99999`;
 
@@ -389,7 +423,7 @@ describe("fx batch of a file", () => {
     const { fx, write } = await desk(t);
     write("orders.csv", [`${header},note,ref`, `${buyOne},lunch,7`]);
     const { stderr, exit } = await fx("batch orders.csv");
-    assert.match(stderr, /^fx: These columns are not read: note, ref\.\n/);
+    assert.match(stderr, /^fx: These columns are not read, and come back as extra: note, ref\.\n/);
     assert.equal(exit, 0);
   });
 

@@ -67,7 +67,7 @@ async function desk(t: TestContext) {
         for await (const some of new BatchRunner({ service, batch, today, concurrency: 4 }).results()) {
           results.push(...some);
         }
-        for (const result of results) if (result.state === "refused") rejects?.add(result.withNewKey());
+        for (const result of results) if (result.state === "refused") rejects?.add(result.line.withNewKey());
         rejects?.close();
         batch.close();
         return results;
@@ -155,7 +155,7 @@ describe("the lines of a batch", () => {
       { ...body, key: "a b" },
     ];
     const keys = (results: readonly LineResult[]) =>
-      results.map(({ key, state }) => [key.replace(/:.*:/, ":"), state]);
+      results.map(({ line: { key }, state }) => [key.replace(/:.*:/, ":"), state]);
     const expected = [
       ["k1", "done"],
       ["b:1", "done"],
@@ -180,7 +180,7 @@ describe("the lines of a batch", () => {
     const lines = ["nonsense", `12345678901,PLN,USD,1`, `${adult()},PLN,PLN,1`, "nonsense"];
     const results = await run(["pesel,from,to,toBuy", ...lines].join("\n"), "b");
     assert.deepEqual(
-      results.map(({ number, pesel }) => [number, pesel]),
+      results.map(({ line: { number, pesel } }) => [number, pesel]),
       [
         [2, null],
         [3, "12345678901"],
@@ -188,8 +188,8 @@ describe("the lines of a batch", () => {
         [5, null],
       ],
     );
-    assert.equal(new Set(results.map(({ key }) => key)).size, 4);
-    assert.ok(results.every(({ key, state }) => state === "refused" && key.startsWith("b:")));
+    assert.equal(new Set(results.map(({ line }) => line.key)).size, 4);
+    assert.ok(results.every(({ line, state }) => state === "refused" && line.key.startsWith("b:")));
   });
 });
 
