@@ -1,16 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { adult } from "../test/support/fixture.ts";
-import { median } from "./http.ts";
-import { openAccounts, startFx } from "./servers.ts";
+import { median, printTable, row } from "./report.ts";
+import { fx, inFolder, openAccounts, startFx } from "./servers.ts";
 
-const fx = fileURLToPath(new URL("../bin/fx.js", import.meta.url));
 const rounds = 25;
 
 /** How long commands take from start to end, as a ratio to `node -e 0`, taking turns. */
 export async function benchCli(): Promise<void> {
   const server = await startFx("server", "memory:");
-  await openAccounts(server, 1);
+  await inFolder((folder) => openAccounts(server, folder, 1));
   const commands: Record<string, string[]> = {
     "node -e 0": ["-e", "0"],
     "fx --version": [fx, "--version"],
@@ -29,9 +27,9 @@ export async function benchCli(): Promise<void> {
   }
   await server.stop();
   const base = took.get("node -e 0") ?? [];
-  process.stdout.write("| command | ms | ratio to node -e 0 |\n|---|---|---|\n");
+  printTable(["command", "ms", "ratio to node -e 0"]);
   for (const [name, times] of took) {
     const ratio = median(times.map((time, round) => time / (base[round] ?? Number.NaN)));
-    process.stdout.write(`| ${name} | ${median(times).toFixed(0)} | ${ratio.toFixed(2)} |\n`);
+    row(name, Math.round(median(times)), ratio);
   }
 }

@@ -1,135 +1,208 @@
-import { parseArgs } from "node:util";
-import type { Load } from "./load.ts";
-import { bareName, measure, openAccounts, type Server, startBare, startStores } from "./servers.ts";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type BulkLoad, measureBulk } from "./bulk-load.ts";
+import { generator, measure } from "./load.ts";
+import type { Options } from "./options.ts";
+import { digits, median, print, printTable, progress, reach, row } from "./report.ts";
+import { writeLines, writeRequests } from "./requests.ts";
+import {
+  bareName,
+  inFolder,
+  openAccounts,
+  requireCleanAudit,
+  type Server,
+  startBare,
+  startStore,
+} from "./servers.ts";
 
-/** One line of the table: a kind of request, sent in one way. */
+/** One line of the table. */
 interface Row {
-  readonly kind: Load["kind"];
-  readonly connections: number;
-  readonly accounts: number;
-  readonly stores: readonly string[];
+  readonly name: string;
+  /** The bare route's row that it is a ratio to. */
+  readonly base: string;
+  /** Sends the load. */
+  run(server: Server): Promise<Sent>;
 }
 
-const everyStore = ["memory:", "sqlite:", "postgres:"];
-const rows: readonly Row[] = [
-  ...[64, 256].flatMap((connections) =>
-    [10_000, 10].map((accounts): Row => ({ kind: "exchange", connections, accounts, stores: everyStore })),
-  ),
-  { kind: "account", connections: 64, accounts: 10_000, stores: everyStore },
-  { kind: "create", connections: 64, accounts: 10_000, stores: everyStore },
-  { kind: "quote", connections: 64, accounts: 10_000, stores: ["memory:"] },
-];
+interface Sent {
+  /** Requests or lines. */
+  readonly count: number;
+  readonly seconds: number;
+  /** Of the generator, if it is known. */
+  readonly cpuSeconds: number | undefined;
+}
 
-/** What one row came to on one server in one round. */
 interface Sample {
-  readonly row: Row;
-  readonly store: string;
+  readonly name: string;
+  readonly server: string;
   readonly perSecond: number;
   readonly cpuUs: number;
+  readonly databaseUs: number;
+  /** The generator's processor time, of its and the server's. */
+  readonly share: number;
 }
 
+const reference = "order, 256 connections";
+
 /**
- * Every kind of request as a ratio to the bare route, in one run: the baseline and the stores take turns, and the
- * median over the rounds counts. Every round has new servers: two processes of one build differ by a tenth.
+ * Single requests and bulks, as ratios to the bare route in the same run: the baseline and the stores take turns, and
+ * the median over the rounds counts. Every round has new servers: two processes of one build differ by a tenth.
  */
-export async function benchHttp(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      rounds: { type: "string", default: "5" },
-      seconds: { type: "string", default: "2" },
-      only: { type: "string", default: "" },
+export async function benchHttp(options: Options): Promise<void> {
+  const samples: Sample[] = [];
+  await inFolder(async (folder) => {
+    const rows = rowsOf(options, folder).filter(
+      ({ name }) => name.includes(options.only) || name === reference,
+    );
+    for (let round = 1; round <= options.rounds; round += 1) {
+      progress(`round ${round} of ${options.rounds}`);
+      samples.push(...(await benchRound(rows, options, folder)));
+    }
+    print(
+      `Generator of single requests: ${generator}. Generator of bulks: one raw socket of Node, and curl.`,
+    );
+    printSamples(rows, samples, options);
+  });
+}
+
+async function benchRound(rows: readonly Row[], options: Options, folder: string): Promise<Sample[]> {
+  const stores: Server[] = [];
+  const bare = await startBare();
+  try {
+    for (const store of options.stores) stores.push(await startStore(store, folder));
+    for (const server of stores) await openAccounts(server, folder, options.accounts);
+    const servers = [bare, ...stores];
+    await warmUp(rows, servers, options, folder);
+    const samples: Sample[] = [];
+    for (const row of rows) {
+      for (const server of isBulk(row) ? stores : servers) samples.push(await sample(row, server));
+    }
+    for (const server of stores) await requireCleanAudit(server);
+    return samples;
+  } finally {
+    await Promise.all([bare, ...stores].map((server) => server.stop()));
+  }
+}
+
+function rowsOf({ accounts, seconds, keys }: Options, folder: string): Row[] {
+  let runs = 0;
+  const single = (name: string, kind: "exchange" | "account", connections: number): Row => {
+    const withKeys = keys && kind === "exchange";
+    const file = writeRequests(folder, kind, { accounts, keys: withKeys });
+    return {
+      name,
+      base: name,
+      run: async ({ url }) => {
+        runs += 1;
+        const keyPrefix = withKeys ? `run-${runs}-` : "";
+        const { requests, ...sent } = await measure({ url, file, connections, seconds, keyPrefix });
+        return { count: requests, ...sent };
+      },
+    };
+  };
+  const bulk = (name: string, load: Omit<BulkLoad, "url">): Row => ({
+    name,
+    base: reference,
+    run: async ({ url }) => {
+      const { answers, ...sent } = await measureBulk({ url, ...load });
+      return { count: answers, ...sent };
     },
   });
-  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
-  const wanted = rows.filter(({ kind }) => kind.startsWith(values.only));
-  const samples: Sample[] = [];
-  for (let round = 1; round <= rounds; round += 1) {
-    process.stderr.write(`round ${round} of ${rounds}\n`);
-    const { servers, stop } = await startStores();
-    const bare = await startBare();
-    try {
-      await Promise.all(servers.map((server) => openAccounts(server, 10_000)));
-      await warmUp(wanted, [bare, ...servers]);
-      for (const row of wanted) samples.push(...(await sample(row, [bare, ...servers], seconds)));
-      if (round === rounds) {
-        printTable(wanted, samples);
-        print("");
-        print("| exchange, 64 connections, half of its maximum | rate/s | p50 ms | p99 ms | p99.9 ms |");
-        print("|---|---|---|---|---|");
-        for (const server of [bare, ...servers]) await benchLatency(server, seconds * 2);
-      }
-      await Promise.all(servers.map(requireCleanAudit));
-    } finally {
-      await Promise.all([bare.stop(), stop()]);
-    }
-  }
+  const cycle = writeLines(folder, { lines: 10 * accounts, accounts });
+  const keyed = writeLines(folder, { lines: 100_000 * seconds, accounts, keys: true });
+  const forCurl = writeLines(folder, { lines: 25_000 * seconds, accounts });
+  return [
+    single("order, 64 connections", "exchange", 64),
+    single(reference, "exchange", 256),
+    single("account read", "account", 64),
+    bulk("bulk", { file: cycle, seconds, times: 1000 }),
+    bulk("bulk, with keys", { file: keyed, seconds }),
+    {
+      name: "bulk, curl -T",
+      base: reference,
+      run: ({ url }) => curl(url, forCurl, 25_000 * seconds),
+    },
+  ];
+}
+
+function isBulk({ name }: Row): boolean {
+  return name.startsWith("bulk");
+}
+
+/** What people use. Its answers are those lines of its output that say 200. */
+async function curl(url: string, file: string, lines: number): Promise<Sent> {
+  const output = join(file, "..", "answers");
+  const args = ["-sS", "-X", "POST", "-H", "content-type: application/x-ndjson", "-T", file, "-o", output];
+  const startedMs = performance.now();
+  await promisify(execFile)("curl", [...args, `${url}/api/bulk`]);
+  const seconds = (performance.now() - startedMs) / 1000;
+  const { stdout } = await promisify(execFile)("grep", ["-c", '"status":200', output]);
+  if (Number(stdout) !== lines) throw new Error(`${lines} lines by curl, ${stdout.trim()} settled`);
+  return { count: lines, seconds, cpuSeconds: undefined };
 }
 
 /** Until compiled and grown to size, a server is not what it is for the rest of its life. */
-async function warmUp(wanted: readonly Row[], servers: readonly Server[]): Promise<void> {
-  const [order] = rows as [Row];
-  await sample(order, servers, 3);
-  for (const kind of new Set(wanted.map(({ kind }) => kind))) {
-    const row = wanted.find((row) => row.kind === kind) as Row;
-    if (kind !== order.kind) await sample(row, servers, 1);
+async function warmUp(
+  rows: readonly Row[],
+  servers: readonly Server[],
+  { accounts, seconds }: Options,
+  folder: string,
+): Promise<void> {
+  const order = writeRequests(folder, "exchange", { accounts });
+  const read = writeRequests(folder, "account", { accounts });
+  const lines = writeLines(folder, { lines: 10 * accounts, accounts });
+  for (const server of servers) {
+    const { url } = server;
+    await measure({ url, file: order, connections: 64, seconds: Math.min(3, seconds) });
+    if (rows.some(({ name }) => name.startsWith("account")))
+      await measure({ url, file: read, connections: 64, seconds: 1 });
+    if (server.name !== bareName && rows.some(isBulk))
+      await measureBulk({ url, file: lines, seconds: 1, times: 1000 });
   }
 }
 
-async function sample(row: Row, servers: readonly Server[], seconds: number): Promise<Sample[]> {
-  const { kind, connections, accounts } = row;
-  const samples: Sample[] = [];
-  for (const server of servers.filter(({ name }) => name === bareName || row.stores.includes(name))) {
-    const before = server.cpuSeconds();
-    const { perSecond } = await measure({ url: server.url, kind, connections, accounts, seconds });
-    const cpuUs = ((server.cpuSeconds() - before) * 1e6) / (perSecond * seconds);
-    samples.push({ row, store: server.name, perSecond, cpuUs });
-  }
-  return samples;
+async function sample({ name, run }: Row, server: Server): Promise<Sample> {
+  const before = server.cpuSeconds();
+  const { count, seconds, cpuSeconds } = await run(server);
+  const after = server.cpuSeconds();
+  const [own, database] = [after.own - before.own, after.database - before.database];
+  const perSecond = count / seconds;
+  progress(`${name}, ${server.name}: ${Math.round(perSecond)}/s`);
+  return {
+    name,
+    server: server.name,
+    perSecond,
+    cpuUs: (own * 1e6) / count,
+    databaseUs: (database * 1e6) / count,
+    share: cpuSeconds === undefined ? Number.NaN : cpuSeconds / (cpuSeconds + own),
+  };
 }
 
-function printTable(wanted: readonly Row[], samples: readonly Sample[]): void {
-  print(
-    "| request | connections | accounts | store | requests/s | ratio to bare | each round's | CPU µs/request | bare |",
-  );
-  print("|---|---|---|---|---|---|---|---|---|");
-  for (const row of wanted) {
-    const of = (name: string) => samples.filter((sample) => sample.row === row && sample.store === name);
-    const bare = of(bareName);
-    for (const store of row.stores) {
-      const own = of(store);
+function printSamples(rows: readonly Row[], samples: readonly Sample[], { stores }: Options): void {
+  const of = (name: string, server: string) =>
+    samples.filter((sample) => sample.name === name && sample.server === server);
+  const middle = (taken: readonly Sample[], field: "perSecond" | "cpuUs" | "databaseUs" | "share") =>
+    median(taken.map((sample) => sample[field]));
+  const percent = (share: number) => (Number.isNaN(share) ? "" : `${Math.round(share * 100)} %`);
+  printTable([
+    ...["request", "server", "a second", "ratio to bare", "each round's"],
+    ...["CPU µs", "database's", "bare's", "generator's share"],
+  ]);
+  for (const { name, base } of rows) {
+    const bare = of(base, bareName);
+    const bareCpu = middle(bare, "cpuUs");
+    if (base === name) {
+      const shown = [Math.round(middle(bare, "perSecond")), 1, "", bareCpu, "", bareCpu];
+      row(name, bareName, ...shown, percent(middle(bare, "share")));
+    }
+    for (const store of stores) {
+      const own = of(name, store);
       const ratios = own.map(({ perSecond }, round) => perSecond / (bare[round]?.perSecond ?? Number.NaN));
-      const rate = (taken: readonly Sample[]) => Math.round(median(taken.map(({ perSecond }) => perSecond)));
-      const cpu = (taken: readonly Sample[]) => Math.round(median(taken.map(({ cpuUs }) => cpuUs)));
-      const cells = [row.kind, row.connections, row.accounts, store, rate(own), median(ratios).toFixed(2)];
-      const each = ratios.map((ratio) => ratio.toFixed(2)).join(" ");
-      print(`| ${[...cells, each, cpu(own), `${rate(bare)}/s, ${cpu(bare)} µs`].join(" | ")} |`);
+      reach(`${isBulk({ name } as Row) ? `${name} over HTTP` : name}, ${store}`, median(ratios));
+      const databaseUs = store === "postgres:" ? middle(own, "databaseUs") : "";
+      const cells = [Math.round(middle(own, "perSecond")), median(ratios), ratios.map(digits).join(" ")];
+      row(name, store, ...cells, middle(own, "cpuUs"), databaseUs, bareCpu, percent(middle(own, "share")));
     }
   }
-}
-
-async function benchLatency({ name, url }: Server, seconds: number): Promise<void> {
-  const load = { url, kind: "exchange", connections: 64, accounts: 10_000, seconds } as const;
-  const { perSecond } = await measure(load);
-  const rate = Math.round(perSecond / 2);
-  const { latency } = await measure({ ...load, rate });
-  print(`| ${[name, rate, latency.p50, latency.p99, latency.p999].join(" | ")} |`);
-}
-
-async function requireCleanAudit({ name, url }: Server): Promise<void> {
-  const { ok, entries } = (await (await fetch(`${url}/api/audit`)).json()) as {
-    ok: boolean;
-    entries: number;
-  };
-  if (!ok) throw new Error(`the audit of ${name} after the bench found disagreements`);
-  process.stderr.write(`audit of ${name} after the round: ${entries} entries, clean\n`);
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

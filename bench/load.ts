@@ -1,88 +1,93 @@
-import autocannon from "autocannon";
-import { adult } from "../test/support/fixture.ts";
+import { type ChildProcess, execFile, fork, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { progress } from "./report.ts";
 
-/** One kind of request, spread over so many accounts. */
+/** Requests of a file, sent in turn over so many connections. */
 export interface Load {
   readonly url: string;
-  readonly kind: "exchange" | "account" | "create" | "quote";
+  /** As `writeRequests` makes it. */
+  readonly file: string;
   readonly connections: number;
-  readonly accounts: number;
-  readonly seconds: number;
+  /** A whole number; without it, until it is stopped. */
+  readonly seconds?: number;
   /** Requests a second, sent whether or not the answers come: without it, as fast as they come. */
   readonly rate?: number;
-  /** The first account that `create` opens: each load opens others. */
-  readonly firstNew?: number;
+  /** For a file with places for keys. */
+  readonly keyPrefix?: string;
+  /** Every request of the file once, and no longer. */
+  readonly once?: boolean;
 }
 
 export interface Measured {
-  readonly perSecond: number;
-  /** Milliseconds; with a rate, from when the request should have been sent. */
-  readonly latency: { readonly p50: number; readonly p99: number; readonly p999: number };
+  readonly requests: number;
+  readonly seconds: number;
   readonly failed: number;
+  /** Of the generator. */
+  readonly cpuSeconds: number;
+  /** With a rate, from when the request should have been sent. */
+  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
-let keys = 0;
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Sends a load from this process. Every order has an idempotency key of its own. */
-export async function sendLoad({
-  url,
-  kind,
-  connections,
-  accounts,
-  seconds,
-  rate,
-  firstNew = 0,
-}: Load): Promise<Measured> {
-  let turn = 0;
-  let created = firstNew;
-  const nextAccount = () => {
-    turn += 1;
-    return adult((turn * 7919) % accounts);
-  };
-  const json = { "content-type": "application/json" };
-  const requests: Record<Load["kind"], autocannon.Request> = {
-    account: { setupRequest: (request) => ({ ...request, path: `/api/user/${nextAccount()}` }) },
-    quote: { path: "/api/quote?from=PLN&to=USD&toBuy=1" },
-    create: {
-      method: "POST",
-      path: "/api/user",
-      setupRequest: (request) => {
-        created += 1;
-        const body = JSON.stringify({
-          name: "Jan",
-          surname: "Kowalski",
-          pesel: adult(created),
-          pln: 1000,
-        });
-        return { ...request, headers: json, body };
-      },
-    },
-    exchange: {
-      method: "POST",
-      setupRequest: (request) => {
-        const pesel = nextAccount();
-        keys += 1;
-        return {
-          ...request,
-          path: `/api/exchange/${pesel}`,
-          headers: { ...json, "idempotency-key": `order-${process.pid}-${keys}` },
-          body: JSON.stringify({ pesel, from: "PLN", to: "USD", toBuy: 0.01 }),
-        };
-      },
+/** What sends requests as fast as answers come. FX_BENCH_GENERATOR may ask for the second. */
+export const generator =
+  process.env.FX_BENCH_GENERATOR !== "node" && spawnSync("wrk", ["--version"]).error === undefined
+    ? "wrk"
+    : "raw sockets of Node";
+
+/** Sends a load from a process of its own. Fails if an answer is not a success. */
+export async function measure(load: Load): Promise<Measured> {
+  const canWrk = generator === "wrk" && load.rate === undefined && !load.once;
+  return checked(load, await (canWrk ? wrk(load) : inChild<Measured>("generator.ts", load).result));
+}
+
+/** The same at a fixed rate, until `stop`. Resolves when it has begun. */
+export async function measureUntil(load: Load): Promise<{ stop(): Promise<Measured> }> {
+  const { child, started, result } = inChild<Measured>("generator.ts", load);
+  await started;
+  return {
+    stop: async () => {
+      child.send("stop");
+      return checked(load, await result);
     },
   };
-  const result = await autocannon({
-    url,
-    connections,
-    duration: seconds,
-    requests: [requests[kind]],
-    ...(rate === undefined ? {} : { overallRate: rate }),
+}
+
+function checked({ file, url }: Load, measured: Measured): Measured {
+  if (measured.failed === 0 && measured.requests > 0) return measured;
+  throw new Error(`${measured.failed} requests of ${file} to ${url} failed, ${measured.requests} did not.`);
+}
+
+async function wrk({ url, file, connections, seconds, keyPrefix = "" }: Load): Promise<Measured> {
+  const options = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", here("wrk.lua")];
+  const { stdout, stderr } = await promisify(execFile)("wrk", [...options, url, "--", file, keyPrefix]);
+  if (stderr !== "") progress(`wrk: ${stderr.trim()}`);
+  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+}
+
+interface Job<T> {
+  readonly child: ChildProcess;
+  readonly started: Promise<void>;
+  readonly result: Promise<T>;
+}
+
+/** Gives a job to a program of this folder, which says when it has begun, and then what it came to. */
+export function inChild<T>(program: string, job: object): Job<T> {
+  const child = fork(here(program), { execArgv: ["--import", "tsx"] });
+  const failure = once(child, "exit").then(([code]) => {
+    throw new Error(`${program} ended with ${code}`);
   });
-  const { p50, p99, p99_9: p999 } = result.latency;
-  const failed = result.errors + result.timeouts + result.non2xx;
-  return { perSecond: result.requests.total / result.duration, latency: { p50, p99, p999 }, failed };
+  const message = (kind: "started" | "result") =>
+    new Promise<T>((resolve) => {
+      child.on("message", (message: Record<string, T>) => {
+        if (kind in message) resolve(message[kind] as T);
+      });
+    });
+  const started = Promise.race([message("started"), failure]).then(() => {});
+  const result = Promise.race([message("result"), failure]);
+  child.send(job);
+  return { child, started, result };
 }
-
-process.on("message", async (load: Load) => {
-  process.send?.(await sendLoad(load));
-});

@@ -1,18 +1,36 @@
+import { benchBatch } from "./batch.ts";
+import { benchBeside } from "./beside.ts";
 import { benchCli } from "./cli.ts";
 import { benchHttp } from "./http.ts";
+import { benchLedger } from "./ledger.ts";
+import { type Options, readOptions } from "./options.ts";
+import { printTargets } from "./report.ts";
 import { benchScale } from "./scale.ts";
+import { benchTurns } from "./turns.ts";
 
-const [what = "http", ...args] = process.argv.slice(2);
-const benches: Record<string, (args: readonly string[]) => Promise<void>> = {
+const benches: Record<string, (options: Options) => Promise<void>> = {
   http: benchHttp,
+  beside: benchBeside,
+  batch: benchBatch,
+  ledger: benchLedger,
+  turns: benchTurns,
   scale: benchScale,
   cli: benchCli,
 };
-const bench = benches[what];
-if (bench === undefined)
-  throw new Error(`There is no bench ${what}. There are ${Object.keys(benches).join(", ")}.`);
-await bench(args).catch((error: unknown) => {
+/** What a run without a name is: all that has a target. */
+const usual = ["http", "beside", "batch", "ledger"];
+
+try {
+  const { parts, options } = readOptions(process.argv.slice(2));
+  for (const part of parts.length === 0 ? usual : parts) {
+    const bench = benches[part];
+    if (bench === undefined) {
+      throw new Error(`There is no bench ${part}. There are ${Object.keys(benches).join(", ")}.`);
+    }
+    await bench(options);
+  }
+  printTargets();
+} catch (error) {
   process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
-  // Servers that were started end with this process.
   process.exit(1);
-});
+}

@@ -1,12 +1,13 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { LedgerService } from "../src/ledger/service.ts";
 import { openSqlite } from "../src/sqlite/store.ts";
 import { adult, decimal, fixedRates, now, terms } from "../test/support/fixture.ts";
-import { median } from "./http.ts";
-import { measure, startFx } from "./servers.ts";
+import { measure } from "./load.ts";
+import type { Options } from "./options.ts";
+import { median, printTable, row } from "./report.ts";
+import { writeRequests } from "./requests.ts";
+import { inFolder, startFx } from "./servers.ts";
 
 const batch = 256;
 const buy = terms("buy 0.01 USD for PLN");
@@ -15,28 +16,20 @@ const buy = terms("buy 0.01 USD for PLN");
  * What grows with the ledger and what does not: SQLite files of more and more accounts, and an account of more and
  * more entries. 10 million accounts take some ten minutes and 6 GB of disk.
  */
-export async function benchScale(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { sizes: { type: "string", default: "10000,1000000,10000000" } },
-  });
-  const folder = mkdtempSync(join(tmpdir(), "fx-scale-"));
-  try {
-    print(
-      "| accounts | file | CPU µs/order | … over HTTP | memory | start to ready | audit | audit's peak |",
-    );
-    print("|---|---|---|---|---|---|---|---|");
-    for (const size of values.sizes.split(",").map(Number)) await benchSize(join(folder, `${size}.db`), size);
-    print("");
-    print("| entries of one account | statement page of 50 |");
-    print("|---|---|");
+export async function benchScale({ sizes }: Options): Promise<void> {
+  await inFolder(async (folder) => {
+    printTable([
+      ...["accounts", "file", "CPU µs/order", "… over HTTP", "memory", "start to ready"],
+      ...["audit", "audit's peak"],
+    ]);
+    for (const size of sizes) await benchSize(folder, size);
+    printTable(["entries of one account", "statement page of 50"]);
     await benchStatement(join(folder, "statement.db"));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  });
 }
 
-async function benchSize(path: string, size: number): Promise<void> {
+async function benchSize(folder: string, size: number): Promise<void> {
+  const path = join(folder, `${size}.db`);
   const service = open(path);
   await together(size, (index) =>
     service.createAccount({ ...person(index), initial: decimal("1000000"), key: undefined }),
@@ -73,29 +66,22 @@ async function benchSize(path: string, size: number): Promise<void> {
   if (report.findingsTotal > 0) throw new Error("the audit found disagreements");
   await audited.close();
   const { size: bytes } = statSync(path);
-  const served = await cpuUsPerRequest(path, size);
-  const cells = [
-    size,
-    megabytes(bytes),
-    ((user + system) / orders).toFixed(1),
-    served.toFixed(1),
-    megabytes(memory),
-    `${median(starts).toFixed(0)} ms`,
-    `${auditSeconds.toFixed(1)} s`,
-    megabytes(peak),
-  ];
-  print(`| ${cells.join(" | ")} |`);
+  const served = await cpuUsPerRequest(folder, path, size);
+  row(
+    ...[size, megabytes(bytes), (user + system) / orders, served, megabytes(memory)],
+    ...[`${median(starts).toFixed(0)} ms`, `${auditSeconds.toFixed(1)} s`, megabytes(peak)],
+  );
 }
 
 /** Of the process of `fx serve`, under a load of orders that goes through all accounts. */
-async function cpuUsPerRequest(path: string, accounts: number): Promise<number> {
+async function cpuUsPerRequest(folder: string, path: string, accounts: number): Promise<number> {
   const server = await startFx("fx", `sqlite:${path}`);
-  const load = { url: server.url, kind: "exchange", connections: 256, accounts, seconds: 4 } as const;
-  const before = server.cpuSeconds();
-  const { perSecond } = await measure(load);
-  const used = server.cpuSeconds() - before;
+  const file = writeRequests(folder, "exchange", { accounts });
+  const before = server.cpuSeconds().own;
+  const { requests } = await measure({ url: server.url, file, connections: 256, seconds: 4 });
+  const used = server.cpuSeconds().own - before;
   await server.stop();
-  return (used * 1e6) / (perSecond * load.seconds);
+  return (used * 1e6) / requests;
 }
 
 async function benchStatement(path: string): Promise<void> {
@@ -114,7 +100,7 @@ async function benchStatement(path: string): Promise<void> {
       });
       took.push(performance.now() - started);
     }
-    print(`| ${entries} | ${(median(took) * 1000).toFixed(0)} µs |`);
+    row(entries, `${(median(took) * 1000).toFixed(0)} µs`);
   }
   await service.close();
 }
@@ -137,8 +123,4 @@ async function together(count: number, work: (index: number) => Promise<unknown>
 
 function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1_048_576)} MB`;
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -1,93 +1,119 @@
-import { type ChildProcess, fork, type SpawnOptions, spawn } from "node:child_process";
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { adult } from "../test/support/fixture.ts";
 import { createDatabase, startPostgres } from "../test/support/postgres.ts";
-import type { Load, Measured } from "./load.ts";
+import { measure } from "./load.ts";
+import { writeRequests } from "./requests.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** The command as built; or another build of it, to compare. */
+export const fx = process.env.FX_BENCH_COMMAND ?? here("../bin/fx.js");
 
 /** A server under load, in a process of its own. */
 export interface Server {
   readonly name: string;
   readonly url: string;
-  /** Seconds of processor time that its process has used. */
-  cpuSeconds(): number;
+  readonly pid: number;
+  /** Seconds of processor time that it has used, and its database, if that is a process of its own. */
+  cpuSeconds(): { readonly own: number; readonly database: number };
   stop(): Promise<void>;
 }
 
-export const bareName = "bare Fastify route";
+export const bareName = "bare route" as const;
+export const everyStore = ["memory:", "sqlite:", "postgres:"] as const;
+export type StoreName = (typeof everyStore)[number];
 
-/** The baseline, built by the same bundler as fx. */
-export async function startBare(): Promise<Server> {
-  return serverOf(bareName, spawn(process.execPath, ["--import", "tsx", here("bare.ts")], pipes));
+/** A folder that goes when `work` is done. */
+export async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "fx-bench-"));
+  try {
+    await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The baseline. Node's flags for TypeScript make no difference once it has started. */
+export async function startBare(nodeArgs: readonly string[] = []): Promise<Server> {
+  const args = ["--import", "tsx", ...nodeArgs, here("bare.ts")];
+  return serverOf(bareName, spawn(process.execPath, args, pipes));
+}
+
+interface FxOptions {
+  readonly nodeArgs?: readonly string[];
+  readonly databaseCpuSeconds?: () => number;
 }
 
 /** `fx serve`, as built, with its default settings and no request log. */
-export async function startFx(name: string, db: string): Promise<Server> {
-  const args = ["serve", "--port", "0", "--rates", "demo", "--log-level", "warn"];
+export async function startFx(name: string, db: string, options: FxOptions = {}): Promise<Server> {
+  const args = [...(options.nodeArgs ?? []), fx, "serve", "--port", "0", "--rates", "demo"];
   const env = { ...process.env, FX_DB: db };
-  return serverOf(name, spawn(process.execPath, [here("../bin/fx.js"), ...args], { ...pipes, env }));
+  const child = spawn(process.execPath, [...args, "--log-level", "warn"], { ...pipes, env });
+  return serverOf(name, child, options.databaseCpuSeconds);
 }
 
-/** All kinds of store. The database is a real one, that syncs to disk. */
-export async function startStores(): Promise<{ servers: Server[]; stop(): Promise<void> }> {
-  const folder = mkdtempSync(join(tmpdir(), "fx-bench-"));
+/** A server on an empty store. The file and the database sync to disk. */
+export async function startStore(
+  store: StoreName,
+  folder: string,
+  nodeArgs: readonly string[] = [],
+): Promise<Server> {
+  if (store === "memory:") return startFx(store, store, { nodeArgs });
+  if (store === "sqlite:") {
+    const path = join(mkdtempSync(join(folder, "sqlite-")), "ledger.db");
+    return startFx(store, `sqlite:${path}`, { nodeArgs });
+  }
   const database = await startPostgres({ durable: true });
+  const postmaster = Number.parseInt(readFileSync(join(database.dataFolder, "postmaster.pid"), "utf8"), 10);
   const { url } = await createDatabase(database.url);
-  const servers = [
-    await startFx("memory:", "memory:"),
-    await startFx("sqlite:", `sqlite:${join(folder, "ledger.db")}`),
-    await startFx("postgres:", url),
-  ];
+  const server = await startFx(store, url, {
+    nodeArgs,
+    databaseCpuSeconds: () => familyCpuSecondsOf(postmaster),
+  });
   const stop = async () => {
-    await Promise.all(servers.map((server) => server.stop()));
+    await server.stop();
     await database.stop();
-    rmSync(folder, { recursive: true });
   };
-  return { servers, stop };
+  return { ...server, stop };
 }
 
 /** Opens the first `count` accounts with more money than a benchmark can spend. */
-export async function openAccounts({ url }: Server, count: number): Promise<void> {
-  let next = 0;
-  const clients = Array.from({ length: 64 }, async () => {
-    while (next < count) {
-      const pesel = adult(next++);
-      const { status } = await fetch(`${url}/api/user`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ name: "Jan", surname: "Kowalski", pesel, pln: 1_000_000_000 }),
-      });
-      if (status !== 204) throw new Error(`opening an account: ${status}`);
-    }
-  });
-  await Promise.all(clients);
+export async function openAccounts({ url }: Server, folder: string, count: number): Promise<void> {
+  const file = writeRequests(folder, "create", { accounts: count });
+  const { requests } = await measure({ url, file, connections: 64, once: true });
+  if (requests !== count) throw new Error(`${requests} of ${count} accounts were opened`);
 }
 
-/** How many loads have opened accounts. */
-let openings = 0;
-
-/** Sends a load from a process of its own, so that the bench's own work is in nobody's way. */
-export async function measure(load: Load): Promise<Measured> {
-  const child = fork(here("load.ts"), { execArgv: ["--import", "tsx"] });
-  if (load.kind === "create") openings += 1;
-  child.send({ ...load, firstNew: openings * 100_000 } satisfies Load);
-  const measured = await new Promise<Measured>((resolve, reject) => {
-    child.once("message", resolve);
-    child.once("exit", (code) => reject(new Error(`a load of ${load.kind} ended with ${code}`)));
-  });
-  child.kill();
-  if (measured.failed > 0) throw new Error(`${measured.failed} of ${load.kind} at ${load.url} failed`);
-  return measured;
+/** Nothing counts if the books do not agree afterwards. */
+export async function requireCleanAudit({ name, url }: Server): Promise<void> {
+  const { ok, entries } = (await (await fetch(`${url}/api/audit`)).json()) as {
+    ok: boolean;
+    entries: number;
+  };
+  if (!ok) throw new Error(`the audit of ${name} after the bench found disagreements`);
+  process.stderr.write(`audit of ${name} afterwards: ${entries} entries, clean\n`);
 }
 
 const pipes: SpawnOptions = { stdio: ["ignore", "pipe", "inherit"] };
 
-async function serverOf(name: string, child: ChildProcess): Promise<Server> {
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
+/** Has a process not outlive the bench, however that ends. */
+export function endsWithBench(child: ChildProcess): void {
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+}
+
+async function serverOf(name: string, child: ChildProcess, databaseCpuSeconds = () => 0): Promise<Server> {
+  endsWithBench(child);
   let output = "";
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -97,10 +123,12 @@ async function serverOf(name: string, child: ChildProcess): Promise<Server> {
     });
     child.once("exit", () => reject(new Error(`${name} did not start: ${output}`)));
   });
+  const pid = child.pid as number;
   return {
     name,
     url,
-    cpuSeconds: () => cpuSecondsOf(child.pid),
+    pid,
+    cpuSeconds: () => ({ own: cpuSecondsOf(pid), database: databaseCpuSeconds() }),
     stop: async () => {
       const ended = once(child, "exit");
       child.kill("SIGTERM");
@@ -110,7 +138,40 @@ async function serverOf(name: string, child: ChildProcess): Promise<Server> {
 }
 
 /** User and system time of a process, from /proc, in ticks of 10 ms. */
-function cpuSecondsOf(pid: number | undefined): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
+function cpuSecondsOf(pid: number): number {
+  const [user, system] = statOf(pid).slice(11, 13).map(Number);
+  return ((user ?? 0) + (system ?? 0)) / 100;
+}
+
+/** Of its children that have ended and were waited for. */
+export function endedChildrenCpuSeconds(pid: number): number {
+  const [user, system] = statOf(pid).slice(13, 15).map(Number);
+  return ((user ?? 0) + (system ?? 0)) / 100;
+}
+
+/** Of it and all its children. */
+function familyCpuSecondsOf(pid: number): number {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(statOf(Number(name))[1]) === pid)
+    .map((child) => cpuSecondsOf(Number(child)))
+    .reduce((sum, seconds) => sum + seconds, cpuSecondsOf(pid) + endedChildrenCpuSeconds(pid));
+}
+
+/** The fields after the name. */
+function statOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+  } catch {
+    return [];
+  }
+}
+
+/** The most memory that a process has had so far, in MB, or undefined when it has ended. */
+export function peakMegabytes(pid: number): number | undefined {
+  try {
+    const [, kilobytes] = /VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return kilobytes === undefined ? undefined : Math.round(Number(kilobytes) / 1024);
+  } catch {
+    return undefined;
+  }
 }

@@ -114,7 +114,7 @@ export class Context {
     if (yes || !attended) return false;
     if (interactive) return true;
     throw new UsageError(
-      "The question cannot be asked, because stdin or stderr is redirected. Give --yes to exchange without it.",
+      "The question cannot be asked, because stdin or stderr is redirected. Give --yes to go on without it.",
     );
   }
 

@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { type ErrorCode, FxError } from "../core/errors.ts";
+import { type ErrorCode, type FieldError, FxError } from "../core/errors.ts";
 import { maskPesels } from "../core/mask.ts";
 import { ConfigError } from "./config.ts";
 import { writeText } from "./terminal/output.ts";
@@ -151,6 +151,8 @@ export interface Failure {
   readonly key?: string;
   /** Set if the refusal is the answer to an earlier request with the same key. */
   readonly replayed?: true;
+  /** The fields that are wrong, where it is known. */
+  readonly errors?: readonly FieldError[];
 }
 
 /** The one place that turns what was thrown into a message and an exit code. */
@@ -159,9 +161,10 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof Interrupted) return describeInterrupt(thrown);
   if (thrown instanceof OutputFailed) return describeOutput(thrown);
   if (thrown instanceof FxError) {
-    const { code, message, replayed, hint = hintOf[code] } = thrown;
+    const { code, message, replayed, fields, hint = hintOf[code] } = thrown;
     if (replayed) return { ...failure(code, message, exitOf[code], replayHint), replayed };
-    return failure(code, message, exitOf[code], hint);
+    const told = failure(code, message, exitOf[code], hint);
+    return fields === undefined ? told : { ...told, errors: fields };
   }
   if (thrown instanceof UsageError || thrown instanceof ConfigError) {
     return failure("usage", thrown.message, 2, usageHint);

@@ -57,14 +57,17 @@ export async function openLedger(
       onEvent,
     });
     const { LedgerService } = await import("../ledger/service.ts");
-    return { service: new LedgerService(store, rates), store, rates };
+    // No other thread sees a ledger in memory, and a command has no orders that would wait.
+    const apart = serves && place.kind !== "memory";
+    const books = apart ? (await import("./books.ts")).openBooks(place, store) : undefined;
+    return { service: new LedgerService(store, rates, undefined, { books }), store, rates };
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-async function openStore(place: StorePlace, options: OpenOptions): Promise<Store> {
+export async function openStore(place: StorePlace, options: OpenOptions): Promise<Store> {
   if (place.kind === "postgres") {
     const { openPostgres } = await import("../postgres/store.ts");
     return openPostgres(place.address, options);

@@ -1,6 +1,6 @@
 import type { Account, Opening } from "../core/account.ts";
 import type { CurrencyCode } from "../core/currency.ts";
-import { type ErrorCode, FxError } from "../core/errors.ts";
+import { FxError } from "../core/errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "../core/exchange.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
@@ -31,6 +31,7 @@ import {
 } from "../wire/codecs.ts";
 import { decodeProblem } from "../wire/problem.ts";
 import { encodeIdempotencyKey, encodeOpening, encodeOrder, encodeQuoteQuery } from "../wire/requests.ts";
+import { Bulk, undecided } from "./bulk.ts";
 import { type Answer, Transport, type TransportOptions } from "./transport.ts";
 
 /** An audit or a position reads the whole journal. */
@@ -71,22 +72,10 @@ class HttpService implements ExchangeService {
     });
   }
 
-  async *bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncGenerator<readonly BulkAnswer[]> {
-    for await (const chunk of lines) {
-      const answers: BulkAnswer[] = [];
-      for (const line of chunk) answers.push(await this.#one(line));
-      yield answers;
-    }
-  }
-
-  async #one(line: BulkLine): Promise<BulkAnswer> {
-    if (line instanceof FxError) return line;
-    try {
-      return await ("initial" in line ? this.createAccount(line) : this.exchange(line));
-    } catch (error) {
-      if (error instanceof FxError) return error;
-      throw error;
-    }
+  bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
+    const single = (line: Opening | ExchangeOrder): Promise<BulkAnswer> =>
+      "initial" in line ? this.createAccount(line) : this.exchange(line);
+    return new Bulk(this.#transport, lines, single).answers();
   }
 
   quote(terms: ExchangeTerms): Promise<Quote> {
@@ -182,8 +171,6 @@ class HttpService implements ExchangeService {
 
 /** What a proxy answers while it cannot reach the server behind it. */
 const gatewayStatuses = [502, 503, 504];
-/** With these fx does not say whether the request was done. */
-const undecided: readonly ErrorCode[] = ["storage-unavailable", "internal"];
 
 /** Whether fx has decided on the request by its key. Any other problem says nothing of an attempt before. */
 function isRefusal({ code }: FxError, status: number): boolean {

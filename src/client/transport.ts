@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import type { Got, RequestError, Response } from "got";
+import type { Got, Request as GotStream, PlainResponse, RequestError, Response } from "got";
 import { FxError } from "../core/errors.ts";
 
 export interface Request {
@@ -71,10 +71,29 @@ export class Transport {
       failures.push(attempt.failure);
       isOpen ||= attempt.isOpen;
       // A server may start listening in a moment, but only a request whose outcome is unknown is worth the wait.
-      if (!isOpen || !request.repeatable || failures.length === attempts) throw outcomeOf(request, failures);
-      const waitMs = 1000 * Math.min(retryAfterSeconds, longestWaitSeconds);
-      await pause(waitMs + Math.random() * this.#options.pauseMs * 2 ** (failures.length - 1));
+      if (!isOpen || !request.repeatable || failures.length === attempts)
+        throw outcomeOf(request.method, failures);
+      await this.pause(failures.length, retryAfterSeconds);
     }
+  }
+
+  /** A POST whose answer is read while it is written. A failure of it is an error that `failureOf` explains. */
+  async stream(path: string, headers: Readonly<Record<string, string>>): Promise<GotStream> {
+    const { connectTimeoutMs: connect, answerTimeoutMs: socket } = this.#options;
+    return (await this.#load()).stream.post(`${this.#base}${path}`, {
+      agent: this.#agents,
+      headers: { accept: headers["content-type"], "user-agent": "fx", ...headers },
+      timeout: { lookup: connect, connect, secureConnect: connect, socket },
+      retry: { limit: 0 },
+      throwHttpErrors: false,
+      followRedirect: false,
+    });
+  }
+
+  /** Waits before the attempt after so many failed ones. */
+  async pause(failures: number, retryAfterSeconds = 0): Promise<void> {
+    const waitMs = 1000 * Math.min(retryAfterSeconds, longestWaitSeconds);
+    await pause(waitMs + Math.random() * this.#options.pauseMs * 2 ** (failures - 1));
   }
 
   close(): void {
@@ -87,9 +106,7 @@ export class Transport {
     read: (answer: Answer) => Attempt<T>,
   ): Promise<Attempt<T> & { readonly retryAfterSeconds?: number | undefined }> {
     const { method, path, query, headers, body, timeoutMs } = request;
-    // Imported here, because loading it is slow and most commands do not need it.
-    this.#got ??= import("got").then(({ got }) => got);
-    const got = await this.#got;
+    const got = await this.#load();
     const { connectTimeoutMs: connect, answerTimeoutMs } = this.#options;
     let response: Response<string>;
     try {
@@ -105,16 +122,20 @@ export class Transport {
         followRedirect: false,
       });
     } catch (error) {
-      return this.#failure(request, error as RequestError);
+      return this.failureOf(method, error as RequestError);
     }
-    const { statusCode: status, headers: answered } = response;
-    const seconds = Number(answered["retry-after"]);
-    const retryAfterSeconds = Number.isInteger(seconds) && seconds > 0 ? seconds : undefined;
-    const attempt = read({ status, headers: answered, body: parseBody(response.body), retryAfterSeconds });
-    return { ...attempt, retryAfterSeconds };
+    const answer = answerOf(response, response.body);
+    return { ...read(answer), retryAfterSeconds: answer.retryAfterSeconds };
   }
 
-  #failure({ method }: Request, error: RequestError): { failure: Error; isOpen: boolean } {
+  #load(): Promise<Got> {
+    // Imported here, because loading it is slow and most commands do not need it.
+    this.#got ??= import("got").then(({ got }) => got);
+    return this.#got;
+  }
+
+  /** What an error of a connection is, and whether it leaves the outcome of the request unknown. */
+  failureOf(method: "GET" | "POST", error: RequestError): { failure: Error; isOpen: boolean } {
     const fault = certificateFaults[error.code];
     if (fault !== undefined) {
       const hint = fault === untrusted ? trustHint : "Ask whoever runs the server.";
@@ -137,8 +158,14 @@ export class Transport {
   }
 }
 
+export function answerOf({ statusCode, headers }: PlainResponse, text: string): Answer {
+  const seconds = Number(headers["retry-after"]);
+  const retryAfterSeconds = Number.isInteger(seconds) && seconds > 0 ? seconds : undefined;
+  return { status: statusCode, headers, body: parseBody(text), retryAfterSeconds };
+}
+
 /** The failure of a request whose last attempt settled it no more than those before did. */
-function outcomeOf({ method }: Request, failures: readonly Error[]): Error {
+export function outcomeOf(method: "GET" | "POST", failures: readonly Error[]): Error {
   const [first, last] = [failures[0] as Error, failures.at(-1) as Error];
   if (method === "GET" || failures.every((failure) => kindOf(failure) === kindOf(first))) return last;
   return new FxError("outcome-unknown", `${first.message} Sent again: ${last.message}`);

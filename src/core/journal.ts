@@ -145,7 +145,7 @@ export function isAnswerToOpening(entry: Entry, opening: Opening): boolean {
 }
 
 /** Whether `entry` is what `order` led to: the same body under the same key. */
-export function isAnswerToOrder(entry: Entry, order: ExchangeOrder): boolean {
+export function isAnswerToOrder(entry: Entry, order: ExchangeOrder): entry is ExchangeEntry {
   return (
     entry.kind === "exchange" &&
     entry.side === order.side &&

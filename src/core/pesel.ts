@@ -15,7 +15,7 @@ const centuries = [1900, 2000, 2100, 2200, 1800] as const;
  * @throws FxError invalid-pesel, saying what is wrong and never repeating the number
  */
 export function parsePesel(text: string, today: CalendarDate): Pesel {
-  if (!/^[0-9]{11}$/.test(text)) throw invalidPesel("a PESEL is 11 digits, 0 to 9");
+  if (!/^[0-9]{11}$/.test(text)) throw invalidPesel(whatIsWrong(text));
   const sum = weights.reduce((total, weight, index) => total + weight * Number(text[index]), 0);
   if ((10 - (sum % 10)) % 10 !== Number(text[10])) {
     throw invalidPesel("the check digit does not match; look for a mistyped digit");
@@ -41,6 +41,17 @@ export function isAdult(pesel: Pesel, today: CalendarDate): boolean {
   const born = birthDate(pesel);
   const monthAndDay = born.slice(4) === "-02-29" ? "-02-28" : born.slice(4);
   return `${Number(born.slice(0, 4)) + 18}${monthAndDay}` <= today;
+}
+
+/** Spreadsheets take a PESEL for a number: they drop its leading zeros, or show it as 4,40514E+10. */
+function whatIsWrong(text: string): string {
+  if (/^[0-9]{8,10}$/.test(text)) {
+    return `a PESEL is 11 digits, and this has ${text.length}; if a spreadsheet took it for a number, a leading zero is missing`;
+  }
+  if (/^[0-9][.,][0-9]+e\+?10$/i.test(text)) {
+    return "a spreadsheet turned it into a number; format the column as text and enter its 11 digits again";
+  }
+  return "a PESEL is 11 digits, 0 to 9";
 }
 
 function invalidPesel(reason: string): FxError {

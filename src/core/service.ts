@@ -53,6 +53,9 @@ export interface Recorded {
 /** The account after an exchange, and its receipt. */
 export interface Settlement extends Recorded {
   readonly account: Account;
+  /** What was exchanged. Absent where the answer does not tell, as that of `POST /api/exchange/{pesel}`. */
+  readonly sold?: Money | undefined;
+  readonly bought?: Money | undefined;
 }
 
 /** What a line of a bulk asks for. One that cannot be read is its own answer. */

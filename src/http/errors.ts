@@ -7,7 +7,8 @@ import { type Headers, sendJson } from "./answers.ts";
 /** Fastify's errors in our words, because some of its own messages quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: "The path is not well encoded.",
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: "The body must be sent as Content-Type: application/json.",
+  FST_ERR_CTP_INVALID_MEDIA_TYPE:
+    "The body must be sent as Content-Type: application/json, and that of /api/bulk as application/x-ndjson.",
 };
 
 /** Answers with problem details, whatever was thrown. Unexpected errors are logged, and not shown. */
@@ -29,10 +30,10 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
 }
 
 /** A temporary failure is one line for each request; any other is logged with its stack. */
-function logFailure(request: FastifyRequest, { code, message }: FxError, thrown: unknown): void {
+export function logFailure(request: FastifyRequest, { code, message }: FxError, thrown: unknown): void {
   const passing = code === "rates-unavailable" || code === "overloaded";
-  if (passing) request.log.warn({ id: request.id, code, reason: message }, "failed");
-  else request.log.error({ id: request.id, code, err: thrown }, "failed");
+  if (passing) request.server.log.warn({ id: request.id, code, reason: message }, "failed");
+  else request.server.log.error({ id: request.id, code, err: thrown }, "failed");
 }
 
 /** Answers what is not HTTP, and what is too slow or too large for it, before there is a request. */
@@ -69,5 +70,6 @@ export function toFxError(thrown: unknown): FxError {
   return new FxError(
     "internal",
     "Something went wrong inside fx. Its log tells more, under this request's id.",
+    { cause: thrown },
   );
 }

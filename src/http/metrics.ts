@@ -1,12 +1,15 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { answerCodes } from "../core/errors.ts";
 import type { RatesStatus } from "../core/rates.ts";
+import { Durations } from "./durations.ts";
 
 export interface Metrics {
   /** Counts an answer; `route` is the pattern, never the path. */
   observe(method: string, route: string, status: number, ms: number): void;
-  /** Counts an order by what became of it: "settled", "replayed" or the code of its refusal. */
-  order(result: string): void;
+  /** Counts orders by what became of them: "settled", "replayed" or the code of the refusal. */
+  order(result: string, count?: number): void;
+  /** Counts lines of bulks likewise; those of openings may be "opened". */
+  bulkLines(result: string, count: number): void;
   /** The text that Prometheus reads. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -30,21 +33,35 @@ export function openMetrics(options: {
     labelNames: ["version", "store", "rates"],
     registers,
   }).set({ version, store, rates: options.probes.rates().source }, 1);
-  const duration = new Histogram({
-    name: "fx_http_request_duration_seconds",
-    help: "Time from a request's headers to the end of its answer",
-    labelNames: ["method", "route", "status"],
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
-  });
-  const orders = new Counter({
-    name: "fx_orders_total",
-    help: "Exchange orders by result: settled, replayed, or the code of the refusal",
-    labelNames: ["result"],
-    registers,
-  });
-  // There from the start, so that rate() sees 0 before the first order.
-  for (const result of ["settled", "replayed", ...answerCodes]) orders.inc({ result }, 0);
+  const durations = new Durations(
+    "fx_http_request_duration_seconds",
+    "Time from a request's headers to the end of its answer",
+  );
+  /** Results are there from the start, so that rate() sees 0 before the first. A label of prom-client's is slow to look up. */
+  const countResults = (name: string, help: string, results: readonly string[]) => {
+    const counts = new Map(results.map((result) => [result, 0]));
+    new Counter({
+      name,
+      help,
+      labelNames: ["result"],
+      registers,
+      collect() {
+        this.reset();
+        for (const [result, count] of counts) this.inc({ result }, count);
+      },
+    });
+    return (result: string, count = 1) => void counts.set(result, (counts.get(result) ?? 0) + count);
+  };
+  const order = countResults(
+    "fx_orders_total",
+    "Exchange orders by result: settled, replayed, or the code of the refusal",
+    ["settled", "replayed", ...answerCodes],
+  );
+  const bulkLines = countResults(
+    "fx_bulk_lines_total",
+    "Answered lines of bulks by result: settled, opened, replayed, or the code of the refusal",
+    ["settled", "opened", "replayed", ...answerCodes],
+  );
   new Gauge({
     name: "fx_rates_table_age_seconds",
     help: "Time since the start of the effective date of the table in force; absent without a table",
@@ -57,9 +74,10 @@ export function openMetrics(options: {
     },
   });
   return {
-    observe: (method, route, status, ms) => duration.observe({ method, route, status }, ms / 1000),
-    order: (result) => orders.inc({ result }),
-    text: () => registry.metrics(),
+    observe: (method, route, status, ms) => durations.observe(method, route, status, ms / 1000),
+    order,
+    bulkLines,
+    text: async () => `${await registry.metrics()}\n${durations.text()}`,
     contentType: registry.contentType,
   };
 }

@@ -4,12 +4,13 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
-  type FastifyServerOptions,
-  LogController,
+  type RouteOptions,
 } from "fastify";
+import { type DestinationStream, pino } from "pino";
 import { FxError } from "../core/errors.ts";
 import { maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
+import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
 import { type Operation, operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
@@ -18,6 +19,7 @@ import { readBody } from "./body.ts";
 import { registerDocs } from "./docs.ts";
 import { answerError, answerMalformed } from "./errors.ts";
 import { accountHandlers } from "./handlers/accounts.ts";
+import { type BulkOptions, bulkHandlers, draining, type Stream } from "./handlers/bulk.ts";
 import { exchangeHandlers } from "./handlers/exchange.ts";
 import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
@@ -25,15 +27,15 @@ import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.t
 import { openMetrics } from "./metrics.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 
-export interface ServerOptions {
+export interface ServerOptions extends BulkOptions {
   /** The server closes it, last, when it is closed. */
   readonly service: ExchangeService;
   readonly probes: Probes;
   readonly now: () => Date;
   /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
-  /** Fastify's logger option. Without it there is no log. */
-  readonly log?: FastifyServerOptions["logger"];
+  /** Where the log goes, from which level on. Without it there is no log. */
+  readonly log?: { readonly level: string; readonly stream: DestinationStream };
 }
 
 const requestTimeoutMs = 30_000;
@@ -44,15 +46,9 @@ const idleCheckMs = 50;
  * new connections, answers what is under way, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, probes, log = false, prefix = "" } = options;
+  const { service, probes, log, prefix = "" } = options;
   const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
-    logger:
-      typeof log === "object" ? { ...log, serializers: { ...log.serializers, err: describeError } } : log,
-    // Fastify's own lines print the URL, and so the PESEL.
-    // One logger for all: a child for each request takes time, and each line says whose it is.
-    childLoggerFactory: (logger) => logger,
-    logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIds(),
     requestTimeout: requestTimeoutMs,
     forceCloseConnections: "idle",
@@ -60,8 +56,16 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     // No path fits into a request line that is longer, so that any text is looked at as a PESEL.
     routerOptions: { maxParamLength: 16 * 1024 },
     frameworkErrors: (error, request, reply) => onError(error, request, reply),
-    clientErrorHandler: answerMalformed,
+    clientErrorHandler(fault, socket) {
+      const stream = [...lifecycle.streams].find((each) => each.socket === socket);
+      if (stream === undefined) answerMalformed.call(app, fault, socket);
+      // A bulk has a time limit of its own, and its answers have begun.
+      else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
+    },
   });
+  // Not Fastify's logger: for that it does more at each request (docs/PERFORMANCE.md), and its lines print the URL, and so
+  // the PESEL.
+  if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
 
@@ -112,20 +116,21 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const handlers: Handlers = {
     ...accountHandlers({ ...options, prefix }),
     ...exchangeHandlers({ ...options, prefix }, metrics),
+    ...bulkHandlers(options, metrics, lifecycle),
     ...rateHandlers(options),
     ...ledgerHandlers(options),
     ...serverHandlers(options, metrics, lifecycle, document),
   };
-  for (const [id, { method, path }] of Object.entries<Operation>(operations)) {
+  const routeOf = (id: string, { method, path, isBulk }: Operation): RouteOptions => {
     const handle = handlers[id as keyof Handlers];
-    app.route({
+    return {
       method,
       url: path.replace(/\{(\w+)\}/g, ":$1"),
       // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
         try {
           await endOfTurn();
-          if (request.body !== undefined) {
+          if (request.body !== undefined && !isBulk) {
             const text = readBody(reply);
             request.body = parseJson(typeof text === "string" ? text : await text);
           }
@@ -134,8 +139,17 @@ export function buildServer(options: ServerOptions): FastifyInstance {
           answerError(error, request, reply);
         }
         record(request, path, reply.raw.statusCode);
-        return reply;
       },
+    };
+  };
+  for (const [id, operation] of Object.entries<Operation>(operations)) {
+    app.register((routes, _options, registered) => {
+      if (operation.isBulk) {
+        routes.removeAllContentTypeParsers();
+        routes.addContentTypeParser(bulkType, (_request, payload, done) => done(null, payload));
+      }
+      routes.route(routeOf(id, operation));
+      registered();
     });
   }
   registerDocs(app, document, prefix);
@@ -159,10 +173,11 @@ function endOfTurn(): Promise<void> {
 }
 
 function drainOnClose(app: FastifyInstance, service: ExchangeService): Lifecycle {
-  const lifecycle = { draining: false };
+  const lifecycle = { draining: false, streams: new Set<Stream>() };
   let idleCheck: NodeJS.Timeout | undefined;
   app.addHook("preClose", async () => {
     lifecycle.draining = true;
+    for (const stream of lifecycle.streams) stream.end(draining());
     // Node closes idle connections once. One that is answered later would keep the server until it times out.
     idleCheck = setInterval(() => app.server.closeIdleConnections(), idleCheckMs);
   });

@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CurrencyCode } from "../core/currency.ts";
 import { compareCurrencies, pln } from "../core/currency.ts";
-import { type Decimal, formatDecimal } from "../core/decimal.ts";
+import { compareDecimals, type Decimal, formatDecimal } from "../core/decimal.ts";
 import { priceExchange } from "../core/exchange.ts";
 import { balancesJson, balancesOf, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
 import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
@@ -34,6 +35,7 @@ export async function auditLedger(
     onProgress({ accounts: audit.accountsRead, entries: audit.entriesRead, totalEntries });
     if (isLast) break;
     after = through;
+    await nextTurn();
   }
   audit.conservation();
   return audit.report();
@@ -63,22 +65,28 @@ class Audit {
   ): Promise<void> {
     const rows = new Map(page.map((row) => [row.pesel, row]));
     let chain: Chain | undefined;
+    let account: AccountRow | undefined;
     const end = after === undefined ? undefined : { pesel: after, sequence: Number.MAX_SAFE_INTEGER };
     for await (const entries of readJournal(this.#store, { after: end, through })) {
-      this.#tables.nextPage();
+      this.#tables.nextSlice();
       for (const row of entries) {
         if (chain?.pesel !== row.pesel) {
-          if (chain !== undefined) await this.#finish(chain, rows.get(chain.pesel));
+          if (chain !== undefined) await this.#finish(chain, account);
           chain = new Chain(row.pesel);
+          account = rows.get(row.pesel);
         }
-        const account = rows.get(row.pesel);
         // An account whose newest entry is lost is compared with the entries that are left.
         const newest = account?.sequence || Number.POSITIVE_INFINITY;
-        if (account !== undefined && row.sequence <= newest) await this.#entry(chain, row);
-        else chain.later ??= row;
+        if (account !== undefined && row.sequence <= newest) {
+          const entry = readEntry(row);
+          const tableId = "tableId" in entry ? tableIdOf(entry) : undefined;
+          if (tableId !== undefined && this.#tables.lacks(tableId, chain.epoch))
+            await this.#tables.load(tableId);
+          this.#entry(chain, row, entry);
+        } else chain.later ??= row;
       }
     }
-    if (chain !== undefined) await this.#finish(chain, rows.get(chain.pesel));
+    if (chain !== undefined) await this.#finish(chain, account);
     for (const row of page) {
       this.accountsRead += 1;
       for (const { currency, minor } of readBalances(row)) add(this.#held, currency, minor);
@@ -112,28 +120,26 @@ class Audit {
 
   readonly #visited = new Set<string>();
 
-  async #entry(chain: Chain, row: JournalRow): Promise<void> {
+  #entry(chain: Chain, row: JournalRow, entry: Entry | Error): void {
     this.entriesRead += 1;
-    this.#visited.add(row.pesel);
     const find = ([problem, recorded, recomputed]: Disagreement) =>
       this.#find(row.pesel, row, problem, recorded, recomputed);
     const before = chain.last;
     chain.last = row;
     const expected = (before?.sequence ?? 0) + 1;
     if (row.sequence !== expected) find(["gap in the sequence", String(row.sequence), String(expected)]);
-    let entry: Entry | undefined;
     try {
-      entry = parseEntry(row.entry);
+      if (entry instanceof Error) throw entry;
       const hash = entryHash(row.entry, before?.hash ?? "");
       if (hash !== row.hash) find(["broken hash chain", row.hash, hash]);
       misplaced(row, entry).forEach(find);
-      (await this.#disagreements(chain, entry)).forEach(find);
+      this.#disagreements(chain, entry).forEach(find);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      find(["unreadable entry", reason, "a whole entry"]);
+      find(["unreadable entry", (error as Error).message, "a whole entry"]);
       return;
     } finally {
-      this.#store.misplacedEntry(row, entry?.id, before).forEach(find);
+      const id = entry instanceof Error ? undefined : entry.id;
+      this.#store.misplacedEntry(row, id, before).forEach(find);
     }
     if (entry.kind === "opening") {
       chain.names = { name: entry.name, surname: entry.surname };
@@ -144,32 +150,37 @@ class Audit {
       this.#move(chain, entry.sold.currency, -entry.sold.minor);
       this.#move(chain, entry.bought.currency, entry.bought.minor);
     }
-    const [recorded, recomputed] = [balancesJson(entry.balances), chain.balancesJson()];
-    if (recorded !== recomputed) find(["balances after the entry", recorded, recomputed]);
-    for (const [currency, minor] of chain.balances) {
+    if (!isSame(entry.balances, chain.balances)) {
+      find(["balances after the entry", balancesJson(entry.balances), balancesJson(chain.balances)]);
+    }
+    for (const { currency, minor } of chain.balances) {
       if (minor < 0n) find(["negative balance", minorText(minor), `at least 0 ${currency}`]);
     }
   }
 
   /** Computes an exchange again, from the order and the stored table, which has to have been in force. */
-  async #disagreements(chain: Chain, entry: Entry): Promise<Disagreement[]> {
+  #disagreements(chain: Chain, entry: Entry): Disagreement[] {
     if (entry.kind === "opening") {
       return entry.initial.currency === pln ? [] : [["opening currency", entry.initial.currency, pln]];
     }
-    const table = await this.#tables.table(tableIdOf(entry));
+    const table = this.#tables.loaded(tableIdOf(entry));
     if (table === undefined) return [["rate table", tableIdOf(entry), "no such table in the store"]];
     this.#checkContent(table);
-    const recomputed = recompute(entry, table);
-    const pairs: Disagreement[] = [
-      ...(await this.#outOfForce(chain, entry)),
-      ["table number", entry.table, recomputed.table],
-      ["sold", formatMoney(entry.sold), formatMoney(recomputed.sold)],
-      ["bought", formatMoney(entry.bought), formatMoney(recomputed.bought)],
-      ["bid", rateOrNone(entry.bid), rateOrNone(recomputed.bid)],
-      ["ask", rateOrNone(entry.ask), rateOrNone(recomputed.ask)],
-      ["effective date", entry.effectiveDate, recomputed.effectiveDate],
-    ];
-    return pairs.filter(([, recorded, right]) => recorded !== right);
+    const right = recompute(entry, table);
+    const found = this.#outOfForce(chain, entry);
+    if (entry.table !== right.table) found.push(["table number", entry.table, right.table]);
+    for (const name of ["sold", "bought"] as const) {
+      const [recorded, recomputed] = [entry[name], right[name]];
+      if (recorded.minor !== recomputed.minor)
+        found.push([name, formatMoney(recorded), formatMoney(recomputed)]);
+    }
+    for (const name of ["bid", "ask"] as const) {
+      const [recorded, recomputed] = [entry[name], right[name]];
+      if (!isSameRate(recorded, recomputed)) found.push([name, rateOrNone(recorded), rateOrNone(recomputed)]);
+    }
+    if (entry.effectiveDate !== right.effectiveDate)
+      found.push(["effective date", entry.effectiveDate, right.effectiveDate]);
+    return found;
   }
 
   /** A table's id stands for what the table says, unless it is older than ids. */
@@ -182,9 +193,9 @@ class Audit {
   }
 
   /** An account's exchanges are settled at the tables that were in force, in their order. */
-  async #outOfForce(chain: Chain, { tableId, table }: ExchangeEntry): Promise<Disagreement[]> {
+  #outOfForce(chain: Chain, { tableId, table }: ExchangeEntry): Disagreement[] {
     if (tableId === undefined) return [];
-    const epoch = await this.#tables.epoch(tableId, chain.epoch);
+    const epoch = this.#tables.epoch(tableId, chain.epoch);
     if (epoch === undefined) return [["rate table in force", table, "not in force then"]];
     chain.epoch = epoch;
     return [];
@@ -204,11 +215,12 @@ class Audit {
         );
       }
     }
-    if (row === undefined || !this.#visited.has(row.pesel)) return;
+    if (row === undefined || chain.last === undefined) return;
+    this.#visited.add(row.pesel);
     const pairs: Disagreement[] = [
-      ["number of entries", String(row.sequence), String(chain.last?.sequence ?? 0)],
-      ["hash of the last entry", row.hash, chain.last?.hash ?? ""],
-      ["balances", row.balances, chain.balancesJson()],
+      ["number of entries", String(row.sequence), String(chain.last.sequence)],
+      ["hash of the last entry", row.hash, chain.last.hash],
+      ["balances", row.balances, balancesJson(chain.balances)],
       ...this.#store.misplacedAccount(row, chain.last),
       ["name", row.name, chain.names?.name ?? ""],
       ["surname", row.surname, chain.names?.surname ?? ""],
@@ -224,7 +236,7 @@ class Audit {
   }
 
   #move(chain: Chain, currency: CurrencyCode, minor: bigint): void {
-    add(chain.balances, currency, minor);
+    chain.move(currency, minor);
     add(this.#journalled, currency, minor);
   }
 
@@ -257,40 +269,46 @@ class Chain {
   names: { name: string; surname: string } | undefined;
   /** The first entry past the account's row as it was read. */
   later: JournalRow | undefined;
-  readonly balances = new Map<CurrencyCode, bigint>();
+  /** In the order in which an account has them. */
+  readonly balances: { readonly currency: CurrencyCode; minor: bigint }[] = [];
 
   constructor(pesel: string) {
     this.pesel = pesel;
   }
 
-  balancesJson(): string {
-    return balancesJson(
-      [...this.balances]
-        .map(([currency, minor]) => ({ currency, minor }))
-        .sort((a, b) => compareCurrencies(a.currency, b.currency)),
-    );
+  move(currency: CurrencyCode, minor: bigint): void {
+    const balance = this.balances.find((one) => one.currency === currency);
+    if (balance !== undefined) {
+      balance.minor += minor;
+    } else {
+      this.balances.push({ currency, minor });
+      this.balances.sort((a, b) => compareCurrencies(a.currency, b.currency));
+    }
+  }
+}
+
+function readEntry({ entry }: JournalRow): Entry | Error {
+  try {
+    return parseEntry(entry);
+  } catch (error) {
+    return error as Error;
   }
 }
 
 /** Where the columns that every store has differ from the entry. */
 function misplaced(row: JournalRow, entry: Entry): Disagreement[] {
-  const { pesel, sequence, key = null } = entry;
-  const pairs: [string, unknown, unknown][] = [
-    ["PESEL of the row", row.pesel, pesel],
-    ["number of the row", row.sequence, sequence],
-    ["key of the row", row.idempotency_key, key],
-  ];
-  return pairs
-    .filter(([, recorded, right]) => recorded !== right)
-    .map(([problem, recorded, right]) => [problem, `${recorded}`, `${right}`]);
+  const { pesel, sequence } = entry;
+  const key = entry.key ?? null;
+  const found: Disagreement[] = [];
+  if (row.pesel !== pesel) found.push(["PESEL of the row", row.pesel, `${pesel}`]);
+  if (row.sequence !== sequence) found.push(["number of the row", `${row.sequence}`, `${sequence}`]);
+  if (row.idempotency_key !== key) found.push(["key of the row", `${row.idempotency_key}`, `${key}`]);
+  return found;
 }
 
-function idOf({ entry }: JournalRow): string | undefined {
-  try {
-    return parseEntry(entry).id;
-  } catch {
-    return undefined;
-  }
+function idOf(row: JournalRow): string | undefined {
+  const entry = readEntry(row);
+  return entry instanceof Error ? undefined : entry.id;
 }
 
 function recompute(entry: ExchangeEntry, table: RateTable) {
@@ -299,6 +317,18 @@ function recompute(entry: ExchangeEntry, table: RateTable) {
     { from: entry.sold.currency, to: entry.bought.currency, side: entry.side, amount: decimalOfMoney(fixed) },
     table,
   );
+}
+
+function isSame(some: readonly Money[], others: readonly Money[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ currency, minor }, at) => currency === others[at]?.currency && minor === others[at].minor)
+  );
+}
+
+function isSameRate(one: Decimal | undefined, other: Decimal | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return compareDecimals(one, other) === 0;
 }
 
 /** The balances in a row that can be read; the comparison with the chain finds the others. */

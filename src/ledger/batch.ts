@@ -70,19 +70,25 @@ const dayMs = 86_400_000;
 /** When the store does not answer, one batch waits for its deadline, and those queued behind it do not wait again. */
 const longestWaitMs = 10_000;
 
+/** Commits, one at a time. */
+interface Lane {
+  readonly bulk: Pending[];
+  running?: Promise<void> | undefined;
+}
+
 /**
  * Collects the commands that arrive while each turn of the event loop brings more, or a commit is under way, into the
- * next commit, single ones before those of a bulk. Each is decided on its own, and nobody is answered before the commit is durable.
+ * next commit, single ones before those of a bulk. Each is decided on its own, and nobody is answered before the commit
+ * is durable. Commands of a bulk are spread over as many lanes as the store has transactions at once, by account.
  */
 export class Batcher {
   readonly #store: Store;
   readonly #now: () => Date;
   readonly #retention: RefusalRetention;
   readonly #longestWaitMs: number;
-  #single: Pending[] = [];
-  #bulk: Pending[] = [];
+  readonly #lanes: readonly Lane[];
+  readonly #single: Pending[] = [];
   #lastSingleMs = Number.NEGATIVE_INFINITY;
-  #running: Promise<void> | undefined;
 
   constructor(
     store: Store,
@@ -93,6 +99,7 @@ export class Batcher {
     this.#now = now;
     this.#retention = options.retention ?? refusalRetention;
     this.#longestWaitMs = options.longestWaitMs ?? longestWaitMs;
+    this.#lanes = Array.from({ length: store.transactionsAtOnce }, () => ({ bulk: [] }));
   }
 
   /**
@@ -119,12 +126,12 @@ export class Batcher {
           else resolve(verdict.answer as T);
         },
       });
-      this.#running ??= this.#drain();
+      this.#start(this.#lanes[0] as Lane);
     });
   }
 
   /**
-   * Runs commands of a bulk, in their order, when no single ones wait. Answers each in its place: with what it came to,
+   * Runs commands of a bulk, those of one account in their order, when no single ones wait. Answers each in its place: with what it came to,
    * or with its FxError. An FxError in place of a command is its answer.
    */
   runAll<T>(commands: readonly (Command<T> | FxError)[]): Promise<(T | FxError)[]> {
@@ -143,23 +150,31 @@ export class Batcher {
           answers[index] = "answer" in verdict ? (verdict.answer as T) : failureOf(verdict.refusal);
           settled();
         };
-        this.#bulk.push({ request: command.request, decide: command.decide, queuedAtMs, settle });
+        const { request, decide } = command;
+        const lane = this.#lanes[Number(request.pesel) % this.#lanes.length] as Lane;
+        lane.bulk.push({ request, decide, queuedAtMs, settle });
+        this.#start(lane);
       }
       settled();
-      this.#running ??= this.#drain();
     });
   }
 
   /** Resolves when everything that was taken in has been answered. */
   async drained(): Promise<void> {
-    await this.#running;
+    await Promise.all(this.#lanes.map(({ running }) => running));
   }
 
-  async #drain(): Promise<void> {
-    const waiting = () => this.#single.length + this.#bulk.length;
+  #start(lane: Lane): void {
+    lane.running ??= this.#drain(lane);
+  }
+
+  async #drain(lane: Lane): Promise<void> {
+    // Single ones stay in one lane: in smaller batches each would cost more.
+    const single = lane === this.#lanes[0] ? this.#single : [];
+    const waiting = () => single.length + lane.bulk.length;
     while (waiting() > 0) {
       await gather(waiting, batchLimit);
-      const batch = this.#inTime(this.#next());
+      const batch = this.#inTime(this.#next(single, lane.bulk));
       try {
         const verdicts = await this.#commit(batch);
         for (const [index, { settle }] of batch.entries()) settle(verdicts[index] as Verdict);
@@ -167,15 +182,14 @@ export class Batcher {
         for (const { settle } of batch) settle({ refusal });
       }
     }
-    this.#running = undefined;
+    lane.running = undefined;
   }
 
   /** Takes the commands of the next commit out of the queues. */
-  #next(): Pending[] {
+  #next(single: Pending[], bulk: Pending[]): Pending[] {
     const isAlone = performance.now() - this.#lastSingleMs > besideSingleMs;
-    const single = this.#single.splice(0, batchLimit);
-    const bulk = this.#bulk.splice(0, isAlone ? bulkLimit.alone : bulkLimit.besideSingle);
-    return bulk.length === 0 ? single : [...single, ...bulk];
+    const first = single.splice(0, batchLimit);
+    return [...first, ...bulk.splice(0, isAlone ? bulkLimit.alone : bulkLimit.besideSingle)];
   }
 
   /** Refuses those that have waited too long, and returns the others. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { FxError } from "../core/errors.ts";
 import type { ExchangeEntry } from "../core/journal.ts";
 import { type RateTable, unknownTableId } from "../core/rates.ts";
 import type { JournalPlace, JournalRow, Store } from "./store.ts";
@@ -9,9 +10,11 @@ export function tableIdOf({ table, tableId }: ExchangeEntry): string {
 }
 
 const pageSize = 1000;
+/** Entries worked through before the event loop has its turn: some 2 ms, in which orders wait. */
+const sliceSize = 250;
 
 /**
- * Reads the journal from the entry after `after` up to the account `through`, a page at a time, in the order of
+ * Reads the journal from the entry after `after` up to the account `through`, a slice at a time, in the order of
  * (pesel, sequence). Orders go on in between: memory stays flat and the event loop is never held for long.
  */
 export async function* readJournal(
@@ -21,7 +24,10 @@ export async function* readJournal(
   let place = after;
   for (;;) {
     const rows = await store.journal({ after: place, through, limit: pageSize });
-    if (rows.length > 0) yield rows;
+    for (let start = 0; start < rows.length; start += sliceSize) {
+      await nextTurn();
+      yield rows.slice(start, start + sliceSize);
+    }
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageSize) return;
     place = { pesel: last.pesel, sequence: last.sequence };
@@ -29,10 +35,10 @@ export async function* readJournal(
   }
 }
 
-/** Looks up the stored tables that exchanges were settled at, each once. */
+/** The stored tables that exchanges were settled at. Each is looked up once. */
 export class TableReader {
   readonly #store: Store;
-  readonly #tables = new Map<string, RateTable | undefined>();
+  readonly #tables = new Map<string, () => RateTable | undefined>();
   #epochs = new Map<string, number[]>();
   #isCurrent = false;
 
@@ -41,25 +47,53 @@ export class TableReader {
   }
 
   async table(id: string): Promise<RateTable | undefined> {
-    if (!this.#tables.has(id)) this.#tables.set(id, await this.#store.table(id));
-    return this.#tables.get(id);
+    await this.#look(id);
+    return this.loaded(id);
   }
 
-  /** Has `epoch` look again, once, for what came into force since: to be called for each page of entries. */
-  nextPage(): void {
+  /**
+   * A table that `load` has looked up.
+   * @throws Error if its row cannot be read
+   */
+  loaded(id: string): RateTable | undefined {
+    return this.#tables.get(id)?.();
+  }
+
+  async #look(id: string): Promise<void> {
+    if (this.#tables.has(id)) return;
+    try {
+      const table = await this.#store.table(id);
+      this.#tables.set(id, () => table);
+    } catch (error) {
+      if (error instanceof FxError) throw error;
+      this.#tables.set(id, () => {
+        throw error;
+      });
+    }
+  }
+
+  /** Has `load` look again, once, for what came into force since: to be called for each slice of entries. */
+  nextSlice(): void {
     this.#isCurrent = false;
   }
 
-  /** The first epoch of the ledger, from `least` on, in which a table was in force. */
-  async epoch(id: string, least: number): Promise<number | undefined> {
-    const find = () => this.#epochs.get(id)?.find((epoch) => epoch >= least);
-    const known = find();
-    if (known !== undefined || this.#isCurrent) return known;
+  /** Whether `load` is to be called before `loaded` and `epoch` can tell. */
+  lacks(id: string, least: number): boolean {
+    return !this.#tables.has(id) || (!this.#isCurrent && this.epoch(id, least) === undefined);
+  }
+
+  async load(id: string): Promise<void> {
+    await this.#look(id);
+    if (this.#isCurrent) return;
     this.#epochs = new Map();
     for (const { id, epoch } of await this.#store.acceptedTables()) {
       this.#epochs.set(id, [...(this.#epochs.get(id) ?? []), epoch]);
     }
     this.#isCurrent = true;
-    return find();
+  }
+
+  /** The first epoch of the ledger, from `least` on, in which a table was in force. */
+  epoch(id: string, least: number): number | undefined {
+    return this.#epochs.get(id)?.find((epoch) => epoch >= least);
   }
 }

@@ -48,7 +48,7 @@ export function replayOf({ code, message }: Refusal): FxError {
 }
 
 /** @throws FxError idempotency-key-reused */
-export function requireSameRequest(same: boolean): void {
+export function requireSameRequest(same: boolean): asserts same {
   if (same) return;
   throw new FxError(
     "idempotency-key-reused",

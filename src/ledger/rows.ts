@@ -123,7 +123,7 @@ function withPesel<Row extends { readonly pesel: string }>(row: Row): Row {
   return { ...row, pesel: peselText(row.pesel) };
 }
 
-function peselText(pesel: string | number): string {
+export function peselText(pesel: string | number): string {
   return pesel.toString().padStart(11, "0");
 }
 

@@ -35,13 +35,12 @@ import type {
   Recorded,
   Settlement,
 } from "../core/service.ts";
-import { auditLedger } from "./audit.ts";
 import { Batcher, type Command } from "./batch.ts";
+import { type Books, booksOf } from "./books.ts";
 import { isEntryId } from "./entry-id.ts";
-import { positionOf } from "./position.ts";
 import { openingBody, orderBody, type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
-import type { Store } from "./store.ts";
+import type { Store, StoredAccount } from "./store.ts";
 
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
@@ -55,17 +54,22 @@ export class LedgerService implements ExchangeService {
   readonly #rates: CurrentRates;
   readonly #now: () => Date;
   readonly #batcher: Batcher;
+  readonly #books: Books;
 
   constructor(
     store: Store,
     rates: CurrentRates,
     now: () => Date = () => new Date(),
-    retention?: RefusalRetention,
+    {
+      retention,
+      books = booksOf(store),
+    }: { retention?: RefusalRetention | undefined; books?: Books | undefined } = {},
   ) {
     this.#store = store;
     this.#rates = rates;
     this.#now = now;
     this.#batcher = new Batcher(store, now, { retention });
+    this.#books = books;
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
@@ -148,11 +152,11 @@ export class LedgerService implements ExchangeService {
   }
 
   position(): Promise<Position> {
-    return positionOf(this.#store);
+    return this.#books.position();
   }
 
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport> {
-    return auditLedger(this.#store, onProgress);
+    return this.#books.audit(onProgress);
   }
 
   #opening(opening: Opening): Command<Recorded> {
@@ -191,9 +195,7 @@ export class LedgerService implements ExchangeService {
         if (stored === undefined) return accountNotFound();
         if (earlier !== undefined) {
           requireSameRequest(isAnswerToOrder(earlier, order));
-          return {
-            answer: { account: accountAfter(earlier, stored), receiptId: earlier.id, replayed: true },
-          };
+          return { answer: settlementOf(earlier, stored, true) };
         }
         const table = this.#rates.forOrder(inForce);
         const { exchange, account } = planExchange(stored, order, table);
@@ -217,7 +219,7 @@ export class LedgerService implements ExchangeService {
           balances: account.balances,
         };
         return {
-          answer: { account: accountAfter(entry, stored), receiptId: entry.id, replayed: false },
+          answer: settlementOf(entry, stored, false),
           written: { entry, holder: stored, table },
         };
       },
@@ -227,9 +229,15 @@ export class LedgerService implements ExchangeService {
   /** Answers what was taken in, then closes the rates and the store. */
   async close(): Promise<void> {
     await this.#batcher.drained();
+    await this.#books.close();
     await this.#rates.close();
     await this.#store.close();
   }
+}
+
+function settlementOf(entry: ExchangeEntry, holder: StoredAccount, replayed: boolean): Settlement {
+  const { id, sold, bought } = entry;
+  return { account: accountAfter(entry, holder), receiptId: id, replayed, sold, bought };
 }
 
 function accountNotFound(): never {

@@ -9,6 +9,8 @@ import type { RateTable, TableInForce, TableLedger } from "../core/rates.ts";
  * adapter. A method that cannot do its work fails with FxError storage-unavailable.
  */
 export interface Store extends TableLedger {
+  /** How many transactions, each over accounts of its own, get more done together than in turn. */
+  readonly transactionsAtOnce: number;
   /**
    * One durable transaction: loads and locks the accounts that are touched, lets `decide` say what to write, and
    * writes it. Resolves when all of it is durable, to the answer that was decided with it; rejects when none of it is,

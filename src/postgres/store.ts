@@ -90,6 +90,8 @@ export async function openPostgres(
 /** A lost or contended database is tried again until the deadline; only then does a method fail. */
 export class PostgresStore implements Store {
   readonly schemaVersion = migrations.length;
+  /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
+  readonly transactionsAtOnce: number;
   readonly #place: PostgresPlace;
   readonly #pool: Pool;
   /** Those that were in force or asked for, by id. */
@@ -105,6 +107,7 @@ export class PostgresStore implements Store {
   constructor(place: PostgresPlace) {
     this.#place = place;
     this.#pool = new Pool(place);
+    this.transactionsAtOnce = Math.max(1, Math.min(3, Math.ceil(place.poolSize) - 1));
   }
 
   async prepare(options: OpenOptions): Promise<void> {

@@ -1,4 +1,5 @@
 import { positionInId } from "../ledger/entry-id.ts";
+import { peselText } from "../ledger/rows.ts";
 import type { AccountRow, Disagreement, JournalRow } from "../ledger/store.ts";
 
 /** An account's row as SQLite has it: with the position of its newest entry, from which those before it are found. */
@@ -12,6 +13,57 @@ interface LinkedJournalRow extends JournalRow {
   readonly previous: number | null;
 }
 
+/** What a page of accounts selects. */
+export type AccountValues = readonly [
+  pesel: number,
+  name: string,
+  surname: string,
+  newest: number,
+  sequence: number,
+  hash: string,
+  balances: string,
+];
+
+export function accountRows(rows: readonly AccountValues[]): AccountRow[] {
+  return rows.map(
+    ([pesel, name, surname, newest, sequence, hash, balances]): LinkedAccountRow => ({
+      pesel: peselText(pesel),
+      name,
+      surname,
+      newest,
+      sequence,
+      hash,
+      balances,
+    }),
+  );
+}
+
+export const journalColumns =
+  "journal.position, previous, journal.pesel, journal.sequence, idempotency_key, entry, hash";
+
+/** What `journalColumns` select. */
+export type JournalValues = readonly [
+  position: number,
+  previous: number | null,
+  pesel: number,
+  sequence: number,
+  key: string | null,
+  entry: string,
+  hash: string,
+];
+
+export function journalRows(rows: readonly JournalValues[]): JournalRow[] {
+  let last = Number.NaN;
+  let pesel = "";
+  return rows.map(
+    ([position, previous, number, sequence, idempotency_key, entry, hash]): LinkedJournalRow => {
+      if (number !== last) pesel = peselText(number);
+      last = number;
+      return { pesel, sequence, idempotency_key, entry, hash, position, previous };
+    },
+  );
+}
+
 /** Where an entry is not at the position in its id, or does not lead to the account's entry before it. */
 export function misplacedEntry(
   row: JournalRow,
@@ -20,6 +72,7 @@ export function misplacedEntry(
 ): Disagreement[] {
   const { position, previous } = row as LinkedJournalRow;
   const expected = positionOf(before);
+  if (previous === expected && id !== undefined && position === positionInId(id)) return [];
   return [
     ...differing("link to the entry before", previous, expected),
     ...(id === undefined ? [] : differing("position of the row", position, positionInId(id))),

@@ -6,13 +6,11 @@ import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, positionInId } from "../ledger/entry-id.ts";
 import {
-  accountRow,
   decodeAcceptedTable,
   decodeAccount,
   decodeEntry,
   decodeTable,
   encodeTable,
-  journalRow,
   missingTable,
   rangeOf,
 } from "../ledger/rows.ts";
@@ -33,11 +31,22 @@ import type {
 import { AccountCache } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { isKeyTaken, Keys } from "./keys.ts";
-import { type LinkedAccountRow, misplacedAccount, misplacedEntry } from "./links.ts";
+import {
+  type AccountValues,
+  accountRows,
+  type JournalValues,
+  journalColumns,
+  journalRows,
+  type LinkedAccountRow,
+  misplacedAccount,
+  misplacedEntry,
+} from "./links.ts";
 import { type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
 
-/** Entries indexed for an audit, in their order, before the event loop has its turn again: some 50 ms. */
-const orderedAtOnce = 50_000;
+/** Entries put in order for an audit before the event loop has its turn again: a few ms, in which orders wait. */
+const orderedAtOnce = 2_000;
+/** The same where no orders are taken: more at once are faster, and a signal waits for a second. */
+const orderedByReader = 500_000;
 
 const appendEntry =
   "insert into journal (position, previous, pesel, sequence, idempotency_key, entry, hash) values (?, ?, ?, ?, ?, ?, ?)";
@@ -45,7 +54,7 @@ const insertAccount = "insert into account (pesel, name, surname, newest) values
 const updateAccount = "update account set newest = ? where pesel = ?";
 /** An account is as its newest entry leaves it; without that entry, which an audit tells, it holds nothing. */
 const selectAccounts =
-  "select account.*, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
+  "select account.pesel, name, surname, newest, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
   "case when entry is null then '{}' when json_valid(entry) then coalesce(entry ->> 'balances', '') else '' end as balances " +
   "from account left join journal on position = newest and journal.pesel = account.pesel";
 const selectAccount = `${selectAccounts} where account.pesel = ?`;
@@ -57,6 +66,9 @@ const selectInForce =
 const selectTables =
   "select * from rate_table where source = ? and effective_date >= ? order by effective_date, number, " +
   "(select coalesce(max(epoch), 0) from accepted_table where table_id = id)";
+const pageJournal =
+  `select ${journalColumns} from journal_order as place join journal using (position) ` +
+  "where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ? order by place.pesel, place.sequence limit ?";
 const pageAccounts = `${selectAccounts} where account.pesel > ? order by account.pesel limit ?`;
 
 /**
@@ -81,6 +93,7 @@ interface Head {
 
 export class SqliteStore implements Store {
   readonly schemaVersion: number;
+  readonly transactionsAtOnce = 1;
   readonly misplacedEntry = misplacedEntry;
   readonly misplacedAccount = misplacedAccount;
   readonly #opened: OpenDatabase;
@@ -172,7 +185,7 @@ export class SqliteStore implements Store {
   }
 
   async accounts({ after, limit }: { after?: string | undefined; limit: number }): Promise<AccountRow[]> {
-    return this.#all(pageAccounts, Number(after ?? -1), limit).map(accountRow);
+    return accountRows(this.#arrays<AccountValues>(pageAccounts, Number(after ?? -1), limit));
   }
 
   async statement(
@@ -200,15 +213,8 @@ export class SqliteStore implements Store {
   }): Promise<JournalRow[]> {
     const { afterPesel, afterSequence, throughPesel } = rangeOf(page);
     await this.#orderJournal();
-    return this.#all(
-      `select journal.* from journal_order as place join journal using (position)
-       where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ?
-       order by place.pesel, place.sequence limit ?`,
-      afterPesel,
-      afterSequence,
-      throughPesel,
-      page.limit,
-    ).map(journalRow);
+    const range = [afterPesel, afterSequence, throughPesel, page.limit];
+    return journalRows(this.#arrays<JournalValues>(pageJournal, ...range));
   }
 
   /** Indexes the entries that are new since the last time, for this connection only, in steps. */
@@ -218,8 +224,9 @@ export class SqliteStore implements Store {
        (pesel, sequence, position, primary key (pesel, sequence, position)) without rowid`,
     );
     const last = this.#lastPosition();
+    const atOnce = this.#opened.isReadOnly ? orderedByReader : orderedAtOnce;
     while (this.#orderedTo < last) {
-      const next = Math.min(this.#orderedTo + orderedAtOnce, last);
+      const next = Math.min(this.#orderedTo + atOnce, last);
       this.#all(
         `insert into journal_order select pesel, sequence, position from journal
          where position > ? and position <= ? order by pesel, sequence`,
@@ -370,6 +377,12 @@ export class SqliteStore implements Store {
     const rows = this.#guard(() => this.#statement(sql).all(...parameters) as Row[]);
     this.#opened.requireFile();
     return rows;
+  }
+
+  /** Rows as arrays, which the binding makes in half the time. */
+  #arrays<Values>(sql: string, ...parameters: (string | number)[]): Values[] {
+    this.#guard(() => this.#statement(sql)).setReturnArrays(true);
+    return this.#all<Values>(sql, ...parameters);
   }
 
   /** Each statement is prepared once. */

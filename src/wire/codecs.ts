@@ -23,11 +23,14 @@ export function encodeAccount({ name, surname, pesel, balances }: Account): sche
 /** `encodeAccount` as JSON. */
 export function accountText({ name, surname, pesel, balances }: Account): string {
   let currencies = "";
-  for (const { currency, minor } of balances) {
-    const amount = formatDecimal({ coefficient: minor, scale: knownDigits(currency) });
-    currencies += `${currencies === "" ? "" : ","}{"symbol":"${currency}","amount":${amount}}`;
-  }
+  for (const money of balances) currencies += `${currencies === "" ? "" : ","}${moneyText(money)}`;
   return `{"name":${jsonString(name)},"surname":${jsonString(surname)},"pesel":"${pesel}","currencies":[${currencies}]}`;
+}
+
+/** Money as JSON. */
+export function moneyText({ currency, minor }: Money): string {
+  const amount = formatDecimal({ coefficient: minor, scale: knownDigits(currency) });
+  return `{"symbol":"${currency}","amount":${amount}}`;
 }
 
 export function decodeAccount(body: unknown): Account {
@@ -221,7 +224,7 @@ function minorText(minor: bigint, currency: CurrencyCode): string {
   return formatDecimal({ coefficient: minor, scale: digits }, digits);
 }
 
-function accountOf({ name, surname, pesel, currencies }: schemas.AccountJson): Account {
+export function accountOf({ name, surname, pesel, currencies }: schemas.AccountJson): Account {
   return { pesel: pesel as Pesel, name, surname, balances: currencies.map(decodeMoney) };
 }
 
@@ -269,7 +272,7 @@ function tableOf(table: NonNullable<schemas.RatesJson["previous"]>, source: stri
   };
 }
 
-function decodeMoney({ symbol, amount }: schemas.MoneyJson): Money {
+export function decodeMoney({ symbol, amount }: schemas.MoneyJson): Money {
   return moneyOf(symbol, String(amount));
 }
 
@@ -288,7 +291,7 @@ function rateOf(number: number): Decimal {
   return decimal;
 }
 
-function read<T>(schema: z.ZodType<T>, body: unknown): T {
+export function read<T>(schema: z.ZodType<T>, body: unknown): T {
   const { data, error } = schema.safeParse(body);
   if (error === undefined) return data;
   const [issue] = error.issues;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
+import { bulkType } from "./bulk.ts";
 import { type Operation, operations } from "./operations.ts";
 import { statusOf } from "./problem.ts";
 import * as schemas from "./schemas.ts";
@@ -70,6 +71,9 @@ const tags: Readonly<Record<Operation["tag"], string>> = {
 
 function describe(id: string, operation: Operation): OpenApiOperation {
   const { method, path, summary, description, tag, body, success, errors } = operation;
+  const json = (schema: z.ZodType) => ({
+    [operation.isBulk ? bulkType : "application/json"]: { schema: { $ref: referenceTo(schema) } },
+  });
   return {
     operationId: id,
     summary,
@@ -179,10 +183,10 @@ const responseHeaders = {
 
 const plainTypes = { "text/plain": "string", "application/json": "object" } as const;
 
-function json(schema: z.ZodType) {
+function referenceTo(schema: z.ZodType): string {
   const id = schema.meta()?.id;
   if (id === undefined) throw new TypeError("a schema of the document has no id");
-  return { "application/json": { schema: { $ref: reference(id) } } };
+  return reference(id);
 }
 
 /** As sent. A format says all that the pattern beside it does. */

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
+import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
@@ -13,6 +14,8 @@ export interface Operation {
   readonly query?: z.ZodType;
   readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
   readonly body?: z.ZodType;
+  /** Whether the body and the answer are lines of JSON, and the schemas are of a line. */
+  readonly isBulk?: boolean;
   readonly success: {
     readonly status: 200 | 204;
     /** Of a JSON answer. */
@@ -92,6 +95,23 @@ export const operations = {
       storage,
       "overloaded",
     ],
+  },
+  bulk: {
+    method: "POST",
+    path: "/api/bulk",
+    summary: "Carry out orders and openings, one a line, without limit",
+    description:
+      "Newline-delimited JSON both ways, as a stream: read the answers while you send. A line is an order or an " +
+      "opening, of at most 16 KiB. Each is answered in its place, once it is durable, as the single request would " +
+      "be: with `status` and the account or the problem. One that fails stops no other. Lines of one account are " +
+      "done in their order. Blank lines count and are not answered. A last line whose `line` is null says why the " +
+      "server ends the stream early. After that, or if the connection breaks, send the lines without an answer " +
+      "again, with the same keys.",
+    tag: "exchange",
+    isBulk: true,
+    body: bulkLine,
+    success: { status: 200, schema: bulkAnswer },
+    errors: ["invalid-request", "overloaded"],
   },
   quote: {
     method: "GET",

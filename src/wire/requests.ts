@@ -6,6 +6,7 @@ import type { ExchangeTerms } from "../core/exchange.ts";
 import { maskPesels } from "../core/mask.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { PageRequest } from "../core/service.ts";
+import { openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /**
@@ -22,6 +23,26 @@ export function parseOpeningBody(body: unknown) {
 export function parseOrderBody(body: unknown) {
   const { pesel, from, to, toBuy, toSell } = read(schemas.orderBody, body, "body");
   return { pesel, from, to, toBuy: amountOf(toBuy), toSell: amountOf(toSell) };
+}
+
+/** An opening in a line of a bulk. */
+export function parseOpeningLine(line: unknown) {
+  const { name, surname, pesel, pln, initial, key } = read(openingLine, line, "line");
+  return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal, key: lineKey(key) };
+}
+
+/** An order in a line of a bulk. */
+export function parseOrderLine(line: unknown) {
+  const { pesel, from, to, toBuy, toSell, key, table } = read(orderLine, line, "line");
+  return {
+    pesel,
+    from,
+    to,
+    toBuy: amountOf(toBuy),
+    toSell: amountOf(toSell),
+    key: lineKey(key),
+    table,
+  };
 }
 
 export function parseQuoteQuery(query: unknown) {
@@ -41,21 +62,21 @@ export function parseRateHistoryQuery(query: unknown): { days: number } {
  * Parses the text of a body.
  * @throws FxError invalid-request, never quoting the text, which may hold a PESEL
  */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, what: What = "body"): unknown {
   // Bytes that are not UTF-8 were decoded to this character.
-  if (text.includes("\ufffd")) throw new FxError("invalid-request", "The body is not valid UTF-8.");
+  if (text.includes("\ufffd")) throw new FxError("invalid-request", `The ${what} is not valid UTF-8.`);
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
     const fault = text.trim() === "" ? "empty. Send a JSON object" : "not valid JSON";
-    throw new FxError("invalid-request", `The body is ${fault}.`);
+    throw new FxError("invalid-request", `The ${what} is ${fault}.`);
   }
-  if (mayRepeat(text, body)) requireDistinctNames(text);
+  if (mayRepeat(text, body)) requireDistinctNames(text, what);
   if (longNumber.test(text) && !numbersAreExact(text)) {
     throw new FxError(
       "invalid-request",
-      "A number in the body has more digits than can be read exactly. Give no more than 15.",
+      `A number in the ${what} has more digits than can be read exactly. Give no more than 15.`,
     );
   }
   return body;
@@ -105,12 +126,17 @@ function notAKey(): FxError {
   return new FxError("invalid-request", "The Idempotency-Key must be 1 to 255 visible ASCII characters.");
 }
 
+const fifteenDigits = 10n ** 15n;
+
 /**
  * An amount as the JSON number that says exactly it.
  * @throws FxError invalid-amount if there is none
  */
 export function exactNumber(amount: Decimal): number {
   const number = Number(formatDecimal(amount));
+  // A double holds 15 digits.
+  if (amount.coefficient < fifteenDigits && amount.coefficient > -fifteenDigits && amount.scale < 15)
+    return number;
   const sent = parseDecimal(String(number));
   if (sent !== undefined && compareDecimals(sent, amount) === 0) return number;
   throw new FxError(
@@ -119,24 +145,40 @@ export function exactNumber(amount: Decimal): number {
   );
 }
 
+function lineKey(key: string | undefined): string | undefined {
+  if (key !== undefined) requireKey(key);
+  return key;
+}
+
 function amountOf(amount: number | string): Decimal;
 function amountOf(amount: number | string | undefined): Decimal | undefined;
 function amountOf(amount: number | string | undefined): Decimal | undefined {
   return amount === undefined ? undefined : parseDecimal(String(amount));
 }
 
-/** Whether there are more colons than fields: most bodies have as many, and so no field twice. */
+/**
+ * Whether there are more colons than fields, and those in the fields' texts: most bodies have as many, and so no field
+ * twice. An escape can hide a colon.
+ */
 function mayRepeat(text: string, body: unknown): boolean {
-  let left = Object.keys(Object(body)).length;
-  for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) left -= 1;
+  let left = Object.keys(Object(body)).length - colonsIn(text);
+  if (left < 0 && !text.includes("\\")) {
+    for (const value of Object.values(Object(body))) if (typeof value === "string") left += colonsIn(value);
+  }
   return left < 0;
+}
+
+function colonsIn(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) count += 1;
+  return count;
 }
 
 /**
  * JSON.parse takes the last of two fields of one name, and others the first. Deeper ones are no fields of a request.
  * @throws FxError invalid-request
  */
-function requireDistinctNames(text: string): void {
+function requireDistinctNames(text: string, what: What): void {
   const names = new Set<string>();
   let depth = 0;
   for (const [token, quoted] of text.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}[\]]/g)) {
@@ -145,7 +187,7 @@ function requireDistinctNames(text: string): void {
     else if (quoted !== undefined && depth === 1) {
       const name = JSON.parse(quoted) as string;
       if (names.has(name))
-        throw invalid("body", [{ pointer: pointerTo(name), detail: "is given more than once" }]);
+        throw invalid(what, [{ pointer: pointerTo(name), detail: "is given more than once" }]);
       names.add(name);
     }
   }
@@ -165,14 +207,17 @@ function numbersAreExact(text: string): boolean {
   return true;
 }
 
-function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: "body" | "query"): T {
+/** Where a fault is. */
+type What = "body" | "query" | "line";
+
+function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T {
   const { data, error } = schema.safeParse(untrusted);
   if (error === undefined) return data;
   const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted)).slice(0, 20);
   throw invalid(what, fields);
 }
 
-function invalid(what: "body" | "query", fields: readonly FieldError[]): FxError {
+function invalid(what: What, fields: readonly FieldError[]): FxError {
   const named = fields.map(({ pointer, detail }) => `${pointer.slice(1) || "it"} ${detail}`);
   const message = `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.`;
   return new FxError("invalid-request", message, { fields });

@@ -104,26 +104,26 @@ const count = z.int().min(0).meta({ format: "int64" });
 const holder = { name: givenName, surname: givenName, pesel };
 const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "44051401359" };
 
+export const openingWithPln = z.strictObject({ ...holder, pln: initialAmount }).meta({
+  id: "OpeningWithPln",
+  description: "The initial balance as `pln`",
+  examples: [{ ...exampleHolder, pln: 1000 }],
+});
+export const openingWithInitial = z.strictObject({ ...holder, initial: initialAmount }).meta({
+  id: "OpeningWithInitial",
+  description: "The initial balance as `initial`, which means the same",
+  examples: [{ ...exampleHolder, initial: 1000 }],
+});
+export const openingWithBoth = z
+  .strictObject({ ...holder, pln: initialAmount, initial: initialAmount })
+  .meta({
+    id: "OpeningWithBoth",
+    description: "`pln` and `initial` must be equal",
+    examples: [{ ...exampleHolder, pln: 1000, initial: 1000 }],
+  });
+
 /** The body of an opening as it is published. */
-export const opening = z
-  .xor([
-    z.strictObject({ ...holder, pln: initialAmount }).meta({
-      id: "OpeningWithPln",
-      description: "The initial balance as `pln`",
-      examples: [{ ...exampleHolder, pln: 1000 }],
-    }),
-    z.strictObject({ ...holder, initial: initialAmount }).meta({
-      id: "OpeningWithInitial",
-      description: "The initial balance as `initial`, which means the same",
-      examples: [{ ...exampleHolder, initial: 1000 }],
-    }),
-    z.strictObject({ ...holder, pln: initialAmount, initial: initialAmount }).meta({
-      id: "OpeningWithBoth",
-      description: "`pln` and `initial` must be equal",
-      examples: [{ ...exampleHolder, pln: 1000, initial: 1000 }],
-    }),
-  ])
-  .meta({ id: "Opening" });
+export const opening = z.xor([openingWithPln, openingWithInitial, openingWithBoth]).meta({ id: "Opening" });
 
 /** The body of an opening as it is read: in one shape, so that errors name fields. */
 export const openingBody = z
@@ -140,21 +140,19 @@ export const openingBody = z
 const pair = { from: symbol.meta({ examples: ["PLN"] }), to: symbol };
 const examplePair = { pesel: exampleHolder.pesel, from: "PLN", to: "USD" };
 
+export const buyOrder = z.strictObject({ pesel, ...pair, toBuy: orderAmount }).meta({
+  id: "BuyOrder",
+  description: "Buys exactly this amount of `to`",
+  examples: [{ ...examplePair, toBuy: 100 }],
+});
+export const sellOrder = z.strictObject({ pesel, ...pair, toSell: orderAmount }).meta({
+  id: "SellOrder",
+  description: "Sells exactly this amount of `from`",
+  examples: [{ ...examplePair, toSell: 100 }],
+});
+
 /** The body of an order as it is published. */
-export const order = z
-  .xor([
-    z.strictObject({ pesel, ...pair, toBuy: orderAmount }).meta({
-      id: "BuyOrder",
-      description: "Buys exactly this amount of `to`",
-      examples: [{ ...examplePair, toBuy: 100 }],
-    }),
-    z.strictObject({ pesel, ...pair, toSell: orderAmount }).meta({
-      id: "SellOrder",
-      description: "Sells exactly this amount of `from`",
-      examples: [{ ...examplePair, toSell: 100 }],
-    }),
-  ])
-  .meta({ id: "Order" });
+export const order = z.xor([buyOrder, sellOrder]).meta({ id: "Order" });
 
 /** The body of an order as it is read. */
 export const orderBody = z

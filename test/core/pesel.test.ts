@@ -51,6 +51,15 @@ describe("gap: PESEL", () => {
     );
   });
 
+  for (const [written, reason] of [
+    ["4405140135", /a leading zero is missing/],
+    ["210100000", /has 9; if a spreadsheet took it for a number, a leading zero is missing/],
+    ["4,40514E+10", /a spreadsheet turned it into a number; format the column as text/],
+    ["4.40514e10", /a spreadsheet turned it into a number/],
+  ] as const) {
+    test(`${written}, as a spreadsheet writes it, is refused for that`, () => refuses(written, reason));
+  }
+
   test("31 April is refused", () => refuses(peselOf("7004310000"), /does not exist/));
   test("29 February of a common year is refused", () => refuses(peselOf("7102290000"), /does not exist/));
   test("29 February 1900 is refused, for 1900 was no leap year", () =>

@@ -263,3 +263,20 @@ for (const { name, database } of adapters) {
     });
   });
 }
+
+for (const { name, open } of adapters) {
+  test(`an order is answered while a long audit or a position is under way, ${name}`, async (t) => {
+    const service = new LedgerService(await open(t), fixedRates(), () => now);
+    await Promise.all(
+      Array.from({ length: 10_000 }, (_, index) => service.createAccount(opening({ index }))),
+    );
+    for (const read of [() => service.audit(), () => service.position()]) {
+      const done: string[] = [];
+      await Promise.all([
+        read().then(() => done.push("read")),
+        service.exchange({ ...terms("buy 0.01 USD for PLN"), pesel: adult() }).then(() => done.push("order")),
+      ]);
+      assert.deepEqual(done, ["order", "read"]);
+    }
+  });
+}

@@ -33,7 +33,7 @@ for (const adapter of adapters) {
       const rates = fixedRates(table, store);
       const clock = { now };
       const retention = options.most === undefined ? undefined : { days: 30, most: options.most };
-      const service = new LedgerService(store, rates, () => clock.now, retention);
+      const service = new LedgerService(store, rates, () => clock.now, { retention });
       if (options.store === undefined) await service.createAccount(opening());
       const order = (words: string, key?: string, index = 0) =>
         service.exchange({ ...terms(words), pesel: adult(index), key });

@@ -51,6 +51,9 @@ export class FaultyStore implements Store {
   saveTables: Store["saveTables"] = (tables) => this.#store.saveTables(tables);
   tables: Store["tables"] = (range) => this.#store.tables(range);
   table: Store["table"] = (id) => this.#store.table(id);
+  get transactionsAtOnce(): number {
+    return this.#store.transactionsAtOnce;
+  }
   get schemaVersion(): number {
     return this.#store.schemaVersion;
   }

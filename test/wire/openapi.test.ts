@@ -6,10 +6,11 @@ import fc from "fast-check";
 import { parseOpening } from "../../src/core/account.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { parsePesel } from "../../src/core/pesel.ts";
+import { bulkType, parseBulkLine } from "../../src/wire/bulk.ts";
 import { openApiDocument } from "../../src/wire/openapi.ts";
 import { parseIdempotencyKey, parseOpeningBody, parseOrderBody } from "../../src/wire/requests.ts";
 import { adult, decimal, peselOf, today } from "../support/fixture.ts";
-import { type HttpAnswer, isProblem, send } from "../support/http.ts";
+import { type HttpAnswer, type HttpRequest, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 const document = openApiDocument("1.2.3");
@@ -137,6 +138,27 @@ describe("the document takes what the server takes", () => {
     );
   });
 
+  test("of the fields of a line of a bulk", () => {
+    const order = fc.record({ from: fc.constant("PLN"), to: fc.constant("USD"), toBuy: fc.constant(1) });
+    const opening = fc.record({
+      name: fc.constant("Jan"),
+      surname: fc.constant("Nowak"),
+      pln: fc.constant(1),
+    });
+    const key = fc.constantFrom("k", "k".repeat(255), "k".repeat(256), "", "a b", "ł", 1);
+    const beside = fc.record({ key, table: fc.constant("108/C/NBP/2026"), Key: key }, { requiredKeys: [] });
+    fc.assert(
+      fc.property(fc.oneof(order, opening), beside, (fields, more) => {
+        const line = { pesel: adult(1), ...fields, ...more };
+        assert.equal(
+          accepts("BulkLine")(line),
+          isTaken(() => parseBulkLine(JSON.stringify(line), today)),
+          JSON.stringify(line),
+        );
+      }),
+    );
+  });
+
   test("of the fields of an opening, if both amounts are equal", () => {
     const names = fc.subarray(["pln", "initial", "PLN", "key"]);
     fc.assert(
@@ -238,6 +260,10 @@ describe("answers are as the document says", () => {
     [`POST /api/exchange/${pesel}`, 200, order],
     [`POST /api/exchange/${pesel}`, 400, { ...order, toBuy: 1e6 }],
     [`POST /api/exchange/${adult(2)}`, 404, { ...order, pesel: adult(2) }],
+    ["POST /api/bulk", 200, order],
+    ["POST /api/bulk", 200, { ...opening, key: "1" }],
+    ["POST /api/bulk", 200, { ...opening, pesel: adult(4), key: "1" }],
+    ["POST /api/bulk", 400],
     ["GET /api/quote?from=PLN&to=USD&toSell=5", 200],
     ["GET /api/quote?from=PLN", 400],
     ["GET /api/receipts/{exchange}", 200],
@@ -269,7 +295,7 @@ describe("answers are as the document says", () => {
         .replace("/api/receipts/{opening}", first)
         .replace("/api/receipts/{exchange}", last)
         .split(" ");
-      const answer = await send(server.url, method, path, { body });
+      const answer = await send(server.url, method, path, requestTo(path, body));
       assert.equal(answer.status, status, answer.text);
       conforms(method, path, answer);
     });
@@ -281,12 +307,14 @@ describe("answers are as the document says", () => {
         throw new FxError(code, "The store cannot do it.");
       };
       const reads =
-        code === "overloaded" ? {} : { get: (_: object, name: string) => name !== "close" && failing };
+        code === "overloaded"
+          ? {}
+          : { get: (_: object, name: string) => name !== "close" && name !== "bulk" && failing };
       const broken = await startServer(new Proxy({ createAccount: failing, exchange: failing }, reads));
       t.after(() => broken.app.close());
       for (const [line, status, body] of requests) {
         if (status !== 200 && status !== 204) continue;
-        const answer = await send(broken.url, ...splitLine(line), { body });
+        const answer = await send(broken.url, ...splitLine(line), requestTo(line, body));
         if (answer.status >= 500) isProblem(answer, code);
       }
       await broken.close();
@@ -348,6 +376,11 @@ function isTaken(read: () => unknown): boolean {
     assert.ok(error instanceof FxError);
     return false;
   }
+}
+
+function requestTo(path: string, body: object | undefined): HttpRequest {
+  const isBulk = path.endsWith("/api/bulk") && body !== undefined;
+  return { body, ...(isBulk && { headers: { "content-type": bulkType } }) };
 }
 
 function splitLine(line: string): [method: string, path: string] {

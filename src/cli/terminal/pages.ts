@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Page, PageRequest } from "../../core/service.ts";
 import { type Column, writeTable } from "./output.ts";
 import { type Screen, write } from "./terminal.ts";
@@ -34,23 +36,42 @@ export async function writePages<T>(
   { columns, row, encode }: Listing<T>,
   json: boolean,
 ): Promise<number> {
+  const { stream } = screen;
   let count = 0;
+  // Node's stdout says that it is writable even when its reader is gone.
+  let isRead = true;
+  stream.once("error", () => {
+    isRead = false;
+  });
   for await (const items of pages) {
-    if (!screen.stream.writable) break;
     if (json) {
-      for (const item of items) {
-        screen.stream.write(`${count === 0 ? "[" : ","}\n${JSON.stringify(encode(item))}`);
-        count += 1;
-      }
+      const texts = items.map(
+        (item, nth) => `${count + nth === 0 ? "[" : ","}\n${JSON.stringify(encode(item))}`,
+      );
+      stream.write(texts.join(""));
     } else {
       await writeTable(
         screen,
         columns,
         items.map((item) => row(screen, item)),
       );
-      count += items.length;
     }
+    count += items.length;
+    await taken(stream);
+    await nextTurn();
+    if (!isRead || !stream.writable) break;
   }
   if (json) write(screen, count === 0 ? "[]" : "\n]");
   return count;
+}
+
+/** Resolves when what was written has been taken, or when nobody takes it any more. */
+async function taken(
+  stream: NodeJS.WritableStream & { readonly writableNeedDrain?: boolean },
+): Promise<void> {
+  if (!stream.writableNeedDrain) return;
+  const settled = new AbortController();
+  const { signal } = settled;
+  await Promise.race([once(stream, "drain", { signal }), once(stream, "close", { signal })]).catch(() => {});
+  settled.abort();
 }

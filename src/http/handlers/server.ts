@@ -3,6 +3,7 @@ import type { OpenApiDocument } from "../../wire/openapi.ts";
 import type { ReadyJson } from "../../wire/schemas.ts";
 import { type Handler, sendJson, sendText } from "../answers.ts";
 import type { Metrics } from "../metrics.ts";
+import type { Stream } from "./bulk.ts";
 
 /** What can be asked of the process that the routes serve. */
 export interface Probes {
@@ -16,9 +17,10 @@ export interface Probes {
   rates(): RatesStatus;
 }
 
-/** Whether the server still takes new work. */
+/** Whether the server still takes new work, and the bulks under way, which a stop ends. */
 export interface Lifecycle {
   readonly draining: boolean;
+  readonly streams: Set<Stream>;
 }
 
 const pingTimeoutMs = 2000;

@@ -1,20 +1,27 @@
 import type { Readable } from "node:stream";
 import type { Command } from "commander";
+import type { CalendarDate } from "../../../core/date.ts";
+import type { ExchangeService } from "../../../core/service.ts";
+import { withoutPassword } from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { Declined, tellWarning, UsageError } from "../../errors.ts";
 import { command, serviceCommand, wholeArgument } from "../../options.ts";
-import { writeText } from "../../terminal/output.ts";
-import { ProgressLine } from "../../terminal/progress.ts";
+import { writeRecord, writeText } from "../../terminal/output.ts";
 import { clearLine, type Screen, write } from "../../terminal/terminal.ts";
+import type { Batch } from "./file.ts";
 import type { Signal } from "./report.ts";
 
 interface BatchOptions extends CommandOptions {
   readonly id?: string;
   readonly rejects?: string;
+  readonly encoding?: string;
   readonly yes?: boolean;
-  readonly concurrency: number;
+  readonly dryRun?: boolean;
+  readonly concurrency?: number;
   readonly stopOnError?: boolean;
 }
+
+const linesAtOnce = { default: 4096, toStop: 64 };
 
 export function defineBatch(program: Command, context: Context): void {
   serviceCommand(
@@ -23,8 +30,10 @@ export function defineBatch(program: Command, context: Context): void {
       "batch",
       "carry out a file of orders or new accounts; in a pipe, one JSON result a line",
       [
+        "fx batch orders.csv --dry-run",
         "fx batch orders.csv > results.ndjson",
         "fx batch orders.csv --rejects rejects.csv > results.ndjson",
+        "fx batch accounts.csv --encoding windows-1250",
         "fx batch accounts.ndjson --stop-on-error",
         "zcat orders.csv.gz | fx batch - --id 2026-11-21",
       ],
@@ -41,51 +50,97 @@ export function defineBatch(program: Command, context: Context): void {
       idArgument,
     )
     .option("--rejects <file>", "write the refused lines to a new file, to correct and run")
-    .option("-y, --yes", "do not ask if lines were done before")
-    .option("--concurrency <number>", "requests under way at once, 1 to 1024", wholeArgument(1, 1024), 64)
-    .option("--stop-on-error", "start no line after one that did not go through")
+    .option("--encoding <name>", "how the file's text is stored, such as windows-1250 (default: UTF-8)")
+    .option("--dry-run", "only tell what each line would do now, move nothing")
+    .option("-y, --yes", "do not ask; required at a terminal if stdin or stderr is redirected")
+    .option(
+      "--concurrency <number>",
+      `lines under way at once, 1 to 16384 (default: ${linesAtOnce.default}, with --stop-on-error ${linesAtOnce.toStop})`,
+      wholeArgument(1, 16_384),
+    )
+    .option("--stop-on-error", "start no line after one that did not go through, but finish those under way")
     .action((path: string, options: BatchOptions) => runBatch(context, path, options));
 }
 
 async function runBatch(context: Context, path: string, options: BatchOptions): Promise<void> {
   const { openBatch } = await import("./file.ts");
   const { stdin, stderr } = context.terminal;
-  const { concurrency, stopOnError = false, json = false } = options;
-  const batch = await openBatch(path, stdin as Readable, options.id);
+  const { stopOnError = false, dryRun = false, yes = false, json = false } = options;
+  const isAsked = !dryRun && context.asksFirst(yes);
+  const batch = await openBatch(path, stdin as Readable, options.id, options.encoding);
   const { format } = batch;
-  const service = await context.service(options, { rates: format.hasOrders, access: "create" });
+  const service = await context.service(options, {
+    rates: format.hasOrders,
+    access: dryRun ? "read" : "create",
+  });
   const { BatchRunner } = await import("./runner.ts");
   const { findDoneBefore } = await import("./done-before.ts");
   const { Report, tellDoneBefore } = await import("./report.ts");
   const { Rejects } = await import("./rejects.ts");
-  const run = { service, today: await context.today(), concurrency };
-  const progress = new ProgressLine(stderr);
-  const doneBefore =
-    batch.again &&
-    (await findDoneBefore(run, batch.again, (found) => progress.show({ ...found, unit: "lines" })));
-  progress.clear();
-  tellDoneBefore(stderr, doneBefore, json);
-  const isAsked = doneBefore !== undefined && context.terminal.interactive && !options.yes;
-  if (isAsked && !(await context.confirm("Go on?"))) throw new Declined();
+  const today = await context.today();
+  const doneBefore = batch.again && !dryRun ? await findDoneBefore(service, batch.again, today) : undefined;
+  if (isAsked) tellPlan(context, path, batch, options);
+  tellDoneBefore(stderr, doneBefore, { json });
+  if (isAsked && !(await context.confirm("Carry it out?"))) throw new Declined();
   if (format.unread.length > 0) {
-    tellWarning(stderr, `These columns are not read: ${format.unread.join(", ")}.`, json);
+    tellWarning(
+      stderr,
+      `These columns are not read, and come back as extra: ${format.unread.join(", ")}.`,
+      json,
+    );
   }
   const rejects = options.rejects === undefined ? undefined : new Rejects(options.rejects, format.header);
-  const runner = new BatchRunner({ ...run, batch, stopOnError });
+  const runner = new BatchRunner({
+    service: dryRun ? await dryRunOf(service, { today, id: batch.id }) : service,
+    batch,
+    today,
+    concurrency: options.concurrency ?? (stopOnError ? linesAtOnce.toStop : linesAtOnce.default),
+    stopOnError,
+  });
   let signal: Signal | undefined;
   context.stopOnSignal((name) => {
     signal = name;
     runner.stop();
     clearLine(stderr);
-    writeText(stderr, "Stopping once the requests under way are answered. A second signal stops at once.");
+    writeText(stderr, "Stopping once the lines under way are answered. A second signal stops at once.");
   });
-  if (batch.isRandomId) tellId(stderr, batch.id, json);
-  const report = new Report(context, { batch, service, rejects, doneBefore, json });
-  for await (const result of runner.results()) {
-    if (!(await report.take(result))) runner.stop();
+  if (batch.isRandomId && !dryRun) tellId(stderr, batch.id, json);
+  const report = new Report(context, { batch, service, rejects, doneBefore, dryRun, json });
+  for await (const results of runner.results()) {
+    if (!(await report.take(results))) runner.stop();
   }
   batch.close();
-  context.exit = report.tellSummary(signal);
+  context.exit = report.tellSummary(runner.hasLeft, signal);
+}
+
+/** Tells what is about to be carried out, and where. */
+function tellPlan(
+  context: Context,
+  path: string,
+  { id, lineCount, format }: Batch,
+  options: BatchOptions,
+): void {
+  const { stderr } = context.terminal;
+  const { address } = context.config(options).settings.url;
+  const lines = lineCount === undefined ? undefined : lineCount - (format.header === undefined ? 0 : 1);
+  writeRecord(stderr, [
+    ["batch", id],
+    ["file", path === "-" ? "standard input" : path],
+    ...(lines === undefined ? [] : ([["lines", String(lines)]] as const)),
+    [
+      "of",
+      format.header === undefined ? "orders and new accounts" : format.hasOrders ? "orders" : "new accounts",
+    ],
+    ["place", withoutPassword(address)],
+  ]);
+}
+
+async function dryRunOf(
+  service: ExchangeService,
+  options: { readonly today: CalendarDate; readonly id: string },
+): Promise<Pick<ExchangeService, "bulk">> {
+  const { DryRun } = await import("./dry-run.ts");
+  return new DryRun(service, options);
 }
 
 function tellId(stderr: Screen, id: string, json: boolean): void {

@@ -1,134 +1,328 @@
-import { parse } from "csv-parse/sync";
-import { parseDecimal } from "../../../core/decimal.ts";
-import { exactNumber } from "../../../wire/requests.ts";
+import { CsvError, parse } from "csv-parse/sync";
+import type { FxError } from "../../../core/errors.ts";
+import { faultOf, type Line, notUtf8 } from "../../../wire/lines.ts";
 import { UsageError } from "../../errors.ts";
-import { faultOf, type Line } from "../../terminal/lines.ts";
-import { type BatchLine, type Format, invalid, read } from "./line.ts";
+import { readAmount } from "./amount.ts";
+import { attempt, type BatchLine, type Format, faultIn, inAnotherEncoding, invalid } from "./line.ts";
 
 /** The fields of the wire's bodies: those that every file has, and those of which it has at least one. */
 const kinds = [
   { hasOrders: true, always: ["pesel", "from", "to"], amounts: ["toBuy", "toSell"] },
   { hasOrders: false, always: ["name", "surname", "pesel"], amounts: ["pln", "initial"] },
 ] as const;
+type Kind = (typeof kinds)[number];
+
+/** What may stand between cells: in Excel, the list separator of its locale (in Poland a semicolon), or a tab. */
+const separators = [";", "\t", ","] as const;
+type Separator = (typeof separators)[number];
+
+/** How many characters a row on more than one line may have. */
+const rowLimit = 16_384;
+
+/** The separator that a line such as `sep=;` names, as the first of a file for Excel. */
+export function separatorIn(text: string): string | undefined {
+  return /^"?sep=(.)"?$/i.exec(text)?.[1];
+}
+
+/** Whether a line has nothing but empty cells. */
+export function isEmptyRow(text: string): boolean {
+  return /^[\s;,"]*$/.test(text);
+}
 
 /**
- * CSV under the header in `line`, which has the fields of orders or of accounts, in any order and among others.
- * @throws UsageError if it does not, or if a column differs from a field only in case or punctuation
+ * CSV under the header in `line`, which has the fields of orders or of accounts, in any case and order and among
+ * others. The separator is the one with which it has them.
+ * @param isMarked whether a file of its lines needs a byte-order mark
+ * @param separator that the file names
+ * @throws UsageError if it does not, or if a column differs from a field in punctuation, or has no name of its own
  */
-export function csv(line: Line): Format {
-  const columns = (isReadable(line) && parseRecords([line.bytes.toString()])?.[0]) || [];
-  const [kind, other] = kinds.filter(
-    ({ always, amounts }) =>
-      always.every((name) => columns.includes(name)) && amounts.some((name) => columns.includes(name)),
-  );
-  if (kind === undefined || other !== undefined || new Set(columns).size < columns.length) {
+export function csv(line: Line, isMarked: boolean, separator?: string): Format {
+  if (faultOf(line) === notUtf8) throw inAnotherEncoding(line.number);
+  const text = line.bytes.toString();
+  if (text.includes("\r")) {
     throw new UsageError(
-      `Line ${line.number} is neither a JSON object nor a CSV header. A header has the columns ` +
-        "pesel,from,to,toBuy,toSell (orders) or name,surname,pesel,pln (accounts).",
+      "The lines of the file end as on an old Mac (CR). Save it as CSV UTF-8, and run that file.",
     );
   }
+  const { columns, kind, mark } = headerIn(line, text, separator);
   const fields: readonly string[] = [...kind.always, ...kind.amounts];
-  const unread = columns.filter((column) => ![...fields, "key"].includes(column));
+  const known = [...fields, "key"];
+  const named = columns.filter((column) => column !== "");
+  const twice = named.find((column, index) => named.indexOf(column) < index);
+  if (twice !== undefined) {
+    throw new UsageError(`The header has the column ${twice} twice. Rename or remove one.`);
+  }
+  const unread = named.filter((column) => !known.includes(column));
   for (const column of unread) {
-    const meant = [...fields, "key"].find((name) => lettersOf(name) === lettersOf(column));
+    const meant = known.find((name) => lettersOf(name) === lettersOf(column));
     if (meant !== undefined)
       throw new UsageError(
         `The header has an unknown column, ${column}. If you mean ${meant}, rename it; otherwise remove it.`,
       );
   }
-  const read = new Records(columns, fields, kind.amounts);
+  const rows = new Rows({ columns, unread, kind, separator: mark });
+  const head = `${isMarked ? "\ufeff" : ""}${separator === undefined ? "" : `sep=${separator}\n`}`;
   return {
     hasOrders: kind.hasOrders,
-    header: csvLine(read.keyed),
+    header: head + rows.text(rows.keyed),
     unread,
-    read: (lines) => read.lines(lines),
+    read: (lines, isEnd) => rows.read(lines, isEnd),
   };
 }
 
-class Records {
+function headerIn(
+  line: Line,
+  text: string,
+  separator: string | undefined,
+): { readonly columns: readonly string[]; readonly kind: Kind; readonly mark: Separator } {
+  for (const mark of separators) {
+    if (separator !== undefined && separator !== mark) continue;
+    const cells = recordIn(text, mark);
+    if (!Array.isArray(cells)) continue;
+    const columns = cells.map(canonical);
+    while (columns.at(-1) === "") columns.pop();
+    const found = kinds.filter(
+      ({ always, amounts }) =>
+        always.every((name) => columns.includes(name)) && amounts.some((name) => columns.includes(name)),
+    );
+    const [kind] = found;
+    if (kind !== undefined && found.length === 1) return { columns, kind, mark };
+  }
+  throw new UsageError(
+    `Line ${line.number} is neither a JSON object nor a CSV header. A header has the columns ` +
+      "pesel,from,to,toBuy,toSell (orders) or name,surname,pesel,pln (accounts).",
+  );
+}
+
+/** A column's name: a field's in any case is the field's. */
+function canonical(cell: string): string {
+  const name = cell.trim();
+  const isNamed = (field: string) => field.toLowerCase() === name.toLowerCase();
+  return [...kinds.flatMap(({ always, amounts }) => [...always, ...amounts]), "key"].find(isNamed) ?? name;
+}
+
+/** Rows under a header. */
+class Rows {
   /** The columns, `key` among them. */
   readonly keyed: readonly string[];
   readonly #columns: readonly string[];
-  readonly #fields: readonly string[];
-  readonly #amounts: readonly string[];
+  readonly #separator: Separator;
+  readonly #fields: readonly { readonly name: string; readonly index: number; readonly isAmount: boolean }[];
+  readonly #unread: readonly { readonly name: string; readonly index: number }[];
+  readonly #key: number;
+  /** How many cells a row has at least: those of the fields that are always there. */
+  readonly #least: number;
+  /** Lines that begin a row whose end was not read yet. */
+  #open: readonly Line[] = [];
 
-  constructor(columns: readonly string[], fields: readonly string[], amounts: readonly string[]) {
+  constructor({
+    columns,
+    unread,
+    kind,
+    separator,
+  }: {
+    readonly columns: readonly string[];
+    readonly unread: readonly string[];
+    readonly kind: Kind;
+    readonly separator: Separator;
+  }) {
+    const indexed = columns.map((name, index) => ({ name, index }));
+    const amounts: readonly string[] = kind.amounts;
+    const always: readonly string[] = kind.always;
     this.#columns = columns;
-    this.#fields = columns.filter((column) => fields.includes(column));
-    this.#amounts = amounts;
-    this.keyed = columns.includes("key") ? columns : [...columns, "key"];
+    this.#separator = separator;
+    this.#fields = indexed
+      .filter(({ name }) => always.includes(name) || amounts.includes(name))
+      .map((column) => ({ ...column, isAmount: amounts.includes(column.name) }));
+    this.#unread = indexed.filter(({ name }) => unread.includes(name));
+    this.#key = columns.indexOf("key");
+    this.#least = 1 + Math.max(...always.map((name) => columns.indexOf(name)));
+    this.keyed = this.#key >= 0 ? columns : [...columns, "key"];
   }
 
-  lines(lines: readonly Line[]): BatchLine[] {
-    // Many lines at once are parsed faster (docs/PERFORMANCE.md). One by one only shows which is at fault.
-    const texts = lines.map((line) => (isReadable(line) ? line.bytes.toString() : "-"));
-    const records = parseRecords(texts) ?? texts.map((text) => parseRecords([text])?.[0]);
-    return lines.map((line, index) => this.#line(line, records[index]));
+  read(lines: readonly Line[], isEnd: boolean): BatchLine[] {
+    const all = [...this.#open, ...lines];
+    this.#open = [];
+    const texts = all.map((line) => line.bytes.toString());
+    const quoted = this.#quotedIn(texts);
+    const rows: BatchLine[] = [];
+    for (let at = 0; at < all.length; ) {
+      const line = all[at] as Line;
+      const text = texts[at] ?? "";
+      const fault = faultIn(line);
+      const cells = quoted.get(at) ?? (text.includes('"') ? undefined : cellsIn(text, this.#separator));
+      if (fault !== undefined || cells !== undefined) {
+        const row = fault ? this.#refused(line, text, fault) : this.#row(line, text, cells ?? [], isEnd);
+        if (row !== undefined) rows.push(row);
+        at += 1;
+        continue;
+      }
+      const span = this.#span(all, texts, at);
+      if (span === "open" && !isEnd) {
+        this.#open = all.slice(at);
+        break;
+      }
+      if (typeof span === "string") {
+        rows.push(this.#refused(line, text, invalid(`The line is not valid CSV: ${quoteFaults[span]}`)));
+        at += 1;
+        continue;
+      }
+      const row = this.#spanning(line, span);
+      if (row !== undefined) rows.push(row);
+      at += span.lines;
+    }
+    return rows;
   }
 
-  #line(line: Line, record: readonly string[] | undefined): BatchLine {
-    const text = line.bytes.toString();
-    const cells = record?.length === this.#columns.length && isReadable(line) ? record : undefined;
-    return {
-      number: line.number,
+  /** The cells of each line with a quote, if every such line is a row of its own: parsed at once, that is faster. */
+  #quotedIn(texts: readonly string[]): ReadonlyMap<number, readonly string[]> {
+    const indexes = [...texts.keys()].filter((index) => texts[index]?.includes('"'));
+    if (indexes.length === 0) return new Map();
+    const records = attemptParse(indexes.map((index) => texts[index]).join("\n"), this.#separator);
+    if (records instanceof Error || records.length !== indexes.length) return new Map();
+    return new Map(indexes.map((index, order) => [index, records[order] ?? []]));
+  }
+
+  /** The row that begins with the line at `at`, on as many lines as its quotes are open. */
+  #span(lines: readonly Line[], texts: readonly string[], at: number): Span | "open" | "long" | "stray" {
+    let text = texts[at] ?? "";
+    let cells = recordIn(text, this.#separator);
+    let next = at + 1;
+    while (cells === "open") {
+      const line = lines[next];
+      if (line === undefined) return "open";
+      // Blank lines were left out.
+      text += "\n".repeat(line.number - (lines[next - 1] as Line).number) + texts[next];
+      if (text.length > rowLimit || faultOf(line) !== undefined) return "long";
+      if (texts[next]?.includes('"')) cells = recordIn(text, this.#separator);
+      next += 1;
+    }
+    return cells === "stray" ? cells : { text, cells, lines: next - at };
+  }
+
+  /**
+   * Of a row on more than one line. With two quotes that nobody meant, the rows between them would be in a cell, with
+   * as many separators as rows have.
+   */
+  #spanning(line: Line, { text, cells, lines }: Span): BatchLine | undefined {
+    const breaks = text.split("\n").length - 1;
+    const inside = text.split(this.#separator).length - cells.length;
+    if (lines === 1 || inside < breaks * (this.#columns.length - 1))
+      return this.#row(line, text, cells, false);
+    const last = line.number + breaks;
+    return this.#refused(
+      line,
       text,
-      key: cells?.[this.#columns.indexOf("key")] || undefined,
-      withKey: (key) => this.#withKey(cells, text, key),
-      ...read(line, () => {
-        if (record === undefined) throw invalid("The line is not valid CSV.");
-        if (cells !== undefined) return this.#body(cells);
-        throw invalid(`The line has ${record.length} fields, and the header ${this.#columns.length}.`);
-      }),
-    };
-  }
-
-  /** Amounts become the JSON numbers that say exactly what is written. An empty cell is an absent field. */
-  #body(cells: readonly string[]): unknown {
-    const given = this.#fields.map((field) => [field, cells[this.#columns.indexOf(field)] ?? ""] as const);
-    return Object.fromEntries(
-      given
-        .filter(([, cell]) => cell !== "")
-        .map(([field, cell]) => [field, this.#amounts.includes(field) ? amountOf(cell) : cell]),
+      invalid(`A quote in this line is closed only in line ${last}, with whole rows before that. Remove it.`),
     );
   }
 
-  /** A line that cannot be parsed goes into one column as a whole, and is refused again until someone corrects it. */
-  #withKey(cells: readonly string[] | undefined, text: string, key: string): string {
+  /** @returns undefined if all cells are empty */
+  #row(line: Line, text: string, cells: readonly string[], isCut: boolean): BatchLine | undefined {
+    if (cells.every((cell) => cell === "")) return undefined;
+    const count = this.#columns.length;
+    const unnamed = cells.findIndex((cell, index) => cell !== "" && !this.#columns[index]);
+    // Excel may leave out empty cells at a row's end. In a line without an end, more may be missing.
+    if (
+      cells.length < (isCut ? count : Math.min(this.#least, count)) ||
+      (cells.length > count && unnamed >= count)
+    ) {
+      return this.#refused(
+        line,
+        text,
+        invalid(`The line has ${cells.length} fields, and the header ${count}.`),
+      );
+    }
+    if (unnamed >= 0) {
+      const fault = invalid(
+        `The line has a value in column ${unnamed + 1}, which has no name in the header.`,
+      );
+      return this.#refused(line, text, fault);
+    }
+    const body: Record<string, unknown> = {};
+    let fault: FxError | UsageError | undefined;
+    for (const { name, index, isAmount } of this.#fields) {
+      const cell = cells[index];
+      if (!cell) continue;
+      const value = isAmount ? attempt(() => readAmount(name, cell.trim(), this.#separator === ",")) : cell;
+      // A body with text for an amount is refused, too.
+      body[name] = value instanceof Error ? cell : value;
+      if (value instanceof Error) fault ??= value;
+    }
+    const withKey = (key: string) =>
+      this.text(this.keyed.map((name, index) => (name === "key" ? key : (cells[index] ?? ""))));
+    return {
+      number: line.number,
+      text,
+      body,
+      extra: this.#extra(cells),
+      key: cells[this.#key] || undefined,
+      fault,
+      withKey,
+    };
+  }
+
+  #extra(cells: readonly string[]): Readonly<Record<string, string>> | undefined {
+    if (this.#unread.length === 0) return undefined;
+    const given = this.#unread.map(({ name, index }) => [name, cells[index] ?? ""] as const);
+    return Object.fromEntries(given.filter(([, cell]) => cell !== ""));
+  }
+
+  /** A line that cannot be read goes into one column as a whole, and is refused again until someone corrects it. */
+  #refused({ number }: Line, text: string, fault: FxError | UsageError): BatchLine {
     const free = this.keyed.findIndex((column) => column !== "key");
-    const cellAt = (index: number) =>
-      cells === undefined ? (index === free ? text : "") : (cells[index] ?? "");
-    return csvLine(this.keyed.map((column, index) => (column === "key" ? key : cellAt(index))));
+    const withKey = (key: string) =>
+      this.text(this.keyed.map((column, index) => (column === "key" ? key : index === free ? text : "")));
+    return { number, text, fault, withKey };
+  }
+
+  /** A row of these cells. */
+  text(cells: readonly string[]): string {
+    const isSpecial = (cell: string) => cell.includes(this.#separator) || /["\r\n]|^\s|\s$/.test(cell);
+    return cells
+      .map((cell) => (isSpecial(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
+      .join(this.#separator);
   }
 }
 
-/** One record for each text, or undefined if they do not parse to that, as with an unclosed quote. */
-function parseRecords(texts: readonly string[]): string[][] | undefined {
+/** A row on more than one line. */
+interface Span {
+  readonly text: string;
+  readonly cells: readonly string[];
+  readonly lines: number;
+}
+
+const quoteFaults = {
+  open: "a quote is not closed.",
+  long: "a quote is not closed.",
+  stray: "a quote stands inside a cell.",
+} as const;
+
+function cellsIn(text: string, separator: Separator): readonly string[] {
+  const cells = text.split(separator);
+  for (let index = 0; index < cells.length; index += 1) cells[index] = (cells[index] as string).trim();
+  return cells;
+}
+
+/** The one record that a text is: "open" if it ends in a quoted cell, "stray" if it is no CSV. */
+function recordIn(text: string, separator: Separator): readonly string[] | "open" | "stray" {
+  const records = attemptParse(text, separator);
+  if (records instanceof CsvError) return records.code === "CSV_QUOTE_NOT_CLOSED" ? "open" : "stray";
+  return records.length === 1 ? (records[0] as string[]) : "stray";
+}
+
+function attemptParse(text: string, separator: Separator): string[][] | CsvError {
   try {
-    const records = parse(texts.join("\n"), {
+    return parse(text, {
+      delimiter: separator,
       record_delimiter: "\n",
       relax_column_count: true,
       trim: true,
     }) as string[][];
-    return records.length === texts.length ? records : undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof CsvError) return error;
+    throw error;
   }
-}
-
-function csvLine(cells: readonly string[]): string {
-  return cells
-    .map((cell) => (/["\r,]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
-    .join(",");
-}
-
-/** What is not a decimal stays text, and the body's schema refuses it, naming the field. */
-function amountOf(cell: string): number | string {
-  const amount = parseDecimal(cell);
-  return amount === undefined ? cell : exactNumber(amount);
-}
-
-function isReadable(line: Line): boolean {
-  return faultOf(line) === undefined;
 }
 
 function lettersOf(name: string): string {

@@ -1,77 +1,87 @@
+import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
-import type { Pesel } from "../../../core/pesel.ts";
-import type { ExchangeService } from "../../../core/service.ts";
+import type { BulkAnswer, ExchangeService } from "../../../core/service.ts";
 import type { Batch } from "./file.ts";
-import type { BatchLine } from "./line.ts";
-import { type BatchRun, BatchRunner, findEntry, type LineResult } from "./runner.ts";
+import { type KeyedLine, LineKeys, type LineRequest } from "./keys.ts";
+import { Lookup } from "./lookup.ts";
 
 /** Lines of a batch that an earlier run has done. */
 export interface DoneBefore {
   readonly lines: number;
+  /** How many lines were looked at; undefined for all. */
+  readonly among: number | undefined;
   /** When the first of them was done, if that is known. */
   readonly first: Date | undefined;
   /** How to do them again. */
   readonly hint: string;
 }
 
-/** How many lines are checked first. Every run begins at the top, so these show whether there was one. */
-const glance = 64;
+/** How many lines are looked at. Every run begins at the top, so these show whether there was one. */
+const glance = 1000;
 
-/**
- * Finds how many lines of a batch were done before, and carries out none. If there is none among the first lines, the
- * rest is not looked at.
- */
+/** Finds how many of a batch's first lines were done before, and carries out none. */
 export async function findDoneBefore(
-  run: Omit<BatchRun, "batch">,
-  again: () => Promise<Batch>,
-  onProgress: (found: { readonly done: number; readonly total: number | undefined }) => void,
-): Promise<DoneBefore | undefined> {
-  const find = async (limit: number): Promise<DoneBefore | undefined> => {
-    const batch = await again();
-    const lines = limit === Number.POSITIVE_INFINITY ? batch.lines : firstOf(batch.lines, limit);
-    let found: DoneBefore | undefined;
-    for await (const result of new BatchRunner({
-      ...run,
-      batch: { ...batch, lines },
-      onlyFind: true,
-    }).results()) {
-      found = await countedWith(found, result, run.service);
-      if (limit > glance) onProgress({ done: result.number, total: batch.lineCount });
-    }
-    batch.close();
-    return found;
-  };
-  return (await find(glance)) && find(Number.POSITIVE_INFINITY);
-}
-
-/** Counts a line in, if it was done before. */
-export async function countedWith(
-  counted: DoneBefore | undefined,
-  line: LineResult,
   service: ExchangeService,
+  again: () => Promise<Batch>,
+  today: CalendarDate,
 ): Promise<DoneBefore | undefined> {
-  if (line.state !== "replayed") return counted;
-  if (counted !== undefined) return { ...counted, lines: counted.lines + 1 };
-  const hint = line.hasOwnKey
-    ? "To do a line again, give it a new key."
-    : "To do the whole batch again, run it with --id NEW (any new name).";
-  return { lines: 1, first: await timeOf(line, service), hint };
+  const batch = await again();
+  const keys = new LineKeys(batch.id, today);
+  const lines: KeyedLine[] = [];
+  let isAll = true;
+  for await (const chunk of batch.lines) {
+    for (const line of chunk) {
+      if (lines.length < glance) lines.push(keys.of(line));
+      else isAll = false;
+    }
+    if (!isAll) break;
+  }
+  batch.close();
+  const asked = lines.filter(({ request }) => !(request instanceof Error));
+  const answers = await answersTo(
+    asked.map(({ request }) => request as LineRequest),
+    service,
+  );
+  const done = asked.flatMap((line, index) => {
+    const answer = answers[index];
+    return answer !== undefined && "receiptId" in answer && answer.replayed ? [{ line, answer }] : [];
+  });
+  const [first] = done;
+  if (first === undefined) return undefined;
+  const found = await firstDoneBefore(first.line, first.answer.receiptId, service);
+  return { ...found, lines: done.length, among: isAll ? undefined : glance };
 }
 
-async function timeOf({ pesel, key }: LineResult, service: ExchangeService): Promise<Date | undefined> {
+/** If the place fails, so does the batch, which tells it. */
+async function answersTo(
+  requests: readonly LineRequest[],
+  service: ExchangeService,
+): Promise<readonly (BulkAnswer | undefined)[]> {
   try {
-    return (await findEntry(service, pesel as Pesel, key))?.time;
+    return await new Lookup(service).answersOf(requests);
   } catch (error) {
-    if (error instanceof FxError) return undefined;
+    if (error instanceof FxError) return [];
     throw error;
   }
 }
 
-async function* firstOf(chunks: AsyncIterable<readonly BatchLine[]>, limit: number) {
-  let left = limit;
-  for await (const lines of chunks) {
-    yield lines.slice(0, left);
-    left -= lines.length;
-    if (left <= 0) return;
+/** What is told of the first line that was done before. */
+export async function firstDoneBefore(
+  { hasOwnKey }: KeyedLine,
+  receiptId: string,
+  service: ExchangeService,
+): Promise<DoneBefore> {
+  const hint = hasOwnKey
+    ? "To do a line again, give it a new key."
+    : "To do the whole batch again, run it with --id NEW (any new name).";
+  return { lines: 1, among: undefined, first: await timeOf(receiptId, service), hint };
+}
+
+async function timeOf(receiptId: string, service: ExchangeService): Promise<Date | undefined> {
+  try {
+    return (await service.receipt(receiptId)).time;
+  } catch (error) {
+    if (error instanceof FxError) return undefined;
+    throw error;
   }
 }

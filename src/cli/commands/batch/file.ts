@@ -2,10 +2,11 @@ import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { faultOf, type Line, notUtf8, readLines } from "../../../wire/lines.ts";
 import { UsageError } from "../../errors.ts";
-import { type Line, readLines } from "../../terminal/lines.ts";
-import { csv } from "./csv.ts";
-import type { BatchLine, Format } from "./line.ts";
+import { csv, isEmptyRow, separatorIn } from "./csv.ts";
+import { decode, encodingNamed } from "./encoding.ts";
+import { type BatchLine, type Format, inAnotherEncoding } from "./line.ts";
 import { ndjson } from "./ndjson.ts";
 
 export interface Batch {
@@ -26,17 +27,25 @@ export interface Batch {
 /**
  * Opens a batch: CSV under a header of the wire's field names, or a JSON body a line.
  * @param path of the file; "-" is standard input
+ * @param encoding of its text: UTF-8 by default, or what its byte-order mark says
  * @throws UsageError if it cannot be read, or is neither
  */
-export async function openBatch(path: string, stdin: Readable, id?: string): Promise<Batch> {
-  const facts = path === "-" ? undefined : await reading(path, () => survey(path));
+export async function openBatch(
+  path: string,
+  stdin: Readable,
+  id?: string,
+  encoding?: string,
+): Promise<Batch> {
+  if (encoding !== undefined) encodingNamed(encoding);
+  const facts = path === "-" ? undefined : await reading(path, () => survey(path, encoding));
   if (facts === undefined) {
     const source = path === "-" ? stdin : createReadStream(path);
-    return open(path, source, { id: id ?? randomUUID(), isRandomId: id === undefined });
+    return open(path, source, { id: id ?? randomUUID(), isRandomId: id === undefined }, encoding);
   }
   const { version, lineCount } = facts;
   const again = async (): Promise<Batch> => {
-    const batch = await open(path, createReadStream(path), { id: id ?? facts.id, lineCount, again });
+    const of = { id: id ?? facts.id, lineCount, again };
+    const batch = await open(path, createReadStream(path), of, encoding);
     return { ...batch, lines: whileUnchanged(batch.lines, { path, id: batch.id, version, lineCount }) };
   };
   return again();
@@ -46,28 +55,57 @@ async function open(
   path: string,
   source: Readable,
   facts: Pick<Batch, "id"> & Partial<Pick<Batch, "isRandomId" | "lineCount" | "again">>,
+  encoding: string | undefined,
 ): Promise<Batch> {
-  const chunks = readLines(source);
-  const first = await reading(path, () => firstOf(chunks));
-  const [head, ...rest] = first;
+  const { head, separator, rest, isMarked, later } = await reading(path, () => begin(source, encoding));
   const isJson = head?.bytes.toString().trimStart().startsWith("{") === true;
-  const format = isJson ? ndjson : head === undefined ? { ...ndjson, hasOrders: false } : csv(head);
+  const format = isJson
+    ? ndjson
+    : head === undefined
+      ? { ...ndjson, hasOrders: false }
+      : csv(head, isMarked, separator);
   return {
     isRandomId: false,
     lineCount: undefined,
     again: undefined,
     ...facts,
     format,
-    lines: readAll(format, isJson ? first : rest, chunks),
+    lines: readAll(format, isJson ? [head, ...rest] : rest, later),
     close: () => void source.destroy(),
   };
 }
 
-async function firstOf(chunks: AsyncGenerator<readonly Line[]>): Promise<readonly Line[]> {
+/** The first line that is not empty, the separator that a line before it names, and what follows. */
+async function begin(source: Readable, encoding: string | undefined) {
+  const { chunks, isMarked } = await decode(source, encoding);
+  const later = new Lines(chunks);
+  let separator: string | undefined;
   for (;;) {
-    const { value, done } = await chunks.next();
-    if (done) return [];
-    if (value.length > 0) return value;
+    const { value, done } = await later.chunks.next();
+    if (done) return { head: undefined, separator, rest: [], isMarked, later };
+    for (const [index, line] of value.entries()) {
+      const text = line.bytes.toString();
+      const named = separatorIn(text);
+      separator ??= named;
+      if (named === undefined && !isEmptyRow(text)) {
+        return { head: line, separator, rest: value.slice(index + 1), isMarked, later };
+      }
+    }
+  }
+}
+
+/** The lines of a file, and whether it is at its end. What comes then is a line without an end. */
+class Lines {
+  isEnd = false;
+  readonly chunks: AsyncGenerator<readonly Line[]>;
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.chunks = readLines(this.#tracked(source));
+  }
+
+  async *#tracked(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    yield* source;
+    this.isEnd = true;
   }
 }
 
@@ -89,24 +127,28 @@ interface Survey {
 
 /**
  * The hash of a file's bytes and the number of its lines; undefined for a pipe, which can be read but once.
- * @throws UsageError if it is still being written: its id would change when it is complete, and its lines would be done twice
+ * @throws UsageError if it is not in its encoding, or if it is still being written: its id would change when it is complete, and its lines would be done twice
  */
-async function survey(path: string): Promise<Survey | undefined> {
+async function survey(path: string, encoding: string | undefined): Promise<Survey | undefined> {
   const version = await versionOf(path);
   if (version === undefined) return undefined;
   const hash = createHash("sha256");
+  const hashed = async function* () {
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
   let lineCount = 0;
-  let last = 0x0a;
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-    hash.update(chunk);
-    for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, at + 1)) lineCount += 1;
-    last = chunk.at(-1) ?? last;
+  for await (const lines of readLines((await decode(hashed(), encoding)).chunks)) {
+    const other = lines.find((line) => faultOf(line) === notUtf8);
+    if (other !== undefined) throw inAnotherEncoding(other.number);
+    lineCount = lines.at(-1)?.number ?? lineCount;
   }
   if ((await versionOf(path)) !== version) {
     throw new UsageError(`${writtenTo(path)} Run it when it is complete.`);
   }
-  const id = hash.digest("hex").slice(0, 32);
-  return { id, lineCount: last === 0x0a ? lineCount : lineCount + 1, version };
+  return { id: hash.digest("hex").slice(0, 32), lineCount, version };
 }
 
 /** Changes with every change of the file; undefined for a pipe. */
@@ -145,8 +187,9 @@ function writtenTo(path: string): string {
 async function* readAll(
   format: Format,
   first: readonly Line[],
-  rest: AsyncIterable<readonly Line[]>,
+  later: Lines,
 ): AsyncGenerator<readonly BatchLine[]> {
-  yield format.read(first);
-  for await (const lines of rest) yield format.read(lines);
+  yield format.read(first, later.isEnd);
+  for await (const lines of later.chunks) yield format.read(lines, later.isEnd);
+  yield format.read([], true);
 }

@@ -1,14 +1,17 @@
 import { FxError } from "../../../core/errors.ts";
-import type { UsageError } from "../../errors.ts";
-import { faultOf, type Line } from "../../terminal/lines.ts";
+import { faultOf, type Line, notUtf8 } from "../../../wire/lines.ts";
+import { UsageError } from "../../errors.ts";
 
-/** One line of a batch. */
+/** One line of a batch: of CSV, a row, which may have line breaks in quoted cells. */
 export interface BatchLine {
+  /** That of the row's first line in the file. */
   readonly number: number;
   /** As it is written. */
   readonly text: string;
   /** The request's body; undefined if the line cannot be read. */
   readonly body?: unknown;
+  /** The cells that fx does not read, by their columns, without the empty ones. */
+  readonly extra?: Readonly<Record<string, string>> | undefined;
   /** The key that the line names, not checked yet. */
   readonly key?: unknown;
   /** What is wrong with the line. A UsageError ends the batch. */
@@ -25,25 +28,44 @@ export interface Format {
   readonly header: string | undefined;
   /** The columns that fx does not read. */
   readonly unread: readonly string[];
-  readonly read: (lines: readonly Line[]) => readonly BatchLine[];
+  /**
+   * Reads the next lines of the file, in order.
+   * @param isEnd whether these are the last: nothing, or a line without an end
+   */
+  readonly read: (lines: readonly Line[], isEnd: boolean) => readonly BatchLine[];
 }
 
-/** Reads a line's body, or says what is wrong with the line. */
-export function read(line: Line, body: () => unknown): Pick<BatchLine, "body" | "fault"> {
-  try {
-    const fault = faultOf(line);
-    if (fault !== undefined) throw invalid(fault);
-    return { body: body() };
-  } catch (error) {
-    if (error instanceof FxError) return { fault: error };
-    throw error;
-  }
+/** What keeps a line from being read at all. */
+export function faultIn(line: Line): FxError | UsageError | undefined {
+  const fault = faultOf(line);
+  if (fault === undefined) return undefined;
+  return fault === notUtf8 ? inAnotherEncoding(line.number) : invalid(fault);
+}
+
+export function inAnotherEncoding(number: number): UsageError {
+  return new UsageError(
+    `Line ${number} is not valid UTF-8. If the file comes from Excel, try --encoding windows-1250.`,
+  );
 }
 
 export function invalid(message: string): FxError {
   return new FxError("invalid-request", message);
 }
 
+export function invalidField(name: string, detail: string): FxError {
+  return new FxError("invalid-request", `${name} ${detail}.`, { fields: [{ pointer: `/${name}`, detail }] });
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What `read` gives, or the error with which it refuses. */
+export function attempt<T>(read: () => T): T | FxError | UsageError {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FxError || error instanceof UsageError) return error;
+    throw error;
+  }
 }

@@ -1,6 +1,7 @@
+import { FxError } from "../../../core/errors.ts";
+import type { Line } from "../../../wire/lines.ts";
 import { parseJson } from "../../../wire/requests.ts";
-import type { Line } from "../../terminal/lines.ts";
-import { type BatchLine, type Format, isObject, read } from "./line.ts";
+import { attempt, type BatchLine, type Format, faultIn, isObject } from "./line.ts";
 
 /** A JSON body a line, which may also name its key. */
 export const ndjson: Format = {
@@ -13,8 +14,11 @@ export const ndjson: Format = {
 function readLine(line: Line): BatchLine {
   const { number } = line;
   const text = line.bytes.toString();
-  const { body, fault } = read(line, () => parseJson(text));
-  const common = { number, text, fault, withKey: (key: string) => withKey(text, key) };
+  const common = { number, text, withKey: (key: string) => withKey(text, key) };
+  const fault = faultIn(line);
+  if (fault !== undefined) return { ...common, fault };
+  const body = attempt(() => parseJson(text));
+  if (body instanceof FxError) return { ...common, fault: body };
   if (!isObject(body)) return { ...common, body };
   const { key, ...rest } = body;
   return { ...common, body: rest, key };

@@ -1,19 +1,24 @@
+import { jsonString } from "../../../core/journal.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
+import { accountText as accountJson, moneyText as moneyJson } from "../../../wire/codecs.ts";
 import type { Context } from "../../context.ts";
 import { describeFailure, type Exit, type Failure, Interrupted, tellWarning } from "../../errors.ts";
 import { accountText } from "../../terminal/figures.ts";
-import { fold, type Pairs, timeText, writeRecord, writeText } from "../../terminal/output.ts";
+import { fold, moneyText, type Pairs, timeText, writeRecord, writeText } from "../../terminal/output.ts";
 import { duration, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
-import { countedWith, type DoneBefore } from "./done-before.ts";
+import { type DoneBefore, firstDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
+import type { KeyedLine } from "./keys.ts";
 import type { Rejects } from "./rejects.ts";
 import type { LineResult } from "./runner.ts";
 
 /** The summary of a batch, as --json prints it on stderr. */
 interface Summary {
   readonly id: string;
+  /** Whether the counts are of what would have been done. */
+  readonly dryRun: boolean;
   readonly done: number;
   readonly replayed: number;
   readonly refused: number;
@@ -36,6 +41,7 @@ export interface ReportOptions {
   readonly rejects: Rejects | undefined;
   /** What was found, and reported, before the batch began. */
   readonly doneBefore: DoneBefore | undefined;
+  readonly dryRun: boolean;
   readonly json: boolean;
 }
 
@@ -43,6 +49,8 @@ export interface ReportOptions {
 const tellingExits: readonly Exit[] = [8, 1, 10, 7, 6, 2, 141];
 /** How many failed lines are shown on stderr. The results have them all. */
 const toldFailures = 10;
+/** From so many on, the summary tells how many lines a second there were. */
+const pacedSeconds = 5;
 
 /** Takes the results as they come: writes them, shows progress, and counts. */
 export class Report {
@@ -53,7 +61,7 @@ export class Report {
   readonly #isFollowed: boolean;
   readonly #progress: ProgressLine;
   readonly #start = performance.now();
-  readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0, unstarted: 0 };
+  readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0 };
   readonly #exits = new Set<Exit>();
   #doneBefore: DoneBefore | undefined;
   /** Whether a line was done whose key is made of the batch's id. */
@@ -69,28 +77,39 @@ export class Report {
     this.#doneBefore = options.doneBefore;
   }
 
-  /** Writes a result, and resolves when there is room for the next: to false if the batch is to end. */
-  async take(result: LineResult): Promise<boolean> {
-    const { batch, service, rejects, json } = this.#options;
-    this.#counts[result.state] += 1;
-    if (result.state === "unstarted") return this.#isRead;
-    if (this.#stdout.live) this.#progress.clear();
-    if (result.state === "replayed" && this.#doneBefore === undefined) {
-      this.#progress.clear();
-      this.#doneBefore = await countedWith(undefined, result, service);
-      tellDoneBefore(this.#stderr, this.#doneBefore, json, result.number);
+  /** Writes results, and resolves when there is room for more: to false if the batch is to end. */
+  async take(results: readonly LineResult[]): Promise<boolean> {
+    const { batch, service, rejects, dryRun, json } = this.#options;
+    let text = "";
+    for (const result of results) {
+      this.#counts[result.state] += 1;
+      if (result.state === "replayed" && this.#doneBefore === undefined) {
+        this.#progress.clear();
+        this.#doneBefore = await firstDoneBefore(result.line, result.receiptId, service);
+        tellDoneBefore(this.#stderr, this.#doneBefore, { json, line: result.line.number });
+      }
+      if (!("failure" in result)) this.#isIdNeeded ||= !result.line.hasOwnKey;
+      else if (this.#isFollowed) {
+        // A person reads both in one place, in the order of the lines.
+        await this.#write(text);
+        text = "";
+      }
+      if ("failure" in result) this.#tellFailure(result.line, result.failure);
+      if (result.state === "refused") rejects?.add(result.line.withNewKey());
+      text += this.#isFollowed ? this.#row(result) : documentOf(result, dryRun);
     }
-    if ("failure" in result) this.#tellFailure(result, result.failure);
-    else if (!result.hasOwnKey) this.#isIdNeeded = true;
-    if (result.state === "refused") rejects?.add(result.withNewKey());
-    const text = this.#isFollowed ? this.#row(result) : documentOf(result);
-    if (text !== undefined && this.#isRead) await this.#write(`${text}\n`);
-    this.#progress.show({ done: result.number, total: batch.lineCount, unit: "lines" });
+    await this.#write(text);
+    const last = results.at(-1);
+    if (last !== undefined) {
+      this.#progress.show({ done: last.line.number, total: batch.lineCount, unit: "lines" });
+    }
     return this.#isRead && rejects?.problem === undefined;
   }
 
   async #write(text: string): Promise<void> {
-    const { stream } = this.#stdout;
+    if (text === "" || !this.#isRead) return;
+    const { stream, live } = this.#stdout;
+    if (live) this.#progress.clear();
     const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
       stream.write(text, resolve);
     });
@@ -99,28 +118,31 @@ export class Report {
     this.#exits.add(error.code === "EPIPE" ? 141 : 1);
   }
 
-  /** @returns how the command ends */
-  tellSummary(signal: Signal | undefined): Exit {
+  /**
+   * @param hasLeft whether lines were not started
+   * @returns how the command ends
+   */
+  tellSummary(hasLeft: boolean, signal: Signal | undefined): Exit {
     this.#progress.clear();
-    const { batch, rejects, json } = this.#options;
+    const { batch, rejects, dryRun, json } = this.#options;
     rejects?.close();
     if (rejects?.problem !== undefined) {
       this.#exits.add(1);
       tellWarning(this.#stderr, rejects.problem, json);
     }
-    const { unstarted, ...counts } = this.#counts;
-    const { done, replayed, refused, failed } = counts;
-    // In a batch that was stopped, the lines that were not read are not counted.
-    const isStopped = unstarted > 0 || failed > 0 || signal !== undefined || !this.#isRead;
+    const { done, replayed, refused, failed } = this.#counts;
+    // In a batch that was stopped, the lines that were not started are not counted.
+    const isStopped = hasLeft || failed > 0 || signal !== undefined || !this.#isRead;
     const complete = !isStopped && rejects?.problem === undefined;
     if (complete && done + replayed + refused === 0)
       tellWarning(this.#stderr, "The file has no lines.", json);
     const hints = this.#hints(complete);
-    const before = this.#doneBefore && { ...this.#doneBefore, lines: replayed };
+    const before = this.#doneBefore && { ...this.#doneBefore, lines: replayed, among: undefined };
     const exit = this.#exit(complete, signal);
     const summary: Summary = {
       id: batch.id,
-      ...counts,
+      dryRun,
+      ...this.#counts,
       doneBefore: before === undefined || replayed === 0 ? null : doneBeforeDocument(before),
       rejects: refused > 0 && rejects?.problem === undefined ? (rejects?.path ?? null) : null,
       complete,
@@ -138,30 +160,36 @@ export class Report {
     return exit;
   }
 
-  #summaryPairs({ id, done, replayed, refused, failed, rejects, complete }: Summary): Pairs {
+  #summaryPairs({ id, dryRun, done, replayed, refused, failed, rejects, complete }: Summary): Pairs {
+    const seconds = (performance.now() - this.#start) / 1000;
+    const pace =
+      seconds < pacedSeconds ? "" : `, ${Math.round((done + replayed + refused) / seconds)} lines/s`;
     const first = this.#doneBefore?.first;
     const optional: Pairs = [
       ["done before", String(replayed)],
-      ["refused", String(refused)],
+      [dryRun ? "would be refused" : "refused", String(refused)],
       ["failed", String(failed)],
     ];
     return [
       ["batch", id],
-      ["done", String(done)],
+      ...(dryRun ? ([["dry run", "nothing was done"]] as const) : []),
+      [dryRun ? "would be done" : "done", String(done)],
       ...optional.filter(([, count]) => count !== "0"),
       ...(first === undefined || replayed === 0
         ? []
         : ([["first done", timeText(this.#stderr, first)]] as const)),
       ...(rejects === null ? [] : ([["rejects", rejects]] as const)),
-      ["took", duration((performance.now() - this.#start) / 1000)],
+      ["took", duration(seconds) + pace],
       ...(complete ? [] : ([["stopped", "before the end"]] as const)),
     ];
   }
 
   /** What to do next. */
   #hints(complete: boolean): string[] {
-    const { batch, rejects } = this.#options;
+    const { batch, rejects, dryRun } = this.#options;
     const { refused } = this.#counts;
+    if (dryRun)
+      return refused === 0 ? [] : ["Correct or remove the lines that would be refused, and try again."];
     const again = `Run it again with --id ${batch.id}`;
     const hints = complete ? [] : [`${again} to do the rest; nothing is done twice.`];
     if (refused === 0) return hints;
@@ -178,14 +206,19 @@ export class Report {
     return hints;
   }
 
-  #row(result: LineResult): string | undefined {
-    if (!("account" in result)) return undefined;
-    const account = accountText(this.#stdout, result.account);
+  #row(result: LineResult): string {
+    if ("failure" in result) return "";
+    const { sold, bought, account } = result;
     const before = result.state === "replayed" ? "done before: " : "";
-    return fold(`${placeOf(result)}: ${before}${account}`, this.#stdout.columns).join("\n");
+    const exchanged =
+      sold && bought
+        ? `sold ${moneyText(this.#stdout, sold)}, bought ${moneyText(this.#stdout, bought)}; `
+        : "";
+    const text = `${placeOf(result.line)}: ${before}${exchanged}${accountText(this.#stdout, account)}`;
+    return `${fold(text, this.#stdout.columns).join("\n")}\n`;
   }
 
-  #tellFailure(line: LineResult, { message, exit }: Failure): void {
+  #tellFailure(line: KeyedLine, { message, exit }: Failure): void {
     this.#exits.add(exit);
     const { refused, failed } = this.#counts;
     const isTold = this.#isFollowed || refused + failed <= toldFailures;
@@ -208,40 +241,47 @@ export class Report {
 export function tellDoneBefore(
   stderr: Screen,
   doneBefore: DoneBefore | undefined,
-  json: boolean,
-  line?: number,
+  { json, line }: { readonly json: boolean; readonly line?: number },
 ): void {
   if (doneBefore === undefined) return;
   if (json) {
     write(stderr, JSON.stringify({ doneBefore: doneBeforeDocument(doneBefore) }));
     return;
   }
-  const { lines, first, hint } = doneBefore;
+  const { lines, among, first, hint } = doneBefore;
+  const of = among === undefined ? "" : ` of the first ${among}`;
   const time = first === undefined ? "" : timeText(stderr, first);
   const text =
     line !== undefined
       ? `Line ${line} was done before${time && `, at ${time}`}, and is not done again.`
       : lines === 1
-        ? `1 line was done before${time && `, at ${time}`}, and is not done again.`
-        : `${lines} lines were done before${time && `, the first at ${time}`}, and are not done again.`;
+        ? `1 line${of} was done before${time && `, at ${time}`}, and is not done again.`
+        : `${lines} lines${of} were done before${time && `, the first at ${time}`}, and are not done again.`;
   writeText(stderr, `${text} ${hint}`);
 }
 
-function doneBeforeDocument({ lines, first, hint }: DoneBefore): object {
-  return { lines, first: first?.toISOString() ?? null, hint };
+function doneBeforeDocument({ lines, among, first, hint }: DoneBefore): object {
+  return { lines, ...(among !== undefined && { among }), first: first?.toISOString() ?? null, hint };
 }
 
 /** Where a line is and whose it is, for people. */
-function placeOf({ number, pesel }: LineResult): string {
+function placeOf({ number, pesel }: KeyedLine): string {
   return pesel !== null && /^\d{11}$/.test(pesel) ? `line ${number}, ${maskPesels(pesel)}` : `line ${number}`;
 }
 
 /** One JSON document, on one line. */
-function documentOf(result: Exclude<LineResult, { state: "unstarted" }>): string {
-  const { number: line, pesel, key } = result;
-  return JSON.stringify(
-    "failure" in result
-      ? { line, ok: false, pesel, key, ...result.failure }
-      : { line, ok: true, ...result.answer },
+function documentOf(result: LineResult, isDryRun: boolean): string {
+  const { number: line, pesel, key, extra } = result.line;
+  const dryRun = isDryRun ? { dryRun: true } : {};
+  if ("failure" in result) {
+    return `${JSON.stringify({ line, ok: false, ...dryRun, pesel, key, ...result.failure, extra })}\n`;
+  }
+  const { account, sold, bought, receiptId, state } = result;
+  const exchanged = sold && bought ? `,"sold":${moneyJson(sold)},"bought":${moneyJson(bought)}` : "";
+  const receipt = receiptId === "" ? "" : `,"receipt":"${receiptId}"`;
+  const beside = extra === undefined ? "" : `,"extra":${JSON.stringify(extra)}`;
+  return (
+    `{"line":${line},"ok":true,${isDryRun ? '"dryRun":true,' : ""}${accountJson(account).slice(1, -1)}` +
+    `${exchanged}${receipt},"key":${jsonString(key)},"replayed":${state === "replayed"}${beside}}\n`
   );
 }

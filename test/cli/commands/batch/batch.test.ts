@@ -179,10 +179,10 @@ describe("fx batch", () => {
   test("at a terminal tells the balances after each line, and masks the PESELs of what is refused", async (t) => {
     const { env, write, path } = await desk(t);
     write("orders.csv", [header, buyOne, `${adult()},USD,PLN,,5`]);
-    const { text, exit } = await runAtTerminal(["batch", path("orders.csv")], { env });
+    const { text, exit } = await runAtTerminal(["batch", path("orders.csv"), "--yes"], { env });
     assert.match(
       text,
-      /^line 2, 700110\*{5}: Jan Kowalski, 995\.70 PLN, 1\.00 USD\nline 3, 700110\*{5}: The order takes 5\.00 USD/,
+      /^line 2, 700110\*{5}: sold 4\.30 PLN, bought 1\.00 USD; Jan Kowalski, 995\.70 PLN,\n1\.00 USD\nline 3, 700110\*{5}: The order takes 5\.00 USD/,
     );
     assert.match(text, /\nbatch +[0-9a-f]{32}\ndone +1\nrefused +1\ntook +\d+:\d\d\nRun it again with --id /);
     assert.ok(!text.includes(adult()));
@@ -196,11 +196,11 @@ describe("fx batch", () => {
 
   test("stopped by Ctrl-C at its progress bar answers what is under way, and run again does the rest", async (t) => {
     const { env, fx, write, path } = await desk(t);
-    const lines = 2000;
+    const lines = 10_000;
     write("orders.csv", [header, ...Array.from({ length: lines }, () => `${adult()},PLN,USD,0.01,`)]);
-    const batch = ["batch", path("orders.csv")];
+    const batch = ["batch", path("orders.csv"), "--yes", "--concurrency", "2"];
     const stopped = await runAtTerminal(batch, { env, replies: [["] 0 %", "\u0003"]] });
-    assert.match(stopped.text, /\nStopping once the requests under way are answered\./);
+    assert.match(stopped.text, /\nStopping once the lines under way are answered\./);
     const [, done] = /\ndone +(\d+)\ntook +\d:\d\d\nstopped +before the end\n/.exec(stopped.text) ?? [];
     assert.ok(Number(done) > 0 && Number(done) < lines, `${done} were done`);
     assert.equal(stopped.exit, 130);
@@ -213,6 +213,40 @@ describe("fx batch", () => {
   test("of a file that is not there is a usage error", async (t) => {
     const { fx } = await desk(t);
     assert.equal((await fx("batch none.csv")).exit, 2);
+  });
+});
+
+describe("fx batch --dry-run", () => {
+  test("says what the run would do line by line, exits as it would, and moves and keeps nothing", async (t) => {
+    const { fx, write, balances } = await desk(t);
+    const own = (key: string, body: object) => JSON.stringify({ key, ...body });
+    const buy = { pesel: adult(), from: "PLN", to: "USD", toBuy: 100 };
+    const spend = { pesel: adult(1), from: "PLN", to: "USD", toBuy: 1 };
+    const open = { name: "Anna", surname: "Nowak", pesel: adult(1), pln: 5 };
+    await fx("batch - --id b", `${JSON.stringify(buy)}\n`);
+    write("orders.ndjson", [
+      JSON.stringify(buy),
+      own("k", buy),
+      own("k", buy),
+      own("k", { ...buy, toBuy: 1 }),
+      JSON.stringify(spend),
+      JSON.stringify(open),
+      JSON.stringify(spend),
+      JSON.stringify(spend),
+      JSON.stringify({ ...buy, toBuy: 200 }),
+      JSON.stringify(open),
+      "nonsense",
+    ]);
+    const told = (ran: Ran) =>
+      results(ran).map(({ line, ok, code, replayed, currencies }) => [line, ok, code, replayed, currencies]);
+    const before = await balances();
+    const dry = await fx("batch orders.ndjson --id b --dry-run");
+    assert.deepEqual(await balances(), before);
+    const run = await fx("batch orders.ndjson --id b");
+    assert.deepEqual(told(dry), told(run));
+    assert.deepEqual([dry.exit, run.exit], [3, 3]);
+    assert.match(dry.stderr, /\ndry run\tnothing was done\nwould be done\t/);
+    assert.match(dry.stdout, /"dryRun":true/);
   });
 });
 
@@ -345,30 +379,27 @@ describe("fx batch over lines that were done before", () => {
     );
   });
 
-  test("asks at a terminal before it goes on, and a no moves nothing", async (t) => {
+  test("tells so at a terminal before it asks, and a no moves nothing", async (t) => {
     const { env, fx, write, path, balances } = await copied(t);
     write("more.csv", [header, buyOne, buyOne, buyOne]);
     await fx("batch monday.csv --id b");
     const no = await runAtTerminal(["batch", path("more.csv"), "--id", "b"], {
       env,
-      replies: [["Go on? [y/N] ", "n\n"]],
+      replies: [["Carry it out? [y/N] ", "n\n"]],
     });
-    assert.match(no.text, /^2 lines were done before/);
+    assert.match(
+      no.text,
+      /^batch +b\nfile +\S+more\.csv\nlines +3\nof +orders\nplace +sqlite:\S+\n2 lines were done before/,
+    );
     assert.deepEqual([no.exit, (await balances()).USD], [9, 4]);
     const yes = await runAtTerminal(["batch", path("more.csv"), "--id", "b"], {
       env,
-      replies: [["Go on? [y/N] ", "y\n"]],
+      replies: [["Carry it out? [y/N] ", "y\n"]],
     });
     assert.deepEqual([yes.exit, (await balances()).USD], [0, 5]);
     const unasked = await runAtTerminal(["batch", path("more.csv"), "--id", "b", "--yes"], { env });
     assert.match(unasked.text, /^3 lines were done before/);
-    assert.ok(!unasked.text.includes("Go on?"));
-  });
-
-  test("asks nothing at a terminal where none was", async (t) => {
-    const { env, path } = await copied(t);
-    const { text, exit } = await runAtTerminal(["batch", path("copy.csv"), "--id", "new"], { env });
-    assert.deepEqual([exit, /before|Go on/.test(text)], [0, false]);
+    assert.ok(!unasked.text.includes("Carry it out?"));
   });
 });
 
@@ -392,7 +423,7 @@ describe("fx batch of a file", () => {
     const { fx, write } = await desk(t);
     write("orders.csv", [`${header},note,ref`, `${buyOne},lunch,7`]);
     const { stderr, exit } = await fx("batch orders.csv");
-    assert.match(stderr, /^fx: These columns are not read: note, ref\.\n/);
+    assert.match(stderr, /^fx: These columns are not read, and come back as extra: note, ref\.\n/);
     assert.equal(exit, 0);
   });
 

@@ -68,9 +68,9 @@ describe("the columns of a CSV file", () => {
   });
 
   for (const [wrong, right] of [
-    ["pesel,from,to,toBuy,tosell", "toSell"],
-    ["pesel,from,to,toBuy,Key", "key"],
-    ["pesel,from,to,toSell,to_buy", "toBuy"],
+    ["pesel,from,to,toBuy,to-sell", "toSell"],
+    ["pesel,from,to,toBuy,key_", "key"],
+    ["pesel,from,to,toSell,to buy", "toBuy"],
   ] as const) {
     test(`${wrong} are refused for the one that is all but ${right}`, async (t) => {
       await assert.rejects(header(t, wrong), {
@@ -80,17 +80,22 @@ describe("the columns of a CSV file", () => {
     });
   }
 
-  for (const wrong of [
-    "pesel,from,to",
-    "pesel,toBuy",
-    "pesel,from,to,toBuy,note,note",
-    "name,surname,pesel,pln,from,to,toBuy",
-  ]) {
+  for (const wrong of ["pesel,from,to", "pesel,toBuy", "name,surname,pesel,pln,from,to,toBuy"]) {
     test(`${wrong} are of neither orders nor accounts`, async (t) => {
       await assert.rejects(header(t, wrong), {
         name: "UsageError",
         message: /neither a JSON object nor a CSV header/,
       });
+    });
+  }
+});
+
+describe("a header", () => {
+  for (const twice of ["note", "pesel", "Pesel"]) {
+    test(`with the column ${twice} twice is refused by its name`, async (t) => {
+      const path = file(t, 0);
+      writeFileSync(path, `pesel,from,to,toBuy,note,${twice}\n`);
+      await assert.rejects(openBatch(path, empty), /The header has the column (note|pesel) twice\./);
     });
   }
 });

@@ -53,8 +53,7 @@ async function desk(t: TestContext) {
     const found = async (content: string, id?: string) => {
       writeFileSync(path, content);
       const { again } = await openBatch(path, Readable.from([]), id);
-      const run = { service, today, concurrency: 4 };
-      return again && findDoneBefore(run, again, () => {});
+      return again && findDoneBefore(service, again, today);
     };
     return {
       service,
@@ -65,10 +64,10 @@ async function desk(t: TestContext) {
         const batch = await openBatch(path, Readable.from([]), id);
         const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, batch.format.header);
         const results: LineResult[] = [];
-        for await (const result of new BatchRunner({ service, batch, today, concurrency: 4 }).results()) {
-          results.push(result);
-          if (result.state === "refused") rejects?.add(result.withNewKey());
+        for await (const some of new BatchRunner({ service, batch, today, concurrency: 4 }).results()) {
+          results.push(...some);
         }
+        for (const result of results) if (result.state === "refused") rejects?.add(result.line.withNewKey());
         rejects?.close();
         batch.close();
         return results;
@@ -156,7 +155,7 @@ describe("the lines of a batch", () => {
       { ...body, key: "a b" },
     ];
     const keys = (results: readonly LineResult[]) =>
-      results.map(({ key, state }) => [key.replace(/:.*:/, ":"), state]);
+      results.map(({ line: { key }, state }) => [key.replace(/:.*:/, ":"), state]);
     const expected = [
       ["k1", "done"],
       ["b:1", "done"],
@@ -181,7 +180,7 @@ describe("the lines of a batch", () => {
     const lines = ["nonsense", `12345678901,PLN,USD,1`, `${adult()},PLN,PLN,1`, "nonsense"];
     const results = await run(["pesel,from,to,toBuy", ...lines].join("\n"), "b");
     assert.deepEqual(
-      results.map(({ number, pesel }) => [number, pesel]),
+      results.map(({ line: { number, pesel } }) => [number, pesel]),
       [
         [2, null],
         [3, "12345678901"],
@@ -189,8 +188,8 @@ describe("the lines of a batch", () => {
         [5, null],
       ],
     );
-    assert.equal(new Set(results.map(({ key }) => key)).size, 4);
-    assert.ok(results.every(({ key, state }) => state === "refused" && key.startsWith("b:")));
+    assert.equal(new Set(results.map(({ line }) => line.key)).size, 4);
+    assert.ok(results.every(({ line, state }) => state === "refused" && line.key.startsWith("b:")));
   });
 });
 

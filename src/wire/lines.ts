@@ -1,42 +1,55 @@
 import { isUtf8 } from "node:buffer";
 
-/** One line of a file. `number` counts from 1; the bytes are without the line's end. */
+/** One line of a file or a request. `number` counts from 1; the bytes are without the line's end. */
 export interface Line {
   readonly number: number;
   readonly bytes: Buffer;
 }
 
-/** As much as the server takes for a body. Of a longer line only so much and one byte more is kept. */
+/** Of a longer line only so much and one byte more is kept. */
 const lineLimit = 16_384;
+/** Given at a time at most: whoever works on them keeps others waiting. */
+const linesAtOnce = 256;
 
-/** Reads lines in flat memory, as many at a time as come together. Blank ones are counted and left out. */
+/**
+ * Reads lines in flat memory, as many at a time as come together, but no more than 256. Blank ones are counted and left
+ * out.
+ */
 export async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
   let rest: Buffer = Buffer.alloc(0);
   let number = 0;
-  const lineOf = (bytes: Buffer): Line => {
+  let lines: Line[] = [];
+  const take = (bytes: Buffer): void => {
     number += 1;
     const isMarked = number === 1 && bytes.subarray(0, 3).equals(byteOrderMark);
-    const start = isMarked ? 3 : 0;
-    return { number, bytes: bytes.subarray(start, bytes.at(-1) === carriageReturn ? -1 : undefined) };
+    const line = bytes.subarray(isMarked ? 3 : 0, bytes.at(-1) === carriageReturn ? -1 : undefined);
+    if (!isBlank(line)) lines.push({ number, bytes: line });
   };
   for await (const chunk of source) {
-    const lines: Line[] = [];
     let start = 0;
     for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
-      lines.push(lineOf(joined(rest, chunk.subarray(start, end))));
+      take(joined(rest, chunk.subarray(start, end)));
       rest = rest.subarray(0, 0);
       start = end + 1;
+      if (number % linesAtOnce > 0) continue;
+      yield lines;
+      lines = [];
     }
     rest = joined(rest, chunk.subarray(start));
-    yield lines.filter(isNotBlank);
+    yield lines;
+    lines = [];
   }
-  if (rest.length > 0) yield [lineOf(rest)].filter(isNotBlank);
+  if (rest.length === 0) return;
+  take(rest);
+  yield lines;
 }
+
+export const notUtf8 = "The line is not valid UTF-8.";
 
 /** What keeps a line from being read at all, for people. */
 export function faultOf({ bytes }: Line): string | undefined {
   if (bytes.length > lineLimit) return `The line is longer than ${lineLimit / 1024} KiB.`;
-  return isUtf8(bytes) ? undefined : "The line is not valid UTF-8.";
+  return isUtf8(bytes) ? undefined : notUtf8;
 }
 
 const lineFeed = 0x0a;
@@ -49,6 +62,6 @@ function joined(start: Buffer, end: Buffer): Buffer {
   return Buffer.concat([start, end.subarray(0, lineLimit + 2)]);
 }
 
-function isNotBlank({ bytes }: Line): boolean {
-  return bytes.some((byte) => byte !== 0x20 && byte !== 0x09);
+function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09);
 }

@@ -1,0 +1,86 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { measureBulk } from "./bulk-load.ts";
+import { runFx } from "./commands.ts";
+import { measure, measureUntil } from "./load.ts";
+import type { Options } from "./options.ts";
+import { digits, printTable, progress, reach, row } from "./report.ts";
+import { writeLines, writeRequests } from "./requests.ts";
+import { inFolder, openAccounts, requireCleanAudit, type Server, startFx, startStore } from "./servers.ts";
+
+const entriesAnAccount = 10;
+/** Of a client that sends one order after the other. */
+const ordersASecond = 200;
+
+/**
+ * What reads a whole ledger: how long it takes, and how long the longest order waits meanwhile. 10 million entries take
+ * 3 GB of disk, for each store.
+ */
+export async function benchLedger({ stores, entries, seconds }: Options): Promise<void> {
+  const accounts = Math.ceil(entries / entriesAnAccount);
+  let longest = Number.NaN;
+  await inFolder(async (folder) => {
+    printTable([
+      ...[`an order every ${1000 / ordersASecond} ms`, "longest alone, ms"],
+      ...["longest beside an audit", "the audit, s", "longest beside a position", "the position, s"],
+    ]);
+    const path = join(folder, "ledger.db");
+    for (const store of stores) {
+      const server =
+        store === "sqlite:" ? await startFx(store, `sqlite:${path}`) : await startStore(store, folder);
+      try {
+        await fill(server, folder, accounts);
+        const alone = await gapBeside(server, folder, () => sleep(seconds * 1000));
+        const audit = await gapBeside(server, folder, () => requireCleanAudit(server));
+        const position = await gapBeside(server, folder, () => get(server, "/api/position"));
+        longest = [longest, audit.ms, position.ms].reduce((a, b) => (a > b ? a : b));
+        row(store, ...[alone.ms, audit.ms, audit.seconds, position.ms, position.seconds].map(digits));
+        await requireCleanAudit(server);
+      } finally {
+        await server.stop();
+      }
+    }
+    reach("longest gap of orders beside an audit or a position", longest);
+    if (!stores.includes("sqlite:")) return;
+
+    printTable(["command, sqlite:", "entries", "s", "µs an entry", "CPU µs an entry", "peak MB"]);
+    for (const command of ["audit", "position"]) {
+      const { seconds, cpuSeconds, peakMb } = await runFx([command, "--url", `sqlite:${path}`]);
+      const micros = (seconds * 1e6) / entries;
+      row(`fx ${command}`, entries, seconds, micros, (cpuSeconds * 1e6) / entries, peakMb.all);
+      if (command === "audit") reach("audit of 10 million entries, sqlite:", micros * 10);
+    }
+  });
+}
+
+/** Accounts of so many entries each. */
+async function fill(server: Server, folder: string, accounts: number): Promise<void> {
+  await openAccounts(server, folder, accounts);
+  const file = writeLines(folder, { lines: accounts, accounts });
+  const { answers, seconds } = await measureBulk({ url: server.url, file, times: entriesAnAccount - 1 });
+  progress(`${server.name}: ${answers} orders in ${Math.round(seconds)} s`);
+}
+
+/** The longest that an order waits while something else is asked of the server. */
+async function gapBeside(
+  server: Server,
+  folder: string,
+  work: () => Promise<unknown>,
+): Promise<{ ms: number; seconds: number }> {
+  const file = writeRequests(folder, "exchange", { accounts: 100 });
+  const load = { url: server.url, file, connections: 1, rate: ordersASecond };
+  await measure({ ...load, seconds: 1 });
+  const orders = await measureUntil(load);
+  await sleep(1000);
+  const startedMs = performance.now();
+  await work();
+  const seconds = (performance.now() - startedMs) / 1000;
+  const { latencyMs } = await orders.stop();
+  progress(`${server.name}: an order waited ${latencyMs.max} ms at most in ${seconds} s`);
+  return { ms: latencyMs.max, seconds };
+}
+
+async function get({ url }: Server, path: string): Promise<void> {
+  const { status } = await fetch(url + path);
+  if (status !== 200) throw new Error(`${path} was answered ${status}`);
+}

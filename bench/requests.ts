@@ -1,0 +1,73 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { adult } from "../test/support/fixture.ts";
+
+export type Kind = "exchange" | "account" | "create";
+
+/** Stands in a request for its idempotency key, which the generator puts in. */
+export const keyMark = "\u0001";
+/** Between the requests of a file. */
+export const requestEnd = "\0";
+
+interface Wanted {
+  readonly accounts: number;
+  readonly keys?: boolean;
+}
+
+/** Of orders and reads: more than a load of some seconds sends. */
+const requestsAtMost = 200_000;
+
+/** Requests over so many accounts, at most one of each, as they go over the connection. */
+export function writeRequests(folder: string, kind: Kind, { accounts, keys = false }: Wanted): string {
+  const path = join(folder, `${kind}-${accounts}${keys ? "-keys" : ""}`);
+  const count = kind === "create" ? accounts : Math.min(accounts, requestsAtMost);
+  const texts = pesels(accounts, count).map((pesel) => requestText(kind, pesel, keys));
+  writeFileSync(path, texts.join(requestEnd));
+  return path;
+}
+
+function requestText(kind: Kind, pesel: string, keys: boolean): string {
+  if (kind === "account") return `GET /api/user/${pesel} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+  const [path, body] =
+    kind === "create" ? ["/api/user", openingText(pesel)] : [`/api/exchange/${pesel}`, orderText(pesel)];
+  const headers = [
+    "Host: 127.0.0.1",
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    ...(keys ? [`Idempotency-Key: ${keyMark}`] : []),
+  ];
+  return `POST ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n${body}`;
+}
+
+/** Orders for a bulk or a batch, `lines` of them, in turn over the accounts. Keys count. */
+export function writeLines(
+  folder: string,
+  { lines, accounts, keys = false }: Wanted & { lines: number },
+): string {
+  const path = join(folder, `orders-${lines}${keys ? "-keys" : ""}.ndjson`);
+  const bodies = pesels(accounts).map((pesel) => orderText(pesel));
+  const perWrite = 100_000;
+  writeFileSync(path, "");
+  for (let from = 0; from < lines; from += perWrite) {
+    const texts = Array.from({ length: Math.min(perWrite, lines - from) }, (_, index) => {
+      const body = bodies[(from + index) % accounts] as string;
+      return keys ? `${body.slice(0, -1)},"key":"order-${from + index}"}\n` : `${body}\n`;
+    });
+    writeFileSync(path, texts.join(""), { flag: "a" });
+  }
+  return path;
+}
+
+/** So little at a time that the balances of an account last, and keep their number of digits. */
+function orderText(pesel: string): string {
+  return `{"pesel":"${pesel}","from":"PLN","to":"USD","toBuy":0.01}`;
+}
+
+function openingText(pesel: string): string {
+  return `{"name":"Jan","surname":"Kowalski","pesel":"${pesel}","pln":1000000}`;
+}
+
+/** Neighbours in the file are not neighbours in the database. */
+function pesels(accounts: number, count = accounts): string[] {
+  return Array.from({ length: count }, (_, index) => adult((index * 7919) % accounts));
+}

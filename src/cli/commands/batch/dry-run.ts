@@ -1,0 +1,111 @@
+import { type Account, type Opening, planOpening, requireAdult } from "../../../core/account.ts";
+import type { CalendarDate } from "../../../core/date.ts";
+import { FxError } from "../../../core/errors.ts";
+import { type ExchangeOrder, planExchange } from "../../../core/exchange.ts";
+import type { Pesel } from "../../../core/pesel.ts";
+import type { RateTable } from "../../../core/rates.ts";
+import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
+import { isFinal, openingBody, orderBody, requireSameRequest } from "../../../ledger/refusal.ts";
+import type { LineRequest } from "./keys.ts";
+import { Lookup } from "./lookup.ts";
+
+/**
+ * A bulk that decides each line as the place would, on the account as the lines before leave it, and moves and keeps
+ * nothing. What it does not do has no receipt.
+ */
+export class DryRun implements Pick<ExchangeService, "bulk"> {
+  readonly #service: ExchangeService;
+  readonly #today: CalendarDate;
+  readonly #lookup: Lookup;
+  /** Accounts as the lines so far leave them. */
+  readonly #accounts: Map<Pesel, Account | FxError>;
+  /** Lines and their answers by PESEL and key, where the file names the key and so may name it again. */
+  readonly #answered = new Map<string, { readonly body: string; readonly answer: BulkAnswer }>();
+  readonly #isNamed: (key: string) => boolean;
+  /** In force, or why there is none. */
+  #table: RateTable | FxError | undefined;
+
+  constructor(
+    service: ExchangeService,
+    { today, id }: { readonly today: CalendarDate; readonly id: string },
+  ) {
+    this.#service = service;
+    this.#today = today;
+    this.#lookup = new Lookup(service);
+    this.#accounts = this.#lookup.accounts;
+    this.#isNamed = (key) => !key.startsWith(`${id}:`);
+  }
+
+  async *bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncGenerator<readonly BulkAnswer[]> {
+    for await (const chunk of lines) {
+      const requests = chunk.filter((line): line is LineRequest => !(line instanceof FxError));
+      const earlier = await this.#lookup.answersOf(requests);
+      if (requests.some((line) => !("initial" in line))) this.#table ??= await this.#tableInForce();
+      const answers = requests.map((line, index) => this.#decide(line, earlier[index]));
+      const next = answers.values();
+      yield chunk.map((line) => (line instanceof FxError ? line : (next.next().value as BulkAnswer)));
+    }
+  }
+
+  #decide(line: LineRequest, earlier: BulkAnswer | undefined): BulkAnswer {
+    if (earlier !== undefined) return earlier;
+    const body = "initial" in line ? openingBody(line) : orderBody(line);
+    const name = line.pesel + line.key;
+    const before = this.#answered.get(name);
+    const answer = attempt(() => (before === undefined ? this.#carryOut(line) : repeated(before, body)));
+    const isKept = !(answer instanceof FxError) || isFinal(answer);
+    if (isKept && this.#isNamed(line.key)) this.#answered.set(name, { body, answer });
+    return answer;
+  }
+
+  #carryOut(line: LineRequest): BulkAnswer {
+    return "initial" in line ? this.#open(line) : this.#exchange(line);
+  }
+
+  #open(opening: Opening): BulkAnswer {
+    const { pesel } = opening;
+    requireAdult(pesel, this.#today);
+    const existing = this.#accounts.get(pesel);
+    this.#accounts.set(pesel, planOpening(existing instanceof FxError ? undefined : existing, opening));
+    return { receiptId: "", replayed: false };
+  }
+
+  #exchange(order: ExchangeOrder): BulkAnswer {
+    const before = this.#accounts.get(order.pesel) as Account | FxError;
+    if (before instanceof FxError) throw before;
+    if (this.#table === undefined || this.#table instanceof FxError) throw this.#table;
+    const { exchange, account } = planExchange(before, order, this.#table);
+    this.#accounts.set(order.pesel, account);
+    const { sold, bought } = exchange;
+    return { account, sold, bought, receiptId: "", replayed: false };
+  }
+
+  async #tableInForce(): Promise<RateTable | FxError> {
+    try {
+      const { table, notTraded } = await this.#service.rates();
+      return notTraded === undefined ? table : new FxError("rates-unavailable", notTraded);
+    } catch (error) {
+      if (error instanceof FxError) return error;
+      throw error;
+    }
+  }
+}
+
+function attempt(decide: () => BulkAnswer): BulkAnswer {
+  try {
+    return decide();
+  } catch (error) {
+    if (error instanceof FxError) return error;
+    throw error;
+  }
+}
+
+/** The answer to a request under a key that a line before has. */
+function repeated(
+  { body, answer }: { readonly body: string; readonly answer: BulkAnswer },
+  again: string,
+): BulkAnswer {
+  requireSameRequest(body === again);
+  if (!(answer instanceof FxError)) return { ...answer, replayed: true };
+  return new FxError(answer.code, answer.message, { replayed: true });
+}

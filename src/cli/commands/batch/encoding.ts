@@ -1,0 +1,70 @@
+import { UsageError } from "../../errors.ts";
+
+/** A file's text as UTF-8 bytes. */
+export interface Decoded {
+  readonly chunks: AsyncIterable<Buffer>;
+  /** Whether a spreadsheet needs a byte-order mark to read such a file in UTF-8. */
+  readonly isMarked: boolean;
+}
+
+const marks = [
+  { encoding: "utf-8", bytes: Buffer.from([0xef, 0xbb, 0xbf]) },
+  { encoding: "utf-16le", bytes: Buffer.from([0xff, 0xfe]) },
+  { encoding: "utf-16be", bytes: Buffer.from([0xfe, 0xff]) },
+] as const;
+/** How .xlsx and .xls begin. */
+const workbooks = [Buffer.from("PK\x03\x04"), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])] as const;
+
+/**
+ * Reads a file in `encoding`, UTF-8 by default. A byte-order mark in the file says it better.
+ * @throws UsageError if it is no text but a workbook, and while it is read, if it is not valid UTF-16
+ */
+export async function decode(source: AsyncIterable<Buffer>, encoding = "utf-8"): Promise<Decoded> {
+  const chunks = source[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < 4) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    head = Buffer.concat([head, value]);
+  }
+  const startsWith = (bytes: Buffer) => head.subarray(0, bytes.length).equals(bytes);
+  if (workbooks.some(startsWith)) {
+    throw new UsageError("This is an Excel workbook. In Excel, save it as CSV UTF-8, and run that file.");
+  }
+  const mark = marks.find(({ bytes }) => startsWith(bytes));
+  const name = mark?.encoding ?? encodingNamed(encoding);
+  const whole = chain(head, { [Symbol.asyncIterator]: () => chunks });
+  return name === "utf-8"
+    ? { chunks: whole, isMarked: mark !== undefined }
+    : { chunks: transcode(whole, name), isMarked: true };
+}
+
+/**
+ * The standard name of an encoding: "windows-1250" for "CP1250".
+ * @throws UsageError if there is none
+ */
+export function encodingNamed(label: string): string {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    throw new UsageError(`"${label}" is not an encoding that fx reads. Try windows-1250.`);
+  }
+}
+
+async function* chain(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield head;
+  yield* rest;
+}
+
+async function* transcode(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const decoded = (chunk?: Buffer) => {
+    try {
+      return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }));
+    } catch {
+      throw new UsageError(`The file is not valid ${encoding}.`);
+    }
+  };
+  for await (const chunk of chunks) yield decoded(chunk);
+  yield decoded();
+}

@@ -1,0 +1,206 @@
+import type { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { FastifyRequest } from "fastify";
+import { type CalendarDate, warsawDate } from "../../core/date.ts";
+import { type AnswerCode, FxError } from "../../core/errors.ts";
+import type { BulkAnswer, BulkLine } from "../../core/service.ts";
+import { bulkAnswerText, bulkType, parseBulkLine } from "../../wire/bulk.ts";
+import { faultOf, type Line, readLines } from "../../wire/lines.ts";
+import { statusOf } from "../../wire/problem.ts";
+import type { BulkOutcome, Handler, HandlerContext } from "../answers.ts";
+import { logFailure, toFxError } from "../errors.ts";
+import type { Metrics } from "../metrics.ts";
+
+/** A bulk under way. */
+export interface Stream {
+  readonly socket: Socket;
+  /** Takes in no more lines, answers those that were taken in, and says the reason in the last line. */
+  end(reason: FxError): void;
+}
+
+export interface BulkOptions {
+  /** A bulk ends when no byte has moved either way for so long. 30 s if absent. */
+  readonly bulkIdleTimeoutMs?: number;
+}
+
+/** How long a client that still sends is listened to after its bulk has been ended. */
+const lingerMs = 1000;
+
+export function bulkHandlers(
+  { service, now, bulkIdleTimeoutMs: idleMs = 30_000 }: Omit<HandlerContext, "prefix"> & BulkOptions,
+  metrics: Metrics,
+  lifecycle: { readonly draining: boolean; readonly streams: Set<Stream> },
+) {
+  const bulk: Handler = async (request, reply) => {
+    if (request.body === undefined) {
+      throw new FxError("invalid-request", `The body must be sent as Content-Type: ${bulkType}.`);
+    }
+    if (lifecycle.draining) throw draining();
+    const { raw: response } = reply.hijack();
+    const stream = new BulkStream(request, metrics, () => warsawDate(now()));
+    lifecycle.streams.add(stream);
+    response.setTimeout(idleMs, () => {
+      // One that does not read its answers would not read the reason either.
+      if (response.writableNeedDrain || response.writableEnded || stream.isEnded) stream.socket.destroy();
+      else stream.end(idle(idleMs));
+    });
+    response.writeHead(200, {
+      "content-type": `${bulkType}; charset=utf-8`,
+      "cache-control": "no-store",
+      "x-request-id": request.id,
+    });
+    response.flushHeaders();
+    let isCut = false;
+    try {
+      await pipeline(stream.answers(service.bulk(stream.lines())), response);
+    } catch {
+      // The client has gone. What was taken in is done or not, and the same lines with the same keys do the rest.
+      isCut = true;
+      stream.socket.destroy();
+    }
+    lifecycle.streams.delete(stream);
+    request.outcome = stream.outcome(isCut);
+    if (!request.raw.readableEnded) closeSoon(request, stream.socket);
+  };
+
+  return { bulk };
+}
+
+/** The lines of a request and the answers to them. */
+class BulkStream implements Stream {
+  readonly socket: Socket;
+  readonly #request: FastifyRequest;
+  readonly #metrics: Metrics;
+  readonly #today: () => CalendarDate;
+  /** Not the request itself: destroying that would close the connection, and so cut off the answers. */
+  readonly #body = new PassThrough();
+  /** The lines that were taken in and not answered yet. */
+  readonly #taken: { readonly number: number; readonly isOrder: boolean }[] = [];
+  readonly #counts: Record<string, number> = {};
+  readonly #logged = new Set<string>();
+  #reason: FxError | undefined;
+
+  constructor(request: FastifyRequest, metrics: Metrics, today: () => CalendarDate) {
+    this.socket = request.raw.socket;
+    this.#request = request;
+    this.#metrics = metrics;
+    this.#today = today;
+    request.raw.once("error", (error) => this.#body.destroy(error));
+    request.raw.pipe(this.#body);
+    // Whoever reads the body hears of its errors; there may be nobody yet, or any more.
+    this.#body.on("error", () => {});
+  }
+
+  get isEnded(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  end(reason: FxError): void {
+    this.#reason ??= reason;
+    this.#body.destroy(this.#reason);
+  }
+
+  async *lines(): AsyncGenerator<readonly BulkLine[]> {
+    try {
+      for await (const lines of readLines(this.#body)) {
+        if (lines.length === 0) continue;
+        const today = this.#today();
+        const asked = lines.map((line) => readLine(line, today));
+        for (const [index, { number }] of lines.entries()) {
+          this.#taken.push({ number, isOrder: "from" in (asked[index] as BulkLine) });
+        }
+        yield asked;
+        // Single requests take their turn.
+        await nextTurn();
+      }
+    } catch (error) {
+      if (error !== this.#reason) throw error;
+    }
+  }
+
+  async *answers(chunks: AsyncIterable<readonly BulkAnswer[]>): AsyncGenerator<string> {
+    try {
+      for await (const chunk of chunks) yield this.#text(chunk);
+    } catch (error) {
+      if (this.#request.raw.errored) throw error;
+      this.#reason = toFxError(error);
+      this.#log(this.#reason);
+    }
+    if (this.#reason !== undefined) yield `${bulkAnswerText(null, this.#reason, this.#request.id)}\n`;
+  }
+
+  #text(chunk: readonly BulkAnswer[]): string {
+    const results: Record<"all" | "orders", Record<string, number>> = { all: {}, orders: {} };
+    const taken = this.#taken.splice(0, chunk.length);
+    let text = "";
+    for (const [index, answer] of chunk.entries()) {
+      const { number, isOrder } = taken[index] as (typeof taken)[number];
+      text += `${bulkAnswerText(number, answer, this.#request.id)}\n`;
+      const result = resultOf(answer);
+      add(results.all, result, 1);
+      if (isOrder) add(results.orders, result, 1);
+      if (answer instanceof FxError) this.#log(answer);
+    }
+    for (const [result, count] of Object.entries(results.orders)) this.#metrics.order(result, count);
+    for (const [result, count] of Object.entries(results.all)) {
+      this.#metrics.bulkLines(result, count);
+      add(this.#counts, result, count);
+    }
+    return text;
+  }
+
+  /** Logs a failure of fx once, however many lines meet it. */
+  #log(error: FxError): void {
+    if (this.#logged.has(error.code) || statusOf[error.code as AnswerCode] < 500) return;
+    this.#logged.add(error.code);
+    logFailure(this.#request, error, error);
+  }
+
+  /** What the log says of the bulk. */
+  outcome(isCut: boolean): BulkOutcome {
+    const ended = isCut ? "cut" : this.#reason?.code;
+    return { lines: this.#counts, ...(ended !== undefined && { ended }) };
+  }
+}
+
+function readLine(line: Line, today: CalendarDate): BulkLine {
+  try {
+    const fault = faultOf(line);
+    if (fault !== undefined) throw new FxError("invalid-request", fault);
+    return parseBulkLine(line.bytes.toString(), today);
+  } catch (error) {
+    return toFxError(error);
+  }
+}
+
+function resultOf(answer: BulkAnswer): string {
+  if (answer.replayed) return "replayed";
+  if (answer instanceof FxError) return answer.code;
+  return "account" in answer ? "settled" : "opened";
+}
+
+function add(counts: Record<string, number>, result: string, count: number): void {
+  counts[result] = (counts[result] ?? 0) + count;
+}
+
+/** Closes a connection whose request was not read to its end. At once, that could take the answers back. */
+function closeSoon({ raw }: FastifyRequest, socket: Socket): void {
+  raw.resume();
+  socket.end();
+  const deadline = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(deadline));
+}
+
+export function draining(): FxError {
+  const message = "The server is stopping. Send the lines that have no answer again, with the same keys.";
+  return new FxError("overloaded", message, { retryAfterSeconds: 1 });
+}
+
+function idle(ms: number): FxError {
+  return new FxError(
+    "invalid-request",
+    `Nothing has arrived for ${ms / 1000} s. Send the lines that have no answer again, with the same keys.`,
+  );
+}

@@ -1,0 +1,107 @@
+import { type Opening, parseOpening } from "../core/account.ts";
+import type { CalendarDate } from "../core/date.ts";
+import type { FxError } from "../core/errors.ts";
+import { type ExchangeOrder, parseTerms } from "../core/exchange.ts";
+import { jsonString } from "../core/journal.ts";
+import { parsePesel } from "../core/pesel.ts";
+import type { BulkAnswer } from "../core/service.ts";
+import { openedLine, refusedLine, settledLine } from "./bulk-schemas.ts";
+import { accountOf, accountText, decodeMoney, moneyText, notAnAnswer, read } from "./codecs.ts";
+import { decodeProblem, encodeProblem } from "./problem.ts";
+import {
+  encodeOpening,
+  exactNumber,
+  parseJson,
+  parseOpeningLine,
+  parseOrderLine,
+  requireKey,
+} from "./requests.ts";
+
+/** Lines of `POST /api/bulk` and the answers to them, both ways. */
+
+export const bulkType = "application/x-ndjson";
+
+/**
+ * Reads a line as of `today`: an opening if it has a field that only openings have, otherwise an order.
+ * @throws FxError with which the single endpoint refuses the same, in the same order of checks
+ */
+export function parseBulkLine(text: string, today: CalendarDate): Opening | ExchangeOrder {
+  const body = parseJson(text, "line");
+  if (isOpening(body)) return parseOpening(parseOpeningLine(body), today);
+  const { key, table, ...fields } = parseOrderLine(body);
+  const pesel = parsePesel(fields.pesel, today);
+  // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
+  const { from, to, side, amount } = parseTerms(fields);
+  return { pesel, from, to, side, amount, table, key };
+}
+
+/**
+ * The line that `parseBulkLine` reads as this, without a line feed.
+ * @throws FxError invalid-amount if a JSON number cannot say the amount exactly, invalid-request if it has no valid key
+ */
+export function encodeBulkLine(line: Opening | ExchangeOrder): string {
+  const { key } = line;
+  if (key !== undefined) requireKey(key);
+  if ("initial" in line) return JSON.stringify({ ...encodeOpening(line), key });
+  const { pesel, from, to, side, amount, table } = line;
+  const pinned = table === undefined ? "" : `,"table":${jsonString(table)}`;
+  const named = key === undefined ? "" : `,"key":${jsonString(key)}`;
+  const order = `"pesel":"${pesel}","from":${jsonString(from)},"to":${jsonString(to)}`;
+  return `{${order},"${side}":${exactNumber(amount)}${named}${pinned}}`;
+}
+
+/**
+ * What became of a line, without a line feed.
+ * @param line its number from 1; null if the error is about no line but the stream
+ */
+export function bulkAnswerText(line: number | null, answer: BulkAnswer, requestId: string): string {
+  if ("code" in answer) return refusalText(line, answer, requestId);
+  const { receiptId, replayed } = answer;
+  const receipt = `"receipt":"${receiptId}","replayed":${replayed}`;
+  if (!("account" in answer)) return `{"line":${line},"status":204,${receipt}}`;
+  const { account, sold, bought } = answer;
+  const exchanged = sold && bought ? `,"sold":${moneyText(sold)},"bought":${moneyText(bought)}` : "";
+  return `{"line":${line},"status":200,"account":${accountText(account)},${receipt}${exchanged}}`;
+}
+
+function refusalText(line: number | null, error: FxError, requestId: string): string {
+  const problem = encodeProblem(error, requestId);
+  return JSON.stringify({
+    line,
+    status: problem.status,
+    problem,
+    ...(error.replayed && { replayed: true }),
+  });
+}
+
+/**
+ * Reads what JSON.parse made of an answer's line.
+ * @throws FxError internal if fx does not answer so
+ */
+export function decodeBulkAnswer(body: unknown): {
+  readonly line: number | null;
+  readonly answer: BulkAnswer;
+} {
+  const { status } = Object(body) as { status?: unknown };
+  if (status === 204) {
+    const { line, receipt, replayed } = read(openedLine, body);
+    return { line, answer: { receiptId: receipt, replayed } };
+  }
+  if (status === 200) {
+    const { line, receipt, replayed, account, sold, bought } = read(settledLine, body);
+    const exchanged = { sold: decodeMoney(sold), bought: decodeMoney(bought) };
+    return { line, answer: { account: accountOf(account), receiptId: receipt, replayed, ...exchanged } };
+  }
+  const refused = read(refusedLine, body);
+  const answer = decodeProblem(refused.problem, refused.status, { replayed: refused.replayed ?? false });
+  if (answer === undefined) throw notAnAnswer(`status ${refused.status}`);
+  return { line: refused.line, answer };
+}
+
+function isOpening(body: unknown): boolean {
+  return (
+    typeof body === "object" &&
+    body !== null &&
+    ("name" in body || "surname" in body || "pln" in body || "initial" in body)
+  );
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { copyFileSync, renameSync } from "node:fs";
+import { describe, type TestContext, test } from "node:test";
+import { openBooks } from "../../src/cli/books.ts";
+import { parseStorePlace, type StorePlace } from "../../src/cli/place.ts";
+import type { AuditProgress } from "../../src/core/service.ts";
+import { booksOf } from "../../src/ledger/books.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { adapters, type SharedDatabase } from "../support/adapters.ts";
+import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+
+/** A ledger with three exchanges, and its books as a server reads them. */
+async function ledgerOn(t: TestContext, { url, open }: SharedDatabase) {
+  const store = await open();
+  const books = openBooks(parseStorePlace(url) as StorePlace, store);
+  t.after(() => books.close());
+  const service = new LedgerService(store, fixedRates(), () => now, { books });
+  for (const index of [0, 1, 2]) {
+    await service.createAccount(opening({ index }));
+    await service.exchange({ ...terms("buy 100 USD for PLN"), pesel: adult(index) });
+  }
+  return { store, books, service };
+}
+
+for (const { name, database } of adapters) {
+  if (database === undefined) continue;
+  describe(`books read in a thread of their own, ${name}`, () => {
+    test("say what they say in this thread", async (t) => {
+      const { store, books } = await ledgerOn(t, await database(t));
+      assert.deepEqual(await books.audit(), await booksOf(store).audit());
+      assert.deepEqual(await books.position(), await booksOf(store).position());
+    });
+
+    test("have what was answered before they were asked for, also by who shares an audit", async (t) => {
+      const { service } = await ledgerOn(t, await database(t));
+      const first = service.audit();
+      await service.createAccount(opening({ index: 3 }));
+      const others = await Promise.all([service.audit(), service.audit()]);
+      assert.deepEqual([(await first).findings, ...others.map(({ accounts }) => accounts)], [[], 4, 4]);
+      assert.equal(others[0], others[1]);
+    });
+
+    test("tell how far an audit is", async (t) => {
+      const { books } = await ledgerOn(t, await database(t));
+      const told: AuditProgress[] = [];
+      await books.audit((done) => told.push(done));
+      assert.deepEqual(told, [{ accounts: 3, entries: 6, totalEntries: 6 }]);
+    });
+
+    test("fail as they fail in this thread", async (t) => {
+      const shared = await database(t);
+      const { books } = await ledgerOn(t, shared);
+      await shared.run(
+        `update journal set entry = '[' where pesel = '${adult()}' and sequence = 2 returning pesel`,
+      );
+      await assert.rejects(books.position(), { name: "FxError", code: "internal", message: /Run fx audit/ });
+    });
+
+    test("end when the ledger is closed", async (t) => {
+      const { books, service } = await ledgerOn(t, await database(t));
+      const failed = assert.rejects(books.audit(), { code: "storage-unavailable" });
+      await new Promise((next) => setImmediate(next));
+      await service.close();
+      await failed;
+    });
+
+    if (name === "sqlite:") {
+      test("of a file that another has replaced are not answered", async (t) => {
+        const shared = await database(t);
+        const { books } = await ledgerOn(t, shared);
+        const path = shared.url.slice("sqlite:".length);
+        copyFileSync(path, `${path}.copy`);
+        renameSync(`${path}.copy`, path);
+        await assert.rejects(books.audit(), { code: "storage-unavailable" });
+      });
+    }
+  });
+}

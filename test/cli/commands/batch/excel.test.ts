@@ -1,0 +1,302 @@
+import assert from "node:assert/strict";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
+import type { BatchLine } from "../../../../src/cli/commands/batch/line.ts";
+import { adult } from "../../../support/fixture.ts";
+import { runHere } from "../../../support/run-here.ts";
+
+const header = "pesel;from;to;toBuy;toSell";
+
+/** The lines of a file with this content, which comes in pieces of that many bytes. */
+async function linesOf(content: string | Buffer, encoding?: string, size = 1 << 16): Promise<BatchLine[]> {
+  const bytes = Buffer.from(content);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    bytes.subarray(index * size, (index + 1) * size),
+  );
+  const lines: BatchLine[] = [];
+  for await (const some of (await openBatch("-", Readable.from(pieces), "b", encoding)).lines)
+    lines.push(...some);
+  return lines;
+}
+
+const toSell = (line: BatchLine | undefined) => (Object(line?.body) as { toSell?: unknown }).toSell;
+
+/** A ledger of its own in a folder with files as Excel writes them. */
+function desk(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), "fx-excel-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
+  return {
+    path: (name: string) => join(folder, name),
+    fx: (args: string, stdin = "") => runHere(args.split(" "), { env, cwd: folder, stdin }),
+    have: (name: string) =>
+      copyFileSync(
+        fileURLToPath(new URL(`../../../fixtures/excel/${name}`, import.meta.url)),
+        join(folder, name),
+      ),
+  };
+}
+
+const documents = (text: string) =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+describe("a file that a Polish Excel saved", () => {
+  for (const [name, options, form] of [
+    ["accounts-utf8.csv", "", "CSV UTF-8"],
+    ["accounts-windows-1250.csv", " --encoding windows-1250", "CSV"],
+    ["accounts-unicode.txt", "", "Unicode text"],
+  ] as const) {
+    test(`as ${form} opens the accounts in it`, async (t) => {
+      const { fx, have } = desk(t);
+      have(name);
+      const { exit, stdout, stderr } = await fx(`batch ${name}${options}`);
+      assert.equal(exit, 0, stderr);
+      assert.deepEqual(
+        documents(stdout).map(({ line, name, surname, currencies, extra }) => [
+          line,
+          name,
+          surname,
+          currencies[0].amount,
+          extra,
+        ]),
+        [
+          [2, "Łucja", "Żółć", 2500.5, { uwagi: "stały klient" }],
+          [3, "Jan", "Nowak; z domu Lis", 1000, {}],
+        ],
+      );
+    });
+  }
+
+  test("of orders runs as it is: empty rows and columns, missing cells, a line break in a note", async (t) => {
+    const { fx, have } = desk(t);
+    for (const name of ["accounts-utf8.csv", "orders.csv"]) have(name);
+    await fx("batch accounts-utf8.csv");
+    const { exit, stdout, stderr } = await fx("batch orders.csv");
+    assert.equal(exit, 0, stdout);
+    assert.deepEqual(
+      documents(stdout).map(({ line, extra }) => [line, extra]),
+      [
+        [2, { uwagi: "premia" }],
+        [3, { uwagi: "pierwsza\nwypłata" }],
+        [6, {}],
+      ],
+    );
+    assert.match(stderr, /^fx: These columns are not read, and come back as extra: uwagi\.\n/);
+  });
+
+  test("in windows-1250 is refused as a whole without --encoding, with that option's name", async (t) => {
+    const { fx, have } = desk(t);
+    have("accounts-windows-1250.csv");
+    const { exit, stdout, stderr } = await fx("batch accounts-windows-1250.csv");
+    assert.deepEqual([exit, stdout], [2, ""]);
+    assert.match(
+      stderr,
+      /Line 2 is not valid UTF-8\. If the file comes from Excel, try --encoding windows-1250\./,
+    );
+  });
+
+  test("as a workbook is refused with how to save it", async (t) => {
+    const { fx, path } = desk(t);
+    writeFileSync(path("orders.xlsx"), "PK\x03\x04 and so on");
+    const { exit, stderr } = await fx("batch orders.xlsx");
+    assert.equal(exit, 2);
+    assert.match(stderr, /save it as CSV UTF-8/);
+  });
+
+  test("gives rejects that Excel opens and that run without --encoding", async (t) => {
+    const { fx, path, have } = desk(t);
+    have("accounts-windows-1250.csv");
+    const bytes = readFileSync(path("accounts-windows-1250.csv"));
+    const bad = Buffer.from(bytes.toString("latin1").replace(/2.500,50/, "2 500,50 z\xb3"), "latin1");
+    writeFileSync(path("bad.csv"), bad);
+    const { exit, stdout } = await fx("batch bad.csv --encoding cp1250 --rejects rejects.csv");
+    assert.equal(exit, 3);
+    const [refused] = documents(stdout);
+    assert.deepEqual(
+      [refused.errors, refused.message, refused.extra],
+      [
+        [{ pointer: "/pln", detail: "must be a number alone, without a currency" }],
+        "pln must be a number alone, without a currency.",
+        { uwagi: "stały klient" },
+      ],
+    );
+    const rejects = readFileSync(path("rejects.csv"), "utf8");
+    assert.match(
+      rejects,
+      /^\ufeffpesel;name;surname;pln;uwagi;key\n\d{11};Łucja;Żółć;2 500,50 zł;stały klient;again:/,
+    );
+    writeFileSync(path("rejects.csv"), rejects.replace(" zł", ""));
+    assert.equal((await fx("batch rejects.csv")).exit, 0);
+  });
+});
+
+describe("an amount in a cell", () => {
+  test("written the Polish way is the same number", async () => {
+    const written = fc.record({
+      units: fc.integer({ min: 0, max: 9_999_999_999 }),
+      cents: fc.integer({ min: 0, max: 99 }),
+      space: fc.constantFrom("", " ", "\u00a0", "\u202f"),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(written, { minLength: 1, maxLength: 20 }), async (amounts) => {
+        const cents = (value: number) => String(value).padStart(2, "0");
+        const rows = amounts.map(({ units, cents: part, space }) => {
+          const grouped = String(units).replace(/\B(?=(\d{3})+$)/g, space);
+          return `${adult()};PLN;USD;;${grouped},${cents(part)}`;
+        });
+        const lines = await linesOf([header, ...rows, ""].join("\r\n"));
+        assert.deepEqual(
+          lines.map(toSell),
+          amounts.map(({ units, cents: part }) => Number(`${units}.${cents(part)}`)),
+        );
+      }),
+    );
+  });
+
+  for (const [cell, read] of [
+    ["1234.50", 1234.5],
+    ["12 345", 12345],
+    ["1 000,500", 1000.5],
+    ["0,500", 0.5],
+    ["-5,00", -5],
+    ["1.234", /may be in thousands or have three decimals/],
+    ["1,230", /may be in thousands or have three decimals/],
+    ["1.234,50", /must be written like 1234\.50, 1234,50 or 1 234,50/],
+    ["10 00", /must be written like/],
+    ["1 000,50 zł", /without a currency/],
+    ["€ 5", /without a currency/],
+    ["1,5E+12", /was shortened by a spreadsheet/],
+    ["dużo", /must be a number/],
+  ] as const) {
+    test(`"${cell}" is ${typeof read === "number" ? read : `refused: ${read.source}`}`, async () => {
+      const [line] = await linesOf(`${header}\n${adult()};PLN;USD;;${cell}\n`);
+      if (typeof read === "number")
+        assert.deepEqual(line?.body, { pesel: adult(), from: "PLN", to: "USD", toSell: read });
+      else assert.match(line?.fault?.message ?? "", read);
+    });
+  }
+
+  test("between commas is read with a decimal comma if it is quoted, and a point is decimal", async () => {
+    const rows = ['"1 000,50"', '"1,234"', "1.234"].map((cell) => `${adult()},PLN,USD,,${cell}`);
+    const [grouped, unsure, pointed] = await linesOf(["pesel,from,to,toBuy,toSell", ...rows, ""].join("\n"));
+    assert.equal(toSell(grouped), 1000.5);
+    assert.match(unsure?.fault?.message ?? "", /^toSell may be in thousands/);
+    assert.equal(toSell(pointed), 1.234);
+  });
+});
+
+describe("the rows of a CSV file", () => {
+  test("are the cells that were written, whatever is in them and however the bytes come", async () => {
+    const cell = fc
+      .string({ unit: fc.constantFrom("a", "ł", '"', ";", ",", "\t", "\n", " ", "x") })
+      .map((text) => text.trim());
+    const table = fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(
+        table,
+        fc.constantFrom(";", ",", "\t"),
+        fc.integer({ min: 1, max: 50 }),
+        async (rows, mark, size) => {
+          const quoted = (text: string) =>
+            /["\n;,\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+          const lines = rows.map(([a, b]) =>
+            [adult(), "PLN", "USD", "1", "", quoted(a), quoted(b)].join(mark),
+          );
+          const content = [
+            header.replaceAll(";", mark) + mark + ["uwagi", "id"].join(mark),
+            ...lines,
+            "",
+          ].join("\r\n");
+          const read = await linesOf(content, undefined, size);
+          let at = 0;
+          for (const line of read) {
+            assert.equal(
+              line.number,
+              2 +
+                content
+                  .split("\r\n")
+                  .slice(1, 1 + at)
+                  .join("\n")
+                  .split("\n").length -
+                (at === 0 ? 1 : 0),
+            );
+            const [a = "", b = ""] = rows[at] ?? [];
+            const kept = (cell: string) => cell.replace(/(?<=\n)[ \t]+(?=\n)/g, "");
+            // Blank lines in a cell come back empty. Rows that may be swallowed by two stray quotes are refused, never misread.
+            if (line.fault === undefined)
+              assert.deepEqual([line.extra?.uwagi ?? "", line.extra?.id ?? ""], [kept(a), kept(b)]);
+            else assert.match(line.fault.message, /closed only in line/);
+            at += 1;
+          }
+          assert.equal(at, rows.length);
+        },
+      ),
+    );
+  });
+
+  test("between two stray quotes are refused together, and not mixed into one order", async () => {
+    const rows = [`${adult(1)};"PLN;USD;;10`, `${adult(2)};PLN";USD;;20`, `${adult(3)};PLN;USD;;30`];
+    const [mixed, sound, ...more] = await linesOf([header, ...rows, ""].join("\n"));
+    assert.match(
+      mixed?.fault?.message ?? "",
+      /^A quote in this line is closed only in line 3, with whole rows/,
+    );
+    assert.deepEqual([sound?.number, sound?.fault, more], [4, undefined, []]);
+  });
+
+  test("after a quote that is never closed are read", async () => {
+    const rows = [`${adult(1)};PLN;USD;;"10`, `${adult(2)};PLN;USD;;20`];
+    const [open, sound] = await linesOf([header, ...rows, ""].join("\n"));
+    assert.match(open?.fault?.message ?? "", /not valid CSV: a quote is not closed/);
+    assert.deepEqual([sound?.number, sound?.fault], [3, undefined]);
+  });
+
+  test("may lack empty cells at the end, but not in a line that may be cut off", async () => {
+    const row = `${adult()};PLN;USD;1`;
+    const [short, cut] = await linesOf(`${header}\n${row}\n${row}`);
+    assert.equal(short?.fault, undefined);
+    assert.match(cut?.fault?.message ?? "", /The line has 4 fields, and the header 5/);
+  });
+
+  test("with a value under no header are refused", async () => {
+    const [named, beyond] = await linesOf(
+      `${header};;id\n${adult()};PLN;USD;1;;x;7\n${adult()};PLN;USD;1;;;7;;y\n`,
+    );
+    assert.match(named?.fault?.message ?? "", /value in column 6, which has no name/);
+    assert.match(beyond?.fault?.message ?? "", /9 fields, and the header 7/);
+  });
+
+  test("of empty cells are no lines, before and after the header", async () => {
+    const lines = await linesOf(
+      `sep=;\n;;;;\n"PESEL"; From ;TO;tobuy;ToSell;;;\n;;;;;;\n${adult()};PLN;USD;1;;;;\n"";;\n`,
+    );
+    assert.deepEqual(
+      lines.map(({ number, body }) => [number, body]),
+      [[5, { pesel: adult(), from: "PLN", to: "USD", toBuy: 1 }]],
+    );
+  });
+
+  test("that end as on an old Mac are refused", async () => {
+    await assert.rejects(linesOf(`${header}\r${adult()};PLN;USD;1;\r`), /old Mac \(CR\)/);
+  });
+
+  test("in another encoding end the batch at the first that comes through a pipe", async () => {
+    const rows = Buffer.concat([
+      Buffer.from(`${header};uwagi\n${adult()};PLN;USD;1;;\n${adult()};PLN;USD;1;;`),
+      Buffer.from([0xb3, 0x0a]),
+    ]);
+    const [sound, other] = await linesOf(rows);
+    assert.equal(sound?.fault, undefined);
+    assert.equal(other?.fault?.name, "UsageError");
+    assert.match(other?.fault?.message ?? "", /^Line 3 is not valid UTF-8\./);
+  });
+});

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { adult } from "../support/fixture.ts";
+import { runFx, spawnFx, startFx, until } from "../support/run-fx.ts";
+
+const accounts = 20;
+const orders = 6000;
+
+/** A ledger with accounts, and a file of orders on them. */
+async function desk(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), "fx-batch-killed-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const place = { env: { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" } };
+  const file = (name: string, lines: readonly string[]) => {
+    const path = join(folder, name);
+    writeFileSync(path, `${lines.join("\n")}\n`);
+    return path;
+  };
+  const pesels = Array.from({ length: accounts }, (_, index) => adult(index));
+  const people = pesels.map((pesel) => `Jan,Kowalski,${pesel},1000`);
+  await runFx(["batch", file("accounts.csv", ["name,surname,pesel,pln", ...people])], place);
+  const lines = Array.from({ length: orders }, (_, index) => `${pesels[index % accounts]},PLN,USD,0.01,`);
+  return {
+    file: file("orders.csv", ["pesel,from,to,toBuy,toSell", ...lines]),
+    serve: (port = "0") =>
+      startFx(["--db", place.env.FX_URL, "--rates", "demo", "--log-level", "silent", "--port", port]),
+    audit: async () => JSON.parse((await runFx(["audit", "--json"], place)).stdout),
+  };
+}
+
+const linesIn = (text: string) => text.split("\n").length - 1;
+
+test("a batch whose server is killed and started again loses and doubles no line", async (t) => {
+  const { file, serve, audit } = await desk(t);
+  let served = await serve();
+  const { url } = served;
+  const batch = () => spawnFx(["batch", file], { env: { FX_URL: url } });
+  let { output, ended } = batch();
+  for (const share of [0.1, 0.4, 0.7]) {
+    let isOver = false;
+    void ended.then(() => {
+      isOver = true;
+    });
+    await until(() => isOver || linesIn(output().stdout) > share * orders);
+    served.signal("SIGKILL");
+    await served.ended;
+    served = await serve(new URL(url).port);
+    // Either it waited for the server, or it said that it did not end, and is run again.
+    if (isOver) ({ output, ended } = batch());
+  }
+  let ran = await ended;
+  for (let more = 0; more < 3 && ran.exit !== 0; more += 1) ran = await batch().ended;
+  assert.equal(ran.exit, 0, ran.stderr);
+  await served.stop();
+  const { ok, entries } = await audit();
+  assert.deepEqual([ok, entries], [true, accounts + orders]);
+});
+
+test("a batch that is killed at its server and run again loses and doubles no line", async (t) => {
+  const { file, serve, audit } = await desk(t);
+  const served = await serve();
+  for (const share of [0.1, 0.5]) {
+    const { child, output, ended } = spawnFx(["batch", file], { env: { FX_URL: served.url } });
+    await until(() => linesIn(output().stdout) > share * orders || child.exitCode !== null);
+    child.kill("SIGKILL");
+    await ended;
+  }
+  const ran = await runFx(["batch", file], { env: { FX_URL: served.url } });
+  assert.equal(ran.exit, 0, ran.stderr);
+  await served.stop();
+  const { ok, entries } = await audit();
+  assert.deepEqual([ok, entries], [true, accounts + orders]);
+});
