@@ -7,12 +7,16 @@ import type { JournalRow, Refusal, RefusalRow, Touch, Writes } from "../ledger/s
 const selectEntry = "select entry, hash from journal where pesel = ? and idempotency_key = ?";
 const selectRefusal = "select * from refusal where pesel = ? and idempotency_key = ?";
 const selectAnyRefusal = "select 1 from refusal limit 1";
+/** Of an array of PESELs and keys, each joined to one text. */
+const selectRefused =
+  "select 1 from json_each(?) cross join refusal " +
+  "on idempotency_key = substr(value, 12) and pesel = cast(substr(value, 1, 11) as integer) limit 1";
 const insertRefusal =
   "insert or replace into refusal (pesel, idempotency_key, digest, code, message, refused_at) values (?, ?, ?, ?, ?, ?)";
-/** Deletes some of the oldest: more than a batch adds, and few enough that orders do not wait. */
+/** Looks at as many of the oldest as the last parameter says. */
 const deleteRefusals =
-  "delete from refusal where position in (select position from refusal order by position limit 512) " +
-  "and (refused_at < ? or position <= (select max(position) from refusal) - ?)";
+  "delete from refusal where (refused_at < ? or position <= (select max(position) from refusal) - ?) " +
+  "and position in (select position from refusal order by position limit ?)";
 
 /** What was answered under the idempotency keys of earlier requests. */
 export class Keys {
@@ -33,29 +37,38 @@ export class Keys {
     return this.#entry(pesel, key) ?? this.#refusal(pesel, key);
   }
 
-  /** Like `answered`, but assumes that a key without a refusal has no entry either. */
-  probablyAnswered(pesel: Pesel, key: string): Entry | Refusal | undefined {
-    return this.#refusal(pesel, key) && this.answered(pesel, key);
-  }
-
   #entry(pesel: Pesel, key: string): Entry | undefined {
     const row = this.#statement(selectEntry).get(Number(pesel), key) as JournalRow | undefined;
     return row && decodeEntry(row).entry;
   }
 
   #refusal(pesel: Pesel, key: string): Refusal | undefined {
-    this.#mayHaveRefusals ??= this.#statement(selectAnyRefusal).get() !== undefined;
-    if (!this.#mayHaveRefusals) return undefined;
+    if (!this.#hasRefusals()) return undefined;
     const row = this.#statement(selectRefusal).get(Number(pesel), key) as RefusalRow | undefined;
     return row && decodeRefusal(row);
   }
 
-  /** Throws what `isKeyTaken` recognizes if a key for which no entry is written already has one. */
+  #hasRefusals(): boolean {
+    this.#mayHaveRefusals ??= this.#statement(selectAnyRefusal).get() !== undefined;
+    return this.#mayHaveRefusals;
+  }
+
+  /**
+   * Throws what `isKeyTaken` recognizes if one of the keys was used before. The index of keys finds what has the key of
+   * an entry that is written.
+   */
   requireFree(touched: readonly Touch[], { entries }: Writes): void {
-    const written = new Set(entries.map(({ entry: { pesel, key } }) => pesel + key));
-    for (const { pesel, key } of touched) {
-      if (key === undefined || written.has(pesel + key)) continue;
-      if (this.#entry(pesel, key) !== undefined) throw new KeyTaken();
+    const keyed = touched.filter(({ key }) => key !== undefined);
+    if (keyed.length === 0) return;
+    const isRefused = () =>
+      this.#statement(selectRefused).get(JSON.stringify(keyed.map(placeOf))) !== undefined;
+    if (this.#hasRefusals() && isRefused()) throw new KeyTaken();
+    const written = entries.filter(({ entry }) => entry.key !== undefined);
+    if (written.length === keyed.length) return;
+    const places = new Set(written.map(({ entry }) => placeOf(entry)));
+    for (const touch of keyed) {
+      if (places.has(placeOf(touch))) continue;
+      if (this.#entry(touch.pesel, touch.key as string) !== undefined) throw new KeyTaken();
     }
   }
 
@@ -64,9 +77,14 @@ export class Keys {
       const { pesel, idempotency_key, digest, code, message, refused_at } = encodeRefusal(refusal);
       this.#statement(insertRefusal).get(Number(pesel), idempotency_key, digest, code, message, refused_at);
     }
-    this.#statement(deleteRefusals).get(limits.since.getTime(), limits.most);
+    // Twice as many as were added, so that those that are to go do not pile up.
+    this.#statement(deleteRefusals).get(limits.since.getTime(), limits.most, 2 * kept.length);
     this.#mayHaveRefusals = true;
   }
+}
+
+function placeOf({ pesel, key }: Touch): string {
+  return `${pesel}${key}`;
 }
 
 class KeyTaken extends Error {}

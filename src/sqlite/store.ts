@@ -85,6 +85,12 @@ interface LinkedAccount {
   readonly newest: number;
 }
 
+/** The end of an account's chain while a transaction adds to it. */
+interface Head {
+  newest: number;
+  readonly isNew: boolean;
+}
+
 export class SqliteStore implements Store {
   readonly schemaVersion: number;
   readonly transactionsAtOnce = 1;
@@ -138,35 +144,30 @@ export class SqliteStore implements Store {
     try {
       this.#accounts.refresh();
       let position = this.#lastPosition();
-      const newest = new Map<Pesel, number>();
+      const heads = new Map<Pesel, Head>();
       const inForce = this.#readInForce();
       const { writes, answer } = decide({
         inForce,
-        account: (pesel) =>
-          this.#guard(() => {
-            const linked = this.#account(pesel);
-            if (linked !== undefined) newest.set(pesel, linked.newest);
-            return linked?.account;
-          }),
+        account: (pesel) => {
+          const linked = this.#account(pesel);
+          if (linked !== undefined) heads.set(pesel, { newest: linked.newest, isNew: false });
+          return linked?.account;
+        },
         answered: (pesel, key) =>
-          this.#guard(() =>
-            looksUpKeys ? this.#keys.answered(pesel, key) : this.#keys.probablyAnswered(pesel, key),
-          ),
+          looksUpKeys ? this.#guard(() => this.#keys.answered(pesel, key)) : undefined,
         nextId: () => {
           position += 1;
           return entryId(position);
         },
       });
       if (!looksUpKeys) this.#keys.requireFree(touched, writes);
-      this.#write(writes, newest);
+      const written = this.#write(writes, heads);
       if (writes.refusals !== undefined) this.#keys.keep(writes.refusals);
       const next = writes.accepted && { epoch: (inForce?.epoch ?? 0) + 1, table: writes.accepted.table };
       if (next !== undefined) this.#accept(next, writes.accepted?.vouched === true);
       this.#run("commit");
       if (next !== undefined) this.#inForce = { value: next };
-      for (const account of writes.accounts) {
-        this.#accounts.put(account.pesel, { account, newest: newest.get(account.pesel) as number });
-      }
+      for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
       return answer;
     } catch (error) {
       if (this.#database.isTransaction) this.#run("rollback");
@@ -305,33 +306,36 @@ export class SqliteStore implements Store {
   #account(pesel: Pesel): LinkedAccount | undefined {
     const known = this.#accounts.get(pesel);
     if (known !== undefined) return known;
-    const row = this.#statement(selectAccount).get(Number(pesel)) as LinkedAccountRow | undefined;
+    const row = this.#guard(() => this.#statement(selectAccount).get(Number(pesel))) as
+      | LinkedAccountRow
+      | undefined;
     if (row === undefined) return undefined;
     const linked = { account: decodeAccount(row), newest: row.newest };
     this.#accounts.put(pesel, linked);
     return linked;
   }
 
-  /** Writes, and brings `newest` up to date: where the newest entries of the accounts that were loaded are. */
-  #write({ accounts, entries }: Writes, newest: Map<Pesel, number>): void {
-    const opened = new Set<Pesel>();
+  /** Gives the accounts as they are written. `heads` are those of accounts that were loaded; others are new. */
+  #write({ accounts, entries }: Writes, heads: Map<Pesel, Head>): LinkedAccount[] {
     // `get` is half a microsecond faster than `run`, which counts changes.
     const append = this.#statement(appendEntry);
     for (const { entry, text, hash } of entries) {
       const { id, pesel, sequence, key = null } = entry;
       const position = positionInId(id);
-      const previous = sequence === 1 ? null : (newest.get(pesel) ?? this.#account(pesel)?.newest);
-      append.get(position, previous, Number(pesel), sequence, key, text, hash);
-      newest.set(pesel, position);
-      if (sequence === 1) opened.add(pesel);
+      const head = heads.get(pesel);
+      append.get(position, head?.newest ?? null, Number(pesel), sequence, key, text, hash);
+      if (head !== undefined) head.newest = position;
+      else heads.set(pesel, { newest: position, isNew: true });
     }
     const insert = this.#statement(insertAccount);
     const update = this.#statement(updateAccount);
-    for (const { pesel, name, surname } of accounts) {
-      const last = newest.get(pesel) as number;
-      if (opened.has(pesel)) insert.get(Number(pesel), name, surname, last);
-      else update.get(last, Number(pesel));
-    }
+    return accounts.map((account) => {
+      const { pesel, name, surname } = account;
+      const { newest, isNew } = heads.get(pesel) as Head;
+      if (isNew) insert.get(Number(pesel), name, surname, newest);
+      else update.get(newest, Number(pesel));
+      return { account, newest };
+    });
   }
 
   #accept({ epoch, table }: TableInForce, vouched: boolean): void {
