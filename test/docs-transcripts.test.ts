@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { fullName } from "../src/cli/program.ts";
+import { entry } from "../src/wire/entry-schemas.ts";
 import * as schemas from "../src/wire/schemas.ts";
 import { commands, jsonCommands } from "./support/commands.ts";
 import { startFx, until } from "./support/run-fx.ts";
@@ -127,7 +128,7 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
   ["fx account create", schemas.account.extend(keyed)],
   ["fx account show", schemas.account],
   ["fx account list", z.array(schemas.account)],
-  ["fx account history", z.array(schemas.entry)],
+  ["fx account history", z.array(entry)],
   ["fx exchange .*--dry-run", schemas.quote],
   ["fx exchange", schemas.account.extend({ ...keyed, receipt: z.string() })],
   ["fx quote", schemas.quote],
@@ -156,7 +157,7 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
       z.object({ doneBefore }),
     ]),
   ],
-  ["fx receipt", schemas.entry],
+  ["fx receipt", entry],
   ["fx rates history", schemas.rateHistory],
   ["fx rates", schemas.rates],
   ["fx position", schemas.position],

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { formatDecimal } from "../src/core/decimal.ts";
+import type { Exchange } from "../src/core/exchange.ts";
+import type { Money } from "../src/core/money.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
 import type { Subject } from "./service.contract.ts";
 import { adult, identified, opening, table, terms } from "./support/fixture.ts";
-import { everyPage, exchangeReceipt, refuses, texts } from "./support/service.ts";
+import { everyPage, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
 export function describeBooks(subjectNow: () => Subject, person: () => Promise<Pesel>): void {
@@ -39,8 +41,8 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const last = entries[3];
       assert.ok(last?.kind === "opening");
       assert.deepEqual(
-        [last.name, last.surname, ...texts([last.initial])],
-        ["Jan", "Kowalski", "1000.00 PLN"],
+        [last.holder, ...texts([last.credited as Money])],
+        [{ name: "Jan", surname: "Kowalski" }, "1000.00 PLN"],
       );
       assert.ok(
         entries.every(({ time }) => time instanceof Date && time.toISOString().startsWith("2026-06-08")),
@@ -64,18 +66,27 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const pesel = await person();
       const order = { pesel, ...terms("buy 10.01 USD for PLN"), key: "r" };
       const { receiptId } = await service.exchange(order);
-      const { time, sold, bought, balances, bid, ask, ...rest } = await exchangeReceipt(service, receiptId);
+      const { exchange, ...receipt } = await service.receipt(receiptId);
+      const { time, debited, credited, balances, ...rest } = receipt;
       assert.deepEqual(rest, {
         kind: "exchange",
         id: receiptId,
         pesel,
         sequence: 2,
         key: "r",
+        holder: undefined,
+        reverses: undefined,
+        reversedBy: undefined,
+        note: undefined,
+      });
+      const { sold, bought, bid, ask, ...at } = exchange as Exchange;
+      assert.deepEqual(at, {
         side: "toBuy",
         table: "108/C/NBP/2026",
         tableId: table.id,
         effectiveDate: "2026-06-08",
       });
+      assert.deepEqual([debited, credited], [sold, bought]);
       assert.equal(time.toISOString(), "2026-06-08T12:00:00.000Z");
       assert.deepEqual(texts([sold, bought, ...balances]), [
         "37.04 PLN",

@@ -1,8 +1,9 @@
 import type { Account, Opening } from "../core/account.ts";
+import type { Cash, Change } from "../core/change.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "../core/exchange.ts";
-import type { Entry } from "../core/journal.ts";
+import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
   AuditReport,
@@ -30,7 +31,13 @@ import {
   notAnAnswer,
 } from "../wire/codecs.ts";
 import { decodeProblem } from "../wire/problem.ts";
-import { encodeIdempotencyKey, encodeOpening, encodeOrder, encodeQuoteQuery } from "../wire/requests.ts";
+import {
+  encodeChange,
+  encodeIdempotencyKey,
+  encodeOpening,
+  encodeOrder,
+  encodeQuoteQuery,
+} from "../wire/requests.ts";
 import { Bulk, undecided } from "./bulk.ts";
 import { type Answer, Transport, type TransportOptions } from "./transport.ts";
 
@@ -61,20 +68,26 @@ class HttpService implements ExchangeService {
   }
 
   account(pesel: Pesel): Promise<Account> {
-    return this.#get(`/api/user/${pesel}`, decodeAccount);
+    return this.#get(`/api/user/${pesel}`, (body, headers) => decodeAccount(body, isClosed(headers)));
   }
 
   async exchange(order: ExchangeOrder): Promise<Settlement> {
     const { pesel, table, key } = order;
     return this.#post(`/api/exchange/${pesel}`, encodeOrder(pesel, order), { key, table }, (answer) => {
-      if (answer.status !== 200) throw notAnAnswer(`status ${answer.status}`);
-      return { account: decodeAccount(answer.body), ...recordedIn(answer.headers) };
+      return settlementIn(answer);
     });
   }
 
+  change(change: Change): Promise<Settlement> {
+    const { path, body } = encodeChange(change);
+    return this.#post(path, body, { key: change.key }, settlementIn);
+  }
+
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const single = (line: Opening | ExchangeOrder): Promise<BulkAnswer> =>
-      "initial" in line ? this.createAccount(line) : this.exchange(line);
+    const single = (line: Opening | ExchangeOrder | Cash): Promise<BulkAnswer> => {
+      if ("kind" in line) return this.change(line);
+      return "initial" in line ? this.createAccount(line) : this.exchange(line);
+    };
     return new Bulk(this.#transport, lines, single).answers();
   }
 
@@ -91,11 +104,11 @@ class HttpService implements ExchangeService {
     return this.#get(path, decodeRateHistory, { query: { days: String(days) } });
   }
 
-  statement(pesel: Pesel, page: PageRequest): Promise<Page<Entry>> {
+  statement(pesel: Pesel, page: PageRequest): Promise<Page<Receipt>> {
     return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query: pageQuery(page) });
   }
 
-  receipt(id: string): Promise<Entry> {
+  receipt(id: string): Promise<Receipt> {
     return this.#get(`/api/receipts/${encodeURIComponent(id)}`, decodeEntry);
   }
 
@@ -117,12 +130,12 @@ class HttpService implements ExchangeService {
 
   async #get<T>(
     path: string,
-    decode: (body: unknown) => T,
+    decode: (body: unknown, headers: Answer["headers"]) => T,
     options: { query?: Record<string, string>; timeoutMs?: number } = {},
   ): Promise<T> {
     return this.#transport.send({ method: "GET", path, repeatable: true, ...options }, (answer) => {
       const { status, body, headers } = answer;
-      if (status === 200 && body !== undefined) return { value: decode(body) };
+      if (status === 200 && body !== undefined) return { value: decode(body, headers) };
       const problem = problemOf(answer);
       if (problem !== undefined) throw problem;
       const { place } = this.#transport;
@@ -180,6 +193,15 @@ function isRefusal({ code }: FxError, status: number): boolean {
 /** The problem that fx answers with; undefined for any other answer, such as a proxy's page with the same status. */
 function problemOf({ status, body, retryAfterSeconds, headers }: Answer): FxError | undefined {
   return decodeProblem(body, status, { retryAfterSeconds, replayed: isReplay(headers) });
+}
+
+function settlementIn({ status, body, headers }: Answer): Settlement {
+  if (status !== 200) throw notAnAnswer(`status ${status}`);
+  return { account: decodeAccount(body, isClosed(headers)), ...recordedIn(headers) };
+}
+
+function isClosed(headers: Answer["headers"]): boolean {
+  return headers["fx-account"] === "closed";
 }
 
 /** If the server's URL has a path, so has the receipt's. */

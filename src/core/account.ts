@@ -5,19 +5,22 @@ import { FxError } from "./errors.ts";
 import { balanceLimit, formatMoney, type Money, minorUnitsOf } from "./money.ts";
 import { isAdult, type Pesel, parsePesel } from "./pesel.ts";
 
-/** What a customer holds: one balance per currency ever held, PLN first, then by symbol. */
-export interface Account {
-  readonly pesel: Pesel;
+export interface Holder {
   readonly name: string;
   readonly surname: string;
+}
+
+/** What a customer holds: one balance per currency ever held, PLN first, then by symbol. */
+export interface Account extends Holder {
+  readonly pesel: Pesel;
   readonly balances: readonly Money[];
+  /** Nothing moves on a closed account, until it is opened again. */
+  readonly closed: boolean;
 }
 
 /** A request to open an account. `key` is its idempotency key. */
-export interface Opening {
+export interface Opening extends Holder {
   readonly pesel: Pesel;
-  readonly name: string;
-  readonly surname: string;
   /** In PLN. Checked by `planOpening`, because a taken PESEL is reported first. */
   readonly initial: Decimal;
   readonly key?: string | undefined;
@@ -31,10 +34,14 @@ export function parseOpening(
   fields: { pesel: string; name: string; surname: string; initial: Decimal; key?: string | undefined },
   today: CalendarDate,
 ): Opening {
-  const name = parseName(fields.name, "name");
-  const surname = parseName(fields.surname, "surname");
+  const { name, surname } = parseHolder(fields);
   const pesel = parsePesel(fields.pesel, today);
   return { pesel, name, surname, initial: fields.initial, key: fields.key };
+}
+
+/** @throws FxError invalid-request */
+export function parseHolder({ name, surname }: Holder): Holder {
+  return { name: parseText(name, "name", 100), surname: parseText(surname, "surname", 100) };
 }
 
 /** @throws FxError underage */
@@ -44,11 +51,11 @@ export function requireAdult(pesel: Pesel, today: CalendarDate): void {
 }
 
 /**
- * Decides an adult's opening: the new account, or why there is none.
+ * Decides an adult's opening: the new account, or the closed one opened again, or why there is none.
  * @throws FxError account-exists, invalid-amount, balance-limit
  */
 export function planOpening(existing: Account | undefined, opening: Opening): Account {
-  if (existing !== undefined) {
+  if (existing?.closed === false) {
     throw new FxError("account-exists", "This PESEL already has an account. There is at most one for each.");
   }
   const minor = minorUnitsOf(opening.initial, 2);
@@ -59,7 +66,8 @@ export function planOpening(existing: Account | undefined, opening: Opening): Ac
     );
   }
   const { pesel, name, surname } = opening;
-  return credit({ pesel, name, surname, balances: [] }, { currency: pln, minor });
+  const balances = existing?.balances ?? [];
+  return credit({ pesel, name, surname, balances, closed: false }, { currency: pln, minor });
 }
 
 /** The balance of one currency, 0 if it was never held. */
@@ -100,7 +108,10 @@ export function requireWithinLimit(balance: Money): void {
 }
 
 /** Without spreads or closures, at which V8 is slow (docs/PERFORMANCE.md). */
-function withBalance({ pesel, name, surname, balances }: Account, { currency, minor }: Money): Account {
+function withBalance(
+  { pesel, name, surname, balances, closed }: Account,
+  { currency, minor }: Money,
+): Account {
   const changed = balances.slice();
   let index = 0;
   for (const held of balances) {
@@ -109,7 +120,7 @@ function withBalance({ pesel, name, surname, balances }: Account, { currency, mi
   }
   if (changed[index]?.currency === currency) changed[index] = { currency, minor };
   else changed.splice(index, 0, { currency, minor });
-  return { pesel, name, surname, balances: changed };
+  return { pesel, name, surname, balances: changed, closed };
 }
 
 /**
@@ -121,15 +132,19 @@ export const unfitForNames =
   "\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\u{e0000}-\u{e007f}";
 const unfit = new RegExp(`^[\\u200c\\u200d]|[${unfitForNames}]`, "u");
 
-function parseName(text: string, field: string): string {
-  const name = text.trim();
+/**
+ * Reads a line of text that people write: a name, a note, a reason.
+ * @throws FxError invalid-request
+ */
+export function parseText(given: string, field: string, longest: number): string {
+  const text = given.trim();
   const detail =
-    name === "" || [...name].length > 100
-      ? "must have 1 to 100 characters"
-      : unfit.test(name) || !name.isWellFormed()
+    text === "" || [...text].length > longest
+      ? `must have 1 to ${longest} characters`
+      : unfit.test(text) || !text.isWellFormed()
         ? "must not have control or invisible characters, or broken Unicode"
         : undefined;
-  if (detail === undefined) return name;
+  if (detail === undefined) return text;
   throw new FxError("invalid-request", `The ${field} ${detail}.`, {
     fields: [{ pointer: `/${field}`, detail }],
   });

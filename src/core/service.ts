@@ -1,10 +1,11 @@
 import type { Account, Opening } from "./account.ts";
+import type { Cash, Change } from "./change.ts";
 import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
 import type { FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
-import type { Entry } from "./journal.ts";
+import type { Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 import type { LatestTable, RateTable } from "./rates.ts";
@@ -20,6 +21,8 @@ export interface ExchangeService {
   account(pesel: Pesel): Promise<Account>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
+  /** Does what else changes an account. Resolves only when that is durable. */
+  change(change: Change): Promise<Settlement>;
   /**
    * Carries out orders and openings, those of one account in their order, and answers each in its place. It resolves to
    * an answer only when that is durable. One that fails changes nothing and does not stop the others.
@@ -33,9 +36,8 @@ export interface ExchangeService {
   /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
   /** The account's entries, newest first. */
-  statement(pesel: Pesel, page: PageRequest): Promise<Page<Entry>>;
-  /** The entry that an opening or an exchange has made. */
-  receipt(id: string): Promise<Entry>;
+  statement(pesel: Pesel, page: PageRequest): Promise<Page<Receipt>>;
+  receipt(id: string): Promise<Receipt>;
   /** All accounts, by PESEL. */
   accounts(page: PageRequest): Promise<Page<Account>>;
   position(): Promise<Position>;
@@ -59,7 +61,7 @@ export interface Settlement extends Recorded {
 }
 
 /** What a line of a bulk asks for. One that cannot be read is its own answer. */
-export type BulkLine = Opening | ExchangeOrder | FxError;
+export type BulkLine = Opening | ExchangeOrder | Cash | FxError;
 
 /** What became of it: a Settlement for an order, Recorded for an opening, or why nothing was done. */
 export type BulkAnswer = Settlement | Recorded | FxError;

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Account } from "../core/account.ts";
 import type { AnswerCode } from "../core/errors.ts";
 import type { ExchangeService, Recorded } from "../core/service.ts";
 import type { OperationId } from "../wire/operations.ts";
@@ -68,6 +69,11 @@ export function sendText(reply: FastifyReply, text: string, status: number, head
  */
 interface HeadToSend {
   _header: string;
+}
+
+/** What an answer says of an account beside its four fields. */
+export function accountHeaders({ closed }: Account): Headers {
+  return closed ? { "fx-account": "closed" } : {};
 }
 
 /** What the answer to an opening or an exchange says beside its body. */

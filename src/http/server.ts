@@ -20,6 +20,7 @@ import { registerDocs } from "./docs.ts";
 import { answerError, answerMalformed } from "./errors.ts";
 import { accountHandlers } from "./handlers/accounts.ts";
 import { type BulkOptions, bulkHandlers, draining, type Stream } from "./handlers/bulk.ts";
+import { changeHandlers } from "./handlers/changes.ts";
 import { exchangeHandlers } from "./handlers/exchange.ts";
 import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
@@ -116,6 +117,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const handlers: Handlers = {
     ...accountHandlers({ ...options, prefix }),
     ...exchangeHandlers({ ...options, prefix }, metrics),
+    ...changeHandlers({ ...options, prefix }),
     ...bulkHandlers(options, metrics, lifecycle),
     ...rateHandlers(options),
     ...ledgerHandlers(options),

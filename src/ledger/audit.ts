@@ -1,14 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Holder } from "../core/account.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { compareCurrencies, pln } from "../core/currency.ts";
-import { compareDecimals, type Decimal, formatDecimal } from "../core/decimal.ts";
-import { priceExchange } from "../core/exchange.ts";
-import { balancesJson, balancesOf, type Entry, type ExchangeEntry, parseEntry } from "../core/journal.ts";
-import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
+import type { Exchange } from "../core/exchange.ts";
+import { balancesJson, balancesOf, type Entry, parseEntry } from "../core/journal.ts";
+import type { Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { identifyTable, type RateTable, unknownSource } from "../core/rates.ts";
 import type { AuditFinding, AuditProgress, AuditReport } from "../core/service.ts";
 import { entryHash, sha256 } from "./batch.ts";
+import { exchangeDisagreements, misplaced, reversalDisagreements } from "./disagreements.ts";
 import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
 import type { AccountRow, Disagreement, JournalRow, Store } from "./store.ts";
 
@@ -37,6 +38,7 @@ export async function auditLedger(
     after = through;
     await nextTurn();
   }
+  await audit.reversals();
   audit.conservation();
   return audit.report();
 }
@@ -79,10 +81,12 @@ class Audit {
         const newest = account?.sequence || Number.POSITIVE_INFINITY;
         if (account !== undefined && row.sequence <= newest) {
           const entry = readEntry(row);
-          const tableId = "tableId" in entry ? tableIdOf(entry) : undefined;
+          const exchange = entry instanceof Error ? undefined : entry.exchange;
+          const tableId = exchange && tableIdOf(exchange);
           if (tableId !== undefined && this.#tables.lacks(tableId, chain.epoch))
             await this.#tables.load(tableId);
           this.#entry(chain, row, entry);
+          if (!(entry instanceof Error) && entry.kind === "reversal") await this.#reversal(row, entry);
         } else chain.later ??= row;
       }
     }
@@ -141,14 +145,22 @@ class Audit {
       const id = entry instanceof Error ? undefined : entry.id;
       this.#store.misplacedEntry(row, id, before).forEach(find);
     }
-    if (entry.kind === "opening") {
-      chain.names = { name: entry.name, surname: entry.surname };
-      if (row.sequence !== 1) find(["opening after the first entry", String(row.sequence), "1"]);
-      this.#move(chain, entry.initial.currency, entry.initial.minor);
-    } else {
-      if (row.sequence === 1) find(["first entry", "exchange", "opening"]);
-      this.#move(chain, entry.sold.currency, -entry.sold.minor);
-      this.#move(chain, entry.bought.currency, entry.bought.minor);
+    const { kind, holder, debited, credited } = entry;
+    const isFirst = row.sequence === 1;
+    if (kind === "opening" ? !isFirst && !chain.isClosed : isFirst) {
+      find(
+        isFirst
+          ? ["first entry", kind, "opening"]
+          : ["opening after the first entry", `${row.sequence}`, "1"],
+      );
+    }
+    if (chain.isClosed && kind !== "opening") find(["entry of a closed account", kind, "opening"]);
+    chain.names = holder ?? chain.names;
+    chain.isClosed = kind === "closing";
+    if (debited !== undefined) this.#move(chain, debited.currency, -debited.minor);
+    if (credited !== undefined) this.#move(chain, credited.currency, credited.minor);
+    if (chain.isClosed && chain.balances.some(({ minor }) => minor !== 0n)) {
+      find(["closing", "an account that holds money", "an empty account"]);
     }
     if (!isSame(entry.balances, chain.balances)) {
       find(["balances after the entry", balancesJson(entry.balances), balancesJson(chain.balances)]);
@@ -158,29 +170,48 @@ class Audit {
     }
   }
 
+  /** What is wrong with the figures of one entry. */
+  #disagreements(chain: Chain, { kind, credited, exchange }: Entry): Disagreement[] {
+    if (kind === "opening" && credited !== undefined && credited.currency !== pln) {
+      return [["opening currency", credited.currency, pln]];
+    }
+    return kind === "exchange" && exchange !== undefined ? this.#exchange(chain, exchange) : [];
+  }
+
   /** Computes an exchange again, from the order and the stored table, which has to have been in force. */
-  #disagreements(chain: Chain, entry: Entry): Disagreement[] {
-    if (entry.kind === "opening") {
-      return entry.initial.currency === pln ? [] : [["opening currency", entry.initial.currency, pln]];
-    }
-    const table = this.#tables.loaded(tableIdOf(entry));
-    if (table === undefined) return [["rate table", tableIdOf(entry), "no such table in the store"]];
+  #exchange(chain: Chain, exchange: Exchange): Disagreement[] {
+    const table = this.#tables.loaded(tableIdOf(exchange));
+    if (table === undefined) return [["rate table", tableIdOf(exchange), "no such table in the store"]];
     this.#checkContent(table);
-    const right = recompute(entry, table);
-    const found = this.#outOfForce(chain, entry);
-    if (entry.table !== right.table) found.push(["table number", entry.table, right.table]);
-    for (const name of ["sold", "bought"] as const) {
-      const [recorded, recomputed] = [entry[name], right[name]];
-      if (recorded.minor !== recomputed.minor)
-        found.push([name, formatMoney(recorded), formatMoney(recomputed)]);
+    return [...this.#outOfForce(chain, exchange), ...exchangeDisagreements(exchange, table)];
+  }
+
+  async #reversal(row: JournalRow, reversal: Entry): Promise<void> {
+    const undone = await this.#store.entry(reversal.reverses ?? "");
+    for (const [problem, recorded, right] of reversalDisagreements(reversal, undone)) {
+      this.#find(row.pesel, row, problem, recorded, right);
     }
-    for (const name of ["bid", "ask"] as const) {
-      const [recorded, recomputed] = [entry[name], right[name]];
-      if (!isSameRate(recorded, recomputed)) found.push([name, rateOrNone(recorded), rateOrNone(recomputed)]);
+  }
+
+  /** Every link leads from an entry to one that undoes it. */
+  async reversals(): Promise<void> {
+    let after: string | undefined;
+    for (;;) {
+      const links = await this.#store.reversals({ after, limit: accountsPerPage });
+      for (const { reversed, by } of links) {
+        const entry = (await this.#store.entry(by))?.entry;
+        if (entry?.reverses === reversed) continue;
+        this.#find(
+          "all accounts",
+          undefined,
+          "link to a reversal",
+          `${reversed} to ${by}`,
+          "no such reversal",
+        );
+      }
+      after = links.at(-1)?.reversed;
+      if (links.length < accountsPerPage) return;
     }
-    if (entry.effectiveDate !== right.effectiveDate)
-      found.push(["effective date", entry.effectiveDate, right.effectiveDate]);
-    return found;
   }
 
   /** A table's id stands for what the table says, unless it is older than ids. */
@@ -193,7 +224,7 @@ class Audit {
   }
 
   /** An account's exchanges are settled at the tables that were in force, in their order. */
-  #outOfForce(chain: Chain, { tableId, table }: ExchangeEntry): Disagreement[] {
+  #outOfForce(chain: Chain, { tableId, table }: Exchange): Disagreement[] {
     if (tableId === undefined) return [];
     const epoch = this.#tables.epoch(tableId, chain.epoch);
     if (epoch === undefined) return [["rate table in force", table, "not in force then"]];
@@ -266,7 +297,8 @@ class Chain {
   last: JournalRow | undefined;
   /** Of the last exchange's table. */
   epoch = 0;
-  names: { name: string; surname: string } | undefined;
+  isClosed = false;
+  names: Holder | undefined;
   /** The first entry past the account's row as it was read. */
   later: JournalRow | undefined;
   /** In the order in which an account has them. */
@@ -295,28 +327,9 @@ function readEntry({ entry }: JournalRow): Entry | Error {
   }
 }
 
-/** Where the columns that every store has differ from the entry. */
-function misplaced(row: JournalRow, entry: Entry): Disagreement[] {
-  const { pesel, sequence } = entry;
-  const key = entry.key ?? null;
-  const found: Disagreement[] = [];
-  if (row.pesel !== pesel) found.push(["PESEL of the row", row.pesel, `${pesel}`]);
-  if (row.sequence !== sequence) found.push(["number of the row", `${row.sequence}`, `${sequence}`]);
-  if (row.idempotency_key !== key) found.push(["key of the row", `${row.idempotency_key}`, `${key}`]);
-  return found;
-}
-
 function idOf(row: JournalRow): string | undefined {
   const entry = readEntry(row);
   return entry instanceof Error ? undefined : entry.id;
-}
-
-function recompute(entry: ExchangeEntry, table: RateTable) {
-  const fixed = entry.side === "toSell" ? entry.sold : entry.bought;
-  return priceExchange(
-    { from: entry.sold.currency, to: entry.bought.currency, side: entry.side, amount: decimalOfMoney(fixed) },
-    table,
-  );
 }
 
 function isSame(some: readonly Money[], others: readonly Money[]): boolean {
@@ -324,11 +337,6 @@ function isSame(some: readonly Money[], others: readonly Money[]): boolean {
     some.length === others.length &&
     some.every(({ currency, minor }, at) => currency === others[at]?.currency && minor === others[at].minor)
   );
-}
-
-function isSameRate(one: Decimal | undefined, other: Decimal | undefined): boolean {
-  if (one === undefined || other === undefined) return one === other;
-  return compareDecimals(one, other) === 0;
 }
 
 /** The balances in a row that can be read; the comparison with the chain finds the others. */
@@ -346,8 +354,4 @@ function add<K>(totals: Map<K, bigint>, currency: K, minor: bigint): void {
 
 function minorText(minor: bigint): string {
   return `${minor} minor units`;
-}
-
-function rateOrNone(decimal: Decimal | undefined): string {
-  return decimal === undefined ? "none" : formatDecimal(decimal);
 }

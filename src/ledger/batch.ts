@@ -1,4 +1,5 @@
 import { hash as digest } from "node:crypto";
+import type { Holder } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
 import { type Entry, entryText } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
@@ -23,8 +24,8 @@ export interface Outcome<T> {
   readonly answer: T;
   readonly written?: {
     readonly entry: Entry;
-    readonly holder: { readonly name: string; readonly surname: string };
-    readonly table?: RateTable;
+    readonly holder: Holder;
+    readonly table?: RateTable | undefined;
   };
 }
 
@@ -34,6 +35,8 @@ interface Circumstances {
   readonly earlier: Entry | undefined;
   /** The ledger's table in force: undefined until the first exchange. */
   readonly inForce: TableInForce | undefined;
+  /** An entry that the command names, and the id of its reversal. */
+  readonly entryOf: (id: string) => { entry: Entry; reversedBy: string | undefined } | undefined;
   /** The id of the entry to be written. Called once, and only if there is one. */
   readonly nextId: () => string;
 }
@@ -227,6 +230,8 @@ class Work {
   /** By PESEL and key. */
   readonly #answered = new Map<string, Entry | Refusal>();
   readonly #entries: SealedEntry[] = [];
+  /** The ids of entries and of their reversals. */
+  readonly #reversed = new Map<string, string>();
   readonly #refusals: Refusal[] = [];
   #inForce: TableInForce | undefined;
   /** The table that the ledger's first exchange puts in force. */
@@ -258,7 +263,12 @@ class Work {
       requireSameRequest(earlier.digest === sha256(body()));
       throw replayOf(earlier);
     }
-    const circumstances = { earlier, inForce: this.#inForce, nextId: this.#loaded.nextId };
+    const circumstances = {
+      earlier,
+      inForce: this.#inForce,
+      nextId: this.#loaded.nextId,
+      entryOf: (id: string) => this.#entryOf(id),
+    };
     const { answer, written } = decide(account, circumstances);
     if (written !== undefined) this.#append(written, account?.hash ?? "", place);
     return answer;
@@ -267,6 +277,11 @@ class Work {
   #earlier({ pesel, key = "" }: Touch, place: string): Entry | Refusal | undefined {
     const earlier = this.#answered.get(place) ?? this.#loaded.answered(pesel, key);
     return earlier?.kind === "refusal" && earlier.time < this.#limits.since ? undefined : earlier;
+  }
+
+  #entryOf(id: string) {
+    const found = this.#loaded.entry(id);
+    return found && { entry: found.entry, reversedBy: this.#reversed.get(id) ?? found.reversedBy };
   }
 
   #keep({ pesel, key, body }: Request, { code, message }: FxError): void {
@@ -292,7 +307,7 @@ class Work {
     place: string | undefined,
   ): void {
     const sealed = sealEntry(entry, previousHash);
-    const { pesel, sequence, balances } = entry;
+    const { pesel, sequence, time, balances } = entry;
     this.#entries.push(sealed);
     this.#accounts.set(pesel, {
       pesel,
@@ -301,7 +316,10 @@ class Work {
       balances,
       sequence,
       hash: sealed.hash,
+      time,
+      closed: entry.kind === "closing",
     });
+    if (entry.reverses !== undefined) this.#reversed.set(entry.reverses, entry.id);
     if (place !== undefined) this.#answered.set(place, entry);
     if (table !== undefined && this.#inForce === undefined) {
       this.#inForce = { epoch: 1, table };

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
-import type { ExchangeEntry } from "../core/journal.ts";
+import type { Exchange } from "../core/exchange.ts";
 import { type RateTable, unknownTableId } from "../core/rates.ts";
 import type { JournalPlace, JournalRow, Store } from "./store.ts";
 
 /** The id of the table that an exchange was settled at. */
-export function tableIdOf({ table, tableId }: ExchangeEntry): string {
+export function tableIdOf({ table, tableId }: Exchange): string {
   return tableId ?? unknownTableId(table);
 }
 

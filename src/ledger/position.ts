@@ -10,7 +10,7 @@ import type { Store } from "./store.ts";
 /** Mid values are summed in whole 10^−20 PLN, finer than any rate times any minor unit, so the sum is exact. */
 const valueScale = 20;
 
-/** All exchanges of one currency for another at one table. */
+/** All exchanges of one currency for another at one table, less those that were reversed. */
 interface Flow {
   /** Its id. */
   readonly table: string;
@@ -29,12 +29,14 @@ export async function positionOf(store: Store): Promise<Position> {
   const flows = new Map<string, Flow>();
   for await (const rows of readJournal(store)) {
     for (const { entry } of rows.map(decodeEntry)) {
-      if (entry.kind === "opening") {
-        add(deposited, entry.initial.currency, entry.initial.minor);
+      const { debited, credited, exchange } = entry;
+      if (exchange === undefined) {
+        if (credited !== undefined) add(deposited, credited.currency, credited.minor);
+        if (debited !== undefined) add(deposited, debited.currency, -debited.minor);
         continue;
       }
-      const { sold, bought } = entry;
-      const table = tableIdOf(entry);
+      const { sold, bought } = exchange;
+      const table = tableIdOf(exchange);
       const [from, to] = [sold.currency, bought.currency];
       const key = `${table} ${from} ${to}`;
       let flow = flows.get(key);
@@ -42,8 +44,9 @@ export async function positionOf(store: Store): Promise<Position> {
         flow = { table, from, to, sold: 0n, bought: 0n };
         flows.set(key, flow);
       }
-      flow.sold += sold.minor;
-      flow.bought += bought.minor;
+      const times = entry.kind === "reversal" ? -1n : 1n;
+      flow.sold += times * sold.minor;
+      flow.bought += times * bought.minor;
     }
   }
   const house = new Map<CurrencyCode, bigint>([[pln, 0n]]);

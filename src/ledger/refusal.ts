@@ -1,7 +1,4 @@
-import type { Opening } from "../core/account.ts";
-import { formatDecimal } from "../core/decimal.ts";
 import { type ErrorCode, FxError } from "../core/errors.ts";
-import type { ExchangeOrder } from "../core/exchange.ts";
 import type { Refusal } from "./store.ts";
 
 /**
@@ -17,6 +14,9 @@ const finalCodes: readonly ErrorCode[] = [
   "unsupported-currency",
   "amount-too-small",
   "underage",
+  "already-reversed",
+  "account-closed",
+  "account-not-empty",
 ];
 
 /** How long refusals are kept, and at most how many. */
@@ -30,16 +30,6 @@ export const refusalRetention: RefusalRetention = { days: 30, most: 1_000_000 };
 /** Whether what was thrown is a refusal to be kept under the request's key. */
 export function isFinal(thrown: unknown): thrown is FxError {
   return thrown instanceof FxError && !thrown.replayed && finalCodes.includes(thrown.code);
-}
-
-/** The same text for every spelling of one order. The table it is pinned to is not part of it. */
-export function orderBody({ from, to, side, amount }: ExchangeOrder): string {
-  return JSON.stringify(["order", from, to, side, formatDecimal(amount)]);
-}
-
-/** The same text for every spelling of one opening. */
-export function openingBody({ name, surname, initial }: Opening): string {
-  return JSON.stringify(["opening", name, surname, formatDecimal(initial)]);
 }
 
 /** The refusal as it was answered. */

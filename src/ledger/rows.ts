@@ -7,6 +7,7 @@ import type { AcceptedTable, Rate, RateTable } from "../core/rates.ts";
 import type {
   AcceptedTableRow,
   AccountRow,
+  FoundEntry,
   JournalPlace,
   JournalRow,
   RateTableRow,
@@ -17,8 +18,17 @@ import type {
 } from "./store.ts";
 
 export function encodeAccount(account: StoredAccount): AccountRow {
-  const { pesel, name, surname, balances, sequence, hash } = account;
-  return { pesel, name, surname, balances: balancesJson(balances), sequence, hash };
+  const { pesel, name, surname, balances, sequence, hash, time, closed } = account;
+  return {
+    pesel,
+    name,
+    surname,
+    balances: balancesJson(balances),
+    sequence,
+    hash,
+    time: time.getTime(),
+    closed: closed ? 1 : 0,
+  };
 }
 
 /** Takes a row as the database gives it, too: see `accountRow`. */
@@ -31,6 +41,8 @@ export function decodeAccount(row: AccountRow): StoredAccount {
     balances: balancesOf(JSON.parse(row.balances)),
     sequence,
     hash,
+    time: new Date(Number(row.time)),
+    closed: Number(row.closed) === 1,
   };
 }
 
@@ -43,6 +55,12 @@ export function decodeEntry({ entry: text, hash }: Pick<JournalRow, "entry" | "h
   } catch (cause) {
     throw new FxError("internal", "An entry of the journal cannot be read. Run fx audit.", { cause });
   }
+}
+
+/** Takes the row of an entry with the id of its reversal, if it has one, as `reversed_by`. */
+export function foundEntry(row: object): FoundEntry {
+  const { reversed_by, ...journal } = row as JournalRow & { readonly reversed_by?: string | null };
+  return { ...decodeEntry(journal), reversedBy: reversed_by ?? undefined };
 }
 
 export function encodeRefusal({ pesel, key, digest, code, message, time }: Refusal): RefusalRow {

@@ -1,24 +1,18 @@
 import { Readable } from "node:stream";
-import { type Account, type Opening, planOpening, requireAdult } from "../core/account.ts";
+import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
+import {
+  type Change,
+  planChange,
+  type Request,
+  requestOf,
+  requestText,
+  requestTextOf,
+} from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
-import {
-  type ExchangeOrder,
-  type ExchangeTerms,
-  planExchange,
-  type Quote,
-  quoteExchange,
-} from "../core/exchange.ts";
-import {
-  accountAfter,
-  type Entry,
-  type ExchangeEntry,
-  isAnswerToOpening,
-  isAnswerToOrder,
-  type OpeningEntry,
-} from "../core/journal.ts";
-import type { Money } from "../core/money.ts";
+import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
+import { accountAfter, type Entry, type Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
@@ -38,9 +32,9 @@ import type {
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
 import { isEntryId } from "./entry-id.ts";
-import { openingBody, orderBody, type RefusalRetention, requireSameRequest } from "./refusal.ts";
+import { type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
-import type { Store, StoredAccount } from "./store.ts";
+import type { FoundEntry, Store } from "./store.ts";
 
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
@@ -73,7 +67,7 @@ export class LedgerService implements ExchangeService {
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
-    return this.#batcher.run(this.#opening(opening));
+    return this.#batcher.run(this.#command(requestOf(opening)));
   }
 
   async account(pesel: Pesel): Promise<Account> {
@@ -81,14 +75,15 @@ export class LedgerService implements ExchangeService {
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
-    return this.#batcher.run(this.#order(order));
+    return this.#batcher.run(this.#command(requestOf(order)) as Command<Settlement>);
+  }
+
+  change(change: Change): Promise<Settlement> {
+    return this.#batcher.run(this.#command(change) as Command<Settlement>);
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const commandOf = (line: BulkLine): Command<BulkAnswer> | FxError => {
-      if (line instanceof FxError) return line;
-      return "initial" in line ? this.#opening(line) : this.#order(line);
-    };
+    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(requestOf(line)));
     return Readable.from(lines).map(
       (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
       { concurrency: chunksAtOnce },
@@ -124,12 +119,12 @@ export class LedgerService implements ExchangeService {
     return this.#rates.history(table, since);
   }
 
-  async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Entry>> {
+  async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Receipt>> {
     await this.account(pesel);
     const before = cursor === undefined ? undefined : await this.#entryOf(pesel, cursor);
-    const sealed = await this.#store.statement(pesel, { before, limit: limit + 1 });
-    const items = sealed.slice(0, limit).map(({ entry }) => entry);
-    return { items, next: sealed.length > limit ? items.at(-1)?.id : undefined };
+    const found = await this.#store.statement(pesel, { before, limit: limit + 1 });
+    const items = found.slice(0, limit).map(receiptOf);
+    return { items, next: found.length > limit ? items.at(-1)?.id : undefined };
   }
 
   async #entryOf(pesel: Pesel, id: string): Promise<Entry> {
@@ -138,9 +133,9 @@ export class LedgerService implements ExchangeService {
     throw unknownCursor();
   }
 
-  async receipt(id: string): Promise<Entry> {
-    const entry = isEntryId(id) ? (await this.#store.entry(id))?.entry : undefined;
-    if (entry !== undefined) return entry;
+  async receipt(id: string): Promise<Receipt> {
+    const found = isEntryId(id) ? await this.#store.entry(id) : undefined;
+    if (found !== undefined) return receiptOf(found);
     throw new FxError("not-found", "There is no receipt with this id.");
   }
 
@@ -159,68 +154,42 @@ export class LedgerService implements ExchangeService {
     return this.#books.audit(onProgress);
   }
 
-  #opening(opening: Opening): Command<Recorded> {
-    const { pesel, key } = opening;
+  #command(request: Request): Command<Settlement | Recorded> {
+    const { kind, pesel, key } = request;
+    const body = () => requestText(request);
+    const reverses = kind === "reversal" ? request.reverses : undefined;
     return {
-      request: { pesel, key, body: () => openingBody(opening) },
-      decide: (existing, { earlier, nextId }) => {
+      request: { pesel, key, reverses, body },
+      decide: (stored, { earlier, inForce, nextId, entryOf }) => {
         if (earlier !== undefined) {
-          requireSameRequest(isAnswerToOpening(earlier, opening));
-          return { answer: { receiptId: earlier.id, replayed: true } };
+          requireSameRequest(requestTextOf(earlier) === body());
+          return { answer: answerOf(earlier, stored, true) };
         }
-        requireAdult(pesel, warsawDate(this.#now()));
-        const { name, surname, balances } = planOpening(existing, opening);
-        const entry: OpeningEntry = {
-          kind: "opening",
-          id: nextId(),
-          pesel,
-          sequence: 1,
-          time: this.#now(),
-          key,
-          name,
-          surname,
-          initial: balances[0] as Money,
-          balances,
-        };
-        return { answer: { receiptId: entry.id, replayed: false }, written: { entry, holder: opening } };
-      },
-    };
-  }
-
-  #order(order: ExchangeOrder): Command<Settlement> {
-    const { pesel, key } = order;
-    return {
-      request: { pesel, key, body: () => orderBody(order) },
-      decide: (stored, { earlier, inForce, nextId }) => {
-        if (stored === undefined) return accountNotFound();
-        if (earlier !== undefined) {
-          requireSameRequest(isAnswerToOrder(earlier, order));
-          return { answer: settlementOf(earlier, stored, true) };
-        }
-        const table = this.#rates.forOrder(inForce);
-        const { exchange, account } = planExchange(stored, order, table);
+        const now = this.#now();
+        if (kind === "opening") requireAdult(pesel, warsawDate(now));
+        const plan = planChange(stored, request, {
+          table: () => this.#rates.forOrder(inForce),
+          entry: entryOf,
+        });
         // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
-        const { side, sold, bought, bid, ask, effectiveDate } = exchange;
-        const entry: ExchangeEntry = {
-          kind: "exchange",
+        const entry: Entry = {
+          kind,
           id: nextId(),
           pesel,
-          sequence: stored.sequence + 1,
-          time: this.#now(),
+          sequence: (stored?.sequence ?? 0) + 1,
+          time: stored !== undefined && stored.time > now ? stored.time : now,
           key,
-          side,
-          sold,
-          bought,
-          bid,
-          ask,
-          table: exchange.table,
-          tableId: exchange.tableId,
-          effectiveDate,
-          balances: account.balances,
+          holder: plan.holder,
+          reverses: plan.reverses,
+          note: plan.note,
+          debited: plan.debited,
+          credited: plan.credited,
+          exchange: plan.exchange,
+          balances: plan.account.balances,
         };
         return {
-          answer: settlementOf(entry, stored, false),
-          written: { entry, holder: stored, table },
+          answer: answerOf(entry, stored, false),
+          written: { entry, holder: plan.account, table: plan.table },
         };
       },
     };
@@ -235,9 +204,17 @@ export class LedgerService implements ExchangeService {
   }
 }
 
-function settlementOf(entry: ExchangeEntry, holder: StoredAccount, replayed: boolean): Settlement {
-  const { id, sold, bought } = entry;
-  return { account: accountAfter(entry, holder), receiptId: id, replayed, sold, bought };
+/** @param before the holder before the entry; an opening has none, or one that was closed */
+function answerOf(entry: Entry, before: Holder | undefined, replayed: boolean): Settlement | Recorded {
+  const { kind, id: receiptId, debited, credited } = entry;
+  if (kind === "opening") return { receiptId, replayed };
+  const account = accountAfter(entry, before ?? accountNotFound());
+  if (kind !== "exchange") return { account, receiptId, replayed };
+  return { account, receiptId, replayed, sold: debited, bought: credited };
+}
+
+function receiptOf({ entry, reversedBy }: FoundEntry): Receipt {
+  return { ...entry, reversedBy };
 }
 
 function accountNotFound(): never {

@@ -22,14 +22,16 @@ export interface Store extends TableLedger {
   /** By PESEL, from the one after `after`. As rows, because the audit reads ones that may not decode. */
   accounts(page: { after?: string | undefined; limit: number }): Promise<AccountRow[]>;
   /** Entries of one account from the one before `before`, which is one of them, newest first. */
-  statement(pesel: Pesel, page: { before?: Entry | undefined; limit: number }): Promise<SealedEntry[]>;
+  statement(pesel: Pesel, page: { before?: Entry | undefined; limit: number }): Promise<FoundEntry[]>;
   /** All entries in the order of (pesel, sequence), from the one after `after`, up to those of the account `through`. */
   journal(page: {
     after?: JournalPlace | undefined;
     through?: string | undefined;
     limit: number;
   }): Promise<JournalRow[]>;
-  entry(id: string): Promise<SealedEntry | undefined>;
+  entry(id: string): Promise<FoundEntry | undefined>;
+  /** The links from entries to their reversals, by the id of the entry, from the one after `after`. */
+  reversals(page: { after?: string | undefined; limit: number }): Promise<ReversalLink[]>;
   /**
    * For an audit: where the columns by which only this store finds an entry lead elsewhere.
    * @param row of this store's journal
@@ -68,6 +70,8 @@ export interface OpenOptions {
 export interface Touch {
   readonly pesel: Pesel;
   readonly key: string | undefined;
+  /** The id of the entry that is to be reversed. */
+  readonly reverses?: string | undefined;
 }
 
 export interface Loaded {
@@ -76,6 +80,8 @@ export interface Loaded {
   account(pesel: Pesel): StoredAccount | undefined;
   /** The account's entry with this key, or else the refusal kept under it. The key is one of those touched. */
   answered(pesel: Pesel, key: string): Entry | Refusal | undefined;
+  /** The entry of this id, one of those touched. */
+  entry(id: string): FoundEntry | undefined;
   /** The id of the next entry to be written. */
   nextId(): string;
 }
@@ -120,6 +126,8 @@ export interface RefusalLimits {
 export interface StoredAccount extends Account {
   readonly sequence: number;
   readonly hash: string;
+  /** Of the newest entry. */
+  readonly time: Date;
 }
 
 /** An entry with its text, which is what is kept of it, and its hash, in hexadecimal. */
@@ -127,6 +135,17 @@ export interface SealedEntry {
   readonly entry: Entry;
   readonly text: string;
   readonly hash: string;
+}
+
+/** An entry, and the id of its reversal. */
+export interface FoundEntry extends SealedEntry {
+  readonly reversedBy: string | undefined;
+}
+
+/** The ids of an entry and of its reversal. */
+export interface ReversalLink {
+  readonly reversed: string;
+  readonly by: string;
 }
 
 export interface JournalPlace {
@@ -145,6 +164,10 @@ export interface AccountRow {
   readonly balances: string;
   readonly sequence: number;
   readonly hash: string;
+  /** Of the newest entry, in milliseconds since 1970. */
+  readonly time: number;
+  /** 1 or 0. */
+  readonly closed: number;
 }
 
 /** A row of the table `journal`: what the entry is found by, the text of it, and its hash. A store may have more columns. */

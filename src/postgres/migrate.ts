@@ -3,7 +3,7 @@ import type { OpenOptions } from "../ledger/store.ts";
 import type { Connection } from "./connection.ts";
 import { migrations } from "./schema.ts";
 
-const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table", "refusal"];
+const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table", "refusal", "reversal"];
 
 /**
  * Brings the schema up to date, or refuses an older one that the access may not change. Any number of processes may do

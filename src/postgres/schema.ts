@@ -76,4 +76,18 @@ export const migrations: readonly string[] = [
 
   create unique index refusal_key on refusal (idempotency_key, pesel);
   `,
+  // What the newest entry says, and the ids of an entry and of its reversal.
+  `
+  alter table account add column time bigint not null default 0;
+  alter table account add column closed bigint not null default 0 check (closed in (0, 1));
+  update account set time = (
+    select (newest.entry::json ->> 'time')::bigint from journal as newest
+    where newest.pesel = account.pesel and newest.sequence = account.sequence
+  );
+
+  create table reversal (
+    id uuid not null primary key,
+    reversed_by uuid not null
+  );
+  `,
 ];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import DataLoader from "dataloader";
-import type { Entry } from "../core/journal.ts";
+import { type Entry, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
@@ -8,8 +8,8 @@ import { gather } from "../ledger/gather.ts";
 import {
   accountRow,
   decodeAcceptedTable,
-  decodeEntry,
   decodeTable,
+  foundEntry,
   journalRow,
   rangeOf,
 } from "../ledger/rows.ts";
@@ -18,12 +18,13 @@ import type {
   AccountRow,
   Decision,
   Disagreement,
+  FoundEntry,
   JournalPlace,
   JournalRow,
   Loaded,
   OpenOptions,
   RateTableRow,
-  SealedEntry,
+  ReversalLink,
   Store,
   StoredAccount,
   Touch,
@@ -42,6 +43,7 @@ import {
   readInForce,
   saveTables,
   selectAccounts,
+  selectFound,
   Transaction,
   tableList,
 } from "./transaction.ts";
@@ -149,14 +151,14 @@ export class PostgresStore implements Store {
   async statement(
     pesel: Pesel,
     { before, limit }: { before?: Entry | undefined; limit: number },
-  ): Promise<SealedEntry[]> {
+  ): Promise<FoundEntry[]> {
     const rows = await this.#all(
-      `select ${journalList} from journal where pesel = $1 and sequence < $2 order by sequence desc limit $3`,
+      `${selectFound} where pesel = $1 and sequence < $2 order by sequence desc limit $3`,
       Number(pesel),
       before?.sequence ?? Number.MAX_SAFE_INTEGER,
       limit,
     );
-    return rows.map((row) => decodeEntry(row as unknown as JournalRow));
+    return rows.map(foundEntry);
   }
 
   async journal(page: {
@@ -176,10 +178,25 @@ export class PostgresStore implements Store {
     return rows.map(journalRow);
   }
 
-  async entry(id: string): Promise<SealedEntry | undefined> {
-    if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) return undefined;
-    const [row] = await this.#all(`select ${journalList} from journal where id = $1`, id);
-    return row && decodeEntry(row as unknown as JournalRow);
+  async entry(id: string): Promise<FoundEntry | undefined> {
+    if (!isUuid(id)) return undefined;
+    const [row] = await this.#all(`${selectFound} where journal.id = $1`, id);
+    return row && foundEntry(row);
+  }
+
+  async reversals({
+    after = "00000000-0000-0000-0000-000000000000",
+    limit,
+  }: {
+    after?: string | undefined;
+    limit: number;
+  }): Promise<ReversalLink[]> {
+    const rows = await this.#all(
+      "select id, reversed_by from reversal where id > $1 order by id limit $2",
+      after,
+      limit,
+    );
+    return rows.map(({ id, reversed_by }) => ({ reversed: String(id), by: String(reversed_by) }));
   }
 
   misplacedEntry(row: JournalRow, id: string | undefined): Disagreement[] {
@@ -187,9 +204,17 @@ export class PostgresStore implements Store {
     return recorded === id ? [] : [["id of the row", recorded, id ?? "none that can be read"]];
   }
 
-  /** An account is found by its PESEL alone. */
-  misplacedAccount(): Disagreement[] {
-    return [];
+  /** An account is found by its PESEL alone. What its newest entry says is kept beside it. */
+  misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[] {
+    if (newest === undefined) return [];
+    const { time, kind } = parseEntry(newest.entry);
+    // An fx of the version before leaves an earlier time, which does no harm.
+    const recorded = Math.max(Number(row.time), time.getTime());
+    const pairs: Disagreement[] = [
+      ["time of the last entry", timeText(recorded), timeText(time.getTime())],
+      ["closed", String(Number(row.closed)), kind === "closing" ? "1" : "0"],
+    ];
+    return pairs.filter(([, kept, right]) => kept !== right);
   }
 
   async entryCount(): Promise<number> {
@@ -277,6 +302,15 @@ export class PostgresStore implements Store {
       }
     }
   }
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** What PostgreSQL takes for the type, without an error. */
+function isUuid(text: string): boolean {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(text);
 }
 
 /** Whether nothing fit answers there, which who opens a store wants to know at once. */

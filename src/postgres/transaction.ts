@@ -11,6 +11,7 @@ import {
   encodeAccount,
   encodeRefusal,
   encodeTable,
+  foundEntry,
   missingTable,
 } from "../ledger/rows.ts";
 import type {
@@ -37,16 +38,27 @@ import {
 } from "./connection.ts";
 import { isRolledBack } from "./failures.ts";
 
-const typeOf = { pesel: "bigint", sequence: "bigint", id: "uuid", refused_at: "bigint" } as Readonly<
-  Record<string, ListType>
->;
+const typeOf: Readonly<Record<string, ListType>> = {
+  pesel: "bigint",
+  sequence: "bigint",
+  id: "uuid",
+  refused_at: "bigint",
+  time: "bigint",
+  closed: "bigint",
+  reversed_by: "uuid",
+};
 
-const accountColumns = ["pesel", "name", "surname", "balances", "sequence", "hash"] as const;
+const movingColumns = ["pesel", "balances", "sequence", "hash", "time", "closed"] as const;
+const accountColumns = ["name", "surname", ...movingColumns] as const;
 const journalColumns = ["pesel", "sequence", "id", "idempotency_key", "entry", "hash"] as const;
-const movingColumns = ["pesel", "balances", "sequence", "hash"] as const;
+const reversalColumns = ["id", "reversed_by"] as const;
 
 export const accountList = accountColumns.join(", ");
 export const journalList = journalColumns.join(", ");
+/** Entries as `foundEntry` reads them. */
+export const selectFound =
+  `select ${journalColumns.map((column) => `journal.${column}`).join(", ")}, reversed_by ` +
+  "from journal left join reversal on reversal.id = journal.id";
 
 /** Rows as parameters, a column each: one statement, prepared once, takes any number of them. */
 const unnest = (columns: readonly string[], types = typeOf): string =>
@@ -84,10 +96,17 @@ const deleteRefusals =
   `and ${inTransaction(3)}`;
 const findEntries = `select id, hash from journal where id = any(${listOf(1, "uuid")})`;
 const insertAccounts = insertInto("account", accountColumns);
-const updateAccounts =
-  "update account set balances = n.balances, sequence = n.sequence, hash = n.hash " +
-  `from ${unnest(movingColumns)} as n (${movingColumns.join(", ")}) where account.pesel = n.pesel ` +
-  `and ${inTransaction(movingColumns.length + 1)}`;
+const updateOf = (columns: readonly string[]): string =>
+  `update account set ${columns
+    .filter((column) => column !== "pesel")
+    .map((column) => `${column} = n.${column}`)
+    .join(", ")} ` +
+  `from ${unnest(columns)} as n (${columns.join(", ")}) where account.pesel = n.pesel ` +
+  `and ${inTransaction(columns.length + 1)}`;
+const updateAccounts = updateOf(movingColumns);
+const renameAccounts = updateOf(["pesel", "name", "surname"]);
+const insertReversals = insertInto("reversal", reversalColumns);
+const findReversed = `${selectFound} where journal.id = any(${listOf(1, "uuid")})`;
 const insertEntries = insertInto("journal", journalColumns);
 const selectInForce = "select epoch, table_id from accepted_table order by epoch desc limit $1";
 const insertAccepted =
@@ -195,13 +214,15 @@ export class Transaction<T> {
     const ids = this.#sent.flatMap(({ hashes }) => [...hashes.keys()]);
     const none: Row[] = [];
     const keys = [listText(keyed.map(({ pesel }) => pesel)), listText(keyed.map(({ key = null }) => key))];
-    const [, accountRows, keyRows, refusalRows, foundRows, inForce] = await Promise.all([
+    const reversed = this.#touched.flatMap(({ reverses = [] }) => reverses);
+    const [, accountRows, keyRows, refusalRows, reversedRows, foundRows, inForce] = await Promise.all([
       begin(connection, this.#isolation, token),
       this.#touched.length === 0
         ? none
         : connection.query(lockAccounts, [listText([...new Set(this.#touched.map(({ pesel }) => pesel))])]),
       keyed.length === 0 ? none : connection.query(findKeys, keys),
       keyed.length === 0 ? none : connection.query(findRefusals, keys),
+      reversed.length === 0 ? none : connection.query(findReversed, [listText(reversed)]),
       ids.length === 0 ? none : connection.query(findEntries, [listText(ids)]),
       readInForce(connection, this.#tables),
     ]);
@@ -213,11 +234,13 @@ export class Transaction<T> {
     const answered = new Map(
       answers.map((answer): [string, Entry | Refusal] => [`${answer.pesel}${answer.key}`, answer]),
     );
+    const entries = new Map(reversedRows.map(foundEntry).map((found) => [found.entry.id, found]));
     return {
       loaded: {
         inForce,
         account: (pesel) => accounts.get(pesel),
         answered: (pesel, key) => answered.get(`${pesel}${key}`),
+        entry: (id) => entries.get(id),
         nextId: () => entryId(),
       },
       done: this.#sent.find(({ hashes }) =>
@@ -229,6 +252,7 @@ export class Transaction<T> {
   #statements({ accounts, entries, accepted, refusals }: Writes, loaded: Loaded): Statement[] {
     const rows = accounts.map(encodeAccount).sort((a, b) => (a.pesel < b.pesel ? -1 : 1));
     const isNew = ({ pesel }: AccountRow) => loaded.account(pesel as Pesel) === undefined;
+    const renamed = new Set(entries.filter(({ entry }) => entry.holder).map(({ entry }) => entry.pesel));
     return [
       // First, so that of two processes that put a table in force only one commits.
       ...(accepted === undefined ? [] : acceptStatements(accepted, (loaded.inForce?.epoch ?? 0) + 1)),
@@ -238,7 +262,13 @@ export class Transaction<T> {
         rows.filter((row) => !isNew(row)),
       ),
       ...rowsStatement(insertAccounts, accountColumns, rows.filter(isNew)),
+      ...rowsStatement(
+        renameAccounts,
+        ["pesel", "name", "surname"],
+        rows.filter((row) => !isNew(row) && renamed.has(row.pesel as Pesel)),
+      ),
       ...rowsStatement(insertEntries, journalColumns, entries.map(encodeEntry)),
+      ...rowsStatement(insertReversals, reversalColumns, entries.flatMap(reversalOf)),
       ...(refusals === undefined ? [] : refusalStatements(refusals)),
     ];
   }
@@ -247,6 +277,10 @@ export class Transaction<T> {
 function encodeEntry({ entry, text, hash }: SealedEntry) {
   const { pesel, sequence, id, key = null } = entry;
   return { pesel, sequence, id, idempotency_key: key, entry: text, hash };
+}
+
+function reversalOf({ entry: { id, reverses } }: SealedEntry) {
+  return reverses === undefined ? [] : [{ id: reverses, reversed_by: id }];
 }
 
 function acceptStatements({ table, vouched }: NonNullable<Writes["accepted"]>, epoch: number): Statement[] {

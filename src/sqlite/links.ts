@@ -22,11 +22,13 @@ export type AccountValues = readonly [
   sequence: number,
   hash: string,
   balances: string,
+  time: number,
+  closed: number,
 ];
 
 export function accountRows(rows: readonly AccountValues[]): AccountRow[] {
   return rows.map(
-    ([pesel, name, surname, newest, sequence, hash, balances]): LinkedAccountRow => ({
+    ([pesel, name, surname, newest, sequence, hash, balances, time, closed]): LinkedAccountRow => ({
       pesel: peselText(pesel),
       name,
       surname,
@@ -34,6 +36,8 @@ export function accountRows(rows: readonly AccountValues[]): AccountRow[] {
       sequence,
       hash,
       balances,
+      time,
+      closed,
     }),
   );
 }

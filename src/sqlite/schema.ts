@@ -76,6 +76,13 @@ export const migrations: readonly string[] = [
 
   create unique index refusal_key on refusal (idempotency_key, pesel);
   `,
+  // The positions of an entry and of its reversal.
+  `
+  create table reversal (
+    position integer primary key,
+    reversed_by integer not null
+  ) strict;
+  `,
 ];
 
 /** "fx" and a version mark, in the file's header: tells a database of fx from any other SQLite file. */

@@ -5,24 +5,15 @@ import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, positionInId } from "../ledger/entry-id.ts";
-import {
-  decodeAcceptedTable,
-  decodeAccount,
-  decodeEntry,
-  decodeTable,
-  encodeTable,
-  missingTable,
-  rangeOf,
-} from "../ledger/rows.ts";
+import { decodeAccount, foundEntry, rangeOf } from "../ledger/rows.ts";
 import type {
-  AcceptedTableRow,
   AccountRow,
   Decision,
+  FoundEntry,
   JournalPlace,
   JournalRow,
   Loaded,
-  RateTableRow,
-  SealedEntry,
+  ReversalLink,
   Store,
   StoredAccount,
   Touch,
@@ -35,41 +26,29 @@ import {
   type AccountValues,
   accountRows,
   type JournalValues,
-  journalColumns,
   journalRows,
   type LinkedAccountRow,
   misplacedAccount,
   misplacedEntry,
 } from "./links.ts";
 import { type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
+import { RateTables } from "./rate-tables.ts";
+import {
+  appendEntry,
+  insertAccount,
+  insertReversal,
+  pageAccounts,
+  pageJournal,
+  renameAccount,
+  reversedBy,
+  selectAccount,
+  updateAccount,
+} from "./statements.ts";
 
 /** Entries put in order for an audit before the event loop has its turn again: a few ms, in which orders wait. */
 const orderedAtOnce = 2_000;
 /** The same where no orders are taken: more at once are faster, and a signal waits for a second. */
 const orderedByReader = 500_000;
-
-const appendEntry =
-  "insert into journal (position, previous, pesel, sequence, idempotency_key, entry, hash) values (?, ?, ?, ?, ?, ?, ?)";
-const insertAccount = "insert into account (pesel, name, surname, newest) values (?, ?, ?, ?)";
-const updateAccount = "update account set newest = ? where pesel = ?";
-/** An account is as its newest entry leaves it; without that entry, which an audit tells, it holds nothing. */
-const selectAccounts =
-  "select account.pesel, name, surname, newest, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
-  "case when entry is null then '{}' when json_valid(entry) then coalesce(entry ->> 'balances', '') else '' end as balances " +
-  "from account left join journal on position = newest and journal.pesel = account.pesel";
-const selectAccount = `${selectAccounts} where account.pesel = ?`;
-const insertTable =
-  "insert into rate_table (id, source, number, trading_date, effective_date, rates) values (?, ?, ?, ?, ?, ?) " +
-  "on conflict do nothing";
-const selectInForce =
-  "select epoch, table_id, rate_table.* from accepted_table left join rate_table on id = table_id order by epoch desc limit 1";
-const selectTables =
-  "select * from rate_table where source = ? and effective_date >= ? order by effective_date, number, " +
-  "(select coalesce(max(epoch), 0) from accepted_table where table_id = id)";
-const pageJournal =
-  `select ${journalColumns} from journal_order as place join journal using (position) ` +
-  "where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ? order by place.pesel, place.sequence limit ?";
-const pageAccounts = `${selectAccounts} where account.pesel > ? order by account.pesel limit ?`;
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
@@ -87,8 +66,9 @@ interface LinkedAccount {
 
 /** The end of an account's chain while a transaction adds to it. */
 interface Head {
-  newest: number;
+  newest: number | null;
   readonly isNew: boolean;
+  isRenamed: boolean;
 }
 
 export class SqliteStore implements Store {
@@ -101,8 +81,7 @@ export class SqliteStore implements Store {
   readonly #accounts: AccountCache<LinkedAccount>;
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
-  /** Undefined until it is read, and where another process may have changed it. */
-  #inForce: { readonly value: TableInForce | undefined } | undefined;
+  readonly #tables = new RateTables((sql) => this.#statement(sql));
   /** The position of the last entry that `#orderJournal` has indexed. */
   #orderedTo = 0;
 
@@ -116,7 +95,7 @@ export class SqliteStore implements Store {
         return pragma(this.#statement("pragma data_version"));
       },
       () => {
-        this.#inForce = undefined;
+        this.#tables.forget();
         this.#keys.forget();
       },
     );
@@ -145,16 +124,18 @@ export class SqliteStore implements Store {
       this.#accounts.refresh();
       let position = this.#lastPosition();
       const heads = new Map<Pesel, Head>();
-      const inForce = this.#readInForce();
+      const inForce = this.#tables.inForce();
       const { writes, answer } = decide({
         inForce,
         account: (pesel) => {
           const linked = this.#account(pesel);
-          if (linked !== undefined) heads.set(pesel, { newest: linked.newest, isNew: false });
+          if (linked !== undefined)
+            heads.set(pesel, { newest: linked.newest, isNew: false, isRenamed: false });
           return linked?.account;
         },
         answered: (pesel, key) =>
           looksUpKeys ? this.#guard(() => this.#keys.answered(pesel, key)) : undefined,
+        entry: (id) => this.#guard(() => this.#entry(id)),
         nextId: () => {
           position += 1;
           return entryId(position);
@@ -164,9 +145,9 @@ export class SqliteStore implements Store {
       const written = this.#write(writes, heads);
       if (writes.refusals !== undefined) this.#keys.keep(writes.refusals);
       const next = writes.accepted && { epoch: (inForce?.epoch ?? 0) + 1, table: writes.accepted.table };
-      if (next !== undefined) this.#accept(next, writes.accepted?.vouched === true);
+      if (next !== undefined) this.#tables.accept(next, writes.accepted?.vouched === true);
       this.#run("commit");
-      if (next !== undefined) this.#inForce = { value: next };
+      if (next !== undefined) this.#tables.accepts(next);
       for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
       return answer;
     } catch (error) {
@@ -191,7 +172,7 @@ export class SqliteStore implements Store {
   async statement(
     pesel: Pesel,
     { before, limit }: { before?: Entry | undefined; limit: number },
-  ): Promise<SealedEntry[]> {
+  ): Promise<FoundEntry[]> {
     const start = before
       ? "select previous from journal where position = ?"
       : "select newest from account where pesel = ?";
@@ -200,10 +181,10 @@ export class SqliteStore implements Store {
          select 1 as nth, * from journal where position = (${start})
          union all
          select nth + 1, journal.* from page join journal on journal.position = page.previous where nth < ?
-       ) select * from page`,
+       ) select journal.*, ${reversedBy} from page as journal`,
       before === undefined ? Number(pesel) : positionInId(before.id),
       limit,
-    ).map(decodeEntry);
+    ).map(foundEntry);
   }
 
   async journal(page: {
@@ -238,11 +219,24 @@ export class SqliteStore implements Store {
     }
   }
 
-  async entry(id: string): Promise<SealedEntry | undefined> {
-    const byPosition = "select * from journal where position = ?";
-    const [row] = this.#all<JournalRow>(byPosition, positionInId(id));
-    const sealed = row && decodeEntry(row);
-    return sealed?.entry.id === id ? sealed : undefined;
+  async entry(id: string): Promise<FoundEntry | undefined> {
+    return this.#read(() => this.#entry(id));
+  }
+
+  #entry(id: string): FoundEntry | undefined {
+    const byPosition = `select *, ${reversedBy} from journal where position = ?`;
+    const row = this.#statement(byPosition).get(positionInId(id));
+    const found = row && foundEntry(row);
+    return found?.entry.id === id ? found : undefined;
+  }
+
+  async reversals({ after, limit }: { after?: string | undefined; limit: number }): Promise<ReversalLink[]> {
+    return this.#all<{ reversed: string; by: string }>(
+      `select entry ->> 'id' as reversed, ${reversedBy.replace("as reversed_by", "as by")}
+       from reversal join journal using (position) where position > ? order by position limit ?`,
+      after === undefined ? 0 : positionInId(after),
+      limit,
+    );
   }
 
   /** Positions have no gaps, and to count would be to read the whole journal. */
@@ -253,14 +247,12 @@ export class SqliteStore implements Store {
   async inForce(): Promise<TableInForce | undefined> {
     return this.#guard(() => {
       this.#accounts.refreshOnceATurn();
-      return this.#readInForce();
+      return this.#tables.inForce();
     });
   }
 
   async acceptedTables(): Promise<readonly AcceptedTable[]> {
-    return this.#all<AcceptedTableRow>(
-      "select accepted_table.*, rate_table.* from accepted_table join rate_table on id = table_id order by epoch",
-    ).map(decodeAcceptedTable);
+    return this.#read(() => this.#tables.accepted());
   }
 
   acceptTable(table: RateTable, accepted: { epoch: number; vouched: boolean }): Promise<boolean> {
@@ -271,7 +263,7 @@ export class SqliteStore implements Store {
     this.#guard(() => {
       this.#run("begin immediate");
       try {
-        for (const table of tables) this.#saveTable(table);
+        for (const table of tables) this.#tables.save(table);
         this.#run("commit");
       } catch (error) {
         if (this.#database.isTransaction) this.#run("rollback");
@@ -280,12 +272,12 @@ export class SqliteStore implements Store {
     });
   }
 
-  async tables({ source, since }: { source: string; since: string }): Promise<RateTable[]> {
-    return this.#all<RateTableRow>(selectTables, source, since).map(decodeTable);
+  async tables(range: { source: string; since: string }): Promise<RateTable[]> {
+    return this.#read(() => this.#tables.of(range));
   }
 
   async table(id: string): Promise<RateTable | undefined> {
-    return this.#all<RateTableRow>("select * from rate_table where id = ?", id).map(decodeTable)[0];
+    return this.#read(() => this.#tables.table(id));
   }
 
   async ping(): Promise<void> {
@@ -322,45 +314,25 @@ export class SqliteStore implements Store {
     for (const { entry, text, hash } of entries) {
       const { id, pesel, sequence, key = null } = entry;
       const position = positionInId(id);
-      const head = heads.get(pesel);
-      append.get(position, head?.newest ?? null, Number(pesel), sequence, key, text, hash);
-      if (head !== undefined) head.newest = position;
-      else heads.set(pesel, { newest: position, isNew: true });
+      const head = heads.get(pesel) ?? { newest: null, isNew: true, isRenamed: false };
+      append.get(position, head.newest, Number(pesel), sequence, key, text, hash);
+      head.newest = position;
+      head.isRenamed ||= entry.holder !== undefined;
+      heads.set(pesel, head);
+      if (entry.reverses !== undefined) {
+        this.#statement(insertReversal).get(positionInId(entry.reverses), position);
+      }
     }
     const insert = this.#statement(insertAccount);
     const update = this.#statement(updateAccount);
     return accounts.map((account) => {
       const { pesel, name, surname } = account;
-      const { newest, isNew } = heads.get(pesel) as Head;
+      const { newest, isNew, isRenamed } = heads.get(pesel) as Head & { newest: number };
       if (isNew) insert.get(Number(pesel), name, surname, newest);
+      else if (isRenamed) this.#statement(renameAccount).get(newest, name, surname, Number(pesel));
       else update.get(newest, Number(pesel));
       return { account, newest };
     });
-  }
-
-  #accept({ epoch, table }: TableInForce, vouched: boolean): void {
-    this.#saveTable(table);
-    this.#statement("insert into accepted_table (epoch, table_id, vouched) values (?, ?, ?)").get(
-      epoch,
-      table.id,
-      vouched ? 1 : 0,
-    );
-  }
-
-  #saveTable(table: RateTable): void {
-    const { id, source, number, trading_date, effective_date, rates } = encodeTable(table);
-    this.#statement(insertTable).get(id, source, number, trading_date, effective_date, rates);
-  }
-
-  #readInForce(): TableInForce | undefined {
-    if (this.#inForce === undefined) {
-      const row = this.#statement(selectInForce).get() as
-        | (RateTableRow & { epoch: number; table_id: string; id: string | null })
-        | undefined;
-      if (row?.id === null) throw missingTable(row.table_id);
-      this.#inForce = { value: row && { epoch: row.epoch, table: decodeTable(row) } };
-    }
-    return this.#inForce.value;
   }
 
   #lastPosition(): number {
@@ -374,9 +346,13 @@ export class SqliteStore implements Store {
   }
 
   #all<Row = object>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const rows = this.#guard(() => this.#statement(sql).all(...parameters) as Row[]);
+    return this.#read(() => this.#statement(sql).all(...parameters) as Row[]);
+  }
+
+  #read<T>(read: () => T): T {
+    const found = this.#guard(read);
     this.#opened.requireFile();
-    return rows;
+    return found;
   }
 
   /** Rows as arrays, which the binding makes in half the time. */

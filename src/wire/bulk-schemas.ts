@@ -2,6 +2,7 @@ import * as z from "zod";
 import {
   account,
   buyOrder,
+  cash,
   entryId,
   money,
   openingBody,
@@ -9,6 +10,7 @@ import {
   openingWithInitial,
   openingWithPln,
   orderBody,
+  pesel,
   problem,
   sellOrder,
   tableInForce,
@@ -31,6 +33,11 @@ const lineTable = {
   table: tableInForce.meta({ description: "As `Fx-Table`", examples: ["108/C/NBP/2026"] }).optional(),
 };
 
+/** A deposit or a withdrawal. */
+export const cashLine = cash.extend({ kind: z.enum(["deposit", "withdrawal"]), pesel, ...lineKey }).meta({
+  id: "CashLine",
+});
+
 /** A line of a bulk as it is published. */
 export const bulkLine = z
   .xor([
@@ -39,6 +46,7 @@ export const bulkLine = z
     openingWithPln.extend(lineKey).meta({ id: "OpeningWithPlnLine" }),
     openingWithInitial.extend(lineKey).meta({ id: "OpeningWithInitialLine" }),
     openingWithBoth.extend(lineKey).meta({ id: "OpeningWithBothLine" }),
+    cashLine,
   ])
   .meta({ id: "BulkLine", description: "One line" });
 

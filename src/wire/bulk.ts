@@ -1,4 +1,5 @@
 import { type Opening, parseOpening } from "../core/account.ts";
+import { type Cash, parseCash } from "../core/change.ts";
 import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, parseTerms } from "../core/exchange.ts";
@@ -9,8 +10,10 @@ import { openedLine, refusedLine, settledLine } from "./bulk-schemas.ts";
 import { accountOf, accountText, decodeMoney, moneyText, notAnAnswer, read } from "./codecs.ts";
 import { decodeProblem, encodeProblem } from "./problem.ts";
 import {
+  encodeCash,
   encodeOpening,
   exactNumber,
+  parseCashLine,
   parseJson,
   parseOpeningLine,
   parseOrderLine,
@@ -22,11 +25,16 @@ import {
 export const bulkType = "application/x-ndjson";
 
 /**
- * Reads a line as of `today`: an opening if it has a field that only openings have, otherwise an order.
+ * Reads a line as of `today`: what its `kind` says; without one, an opening if it has a field that only openings have,
+ * otherwise an order.
  * @throws FxError with which the single endpoint refuses the same, in the same order of checks
  */
-export function parseBulkLine(text: string, today: CalendarDate): Opening | ExchangeOrder {
+export function parseBulkLine(text: string, today: CalendarDate): Opening | ExchangeOrder | Cash {
   const body = parseJson(text, "line");
+  if (isCash(body)) {
+    const { kind, pesel, ...fields } = parseCashLine(body);
+    return parseCash(kind, { ...fields, pesel: parsePesel(pesel, today) });
+  }
   if (isOpening(body)) return parseOpening(parseOpeningLine(body), today);
   const { key, table, ...fields } = parseOrderLine(body);
   const pesel = parsePesel(fields.pesel, today);
@@ -39,9 +47,13 @@ export function parseBulkLine(text: string, today: CalendarDate): Opening | Exch
  * The line that `parseBulkLine` reads as this, without a line feed.
  * @throws FxError invalid-amount if a JSON number cannot say the amount exactly, invalid-request if it has no valid key
  */
-export function encodeBulkLine(line: Opening | ExchangeOrder): string {
+export function encodeBulkLine(line: Opening | ExchangeOrder | Cash): string {
   const { key } = line;
   if (key !== undefined) requireKey(key);
+  if ("kind" in line) {
+    const { kind, pesel } = line;
+    return JSON.stringify({ kind, pesel, ...encodeCash(line), key });
+  }
   if ("initial" in line) return JSON.stringify({ ...encodeOpening(line), key });
   const { pesel, from, to, side, amount, table } = line;
   const pinned = table === undefined ? "" : `,"table":${jsonString(table)}`;
@@ -96,6 +108,10 @@ export function decodeBulkAnswer(body: unknown): {
   const answer = decodeProblem(refused.problem, refused.status, { replayed: refused.replayed ?? false });
   if (answer === undefined) throw notAnAnswer(`status ${refused.status}`);
   return { line: refused.line, answer };
+}
+
+function isCash(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "kind" in body;
 }
 
 function isOpening(body: unknown): boolean {

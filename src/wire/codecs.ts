@@ -4,11 +4,12 @@ import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
 import { type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { FxError } from "../core/errors.ts";
 import type { Exchange, Quote } from "../core/exchange.ts";
-import { type Entry, jsonString } from "../core/journal.ts";
+import { type Entry, jsonString, type Receipt } from "../core/journal.ts";
 import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
 import type { AuditReport, Page, Position, RateOnDay, RatesInForce } from "../core/service.ts";
+import * as entrySchemas from "./entry-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /**
@@ -33,8 +34,9 @@ export function moneyText({ currency, minor }: Money): string {
   return `{"symbol":"${currency}","amount":${amount}}`;
 }
 
-export function decodeAccount(body: unknown): Account {
-  return accountOf(read(schemas.account, body));
+/** @param closed what the header `Fx-Account` says */
+export function decodeAccount(body: unknown, closed = false): Account {
+  return accountOf(read(schemas.account, body), closed);
 }
 
 export function encodeAccounts({ items, next }: Page<Account>): schemas.AccountsJson {
@@ -43,7 +45,7 @@ export function encodeAccounts({ items, next }: Page<Account>): schemas.Accounts
 
 export function decodeAccounts(body: unknown): Page<Account> {
   const { users, next } = read(schemas.accounts, body);
-  return { items: users.map(accountOf), next: next ?? undefined };
+  return { items: users.map((user) => accountOf(user)), next: next ?? undefined };
 }
 
 export function encodeQuote(quote: Quote): schemas.QuoteJson {
@@ -57,25 +59,61 @@ export function decodeQuote(body: unknown): Quote {
   return { ...exchangeOf({ ...exchange, tableId }), tableId, source };
 }
 
-export function encodeEntry(entry: Entry): schemas.EntryJson {
-  const { id, pesel, sequence, time, key = null } = entry;
+export function encodeEntry(entry: Receipt): entrySchemas.EntryJson {
+  const { id, pesel, sequence, time, key = null, note = null, reversedBy = null } = entry;
   const head = { id, pesel, sequence, time: time.toISOString(), key };
   const currencies = entry.balances.map(encodeMoney);
-  if (entry.kind === "exchange") return { kind: "exchange", ...head, ...encodeExchange(entry), currencies };
-  const { name, surname, initial } = entry;
-  return { kind: "opening", ...head, name, surname, initial: encodeMoney(initial), currencies };
+  const holder = () => ({ name: entry.holder?.name ?? "", surname: entry.holder?.surname ?? "" });
+  switch (entry.kind) {
+    case "opening":
+      return { kind: "opening", ...head, ...holder(), initial: movedOf(entry.credited), currencies };
+    case "exchange":
+      return { kind: "exchange", ...head, ...encodeExchange(exchangedOf(entry)), reversedBy, currencies };
+    case "deposit":
+      return { kind: "deposit", ...head, credited: movedOf(entry.credited), note, reversedBy, currencies };
+    case "withdrawal":
+      return { kind: "withdrawal", ...head, debited: movedOf(entry.debited), note, reversedBy, currencies };
+    case "reversal":
+      return {
+        kind: "reversal",
+        ...head,
+        reverses: entry.reverses ?? "",
+        reason: note ?? "",
+        debited: entry.debited === undefined ? null : encodeMoney(entry.debited),
+        credited: entry.credited === undefined ? null : encodeMoney(entry.credited),
+        exchange: entry.exchange === undefined ? null : encodeExchange(entry.exchange),
+        currencies,
+      };
+    case "renaming":
+      return { kind: "renaming", ...head, ...holder(), currencies };
+    case "closing":
+      return { kind: "closing", ...head, currencies };
+  }
 }
 
-export function decodeEntry(body: unknown): Entry {
-  return entryOf(read(schemas.entry, body));
+function movedOf(money: Money | undefined): schemas.MoneyJson {
+  return encodeMoney(money ?? notWhole());
 }
 
-export function encodeStatement({ items, next }: Page<Entry>): schemas.StatementJson {
-  return { entries: items.map((entry) => encodeEntry(entry)), next: next ?? null };
+function exchangedOf({ exchange }: Entry): Exchange {
+  return exchange ?? notWhole();
 }
 
-export function decodeStatement(body: unknown): Page<Entry> {
-  const { entries, next } = read(schemas.statement, body);
+/** An entry is whole when it is made, and when it is read. */
+function notWhole(): never {
+  throw new RangeError("an entry lacks what its kind has");
+}
+
+export function decodeEntry(body: unknown): Receipt {
+  return entryOf(read(entrySchemas.entry, body));
+}
+
+export function encodeStatement({ items, next }: Page<Receipt>): entrySchemas.StatementJson {
+  return { entries: items.map(encodeEntry), next: next ?? null };
+}
+
+export function decodeStatement(body: unknown): Page<Receipt> {
+  const { entries, next } = read(entrySchemas.statement, body);
   return { items: entries.map(entryOf), next: next ?? undefined };
 }
 
@@ -224,8 +262,11 @@ function minorText(minor: bigint, currency: CurrencyCode): string {
   return formatDecimal({ coefficient: minor, scale: digits }, digits);
 }
 
-export function accountOf({ name, surname, pesel, currencies }: schemas.AccountJson): Account {
-  return { pesel: pesel as Pesel, name, surname, balances: currencies.map(decodeMoney) };
+export function accountOf(
+  { name, surname, pesel, currencies }: schemas.AccountJson,
+  closed = false,
+): Account {
+  return { pesel: pesel as Pesel, name, surname, balances: currencies.map(decodeMoney), closed };
 }
 
 function exchangeOf(exchange: schemas.ExchangeJson): Exchange {
@@ -242,18 +283,52 @@ function exchangeOf(exchange: schemas.ExchangeJson): Exchange {
   };
 }
 
-function entryOf(entry: schemas.EntryJson): Entry {
-  const head = {
-    id: entry.id,
-    pesel: entry.pesel as Pesel,
-    sequence: entry.sequence,
-    time: new Date(entry.time),
-    key: entry.key ?? undefined,
-    balances: entry.currencies.map(decodeMoney),
+function entryOf(json: entrySchemas.EntryJson): Receipt {
+  const entry: Receipt = {
+    kind: json.kind,
+    id: json.id,
+    pesel: json.pesel as Pesel,
+    sequence: json.sequence,
+    time: new Date(json.time),
+    key: json.key ?? undefined,
+    holder: undefined,
+    reverses: undefined,
+    note: undefined,
+    debited: undefined,
+    credited: undefined,
+    exchange: undefined,
+    balances: json.currencies.map(decodeMoney),
+    reversedBy: ("reversedBy" in json ? json.reversedBy : undefined) ?? undefined,
   };
-  if (entry.kind === "exchange") return { kind: "exchange", ...head, ...exchangeOf(entry) };
-  const { name, surname, initial } = entry;
-  return { kind: "opening", ...head, name, surname, initial: decodeMoney(initial) };
+  switch (json.kind) {
+    case "opening": {
+      const { name, surname, initial } = json;
+      return { ...entry, holder: { name, surname }, credited: decodeMoney(initial) };
+    }
+    case "exchange": {
+      const exchange = exchangeOf(json);
+      return { ...entry, debited: exchange.sold, credited: exchange.bought, exchange };
+    }
+    case "deposit":
+      return { ...entry, credited: decodeMoney(json.credited), note: json.note ?? undefined };
+    case "withdrawal":
+      return { ...entry, debited: decodeMoney(json.debited), note: json.note ?? undefined };
+    case "reversal": {
+      const { reverses, reason: note, debited, credited, exchange } = json;
+      return {
+        ...entry,
+        reverses,
+        note,
+        debited: debited === null ? undefined : decodeMoney(debited),
+        credited: credited === null ? undefined : decodeMoney(credited),
+        exchange: exchange === null ? undefined : exchangeOf(exchange),
+      };
+    }
+    case "renaming":
+      return { ...entry, holder: { name: json.name, surname: json.surname } };
+    case "closing":
+      return entry;
+  }
 }
 
 function tableOf(table: NonNullable<schemas.RatesJson["previous"]>, source: string): RateTable {

@@ -64,6 +64,7 @@ export function openApiDocument(version: string, prefix = ""): OpenApiDocument {
 const tags: Readonly<Record<Operation["tag"], string>> = {
   accounts: "Open an account, and read it",
   exchange: "Exchange one currency for another",
+  changes: "Put money in and take it out, undo, change the name, close",
   rates: "The bank's bid and ask",
   ledger: "For operators: all accounts, the house's position, the audit",
   server: "For monitoring and tools",
@@ -166,6 +167,10 @@ const responseHeaders = {
   "Retry-After": {
     description: "Seconds to wait before trying again, if known",
     schema: { type: "integer", format: "int32", minimum: 1 },
+  },
+  "Fx-Account": {
+    description: "The account is closed",
+    schema: { type: "string", enum: ["closed"] },
   },
   "Fx-Receipt": {
     description: "The path of the receipt",

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
 import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
+import * as entrySchemas from "./entry-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
@@ -10,7 +11,7 @@ export interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly description: string;
-  readonly tag: "accounts" | "exchange" | "rates" | "ledger" | "server";
+  readonly tag: "accounts" | "exchange" | "changes" | "rates" | "ledger" | "server";
   readonly query?: z.ZodType;
   readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
   readonly body?: z.ZodType;
@@ -22,7 +23,7 @@ export interface Operation {
     readonly schema?: z.ZodType;
     /** Of an answer without a schema. */
     readonly type?: "text/plain" | "application/json";
-    readonly headers?: readonly ("Fx-Receipt" | "Idempotency-Replayed")[];
+    readonly headers?: readonly ("Fx-Account" | "Fx-Receipt" | "Idempotency-Replayed")[];
   };
   /** Beside those that any operation may answer. */
   readonly errors: readonly AnswerCode[];
@@ -31,6 +32,32 @@ export interface Operation {
 }
 
 const storage = "storage-unavailable";
+
+/** A change of an account, whose answer is the account after it. */
+function change<Body extends z.ZodType>(path: string, body: Body, refusals: readonly AnswerCode[]) {
+  return {
+    method: "POST",
+    path,
+    tag: "changes",
+    headers: ["Idempotency-Key"],
+    body,
+    success: {
+      status: 200,
+      schema: schemas.account,
+      headers: ["Fx-Account", "Fx-Receipt", "Idempotency-Replayed"],
+    },
+    errors: [
+      "invalid-request",
+      "invalid-pesel",
+      "account-not-found",
+      "account-closed",
+      ...refusals,
+      "idempotency-key-reused",
+      storage,
+      "overloaded",
+    ],
+  } as const satisfies Partial<Operation>;
+}
 
 export const operations = {
   createAccount: {
@@ -63,7 +90,7 @@ export const operations = {
     description:
       "PLN first, then by symbol. A currency once held stays listed, at 0 if nothing is left of it.",
     tag: "accounts",
-    success: { status: 200, schema: schemas.account },
+    success: { status: 200, schema: schemas.account, headers: ["Fx-Account"] },
     errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },
   exchange: {
@@ -84,6 +111,7 @@ export const operations = {
       "pesel-mismatch",
       "same-currency",
       "account-not-found",
+      "account-closed",
       "rates-unavailable",
       "rate-changed",
       "unsupported-currency",
@@ -137,10 +165,10 @@ export const operations = {
   receipt: {
     method: "GET",
     path: "/api/receipts/{id}",
-    summary: "One opening, or one exchange with all that is needed to compute it again",
+    summary: "One entry, with all that is needed to compute it again",
     description: "`Fx-Receipt` in the answer to the request has its path.",
     tag: "exchange",
-    success: { status: 200, schema: schemas.entry },
+    success: { status: 200, schema: entrySchemas.entry },
     errors: ["invalid-request", "not-found", storage],
   },
   rates: {
@@ -162,6 +190,54 @@ export const operations = {
     success: { status: 200, schema: schemas.rateHistory },
     errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage],
   },
+  deposit: {
+    ...change("/api/user/{pesel}/deposits", schemas.cash, [
+      "rates-unavailable",
+      "unsupported-currency",
+      "invalid-amount",
+      "balance-limit",
+    ]),
+    summary: "Put money into an account",
+    description:
+      "Takes PLN and every currency of the table in force. With an `Idempotency-Key`, a request that is sent again puts " +
+      "in nothing twice.",
+  },
+  withdraw: {
+    ...change("/api/user/{pesel}/withdrawals", schemas.cash, [
+      "unsupported-currency",
+      "invalid-amount",
+      "insufficient-funds",
+    ]),
+    summary: "Take money out of an account",
+    description:
+      "Gives every currency that the account holds; no table is needed. With an `Idempotency-Key`, a request that is " +
+      "sent again takes out nothing twice.",
+  },
+  rename: {
+    ...change("/api/user/{pesel}/name", schemas.renaming, []),
+    summary: "Change the holder's name",
+    description: "Gives both names, as they are from now on. Entries from before keep theirs.",
+  },
+  closeAccount: {
+    ...change("/api/user/{pesel}/closing", schemas.closing, ["account-not-empty"]),
+    summary: "Close an account that holds nothing",
+    description:
+      "All balances must be 0. A closed account can be read, with `Fx-Account: closed`, and opened again with " +
+      "`POST /api/user`.",
+  },
+  reverse: {
+    ...change("/api/receipts/{id}/reversal", schemas.reversal, [
+      "not-found",
+      "not-reversible",
+      "already-reversed",
+      "insufficient-funds",
+      "balance-limit",
+    ]),
+    summary: "Undo an exchange, a deposit or a withdrawal",
+    description:
+      "Makes the exactly opposite entry, at the table of the entry that it undoes. Each can be undone once. Nothing is " +
+      "edited: both entries stay and name each other.",
+  },
   statement: {
     method: "GET",
     path: "/api/user/{pesel}/history",
@@ -169,7 +245,7 @@ export const operations = {
     description: "Newest first. `next` is the cursor of the next page.",
     tag: "accounts",
     query: schemas.pageQuery,
-    success: { status: 200, schema: schemas.statement },
+    success: { status: 200, schema: entrySchemas.statement },
     errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },
   accounts: {

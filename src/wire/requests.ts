@@ -1,12 +1,13 @@
 import type * as z from "zod";
 import type { Opening } from "../core/account.ts";
+import type { Cash, Change } from "../core/change.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
 import { maskPesels } from "../core/mask.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { PageRequest } from "../core/service.ts";
-import { openingLine, orderLine } from "./bulk-schemas.ts";
+import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /**
@@ -43,6 +44,53 @@ export function parseOrderLine(line: unknown) {
     key: lineKey(key),
     table,
   };
+}
+
+export function parseCashBody(body: unknown) {
+  const { amount, currency, note } = read(schemas.cash, body, "body");
+  return { amount: amountOf(amount), currency, note };
+}
+
+export function parseCashLine(body: unknown) {
+  const { kind, pesel, amount, currency, note, key } = read(cashLine, body, "line");
+  return { kind, pesel, amount: amountOf(amount), currency, note, key: lineKey(key) };
+}
+
+export function parseRenamingBody(body: unknown) {
+  return read(schemas.renaming, body, "body");
+}
+
+export function parseClosingBody(body: unknown): void {
+  read(schemas.closing, body, "body");
+}
+
+export function parseReversalBody(body: unknown) {
+  return read(schemas.reversal, body, "body");
+}
+
+/** @throws FxError invalid-amount if a JSON number cannot say the amount exactly */
+export function encodeCash({ amount, currency, note }: Cash) {
+  return { amount: exactNumber(amount), currency, note };
+}
+
+/**
+ * The path under which a change is asked for, and the body.
+ * @throws FxError invalid-amount if a JSON number cannot say the amount exactly
+ */
+export function encodeChange(change: Change): { readonly path: string; readonly body: object } {
+  const account = `/api/user/${change.pesel}`;
+  switch (change.kind) {
+    case "deposit":
+    case "withdrawal": {
+      return { path: `${account}/${change.kind}s`, body: encodeCash(change) };
+    }
+    case "renaming":
+      return { path: `${account}/name`, body: { name: change.name, surname: change.surname } };
+    case "closing":
+      return { path: `${account}/closing`, body: {} };
+    case "reversal":
+      return { path: `/api/receipts/${change.reverses}/reversal`, body: { reason: change.reason } };
+  }
 }
 
 export function parseQuoteQuery(query: unknown) {

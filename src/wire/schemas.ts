@@ -50,14 +50,19 @@ export const pesel = z.string().meta({
     "Polish national identification number: date of birth (the month's tens also tell the century), number, check digit",
   examples: ["44051401359"],
 });
+/** Of text with no more than so many characters between the first and the last. */
+function givenTextPattern(between: number): string {
+  return `^\\s*[^\\s\\u200c\\u200d${unfitForNames}]([^${unfitForNames}]{0,${between}}[^\\s${unfitForNames}])?\\s*$`;
+}
+
 /** Measured after trimming, in code points, which `maxLength` cannot say. */
 const givenName = z.string().meta({
-  pattern: `^\\s*[^\\s\\u200c\\u200d${unfitForNames}]([^${unfitForNames}]{0,98}[^\\s${unfitForNames}])?\\s*$`,
+  pattern: givenTextPattern(98),
   description:
     "1 to 100 characters of any script, without control or invisible characters. Space around it is removed",
   examples: ["Łucja"],
 });
-const keptName = z.string().meta({ minLength: 1, maxLength: 100, examples: ["Łucja"] });
+export const keptName = z.string().meta({ minLength: 1, maxLength: 100, examples: ["Łucja"] });
 const date = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/)
@@ -124,6 +129,26 @@ export const openingWithBoth = z
 
 /** The body of an opening as it is published. */
 export const opening = z.xor([openingWithPln, openingWithInitial, openingWithBoth]).meta({ id: "Opening" });
+
+const givenText = z.string().meta({
+  pattern: givenTextPattern(198),
+  description: "1 to 200 characters. Space around it is removed",
+});
+
+/** The body of a deposit or a withdrawal. */
+export const cash = z
+  .strictObject({ amount: orderAmount, currency: symbol, note: givenText.optional() })
+  .meta({ id: "Cash", examples: [{ amount: 100, currency: "PLN", note: "Counter 2" }] });
+
+export const renaming = z
+  .strictObject({ name: givenName, surname: givenName })
+  .meta({ id: "Renaming", examples: [{ name: "Maria", surname: "Wiśniewska" }] });
+
+export const closing = z.strictObject({}).meta({ id: "Closing", examples: [{}] });
+
+export const reversal = z
+  .strictObject({ reason: givenText })
+  .meta({ id: "Reversal", examples: [{ reason: "Wrong currency" }] });
 
 /** The body of an opening as it is read: in one shape, so that errors name fields. */
 export const openingBody = z
@@ -193,7 +218,7 @@ export const account = z
   .object({ name: keptName, surname: keptName, pesel, currencies: z.array(money) })
   .meta({ id: "Account", description: "PLN first, then by symbol" });
 
-const exchangeFields = {
+export const exchangeFields = {
   side: z.enum(["toBuy", "toSell"]),
   sold: money,
   bought: money,
@@ -204,7 +229,7 @@ const exchangeFields = {
   effectiveDate: date,
 };
 
-const exchange = z.object(exchangeFields);
+export const exchange = z.object(exchangeFields);
 
 export const quote = z
   .object({
@@ -217,40 +242,7 @@ export const quote = z
   })
   .meta({ id: "Quote" });
 
-const entryHead = {
-  id: entryId,
-  pesel,
-  sequence: z.int().min(1).meta({ format: "int64", description: "1 for the opening, then counted up by 1" }),
-  time: z.iso.datetime().meta({ examples: ["2026-06-08T12:00:00.000Z"] }),
-  key: z
-    .string()
-    .meta({ minLength: 1, maxLength: 255 })
-    .nullable()
-    .meta({ description: "The Idempotency-Key of the request" }),
-  currencies: z.array(money).meta({ description: "All balances after the entry" }),
-};
-
-export const openingEntry = z
-  .object({ kind: z.literal("opening"), ...entryHead, name: keptName, surname: keptName, initial: money })
-  .meta({ id: "OpeningEntry" });
-
-export const exchangeEntry = z
-  .object({ kind: z.literal("exchange"), ...entryHead, ...exchangeFields })
-  .meta({ id: "ExchangeEntry" });
-
-export const entry = z.discriminatedUnion("kind", [openingEntry, exchangeEntry]).meta({
-  id: "Entry",
-  discriminator: {
-    propertyName: "kind",
-    mapping: { opening: "#/components/schemas/OpeningEntry", exchange: "#/components/schemas/ExchangeEntry" },
-  },
-});
-
-const next = cursor.nullable().meta({ description: "The cursor of the next page; null on the last" });
-
-export const statement = z
-  .object({ entries: z.array(entry), next })
-  .meta({ id: "Statement", description: "Newest first" });
+export const next = cursor.nullable().meta({ description: "The cursor of the next page; null on the last" });
 
 export const accounts = z.object({ users: z.array(account), next }).meta({ id: "Accounts" });
 
@@ -347,7 +339,6 @@ export const ready = z
 export type AccountJson = z.infer<typeof account>;
 export type AccountsJson = z.infer<typeof accounts>;
 export type AuditJson = z.infer<typeof audit>;
-export type EntryJson = z.infer<typeof entry>;
 export type ExchangeJson = z.infer<typeof exchange>;
 export type MoneyJson = z.infer<typeof money>;
 export type PositionJson = z.infer<typeof position>;
@@ -356,7 +347,6 @@ export type QuoteJson = z.infer<typeof quote>;
 export type RateHistoryJson = z.infer<typeof rateHistory>;
 export type RatesJson = z.infer<typeof rates>;
 export type ReadyJson = z.infer<typeof ready>;
-export type StatementJson = z.infer<typeof statement>;
 
 function exactlyOneAmount(order: { toBuy?: unknown; toSell?: unknown }): boolean {
   return (order.toBuy === undefined) !== (order.toSell === undefined);

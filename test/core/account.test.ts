@@ -16,7 +16,7 @@ import type { Pesel } from "../../src/core/pesel.ts";
 import { money } from "../support/entries.ts";
 import { adult, decimal, peselOf, today } from "../support/fixture.ts";
 
-const empty: Account = { pesel: adult(), name: "Jan", surname: "Kowalski", balances: [] };
+const empty: Account = { pesel: adult(), name: "Jan", surname: "Kowalski", balances: [], closed: false };
 const request = { pesel: adult(), name: "Jan", surname: "Kowalski", initial: decimal("10") };
 const texts = (account: Account) => account.balances.map(formatMoney);
 const anyMoney: fc.Arbitrary<Money> = fc.record({

@@ -6,7 +6,7 @@ test("the codes by which programs tell errors apart are these", () => {
   assert.equal(
     answerCodes.join(" "),
     "invalid-request invalid-pesel pesel-mismatch underage unsupported-currency same-currency invalid-amount " +
-      "amount-too-small insufficient-funds balance-limit rate-changed account-not-found not-found method-not-allowed " +
+      "amount-too-small insufficient-funds balance-limit rate-changed already-reversed not-reversible account-closed account-not-empty account-not-found not-found method-not-allowed " +
       "account-exists idempotency-key-reused rates-unavailable storage-unavailable internal unauthorized forbidden rate-limited " +
       "overloaded",
   );

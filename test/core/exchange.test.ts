@@ -25,6 +25,7 @@ function account(...balances: string[]): Account {
     pesel: adult(),
     name: "Jan",
     surname: "Kowalski",
+    closed: false,
     balances: balances
       .map((text) => text.split(" ") as [string, string])
       .map(([amount, code]) => ({ currency: parseCurrencyCode(code), minor: BigInt(amount) }))

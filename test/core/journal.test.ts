@@ -3,18 +3,18 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { pln } from "../../src/core/currency.ts";
-import { planExchange } from "../../src/core/exchange.ts";
+import { type Exchange, planExchange } from "../../src/core/exchange.ts";
 import {
   accountAfter,
   type Entry,
+  type EntryKind,
+  entryKinds,
   entryText,
-  isAnswerToOpening,
-  isAnswerToOrder,
   parseEntry,
 } from "../../src/core/journal.ts";
 import { balanceLimit, type Money } from "../../src/core/money.ts";
 import { entryHash } from "../../src/ledger/batch.ts";
-import { openingEntry } from "../support/entries.ts";
+import { emptyAccount, nextEntry } from "../support/entries.ts";
 import { adult, decimal, now, table, terms } from "../support/fixture.ts";
 
 const currency = fc.constantFrom(pln, ...table.rates.keys());
@@ -32,24 +32,13 @@ const head = {
   key: fc.option(fc.string(), { nil: undefined }),
   balances: fc.uniqueArray(money, { selector: (balance) => balance.currency }),
 };
-const anyEntry: fc.Arbitrary<Entry> = fc.oneof(
+const nothing = fc.constant(undefined);
+const exchangeOf = (sold: Money, bought: Money) =>
   fc.record(
     {
-      kind: fc.constant("opening" as const),
-      ...head,
-      name: fc.string({ unit: "binary" }),
-      surname: fc.string({ unit: "grapheme" }),
-      initial: money,
-    },
-    plain,
-  ),
-  fc.record(
-    {
-      kind: fc.constant("exchange" as const),
-      ...head,
       side: fc.constantFrom("toBuy" as const, "toSell" as const),
-      sold: money,
-      bought: money,
+      sold: fc.constant(sold),
+      bought: fc.constant(bought),
       bid: rate,
       ask: rate,
       table: fc.string(),
@@ -57,8 +46,38 @@ const anyEntry: fc.Arbitrary<Entry> = fc.oneof(
       effectiveDate: fc.constant("2026-06-08"),
     },
     plain,
-  ),
+  );
+const note = fc.option(fc.string({ unit: "grapheme" }), { nil: undefined });
+const holder = fc.record(
+  { name: fc.string({ unit: "binary" }), surname: fc.string({ unit: "grapheme" }) },
+  plain,
 );
+const anyEntry: fc.Arbitrary<Entry> = fc
+  .record({
+    kind: fc.constantFrom(...entryKinds),
+    out: money,
+    into: money,
+    reverses: fc.uuid({ version: 7 }),
+  })
+  .chain(({ kind, out, into, reverses }) => {
+    const isReversal = kind === "reversal";
+    const isExchange = kind === "exchange";
+    const isNamed = kind === "opening" || kind === "renaming";
+    const has = (...kinds: EntryKind[]) => kinds.includes(kind);
+    return fc.record(
+      {
+        kind: fc.constant(kind),
+        ...head,
+        holder: isNamed ? holder : nothing,
+        reverses: fc.constant(isReversal ? reverses : undefined),
+        note: isReversal ? fc.string() : has("deposit", "withdrawal") ? note : nothing,
+        debited: fc.constant(has("exchange", "withdrawal", "reversal") ? out : undefined),
+        credited: fc.constant(has("opening", "exchange", "deposit", "reversal") ? into : undefined),
+        exchange: isExchange ? exchangeOf(out, into) : isReversal ? exchangeOf(into, out) : nothing,
+      },
+      plain,
+    );
+  });
 
 describe("the text of an entry", () => {
   test("says all of it", () => {
@@ -83,13 +102,7 @@ describe("the text of an entry", () => {
       '{"id":"0197514f-b0c0-7000-8000-000000000002","pesel":"70011000003","sequence":2,"time":1780920000000,' +
       '"key":"order-1","kind":"exchange","side":"toBuy","sold":"37000 PLN","bought":"10000 USD","bid":null,' +
       '"ask":"3.7","table":"108/C/NBP/2026","effectiveDate":"2026-06-08","balances":{"PLN":63000,"USD":10000}}';
-    const entry: Entry = {
-      kind: "exchange",
-      id: "0197514f-b0c0-7000-8000-000000000002",
-      pesel: adult(),
-      sequence: 2,
-      time: now,
-      key: "order-1",
+    const exchange: Exchange = {
       side: "toBuy",
       sold: { currency: pln, minor: 37_000n },
       bought: { currency: "USD" as Money["currency"], minor: 10_000n },
@@ -98,6 +111,20 @@ describe("the text of an entry", () => {
       table: "108/C/NBP/2026",
       tableId: undefined,
       effectiveDate: "2026-06-08",
+    };
+    const entry: Entry = {
+      kind: "exchange",
+      id: "0197514f-b0c0-7000-8000-000000000002",
+      pesel: adult(),
+      sequence: 2,
+      time: now,
+      key: "order-1",
+      holder: undefined,
+      reverses: undefined,
+      note: undefined,
+      debited: exchange.sold,
+      credited: exchange.bought,
+      exchange,
       balances: [
         { currency: pln, minor: 63_000n },
         { currency: "USD" as Money["currency"], minor: 10_000n },
@@ -114,15 +141,27 @@ describe("the text of an entry", () => {
   for (const [what, text, name, message] of [
     ["no JSON", "[", "SyntaxError", /JSON/],
     ["no object", "null", "TypeError", /null/],
-    ["no kind", '{"balances":{}}', "RangeError", "an entry is an opening or an exchange"],
+    ["no kind", '{"balances":{}}', "RangeError", `an entry is one of ${entryKinds.join(", ")}`],
     ["no balances", '{"kind":"exchange"}', "TypeError", /undefined/],
+    [
+      "an exchange of nothing",
+      '{"kind":"exchange","balances":{}}',
+      "RangeError",
+      "an entry of kind exchange needs debited",
+    ],
+    [
+      "a closing that pays",
+      '{"kind":"closing","balances":{},"debited":"1 PLN"}',
+      "RangeError",
+      "an entry of kind closing has no debited",
+    ],
     ["a balance that is no number", '{"balances":{"PLN":"many"}}', "SyntaxError", /many/],
     ...["1", "PLN", "-1 PLN", "x1 PLN", "1 PLN2", "1 pln", "1.5 PLN"].map(
       (amount) => [`an amount of "${amount}"`, opening(amount), "RangeError", noAmount(amount)] as const,
     ),
     [
       "a rate that is no decimal",
-      '{"kind":"exchange","balances":{},"sold":"1 PLN","bought":"1 USD","bid":"x","ask":null}',
+      '{"kind":"exchange","balances":{},"side":"toBuy","sold":"1 PLN","bought":"1 USD","bid":"x","ask":null,"table":"","effectiveDate":""}',
       "RangeError",
       '"x" is not a decimal',
     ],
@@ -132,44 +171,24 @@ describe("the text of an entry", () => {
 });
 
 describe("an entry answers the request that led to it, sent again,", () => {
-  const opened = openingEntry(adult(), { minor: 1000n });
-  const request = { pesel: adult(), name: "Jan", surname: "Kowalski", initial: decimal("10.0") };
   const order = { ...terms("buy 100 USD for PLN"), pesel: adult() };
   const { exchange, account } = planExchange(
-    { pesel: adult(), name: "Jan", surname: "Kowalski", balances: [{ currency: pln, minor: 100_000n }] },
+    {
+      pesel: adult(),
+      name: "Jan",
+      surname: "Kowalski",
+      balances: [{ currency: pln, minor: 100_000n }],
+      closed: false,
+    },
     order,
     table,
   );
-  const head = { id: "", pesel: adult(), sequence: 2, time: now, key: "k", balances: account.balances };
-  const settled: Entry = { kind: "exchange", ...head, ...exchange };
-
-  test("and no other opening, and no order", () => {
-    assert.equal(isAnswerToOpening(opened, request), true);
-    assert.equal(isAnswerToOpening(settled, request), false);
-    for (const other of [{ name: "Ewa" }, { surname: "Nowak" }, { initial: decimal("10.01") }]) {
-      assert.equal(isAnswerToOpening(opened, { ...request, ...other }), false);
-    }
+  const settled = nextEntry(emptyAccount(adult()), "exchange", {
+    debited: exchange.sold,
+    credited: exchange.bought,
+    exchange,
+    balances: account.balances,
   });
-
-  test("and no other order, and no opening", () => {
-    assert.equal(isAnswerToOrder(settled, { ...order, amount: decimal("100.00") }), true);
-    assert.equal(isAnswerToOrder(opened, order), false);
-    for (const other of [
-      "buy 101 USD for PLN",
-      "sell 370 PLN for USD",
-      "buy 100 USD for EUR",
-      "buy 100 EUR for PLN",
-    ]) {
-      assert.equal(isAnswerToOrder(settled, { ...order, ...terms(other) }), false, other);
-    }
-  });
-
-  test("with the amount that was fixed: what was sold if that was", () => {
-    const sold: Entry = { ...settled, side: "toSell" };
-    assert.equal(isAnswerToOrder(sold, { ...order, ...terms("sell 370 PLN for USD") }), true);
-    assert.equal(isAnswerToOrder(sold, { ...order, ...terms("sell 100 PLN for USD") }), false);
-  });
-
   test("with the account as it was then", () => {
     assert.deepEqual(accountAfter(settled, { name: "Jan", surname: "Kowalski" }), account);
   });

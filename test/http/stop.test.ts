@@ -35,7 +35,7 @@ async function startSlow() {
       events.push("asked");
       await gate;
       events.push("answered");
-      return { pesel: adult(1), name: "Jan", surname: "Kowalski", balances: [] };
+      return { pesel: adult(1), name: "Jan", surname: "Kowalski", balances: [], closed: false };
     },
     close: async () => {
       events.push("service closed");

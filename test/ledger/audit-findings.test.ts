@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { priceExchange } from "../../src/core/exchange.ts";
-import type { Entry, ExchangeEntry } from "../../src/core/journal.ts";
+import { type Exchange, priceExchange } from "../../src/core/exchange.ts";
+import type { Entry } from "../../src/core/journal.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { unknownSource, unknownTableId } from "../../src/core/rates.ts";
 import type { AuditFinding } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters } from "../support/adapters.ts";
-import { appending, groszEntry, money, openingEntry } from "../support/entries.ts";
+import { appending, emptyAccount, groszEntry, money, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 
@@ -20,34 +20,32 @@ const facts = ({ entry, problem, recorded, recomputed }: AuditFinding) => [
 ];
 const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () => now);
 
-const holder = { name: "Jan", surname: "Kowalski", balances: [] };
-
 /** Appends entries to an account without one, whatever they say. Their hashes are right. */
 async function append(store: Store, pesel: Pesel, entries: readonly Entry[]): Promise<void> {
   await store.transact([{ pesel, key: undefined }], ({ account, nextId }) => {
     account(pesel);
     return appending(
       entries.map((entry) => ({ ...entry, id: nextId() })),
-      { ...holder, pesel, sequence: 0, hash: "" },
+      emptyAccount(pesel),
     );
   });
 }
 
 /** The entry after the opening, for this order at the bank's table, and with what is to be wrong in it. */
-function exchanged(words: string, fields: Partial<ExchangeEntry>, pesel = adult()): ExchangeEntry {
-  const account = { ...holder, pesel, sequence: 1, hash: "" };
+function exchanged(words: string, fields: Partial<Entry & Exchange>, pesel = adult()): Entry {
+  const account = emptyAccount(pesel, { sequence: 1 });
   return groszEntry(account, { ...priceExchange(terms(words), table), ...fields });
 }
 
 const opened = openingEntry(adult());
 const usdBought = [money(63_000n), money(10_000n, "USD")];
-const buy = (fields: Partial<ExchangeEntry>) =>
+const buy = (fields: Partial<Entry & Exchange>) =>
   exchanged("buy 100 USD for PLN", { balances: usdBought, ...fields });
 
 const forgeries: [what: string, entries: readonly Entry[], findings: readonly unknown[][]][] = [
   [
     "an opening in another currency",
-    [openingEntry(adult(), { initial: money(1000n, "EUR"), balances: [money(1000n, "EUR")] })],
+    [openingEntry(adult(), { credited: money(1000n, "EUR"), balances: [money(1000n, "EUR")] })],
     [[1, "opening currency", "EUR", "PLN"]],
   ],
   [

@@ -42,6 +42,7 @@ export class FaultyStore implements Store {
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
   journal: Store["journal"] = (page) => this.#store.journal(page);
   entry: Store["entry"] = (id) => this.#store.entry(id);
+  reversals: Store["reversals"] = (page) => this.#store.reversals(page);
   misplacedEntry: Store["misplacedEntry"] = (row, id, before) => this.#store.misplacedEntry(row, id, before);
   misplacedAccount: Store["misplacedAccount"] = (row, newest) => this.#store.misplacedAccount(row, newest);
   entryCount: Store["entryCount"] = () => this.#store.entryCount();

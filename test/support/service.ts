@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
-import type { ExchangeEntry } from "../../src/core/journal.ts";
+import type { Exchange } from "../../src/core/exchange.ts";
+import type { Receipt } from "../../src/core/journal.ts";
 import { maskPesels } from "../../src/core/mask.ts";
 import { formatMoney, type Money } from "../../src/core/money.ts";
 import type { ExchangeService, Page, PageRequest } from "../../src/core/service.ts";
@@ -9,10 +10,10 @@ import type { ExchangeService, Page, PageRequest } from "../../src/core/service.
 export async function exchangeReceipt(
   service: Pick<ExchangeService, "receipt">,
   id: string,
-): Promise<ExchangeEntry> {
+): Promise<Receipt & Exchange> {
   const entry = await service.receipt(id);
-  assert.ok(entry.kind === "exchange");
-  return entry;
+  assert.ok(entry.kind === "exchange" && entry.exchange !== undefined);
+  return { ...entry, ...entry.exchange };
 }
 
 /** Waits for a refusal with this code and message, and gives it. */

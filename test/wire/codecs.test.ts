@@ -30,7 +30,13 @@ describe("figures over the wire", () => {
   test("every balance comes through exactly", () => {
     fc.assert(
       fc.property(currency, fc.bigInt({ min: 0n, max: balanceLimit }), (code, minor) => {
-        const account = { pesel: adult(), name: "Jan", surname: "K", balances: [{ currency: code, minor }] };
+        const account = {
+          pesel: adult(),
+          name: "Jan",
+          surname: "K",
+          balances: [{ currency: code, minor }],
+          closed: false,
+        };
         assert.deepEqual(decodeAccount(overTheWire(encodeAccount(account))), account);
       }),
     );
@@ -41,7 +47,7 @@ describe("figures over the wire", () => {
     const name = fc.string({ unit: "binary" });
     fc.assert(
       fc.property(name, name, fc.array(balance, { maxLength: 4 }), (name, surname, balances) => {
-        const account = { pesel: adult(), name, surname, balances };
+        const account = { pesel: adult(), name, surname, balances, closed: false };
         assert.equal(accountText(account), JSON.stringify(encodeAccount(account)));
       }),
       { numRuns: 1000 },

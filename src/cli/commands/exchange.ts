@@ -128,7 +128,7 @@ async function tellSettlement(
   // The money has moved: that its receipt cannot be read now is no failure of the exchange.
   const entry = await service.receipt(receiptId).catch(() => undefined);
   writeRecord(stdout, [
-    ...(entry?.kind === "exchange" ? exchangePairs(stdout, entry) : []),
+    ...(entry?.exchange === undefined ? [] : exchangePairs(stdout, entry.exchange)),
     ["receipt", receiptId],
     ...balancePairs(stdout, account),
   ]);

@@ -2,7 +2,7 @@ import type { Account } from "../../core/account.ts";
 import type { CurrencyCode } from "../../core/currency.ts";
 import { formatDecimal } from "../../core/decimal.ts";
 import type { Exchange, Quote } from "../../core/exchange.ts";
-import type { Entry } from "../../core/journal.ts";
+import type { Entry, Receipt } from "../../core/journal.ts";
 import { maskPesels } from "../../core/mask.ts";
 import type { Rate } from "../../core/rates.ts";
 import type { RatesInForce } from "../../core/service.ts";
@@ -39,19 +39,31 @@ export function quotePairs(screen: Screen, quote: Quote): Pairs {
   return [...exchangePairs(screen, quote), ["source", quote.source]];
 }
 
-export function receiptPairs(screen: Screen, entry: Entry): Pairs {
+export function receiptPairs(screen: Screen, receipt: Receipt): Pairs {
+  const { id, kind, time, pesel, key, holder, note, debited, credited, exchange, reverses, reversedBy } =
+    receipt;
   return [
-    ["receipt", entry.id],
-    ["time", timeText(screen, entry.time)],
-    ["pesel", maskPesels(entry.pesel)],
-    ...(entry.kind === "opening"
-      ? [
-          ["holder", `${entry.name} ${entry.surname}`] as const,
-          ["opening", moneyText(screen, entry.initial)] as const,
-        ]
-      : exchangePairs(screen, entry)),
-    ...(entry.key === undefined ? [] : [["key", maskPesels(entry.key)] as const]),
+    ["receipt", id],
+    ["kind", kind],
+    ["time", timeText(screen, time)],
+    ["pesel", maskPesels(pesel)],
+    ...optional("holder", holder && `${holder.name} ${holder.surname}`),
+    ...(kind === "exchange" && exchange !== undefined
+      ? exchangePairs(screen, exchange)
+      : [
+          ...optional("out", debited && moneyText(screen, debited)),
+          ...optional("in", credited && moneyText(screen, credited)),
+          ...optional("table", exchange && `${exchange.table} of ${exchange.effectiveDate}`),
+        ]),
+    ...optional(kind === "reversal" ? "reason" : "note", note),
+    ...optional("reverses", reverses),
+    ...optional("reversed by", reversedBy),
+    ...optional("key", key && maskPesels(key)),
   ];
+}
+
+function optional(name: string, value: string | undefined): Pairs {
+  return value === undefined ? [] : [[name, value]];
 }
 
 export const accountColumns: readonly Column[] = [
@@ -78,18 +90,19 @@ export function balancesText(screen: Screen, { balances }: Account): string {
 export const entryColumns: readonly Column[] = [
   { title: "#", align: "right" },
   { title: "Time" },
-  { title: "Sold", align: "right" },
-  { title: "Bought", align: "right" },
+  { title: "Kind" },
+  { title: "Out", align: "right" },
+  { title: "In", align: "right" },
   { title: "Table", optional: true },
   { title: "Receipt", optional: true },
 ];
 
-/** An opening has no sold money and no table. */
 export function entryCells(screen: Screen, entry: Entry): string[] {
-  const head = [String(entry.sequence), timeText(screen, entry.time)];
-  return entry.kind === "opening"
-    ? [...head, screen.rich ? "opening" : "", moneyText(screen, entry.initial), "", entry.id]
-    : [...head, moneyText(screen, entry.sold), moneyText(screen, entry.bought), entry.table, entry.id];
+  const { id, kind, sequence, time, debited, credited, exchange } = entry;
+  const [out, came] = [debited, credited].map((money) =>
+    money === undefined ? "" : moneyText(screen, money),
+  );
+  return [String(sequence), timeText(screen, time), kind, out ?? "", came ?? "", exchange?.table ?? "", id];
 }
 
 export const rateColumns: readonly Column[] = [

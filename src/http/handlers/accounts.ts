@@ -4,6 +4,7 @@ import { parsePesel } from "../../core/pesel.ts";
 import { accountText, encodeStatement } from "../../wire/codecs.ts";
 import { parseOpeningBody, parsePageQuery } from "../../wire/requests.ts";
 import {
+  accountHeaders,
   type Handler,
   type HandlerContext,
   idempotencyKey,
@@ -23,7 +24,8 @@ export function accountHandlers({ service, now, prefix }: HandlerContext) {
 
   const account: Handler = async (request, reply) => {
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    return sendJson(reply, accountText(await service.account(pesel)));
+    const found = await service.account(pesel);
+    return sendJson(reply, accountText(found), 200, accountHeaders(found));
   };
 
   const statement: Handler = async (request, reply) => {

@@ -1,11 +1,11 @@
-import { type Account, type Opening, planOpening, requireAdult } from "../../../core/account.ts";
+import { type Account, requireAdult } from "../../../core/account.ts";
+import { planChange, requestOf, requestText } from "../../../core/change.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
-import { type ExchangeOrder, planExchange } from "../../../core/exchange.ts";
 import type { Pesel } from "../../../core/pesel.ts";
 import type { RateTable } from "../../../core/rates.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
-import { isFinal, openingBody, orderBody, requireSameRequest } from "../../../ledger/refusal.ts";
+import { isFinal, requireSameRequest } from "../../../ledger/refusal.ts";
 import type { LineRequest } from "./keys.ts";
 import { Lookup } from "./lookup.ts";
 
@@ -49,7 +49,7 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
 
   #decide(line: LineRequest, earlier: BulkAnswer | undefined): BulkAnswer {
     if (earlier !== undefined) return earlier;
-    const body = "initial" in line ? openingBody(line) : orderBody(line);
+    const body = requestText(requestOf(line));
     const name = line.pesel + line.key;
     const before = this.#answered.get(name);
     const answer = attempt(() => (before === undefined ? this.#carryOut(line) : repeated(before, body)));
@@ -59,25 +59,23 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
   }
 
   #carryOut(line: LineRequest): BulkAnswer {
-    return "initial" in line ? this.#open(line) : this.#exchange(line);
+    const request = requestOf(line);
+    const { pesel, kind } = request;
+    if (kind === "opening") requireAdult(pesel, this.#today);
+    const before = this.#accounts.get(pesel);
+    if (before instanceof FxError && kind !== "opening") throw before;
+    const { account, exchange } = planChange(before instanceof FxError ? undefined : before, request, {
+      table: () => this.#tableNow(),
+      entry: () => undefined,
+    });
+    this.#accounts.set(pesel, account);
+    if (kind === "opening") return { receiptId: "", replayed: false };
+    return { account, sold: exchange?.sold, bought: exchange?.bought, receiptId: "", replayed: false };
   }
 
-  #open(opening: Opening): BulkAnswer {
-    const { pesel } = opening;
-    requireAdult(pesel, this.#today);
-    const existing = this.#accounts.get(pesel);
-    this.#accounts.set(pesel, planOpening(existing instanceof FxError ? undefined : existing, opening));
-    return { receiptId: "", replayed: false };
-  }
-
-  #exchange(order: ExchangeOrder): BulkAnswer {
-    const before = this.#accounts.get(order.pesel) as Account | FxError;
-    if (before instanceof FxError) throw before;
+  #tableNow(): RateTable {
     if (this.#table === undefined || this.#table instanceof FxError) throw this.#table;
-    const { exchange, account } = planExchange(before, order, this.#table);
-    this.#accounts.set(order.pesel, account);
-    const { sold, bought } = exchange;
-    return { account, sold, bought, receiptId: "", replayed: false };
+    return this.#table;
   }
 
   async #tableInForce(): Promise<RateTable | FxError> {

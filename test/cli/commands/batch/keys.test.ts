@@ -83,7 +83,7 @@ async function desk(t: TestContext) {
         for (let index = 0; index < accounts; index += 1) {
           const { items } = await service.statement(adult(index), { limit: 1000 });
           for (const entry of items) {
-            if (entry.kind === "exchange") all.push(`${index} ${formatMoney(entry.bought)}`);
+            if (entry.exchange !== undefined) all.push(`${index} ${formatMoney(entry.exchange.bought)}`);
           }
         }
         return all.sort();

@@ -1,0 +1,257 @@
+import { type Account, credit, debit, type Holder, type Opening, parseText, planOpening } from "./account.ts";
+import { type CurrencyCode, minorUnitDigits, parseCurrencyCode, pln } from "./currency.ts";
+import { type Decimal, formatDecimal } from "./decimal.ts";
+import { FxError } from "./errors.ts";
+import { type ExchangeOrder, planExchange } from "./exchange.ts";
+import type { Entry, EntryKind } from "./journal.ts";
+import { decimalOfMoney, type Money, minorUnitsOf } from "./money.ts";
+import type { Pesel } from "./pesel.ts";
+import type { RateTable } from "./rates.ts";
+
+interface Common {
+  readonly pesel: Pesel;
+  /** The idempotency key. */
+  readonly key?: string | undefined;
+}
+
+/** Money that a customer brings or takes. */
+export interface Cash extends Common {
+  readonly kind: "deposit" | "withdrawal";
+  readonly currency: CurrencyCode;
+  /** In units of the currency. Checked by `planChange`. */
+  readonly amount: Decimal;
+  readonly note: string | undefined;
+}
+
+/** The opposite of an exchange, a deposit or a withdrawal. */
+export interface Reversal extends Common {
+  readonly kind: "reversal";
+  /** The id of the entry. */
+  readonly reverses: string;
+  readonly reason: string;
+}
+
+export interface Renaming extends Common, Holder {
+  readonly kind: "renaming";
+}
+
+export interface Closing extends Common {
+  readonly kind: "closing";
+}
+
+/** A request that leaves an account with one more entry, and is neither an opening nor an exchange. */
+export type Change = Cash | Reversal | Renaming | Closing;
+
+/** Every request that makes an entry, by its kind. */
+export type Request =
+  | (Opening & { readonly kind: "opening" })
+  | (ExchangeOrder & { readonly kind: "exchange" })
+  | Change;
+
+/** A request with its kind. */
+export function requestOf(line: Opening | ExchangeOrder | Change): Request {
+  if ("kind" in line) return line;
+  return "initial" in line ? { kind: "opening", ...line } : { kind: "exchange", ...line };
+}
+
+/** What a request comes to: the account after it, and what its entry says. */
+export type Plan = Pick<Entry, "debited" | "credited" | "exchange" | "holder" | "reverses" | "note"> & {
+  readonly account: Account;
+  /** The table that it is settled at. */
+  readonly table: RateTable | undefined;
+};
+
+/** What decides a request besides its account. */
+export interface Circumstances {
+  /**
+   * The table in force.
+   * @throws FxError rates-unavailable
+   */
+  readonly table: () => RateTable;
+  /** An entry of the account, and the id of the entry that undid it. */
+  readonly entry: (
+    id: string,
+  ) => { readonly entry: Entry; readonly reversedBy: string | undefined } | undefined;
+}
+
+const longestNote = 200;
+
+/**
+ * Reads a deposit or a withdrawal whose amount is a decimal already.
+ * @throws FxError invalid-request
+ */
+export function parseCash(
+  kind: Cash["kind"],
+  fields: {
+    pesel: Pesel;
+    currency: string;
+    amount: Decimal;
+    note?: string | undefined;
+    key?: string | undefined;
+  },
+): Cash {
+  const { pesel, amount, note, key } = fields;
+  const currency = parseCurrencyCode(fields.currency);
+  return {
+    kind,
+    pesel,
+    currency,
+    amount,
+    note: note === undefined ? undefined : parseText(note, "note", longestNote),
+    key,
+  };
+}
+
+/** @throws FxError invalid-request */
+export function parseReason(text: string): string {
+  return parseText(text, "reason", longestNote);
+}
+
+/**
+ * Decides a request on the account as it is: what it comes to, or why nothing is done.
+ * @throws FxError account-exists, account-not-found, account-closed, and those of the kind of request
+ */
+export function planChange(
+  account: Account | undefined,
+  request: Request,
+  circumstances: Circumstances,
+): Plan {
+  if (request.kind === "opening") {
+    const opened = planOpening(account, request);
+    const { name, surname } = opened;
+    const initial = minorUnitsOf(request.initial, 2) ?? 0n;
+    return planOf(opened, { holder: { name, surname }, credited: { currency: pln, minor: initial } });
+  }
+  if (account === undefined) {
+    throw new FxError("account-not-found", "There is no account for this PESEL.");
+  }
+  if (account.closed) {
+    throw new FxError("account-closed", "The account is closed. Open it again to use it.");
+  }
+  switch (request.kind) {
+    case "exchange": {
+      const table = circumstances.table();
+      const { exchange, account: after } = planExchange(account, request, table);
+      return planOf(after, { debited: exchange.sold, credited: exchange.bought, exchange, table });
+    }
+    case "deposit": {
+      const money = cashOf(request, request.currency === pln ? undefined : circumstances.table());
+      return planOf(credit(account, money), { credited: money, note: request.note });
+    }
+    case "withdrawal": {
+      const money = cashOf(request, undefined);
+      return planOf(debit(account, money), { debited: money, note: request.note });
+    }
+    case "reversal":
+      return planReversal(account, request, circumstances);
+    case "renaming": {
+      const { name, surname } = request;
+      return planOf({ ...account, name, surname }, { holder: { name, surname } });
+    }
+    case "closing": {
+      if (account.balances.every(({ minor }) => minor === 0n)) {
+        return planOf({ ...account, closed: true }, {});
+      }
+      throw new FxError(
+        "account-not-empty",
+        "The account still holds money. Exchange or withdraw all of it, then close the account.",
+      );
+    }
+  }
+}
+
+function planReversal(account: Account, { reverses, reason }: Reversal, { entry }: Circumstances): Plan {
+  const found = entry(reverses);
+  if (found === undefined) throw new FxError("not-found", "There is no receipt with this id.");
+  const { kind, debited: credited, credited: debited, exchange } = found.entry;
+  if (!isReversible(kind)) {
+    throw new FxError(
+      "not-reversible",
+      "Only an exchange, a deposit and a withdrawal can be reversed, and this receipt is of another kind.",
+    );
+  }
+  if (found.reversedBy !== undefined) {
+    throw new FxError("already-reversed", `This was reversed before: receipt ${found.reversedBy}.`);
+  }
+  const left = debited === undefined ? account : debit(account, debited);
+  const after = credited === undefined ? left : credit(left, credited);
+  return planOf(after, { debited, credited, exchange, reverses, note: reason });
+}
+
+export function isReversible(kind: EntryKind): boolean {
+  return kind === "exchange" || kind === "deposit" || kind === "withdrawal";
+}
+
+/** @param table that has to quote the currency */
+function cashOf({ kind, currency, amount }: Cash, table: RateTable | undefined): Money {
+  const digits = minorUnitDigits(currency);
+  if (digits === undefined || (table !== undefined && !table.rates.has(currency))) {
+    const quoted =
+      table === undefined ? "" : ` Table ${table.number} has ${[pln, ...table.rates.keys()].join(", ")}.`;
+    const name = /^[A-Z]{3}$/.test(currency) ? currency : "That";
+    throw new FxError("unsupported-currency", `${name} is not a currency for a ${kind}.${quoted}`);
+  }
+  if (amount.coefficient <= 0n) throw new FxError("invalid-amount", "The amount must be greater than 0.");
+  const minor = minorUnitsOf(amount, digits);
+  if (minor !== undefined) return { currency, minor };
+  const decimals = digits === 0 ? "no decimals" : `at most ${digits} decimals`;
+  throw new FxError("invalid-amount", `An amount in ${currency} must be given with ${decimals}.`);
+}
+
+/** With every member, in one order, because V8 is fast where all objects have one shape. */
+function planOf(
+  account: Account,
+  { holder, reverses, note, debited, credited, exchange, table }: Partial<Plan>,
+): Plan {
+  return { account, holder, reverses, note, debited, credited, exchange, table };
+}
+
+/** The same text for every spelling of one request. The table to which an order is pinned is not part of it. */
+export function requestText(request: Request): string {
+  switch (request.kind) {
+    case "opening":
+      return text("opening", request.name, request.surname, formatDecimal(request.initial));
+    case "exchange":
+      return text("order", request.from, request.to, request.side, formatDecimal(request.amount));
+    case "deposit":
+    case "withdrawal":
+      return text(request.kind, request.currency, formatDecimal(request.amount), request.note);
+    case "reversal":
+      return text("reversal", request.reverses, request.reason);
+    case "renaming":
+      return text("renaming", request.name, request.surname);
+    case "closing":
+      return text("closing");
+  }
+}
+
+/** The `requestText` of the request that led to `entry`. */
+export function requestTextOf(entry: Entry): string {
+  const { kind, holder, reverses, note, debited, credited, exchange } = entry;
+  switch (kind) {
+    case "opening":
+      return text("opening", holder?.name, holder?.surname, amountText(credited));
+    case "exchange": {
+      const asked = exchange?.side === "toBuy" ? credited : debited;
+      return text("order", debited?.currency, credited?.currency, exchange?.side, amountText(asked));
+    }
+    case "deposit":
+      return text("deposit", credited?.currency, amountText(credited), note);
+    case "withdrawal":
+      return text("withdrawal", debited?.currency, amountText(debited), note);
+    case "reversal":
+      return text("reversal", reverses, note);
+    case "renaming":
+      return text("renaming", holder?.name, holder?.surname);
+    case "closing":
+      return text("closing");
+  }
+}
+
+function text(kind: string, ...facts: readonly (string | undefined)[]): string {
+  return JSON.stringify([kind, ...facts]);
+}
+
+function amountText(money: Money | undefined): string | undefined {
+  return money && formatDecimal(decimalOfMoney(money));
+}

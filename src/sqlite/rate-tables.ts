@@ -1,0 +1,64 @@
+import type { StatementSyncInstance } from "@photostructure/sqlite";
+import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
+import { decodeAcceptedTable, decodeTable, encodeTable, missingTable } from "../ledger/rows.ts";
+import type { AcceptedTableRow, RateTableRow } from "../ledger/store.ts";
+import { insertTable, selectAccepted, selectInForce, selectTable, selectTables } from "./statements.ts";
+
+/** The tables that are kept, and which of them is in force. */
+export class RateTables {
+  readonly #statement: (sql: string) => StatementSyncInstance;
+  /** Undefined until it is read, and where another process may have changed it. */
+  #inForce: { readonly value: TableInForce | undefined } | undefined;
+
+  constructor(statement: (sql: string) => StatementSyncInstance) {
+    this.#statement = statement;
+  }
+
+  /** Call it when another process may have written. */
+  forget(): void {
+    this.#inForce = undefined;
+  }
+
+  inForce(): TableInForce | undefined {
+    if (this.#inForce === undefined) {
+      const row = this.#statement(selectInForce).get() as
+        | (RateTableRow & { epoch: number; table_id: string; id: string | null })
+        | undefined;
+      if (row?.id === null) throw missingTable(row.table_id);
+      this.#inForce = { value: row && { epoch: row.epoch, table: decodeTable(row) } };
+    }
+    return this.#inForce.value;
+  }
+
+  accepted(): AcceptedTable[] {
+    return (this.#statement(selectAccepted).all() as AcceptedTableRow[]).map(decodeAcceptedTable);
+  }
+
+  of({ source, since }: { source: string; since: string }): RateTable[] {
+    return (this.#statement(selectTables).all(source, since) as RateTableRow[]).map(decodeTable);
+  }
+
+  table(id: string): RateTable | undefined {
+    const row = this.#statement(selectTable).get(id) as RateTableRow | undefined;
+    return row && decodeTable(row);
+  }
+
+  save(table: RateTable): void {
+    const { id, source, number, trading_date, effective_date, rates } = encodeTable(table);
+    this.#statement(insertTable).get(id, source, number, trading_date, effective_date, rates);
+  }
+
+  accept({ epoch, table }: TableInForce, vouched: boolean): void {
+    this.save(table);
+    this.#statement("insert into accepted_table (epoch, table_id, vouched) values (?, ?, ?)").get(
+      epoch,
+      table.id,
+      vouched ? 1 : 0,
+    );
+  }
+
+  /** Call it when what was accepted is committed. */
+  accepts(next: TableInForce): void {
+    this.#inForce = { value: next };
+  }
+}

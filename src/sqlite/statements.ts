@@ -1,0 +1,37 @@
+import { journalColumns } from "./links.ts";
+
+/** The SQL of the store. */
+
+export const appendEntry =
+  "insert into journal (position, previous, pesel, sequence, idempotency_key, entry, hash) values (?, ?, ?, ?, ?, ?, ?)";
+export const insertAccount = "insert into account (pesel, name, surname, newest) values (?, ?, ?, ?)";
+export const updateAccount = "update account set newest = ? where pesel = ?";
+export const renameAccount = "update account set newest = ?, name = ?, surname = ? where pesel = ?";
+export const insertReversal = "insert into reversal (position, reversed_by) values (?, ?)";
+/** The id of the entry's reversal, where the journal is `journal`. */
+export const reversedBy =
+  "(select later.entry ->> 'id' from reversal join journal as later on later.position = reversal.reversed_by " +
+  "where reversal.position = journal.position) as reversed_by";
+/** An account is as its newest entry leaves it; without that entry, which an audit tells, it holds nothing. */
+const selectAccounts =
+  "select account.pesel, name, surname, newest, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
+  "case when entry is null then '{}' when json_valid(entry) then coalesce(entry ->> 'balances', '') else '' end as balances, " +
+  "case when json_valid(entry) then entry ->> 'time' else 0 end as time, " +
+  "case when json_valid(entry) then entry ->> 'kind' = 'closing' else 0 end as closed " +
+  "from account left join journal on position = newest and journal.pesel = account.pesel";
+export const selectAccount = `${selectAccounts} where account.pesel = ?`;
+export const insertTable =
+  "insert into rate_table (id, source, number, trading_date, effective_date, rates) values (?, ?, ?, ?, ?, ?) " +
+  "on conflict do nothing";
+export const selectInForce =
+  "select epoch, table_id, rate_table.* from accepted_table left join rate_table on id = table_id order by epoch desc limit 1";
+export const selectTable = "select * from rate_table where id = ?";
+export const selectAccepted =
+  "select accepted_table.*, rate_table.* from accepted_table join rate_table on id = table_id order by epoch";
+export const selectTables =
+  "select * from rate_table where source = ? and effective_date >= ? order by effective_date, number, " +
+  "(select coalesce(max(epoch), 0) from accepted_table where table_id = id)";
+export const pageJournal =
+  `select ${journalColumns} from journal_order as place join journal using (position) ` +
+  "where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ? order by place.pesel, place.sequence limit ?";
+export const pageAccounts = `${selectAccounts} where account.pesel > ? order by account.pesel limit ?`;
