@@ -11,6 +11,7 @@ import {
   decodeTable,
   foundEntry,
   journalRow,
+  missingIdentityKey,
   rangeOf,
 } from "../ledger/rows.ts";
 import type {
@@ -226,6 +227,11 @@ export class PostgresStore implements Store {
       }),
     );
     return Number(rows[0]?.entries ?? 0);
+  }
+
+  async identityKey(): Promise<string> {
+    const [row] = await this.#all("select value from identity_key");
+    return row === undefined ? missingIdentityKey() : String(row.value);
   }
 
   inForce(): Promise<TableInForce | undefined> {

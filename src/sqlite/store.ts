@@ -5,7 +5,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, positionInId } from "../ledger/entry-id.ts";
-import { decodeAccount, foundEntry, rangeOf } from "../ledger/rows.ts";
+import { decodeAccount, foundEntry, missingIdentityKey, rangeOf } from "../ledger/rows.ts";
 import type {
   AccountRow,
   Decision,
@@ -242,6 +242,10 @@ export class SqliteStore implements Store {
   /** Positions have no gaps, and to count would be to read the whole journal. */
   async entryCount(): Promise<number> {
     return this.#lastPosition();
+  }
+
+  async identityKey(): Promise<string> {
+    return this.#all<{ value: string }>("select value from identity_key")[0]?.value ?? missingIdentityKey();
   }
 
   async inForce(): Promise<TableInForce | undefined> {

@@ -46,6 +46,7 @@ export class FaultyStore implements Store {
   misplacedEntry: Store["misplacedEntry"] = (row, id, before) => this.#store.misplacedEntry(row, id, before);
   misplacedAccount: Store["misplacedAccount"] = (row, newest) => this.#store.misplacedAccount(row, newest);
   entryCount: Store["entryCount"] = () => this.#store.entryCount();
+  identityKey: Store["identityKey"] = () => this.#store.identityKey();
   inForce: Store["inForce"] = () => this.#store.inForce();
   acceptedTables: Store["acceptedTables"] = () => this.#store.acceptedTables();
   acceptTable: Store["acceptTable"] = (table, accepted) => this.#store.acceptTable(table, accepted);
