@@ -29,6 +29,17 @@ export interface Store extends TableLedger {
     through?: string | undefined;
     limit: number;
   }): Promise<JournalRow[]>;
+  /**
+   * All entries from the one after `after` up to `through`, in the order in which they were made, which for entries of
+   * several processes is as exact as their clocks. The order tells nothing of the customers, unlike that of `journal`.
+   */
+  entries(page: {
+    after?: string | undefined;
+    through?: string | undefined;
+    limit: number;
+  }): Promise<SealedEntry[]>;
+  /** The id of the last one in that order. */
+  newestEntry(): Promise<string | undefined>;
   entry(id: string): Promise<FoundEntry | undefined>;
   /** The links from entries to their reversals, by the id of the entry, from the one after `after`. */
   reversals(page: { after?: string | undefined; limit: number }): Promise<ReversalLink[]>;

@@ -41,6 +41,8 @@ export class FaultyStore implements Store {
   accounts: Store["accounts"] = (page) => this.#store.accounts(page);
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
   journal: Store["journal"] = (page) => this.#store.journal(page);
+  entries: Store["entries"] = (page) => this.#store.entries(page);
+  newestEntry: Store["newestEntry"] = () => this.#store.newestEntry();
   entry: Store["entry"] = (id) => this.#store.entry(id);
   reversals: Store["reversals"] = (page) => this.#store.reversals(page);
   misplacedEntry: Store["misplacedEntry"] = (row, id, before) => this.#store.misplacedEntry(row, id, before);
