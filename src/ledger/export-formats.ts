@@ -122,10 +122,13 @@ function hledgerText(name: string, text: string): string {
   return isWritten ? JSON.stringify(text).replaceAll(",", "\\u002c") : text;
 }
 
-/** A spreadsheet takes what begins so for a formula, and carries it out, unless an apostrophe is before it. */
-const formula = /^[=+\-@\t\r]/;
+/**
+ * A spreadsheet takes a cell that begins so for a formula, and carries it out, unless an apostrophe is before it. Where
+ * Excel expects semicolons between cells, as in Poland, one in a text begins a cell, too.
+ */
+const formula = /(^|[;\t\r\n])(?=[=+\-@\t\r])/g;
 
 function cell(text: string): string {
-  const harmless = formula.test(text) ? `'${text}` : text;
+  const harmless = text.replace(formula, "$1'");
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
