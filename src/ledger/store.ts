@@ -30,8 +30,8 @@ export interface Store extends TableLedger {
     limit: number;
   }): Promise<JournalRow[]>;
   /**
-   * All entries from the one after `after` up to `through`, in the order in which they were made, which for entries of
-   * several processes is as exact as their clocks. The order tells nothing of the customers, unlike that of `journal`.
+   * All entries from the one after `after` up to `through`, in the order in which they were made; for those of several
+   * processes that is as exact as their clocks. Unlike that of `journal`, it tells nothing of dates of birth.
    */
   entries(page: {
     after?: string | undefined;
