@@ -3,7 +3,16 @@ import type { OpenOptions } from "../ledger/store.ts";
 import type { Connection } from "./connection.ts";
 import { migrations } from "./schema.ts";
 
-const tables = ["fx_schema", "account", "journal", "rate_table", "accepted_table", "refusal", "reversal"];
+const tables = [
+  "fx_schema",
+  "account",
+  "journal",
+  "rate_table",
+  "accepted_table",
+  "refusal",
+  "reversal",
+  "identity_key",
+];
 
 /**
  * Brings the schema up to date, or refuses an older one that the access may not change. Any number of processes may do

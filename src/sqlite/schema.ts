@@ -83,6 +83,14 @@ export const migrations: readonly string[] = [
     reversed_by integer not null
   ) strict;
   `,
+  // The key under which a customer's id is made of a PESEL. It never leaves the ledger.
+  `
+  create table identity_key (
+    id integer primary key check (id = 1),
+    value text not null
+  ) strict;
+  insert into identity_key values (1, hex(randomblob(32)));
+  `,
 ];
 
 /** "fx" and a version mark, in the file's header: tells a database of fx from any other SQLite file. */

@@ -34,4 +34,6 @@ export const selectTables =
 export const pageJournal =
   `select ${journalColumns} from journal_order as place join journal using (position) ` +
   "where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ? order by place.pesel, place.sequence limit ?";
+export const pageEntries =
+  "select entry, hash from journal where position > ? and position <= ? order by position limit ?";
 export const pageAccounts = `${selectAccounts} where account.pesel > ? order by account.pesel limit ?`;
