@@ -5,8 +5,9 @@ import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../c
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
 import { maskPesels } from "../core/mask.ts";
+import { parseNameSought } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { PageRequest } from "../core/service.ts";
+import type { AccountsRequest, PageRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -100,6 +101,11 @@ export function parseQuoteQuery(query: unknown) {
 
 export function parsePageQuery(query: unknown): PageRequest {
   return read(schemas.pageQuery, query, "query");
+}
+
+export function parseAccountsQuery(query: unknown): AccountsRequest {
+  const { name, ...page } = read(schemas.accountsQuery, query, "query");
+  return { ...page, name: name === undefined ? undefined : parseNameSought(name) };
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {

@@ -274,8 +274,23 @@ for (const { name, open, database } of adapters) {
       assert.deepEqual(await findingsAfter(t, edit), [
         ["-", "name", "Ewa", "Jan"],
         ["-", "surname", "Nowak", "Kowalski"],
+        ["-", "words of the names", "jan kowalski", "ewa nowak"],
       ]);
     });
+
+    for (const [what, edit, words] of [
+      ["not found by its surname", "delete from name_word where word = 'kowalski' and pesel = ?", "jan"],
+      [
+        "found by a name that it has not",
+        "update name_word set word = 'nowak' where word = 'kowalski' and pesel = ?",
+        "jan nowak",
+      ],
+      ["found by no name", "delete from name_word where pesel = ?", ""],
+    ] as const) {
+      test(`tells of an account that is ${what}`, async (t) => {
+        assert.deepEqual(await findingsAfter(t, edit), [["-", "words of the names", words, "jan kowalski"]]);
+      });
+    }
 
     test("quotes an entry that cannot be read, and blames no hash after it", async (t) => {
       const edit = "update journal set entry = 'x44051401359' where pesel = ? and sequence = 2";
