@@ -131,7 +131,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         ["Zadok", "Wieś"],
       ] as const;
       for (const [index, [name, surname]] of holders.entries()) {
-        await service.createAccount({ ...opening({ index: 8000 + index }), name, surname });
+        await service.createAccount({ ...opening({ index: 30_000 + index }), name, surname });
       }
       const found = async (text: string) => {
         const name = parseNameSought(text);
@@ -142,7 +142,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual(await found("żądł w"), ["Żądło", "Żądło-Wrona"]);
       assert.deepEqual(await found("zad wies"), ["Wieś", "Żądło"]);
       assert.deepEqual(await found("nobody"), []);
-      await service.change({ kind: "renaming", pesel: adult(8000), name: "Wiesław", surname: "Wrona" });
+      await service.change({ kind: "renaming", pesel: adult(30_000), name: "Wiesław", surname: "Wrona" });
       assert.deepEqual(await found("zadlo"), ["Żądło-Wrona"]);
       assert.deepEqual(await found("wron"), ["Wrona", "Żądło-Wrona"]);
     });

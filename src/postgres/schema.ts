@@ -106,7 +106,7 @@ export const migrations: readonly Migration[] = [
       )
     `);
     await fillNameWords(connection);
-    await connection.query("create index name_word_word on name_word (word, pesel)");
+    await connection.query("create index name_word_word on name_word (word, pesel); analyze name_word");
   },
 ];
 

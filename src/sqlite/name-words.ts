@@ -9,7 +9,10 @@ const deleteWords = "delete from name_word where pesel = ?";
 /** Whether a word begins as the parameter does: no letter sorts after the one at the end of the range. */
 const begins = (nth: number): string => `word >= ?${nth} and word < ?${nth} || char(0x10ffff)`;
 
-/** Takes a first word, the PESEL to go on after, the limit, and the other words. */
+/**
+ * Takes a first word, the PESEL to go on after, the limit, and the other words. Those are looked for in the order of
+ * PESELs, and no further than the page goes.
+ */
 function pageNamed(words: number): string {
   const others = Array.from(
     { length: words - 1 },
@@ -18,8 +21,8 @@ function pageNamed(words: number): string {
       `where other.pesel = name_word.pesel and ${begins(index + 4)}) `,
   );
   return (
-    `${pageOfAccounts} where account.pesel in (select distinct pesel from name_word ` +
-    `where ${begins(1)} and pesel > ?2 ${others.join("")}order by pesel limit ?3) order by account.pesel`
+    `${pageOfAccounts} where account.pesel in (select pesel from name_word where ${begins(1)} and pesel > ?2 ` +
+    `group by pesel having true ${others.join("")}order by pesel limit ?3) order by account.pesel`
   );
 }
 

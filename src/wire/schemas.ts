@@ -210,6 +210,7 @@ export const accountsQuery = pageQuery.extend({
     .string()
     .optional()
     .meta({
+      pattern: "[^\\s]",
       description:
         "Accounts of this name only: each of its words begins a word of the holder's name or surname, in any order, " +
         "in any case, with or without marks",
