@@ -270,7 +270,7 @@ export class Transaction<T> {
     const isNew = ({ pesel }: AccountRow) => loaded.account(pesel as Pesel) === undefined;
     const named = new Set(entries.filter(({ entry }) => entry.holder).map(({ entry }) => entry.pesel));
     const renamed = rows.filter((row) => !isNew(row) && named.has(row.pesel as Pesel));
-    const words = rows.filter((row) => named.has(row.pesel as Pesel)).flatMap(wordRows);
+    const words = [...rows.filter(isNew), ...renamed].flatMap(wordRows);
     return [
       // First, so that of two processes that put a table in force only one commits.
       ...(accepted === undefined ? [] : acceptStatements(accepted, (loaded.inForce?.epoch ?? 0) + 1)),
