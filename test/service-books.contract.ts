@@ -4,6 +4,7 @@ import { formatDecimal } from "../src/core/decimal.ts";
 import type { Exchange } from "../src/core/exchange.ts";
 import { exportFormats, isWholeExport } from "../src/core/export.ts";
 import type { Money } from "../src/core/money.ts";
+import { parseNameSought } from "../src/core/names.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
@@ -151,6 +152,29 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const pesels = all.map(({ pesel }) => pesel);
       assert.deepEqual(pesels, [...new Set(pesels)].sort());
       assert.ok(pesels.includes(newest));
+    });
+
+    test("accounts are found by the beginning of a name, page by page", async () => {
+      const holders = [
+        ["Wiesław", "Żądło"],
+        ["Anna", "Żądło-Wrona"],
+        ["Zadok", "Wieś"],
+      ] as const;
+      for (const [index, [name, surname]] of holders.entries()) {
+        await service.createAccount({ ...opening({ index: 30_000 + index }), name, surname });
+      }
+      const found = async (text: string) => {
+        const name = parseNameSought(text);
+        const accounts = await everyPage((page) => service.accounts({ ...page, name }), 1);
+        return accounts.map(({ surname }) => surname).sort();
+      };
+      assert.deepEqual(await found("ZADLO"), ["Żądło", "Żądło-Wrona"]);
+      assert.deepEqual(await found("żądł w"), ["Żądło", "Żądło-Wrona"]);
+      assert.deepEqual(await found("zad wies"), ["Wieś", "Żądło"]);
+      assert.deepEqual(await found("nobody"), []);
+      await service.change({ kind: "renaming", pesel: adult(30_000), name: "Wiesław", surname: "Wrona" });
+      assert.deepEqual(await found("zadlo"), ["Żądło-Wrona"]);
+      assert.deepEqual(await found("wron"), ["Wrona", "Żądło-Wrona"]);
     });
 
     test("the position adds up to what was deposited, and the spread is earned", async () => {

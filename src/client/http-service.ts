@@ -7,6 +7,7 @@ import type { ExportRequest } from "../core/export.ts";
 import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
+  AccountsRequest,
   AuditReport,
   BulkAnswer,
   BulkLine,
@@ -114,8 +115,9 @@ class HttpService implements ExchangeService {
     return this.#get(`/api/receipts/${encodeURIComponent(id)}`, decodeEntry);
   }
 
-  accounts(page: PageRequest): Promise<Page<Account>> {
-    return this.#get("/api/users", decodeAccounts, { query: pageQuery(page) });
+  accounts({ name, ...page }: AccountsRequest): Promise<Page<Account>> {
+    const query = { ...pageQuery(page), ...(name !== undefined && { name: name.join(" ") }) };
+    return this.#get("/api/users", decodeAccounts, { query });
   }
 
   position(): Promise<Position> {

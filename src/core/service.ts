@@ -39,8 +39,8 @@ export interface ExchangeService {
   /** The account's entries, newest first. */
   statement(pesel: Pesel, page: PageRequest): Promise<Page<Receipt>>;
   receipt(id: string): Promise<Receipt>;
-  /** All accounts, by PESEL. */
-  accounts(page: PageRequest): Promise<Page<Account>>;
+  /** All accounts, or those of a name, by PESEL. */
+  accounts(page: AccountsRequest): Promise<Page<Account>>;
   position(): Promise<Position>;
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport>;
   /**
@@ -88,6 +88,11 @@ export interface RateOnDay {
 export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string | undefined;
+}
+
+export interface AccountsRequest extends PageRequest {
+  /** As `parseNameSought` reads it. */
+  readonly name?: readonly string[] | undefined;
 }
 
 export interface Page<T> {

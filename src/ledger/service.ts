@@ -17,6 +17,7 @@ import { accountAfter, type Entry, type Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
+  AccountsRequest,
   AuditProgress,
   AuditReport,
   BulkAnswer,
@@ -142,9 +143,9 @@ export class LedgerService implements ExchangeService {
     throw new FxError("not-found", "There is no receipt with this id.");
   }
 
-  async accounts({ limit, cursor }: PageRequest): Promise<Page<Account>> {
+  async accounts({ limit, cursor, name }: AccountsRequest): Promise<Page<Account>> {
     if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
-    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1 });
+    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1, name });
     const items = accounts.slice(0, limit).map(decodeAccount);
     return { items, next: accounts.length > limit ? items.at(-1)?.pesel : undefined };
   }

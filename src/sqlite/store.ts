@@ -7,11 +7,12 @@ import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, positionInId } from "../ledger/entry-id.ts";
 import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey, rangeOf } from "../ledger/rows.ts";
 import type {
-  AccountRow,
+  AccountsPage,
   Decision,
   FoundEntry,
   JournalPlace,
   JournalRow,
+  ListedAccountRow,
   Loaded,
   ReversalLink,
   SealedEntry,
@@ -32,13 +33,13 @@ import {
   misplacedAccount,
   misplacedEntry,
 } from "./links.ts";
+import { selectPage, writeWords } from "./name-words.ts";
 import { checkpointPages, type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
 import {
   appendEntry,
   insertAccount,
   insertReversal,
-  pageAccounts,
   pageEntries,
   pageJournal,
   renameAccount,
@@ -181,8 +182,8 @@ export class SqliteStore implements Store {
     return account;
   }
 
-  async accounts({ after, limit }: { after?: string | undefined; limit: number }): Promise<AccountRow[]> {
-    return accountRows(this.#arrays<AccountValues>(pageAccounts, Number(after ?? -1), limit));
+  async accounts(page: AccountsPage): Promise<ListedAccountRow[]> {
+    return accountRows(this.#arrays<AccountValues>(...selectPage(page)));
   }
 
   async statement(
@@ -362,6 +363,7 @@ export class SqliteStore implements Store {
       if (isNew) insert.get(Number(pesel), name, surname, newest);
       else if (isRenamed) this.#statement(renameAccount).get(newest, name, surname, Number(pesel));
       else update.get(newest, Number(pesel));
+      if (isNew || isRenamed) writeWords((sql) => this.#statement(sql), account, isNew);
       return { account, newest };
     });
   }

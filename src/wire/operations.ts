@@ -251,10 +251,10 @@ export const operations = {
   accounts: {
     method: "GET",
     path: "/api/users",
-    summary: "All accounts, by PESEL",
+    summary: "All accounts, or those of a name, by PESEL",
     description: "`next` is the cursor of the next page.",
     tag: "ledger",
-    query: schemas.pageQuery,
+    query: schemas.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
     errors: ["invalid-request", storage],
   },

@@ -7,8 +7,9 @@ import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
 import type { ExportFormat, ExportRequest } from "../core/export.ts";
 import { maskPesels } from "../core/mask.ts";
+import { parseNameSought } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { PageRequest } from "../core/service.ts";
+import type { AccountsRequest, PageRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -123,6 +124,11 @@ export function encodeExportQuery({ format, from, to, at, full }: ExportRequest)
     ...(at !== undefined && { at: at.toISOString() }),
     ...(full && { full: "true" }),
   };
+}
+
+export function parseAccountsQuery(query: unknown): AccountsRequest {
+  const { name, ...page } = read(schemas.accountsQuery, query, "query");
+  return { ...page, name: name === undefined ? undefined : parseNameSought(name) };
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {

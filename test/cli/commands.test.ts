@@ -235,6 +235,19 @@ for (const [place, openLedger] of Object.entries(places)) {
       assert.deepEqual(listed.map(({ pesel }) => pesel).sort(), [jan, anna].sort());
     });
 
+    test("account list --name has those of the name, and says if there are none", async (t) => {
+      const fx = await withDollars(t);
+      await result(fx(`account create ${anna} --name Anna --surname Żółć --pln 10.5`));
+      assert.equal(await result(fx("account list --name zol")), `${masked(anna)}\tAnna\tŻółć\t10.50 PLN\n`);
+      const { stdout, stderr, exit } = await fx("account list --name nobody");
+      assert.deepEqual([stdout, stderr, exit], ["", "There are no accounts of this name.\n", 0]);
+      const refused = await fx("account list --name .");
+      assert.deepEqual(
+        [refused.stderr.split("\n")[0], refused.exit],
+        ["fx: The name must have a letter or a digit.", 3],
+      );
+    });
+
     test("a PESEL can come from standard input", async (t) => {
       const fx = await withJan(t);
       assert.equal((await documentOf(fx("account show - --json", `${jan}\n`))).pesel, jan);

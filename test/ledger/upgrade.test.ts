@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { positionInId } from "../../src/ledger/entry-id.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
+import type { Store } from "../../src/ledger/store.ts";
 import { migrations as postgresMigrations } from "../../src/postgres/schema.ts";
 import { applicationId, migrations as sqliteMigrations } from "../../src/sqlite/schema.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
@@ -26,7 +27,7 @@ const entries = before.entries.map(({ text, hash }) => {
 });
 const anna = "80010112340" as Pesel;
 
-/** Statements that make a database of schema 1 or 2 with all of it, as the fx of that schema did. */
+/** Statements that make a database of a schema up to 4 with all of it, as the fx of that schema did. */
 function statementsBefore(name: string, schema = 1): string[] {
   const quoted = (...values: unknown[]) =>
     values.map((value) => (value == null ? "null" : `'${String(value).replaceAll("'", "''")}'`)).join(", ");
@@ -62,7 +63,11 @@ function statementsBefore(name: string, schema = 1): string[] {
       ];
   const [first, ...upgrades] = (isSqlite ? sqliteMigrations : postgresMigrations)
     .slice(0, schema)
-    .map((migration) => migration.split(/;\n/).filter((sql) => sql.trim() !== ""));
+    .map((migration) =>
+      String(migration)
+        .split(/;\n/)
+        .filter((sql) => sql.trim() !== ""),
+    );
   return [...(first ?? []), ...version, ...tables, ...rows, ...upgrades.flat()];
 }
 
@@ -175,6 +180,34 @@ for (const adapter of adapters) {
           ? "position, pesel, sequence, idempotency_key, entry, hash) values (99, 1"
           : "id, pesel, sequence, idempotency_key, entry, hash) values ('0190b2c4-0000-7000-8000-000000000000', 1";
       await run(`insert into journal (${columns}, 1, 'k', '{}', '')`);
+    });
+  });
+  describe(`a ledger of schema 4 over ${adapter.name}`, () => {
+    async function database(t: TestContext): Promise<SharedDatabase> {
+      const made = await openDatabase(t);
+      for (const sql of statementsBefore(adapter.name, 4)) await made.run(sql);
+      return made;
+    }
+    const found = async (store: Store, name: string) =>
+      (await store.accounts({ limit: 10, name: [name] })).map(({ surname }) => surname);
+
+    test("finds its accounts by name once it is upgraded, and has a clean audit", async (t) => {
+      const store = await (await database(t)).open();
+      assert.deepEqual(await found(store, "now"), ["Nowak"]);
+      assert.deepEqual((await new LedgerService(store, fixedRates()).audit()).findings, []);
+    });
+
+    test("finds each account by name, however many there are", async (t) => {
+      const { run, open } = await database(t);
+      const more =
+        adapter.name === "sqlite:"
+          ? "(pesel, name, surname, newest) with recursive n (n) as (select 1 union all select n + 1 from n where n < 12000) " +
+            "select n, 'Jan', 'Łęcki' || n, 1 from n"
+          : "(pesel, name, surname, balances, sequence, hash) select n, 'Jan', 'Łęcki' || n, '{}', 1, '' from generate_series(1, 12000) as n";
+      await run(`insert into account ${more}`);
+      const store = await open();
+      assert.deepEqual(await found(store, "lecki1200"), ["Łęcki1200", "Łęcki12000"]);
+      for (const n of [1, 5000, 5001, 12000]) assert.equal((await found(store, `lecki${n}`))[0], `Łęcki${n}`);
     });
   });
 }

@@ -274,6 +274,8 @@ describe("answers are as the document says", () => {
     ["GET /api/rates/USD/history?days=x", 400],
     [`GET /api/user/${pesel}/history?limit=1`, 200],
     ["GET /api/users", 200],
+    ["GET /api/users?name=jan", 200],
+    ["GET /api/users?name=", 400],
     ["GET /api/position", 200],
     ["GET /api/audit", 200],
     ["GET /api/export?format=csv", 200],
