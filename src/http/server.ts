@@ -115,15 +115,15 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   const handlers: Handlers = {
-    ...accountHandlers({ ...options, prefix }),
+    ...accountHandlers({ ...options, prefix }, metrics),
     ...exchangeHandlers({ ...options, prefix }, metrics),
-    ...changeHandlers({ ...options, prefix }),
+    ...changeHandlers({ ...options, prefix }, metrics),
     ...bulkHandlers(options, metrics, lifecycle),
     ...rateHandlers(options),
     ...ledgerHandlers(options),
     ...serverHandlers(options, metrics, lifecycle, document),
   };
-  const routeOf = (id: string, { method, path, isBulk }: Operation): RouteOptions => {
+  const routeOf = (id: string, { method, path, isBulk, isBodyOptional }: Operation): RouteOptions => {
     const handle = handlers[id as keyof Handlers];
     return {
       method,
@@ -133,8 +133,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         try {
           await endOfTurn();
           if (request.body !== undefined && !isBulk) {
-            const text = readBody(reply);
-            request.body = parseJson(typeof text === "string" ? text : await text);
+            const arriving = readBody(reply);
+            const text = typeof arriving === "string" ? arriving : await arriving;
+            request.body = isBodyOptional && text === "" ? undefined : parseJson(text);
           }
           await handle(request, reply);
         } catch (error) {

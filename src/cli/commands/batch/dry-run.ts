@@ -1,5 +1,5 @@
 import { type Account, requireAdult } from "../../../core/account.ts";
-import { planChange, requestOf, requestText } from "../../../core/change.ts";
+import { planChange, requestText } from "../../../core/change.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { Pesel } from "../../../core/pesel.ts";
@@ -40,7 +40,7 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
     for await (const chunk of lines) {
       const requests = chunk.filter((line): line is LineRequest => !(line instanceof FxError));
       const earlier = await this.#lookup.answersOf(requests);
-      if (requests.some((line) => !("initial" in line))) this.#table ??= await this.#tableInForce();
+      if (requests.some(({ kind }) => kind !== "opening")) this.#table ??= await this.#tableInForce();
       const answers = requests.map((line, index) => this.#decide(line, earlier[index]));
       const next = answers.values();
       yield chunk.map((line) => (line instanceof FxError ? line : (next.next().value as BulkAnswer)));
@@ -49,7 +49,7 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
 
   #decide(line: LineRequest, earlier: BulkAnswer | undefined): BulkAnswer {
     if (earlier !== undefined) return earlier;
-    const body = requestText(requestOf(line));
+    const body = requestText(line);
     const name = line.pesel + line.key;
     const before = this.#answered.get(name);
     const answer = attempt(() => (before === undefined ? this.#carryOut(line) : repeated(before, body)));
@@ -58,8 +58,7 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
     return answer;
   }
 
-  #carryOut(line: LineRequest): BulkAnswer {
-    const request = requestOf(line);
+  #carryOut(request: LineRequest): BulkAnswer {
     const { pesel, kind } = request;
     if (kind === "opening") requireAdult(pesel, this.#today);
     const before = this.#accounts.get(pesel);

@@ -1,9 +1,10 @@
 import type { Account } from "../../../core/account.ts";
+import { type BulkRequest, requestText, requestTextOf } from "../../../core/change.ts";
 import { FxError } from "../../../core/errors.ts";
-import type { ExchangeOrder } from "../../../core/exchange.ts";
-import type { Entry } from "../../../core/journal.ts";
+import { accountAfter, type Entry } from "../../../core/journal.ts";
 import type { Pesel } from "../../../core/pesel.ts";
 import type { BulkAnswer, ExchangeService } from "../../../core/service.ts";
+import { keyReused } from "../../../ledger/refusal.ts";
 import type { LineRequest } from "./keys.ts";
 
 /** Questions under way at once. */
@@ -27,9 +28,14 @@ export class Lookup {
     // An order without its account would be refused, and its key keep that answer.
     const known = [...requests.entries()].filter(([, { pesel }]) => !this.#isAbsent(pesel));
     const orders: number[] = [];
-    const openings: number[] = [];
-    for (const [index, request] of known) ("initial" in request ? openings : orders).push(index);
-    const probes = orders.map((index) => ({ ...(requests[index] as ExchangeOrder), table: neverInForce }));
+    const probes: BulkRequest[] = [];
+    const others: number[] = [];
+    for (const [index, request] of known) {
+      if (request.kind === "exchange") {
+        orders.push(index);
+        probes.push({ ...request, table: neverInForce });
+      } else others.push(index);
+    }
     let probed = 0;
     for await (const found of this.#service.bulk(once(probes))) {
       for (const answer of found) {
@@ -38,12 +44,21 @@ export class Lookup {
         probed += 1;
       }
     }
-    await atOnce(openings, async (index) => {
-      const { pesel, key } = requests[index] as LineRequest;
-      const entry = await findEntry(this.#service, pesel, key);
-      if (entry !== undefined) answers[index] = { receiptId: entry.id, replayed: true };
+    await atOnce(others, async (index) => {
+      answers[index] = await this.#entryOf(requests[index] as LineRequest);
     });
     return answers;
+  }
+
+  /** The answer of the entry that was made under the request's key, if there is one. */
+  async #entryOf(request: LineRequest): Promise<BulkAnswer | undefined> {
+    const { pesel, key } = request;
+    const entry = await findEntry(this.#service, pesel, key);
+    if (entry === undefined) return undefined;
+    if (requestTextOf(entry) !== requestText(request)) return keyReused();
+    const done = { receiptId: entry.id, replayed: true };
+    if (request.kind === "opening") return done;
+    return { ...done, account: accountAfter(entry, this.accounts.get(pesel) as Account) };
   }
 
   async #account(pesel: Pesel): Promise<Account | FxError> {
