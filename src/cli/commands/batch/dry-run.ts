@@ -17,8 +17,8 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
   readonly #service: ExchangeService;
   readonly #today: CalendarDate;
   readonly #lookup: Lookup;
-  /** Accounts as the lines so far leave them. */
-  readonly #accounts: Map<Pesel, Account | FxError>;
+  /** Accounts as the lines so far leave them, where these change them. */
+  readonly #accounts = new Map<Pesel, Account>();
   /** Lines and their answers by PESEL and key, where the file names the key and so may name it again. */
   readonly #answered = new Map<string, { readonly body: string; readonly answer: BulkAnswer }>();
   readonly #isNamed: (key: string) => boolean;
@@ -32,7 +32,6 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
     this.#service = service;
     this.#today = today;
     this.#lookup = new Lookup(service);
-    this.#accounts = this.#lookup.accounts;
     this.#isNamed = (key) => !key.startsWith(`${id}:`);
   }
 
@@ -61,7 +60,7 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
   #carryOut(request: LineRequest): BulkAnswer {
     const { pesel, kind } = request;
     if (kind === "opening") requireAdult(pesel, this.#today);
-    const before = this.#accounts.get(pesel);
+    const before = this.#accounts.get(pesel) ?? this.#lookup.accounts.get(pesel);
     if (before instanceof FxError && kind !== "opening") throw before;
     const { account, exchange } = planChange(before instanceof FxError ? undefined : before, request, {
       table: () => this.#tableNow(),

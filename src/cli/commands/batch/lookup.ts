@@ -13,7 +13,7 @@ const questionsAtOnce = 64;
 /** Finds what was done before, and on which accounts. Carries nothing out, and leaves no answer under a key. */
 export class Lookup {
   readonly #service: ExchangeService;
-  /** By PESEL: the account, or why there is none. */
+  /** By PESEL: the account as the place has it, or why there is none. */
   readonly accounts = new Map<Pesel, Account | FxError>();
 
   constructor(service: ExchangeService) {
@@ -25,16 +25,16 @@ export class Lookup {
     const unknown = new Set(requests.map(({ pesel }) => pesel).filter((pesel) => !this.accounts.has(pesel)));
     await atOnce([...unknown], async (pesel) => void this.accounts.set(pesel, await this.#account(pesel)));
     const answers: (BulkAnswer | undefined)[] = requests.map(() => undefined);
-    // An order without its account would be refused, and its key keep that answer.
     const known = [...requests.entries()].filter(([, { pesel }]) => !this.#isAbsent(pesel));
     const orders: number[] = [];
     const probes: BulkRequest[] = [];
-    const others: number[] = [];
+    const others = new Map<Pesel, [index: number, request: LineRequest][]>();
     for (const [index, request] of known) {
-      if (request.kind === "exchange") {
+      // Without an open account, an order would be refused, and its key keep that answer.
+      if (request.kind === "exchange" && !(this.accounts.get(request.pesel) as Account).closed) {
         orders.push(index);
         probes.push({ ...request, table: neverInForce });
-      } else others.push(index);
+      } else others.set(request.pesel, [...(others.get(request.pesel) ?? []), [index, request]]);
     }
     let probed = 0;
     for await (const found of this.#service.bulk(once(probes))) {
@@ -44,21 +44,37 @@ export class Lookup {
         probed += 1;
       }
     }
-    await atOnce(others, async (index) => {
-      answers[index] = await this.#entryOf(requests[index] as LineRequest);
+    await atOnce([...others], async ([pesel, asked]) => {
+      const entries = await this.#entries(pesel, new Set(asked.map(([, { key }]) => key)));
+      for (const [index, request] of asked) {
+        const entry = entries.get(request.key);
+        if (entry !== undefined) answers[index] = this.#answerOf(entry, request);
+      }
     });
     return answers;
   }
 
-  /** The answer of the entry that was made under the request's key, if there is one. */
-  async #entryOf(request: LineRequest): Promise<BulkAnswer | undefined> {
-    const { pesel, key } = request;
-    const entry = await findEntry(this.#service, pesel, key);
-    if (entry === undefined) return undefined;
+  /** The account's entries that were made under these keys. */
+  async #entries(pesel: Pesel, keys: ReadonlySet<string>): Promise<ReadonlyMap<string, Entry>> {
+    const found = new Map<string, Entry>();
+    for (let cursor: string | undefined; ; ) {
+      const { items, next } = await this.#service.statement(pesel, { limit: 1000, cursor });
+      for (const entry of items) {
+        if (entry.key !== undefined && keys.has(entry.key)) found.set(entry.key, entry);
+      }
+      if (next === undefined || found.size === keys.size) return found;
+      cursor = next;
+    }
+  }
+
+  /** What is answered to a request under a key that `entry` has. */
+  #answerOf(entry: Entry, request: LineRequest): BulkAnswer {
     if (requestTextOf(entry) !== requestText(request)) return keyReused();
     const done = { receiptId: entry.id, replayed: true };
     if (request.kind === "opening") return done;
-    return { ...done, account: accountAfter(entry, this.accounts.get(pesel) as Account) };
+    const account = accountAfter(entry, this.accounts.get(request.pesel) as Account);
+    if (request.kind !== "exchange") return { ...done, account };
+    return { ...done, account, sold: entry.debited, bought: entry.credited };
   }
 
   async #account(pesel: Pesel): Promise<Account | FxError> {
@@ -80,16 +96,6 @@ const neverInForce = "none";
 
 async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
   if (items.length > 0) yield items;
-}
-
-/** The account's entry that was made under a key. */
-async function findEntry(service: ExchangeService, pesel: Pesel, key: string): Promise<Entry | undefined> {
-  for (let cursor: string | undefined; ; ) {
-    const { items, next } = await service.statement(pesel, { limit: 1000, cursor });
-    const entry = items.find((one) => one.key === key);
-    if (entry !== undefined || next === undefined) return entry;
-    cursor = next;
-  }
 }
 
 /** Asks for each, many at once. */

@@ -315,6 +315,29 @@ describe("fx batch --dry-run", () => {
   });
 });
 
+describe("fx batch --dry-run of a long file", () => {
+  test("knows the accounts that lines long before would open, and leaves no refusal under the others' keys", async (t) => {
+    const { fx, write } = await desk(t);
+    const many = Array.from({ length: 700 }, (_, index) => adult(index + 1));
+    write("mixed.ndjson", [
+      ...many.map((pesel) => JSON.stringify({ name: "Jan", surname: "Lis", pesel, pln: 10 })),
+      ...many.map((pesel) => JSON.stringify({ kind: "deposit", pesel, amount: 1, currency: "USD" })),
+      ...many.map((pesel) => JSON.stringify({ pesel, from: "PLN", to: "USD", toBuy: 1 })),
+    ]);
+    for (const options of ["--dry-run", "--dry-run", ""]) {
+      const ran = await fx(`batch mixed.ndjson --id b ${options}`.trimEnd());
+      assert.equal(ran.exit, 0, ran.stderr.slice(0, 500));
+      assert.ok(results(ran).every(({ ok, replayed }) => ok && !replayed));
+      assert.deepEqual(
+        results(ran)
+          .at(-1)
+          ?.currencies?.map(({ amount }) => amount),
+        [5.7, 2],
+      );
+    }
+  });
+});
+
 describe("fx batch with refused lines", () => {
   const bad = `${adult()},PLN,USD,,99999`;
 

@@ -424,6 +424,22 @@ describe("looking for what was done before", () => {
     assert.match((await found(line))?.hint ?? "", /a new key/);
   });
 
+  test("finds an order on an account that is closed now, and keeps no refusal of another", async (t) => {
+    const { run, found, service } = await (await desk(t))();
+    const file = (...amounts: number[]) =>
+      ["pesel,from,to,toSell", ...amounts.map((amount) => `${adult()},PLN,USD,${amount}`)].join("\n");
+    await run(file(1000), "b");
+    const [, usd] = (await service.account(adult())).balances;
+    await run(
+      `{"kind":"withdrawal","pesel":"${adult()}","amount":${Number(usd?.minor) / 100},"currency":"USD"}`,
+    );
+    await service.change({ kind: "closing", pesel: adult() });
+    assert.equal((await found(file(1, 1000), "b"))?.lines, 1);
+    const [refused] = await run(file(1, 1000), "b");
+    assert.ok(refused !== undefined && "failure" in refused);
+    assert.deepEqual([refused.failure.code, refused.failure.replayed], ["account-closed", undefined]);
+  });
+
   test("leaves a line that is refused as it would be without looking", async (t) => {
     const { run, found } = await (await desk(t))();
     const file = `pesel,from,to,toBuy\n${adult(0)},PLN,USD,1\n${adult(8)},PLN,USD,1\n${adult(1)},PLN,XXX,1`;
