@@ -1,5 +1,5 @@
 import type { Account, Opening } from "../core/account.ts";
-import type { Cash, Change } from "../core/change.ts";
+import type { BulkRequest, Change } from "../core/change.ts";
 import { isClean } from "../core/checkpoint.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
@@ -90,9 +90,9 @@ class HttpService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const single = (line: Opening | ExchangeOrder | Cash): Promise<BulkAnswer> => {
-      if ("kind" in line) return this.change(line);
-      return "initial" in line ? this.createAccount(line) : this.exchange(line);
+    const single = (line: BulkRequest): Promise<BulkAnswer> => {
+      if (line.kind === "opening") return this.createAccount(line);
+      return line.kind === "exchange" ? this.exchange(line) : this.change(line);
     };
     return new Bulk(this.#transport, lines, single).answers();
   }

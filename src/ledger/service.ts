@@ -1,13 +1,6 @@
 import { Readable } from "node:stream";
 import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
-import {
-  type Change,
-  planChange,
-  type Request,
-  requestOf,
-  requestText,
-  requestTextOf,
-} from "../core/change.ts";
+import { type Change, planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
@@ -72,7 +65,7 @@ export class LedgerService implements ExchangeService {
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
-    return this.#batcher.run(this.#command(requestOf(opening)));
+    return this.#batcher.run(this.#command({ kind: "opening", ...opening }));
   }
 
   async account(pesel: Pesel): Promise<Account> {
@@ -80,7 +73,7 @@ export class LedgerService implements ExchangeService {
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
-    return this.#batcher.run(this.#command(requestOf(order)) as Command<Settlement>);
+    return this.#batcher.run(this.#command({ kind: "exchange", ...order }) as Command<Settlement>);
   }
 
   change(change: Change): Promise<Settlement> {
@@ -88,7 +81,7 @@ export class LedgerService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(requestOf(line)));
+    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(line));
     return Readable.from(lines).map(
       (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
       { concurrency: chunksAtOnce },

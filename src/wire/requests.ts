@@ -63,8 +63,9 @@ export function parseRenamingBody(body: unknown) {
   return read(schemas.renaming, body, "body");
 }
 
+/** @param body may be left out */
 export function parseClosingBody(body: unknown): void {
-  read(schemas.closing, body, "body");
+  if (body !== undefined) read(schemas.closing, body, "body");
 }
 
 export function parseReversalBody(body: unknown) {
@@ -321,6 +322,8 @@ function detailOf(issue: z.core.$ZodIssue, value: unknown): string {
       return `must be at least ${issue.minimum}`;
     case "too_big":
       return `must be at most ${issue.maximum}`;
+    case "invalid_value":
+      return `must be ${issue.values.join(" or ")}`;
     default:
       return "is not valid";
   }
