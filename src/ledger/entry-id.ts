@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto";
-import { v7, validate } from "uuid";
+import { MAX, NIL, v7, validate } from "uuid";
 
 const bytesPerId = 16;
 const positionBytes = 5;
@@ -24,6 +24,21 @@ export function entryId(position?: number): string {
 /** The position that the id was made with. */
 export function positionInId(id: string): number {
   return Number.parseInt(id.slice(-2 * positionBytes), 16);
+}
+
+/**
+ * The first and the last id that begin with `text`, which has 8 characters or more: those of up to 65 seconds, because
+ * an id begins with its time. Undefined if no id begins so.
+ */
+export function idsFrom(text: string): IdRange | undefined {
+  const range = { first: text + NIL.slice(text.length), last: text + MAX.slice(text.length) };
+  return text.length >= 8 && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(range.first) ? range : undefined;
+}
+
+/** Both included. */
+export interface IdRange {
+  readonly first: string;
+  readonly last: string;
 }
 
 export function isEntryId(text: string): boolean {

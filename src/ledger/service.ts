@@ -28,10 +28,11 @@ import type {
   RatesInForce,
   Recorded,
   Settlement,
+  StatementRequest,
 } from "../core/service.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
-import { isEntryId } from "./entry-id.ts";
+import { idsFrom, isEntryId } from "./entry-id.ts";
 import { type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { FoundEntry, Store } from "./store.ts";
@@ -119,8 +120,12 @@ export class LedgerService implements ExchangeService {
     return this.#rates.history(table, since);
   }
 
-  async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Receipt>> {
+  async statement(pesel: Pesel, { limit, cursor, key }: StatementRequest): Promise<Page<Receipt>> {
     await this.account(pesel);
+    if (key !== undefined) {
+      const found = await this.#store.entryWithKey(pesel, key);
+      return { items: found === undefined ? [] : [receiptOf(found)], next: undefined };
+    }
     const before = cursor === undefined ? undefined : await this.#entryOf(pesel, cursor);
     const found = await this.#store.statement(pesel, { before, limit: limit + 1 });
     const items = found.slice(0, limit).map(receiptOf);
@@ -134,9 +139,22 @@ export class LedgerService implements ExchangeService {
   }
 
   async receipt(id: string): Promise<Receipt> {
-    const found = isEntryId(id) ? await this.#store.entry(id) : undefined;
+    const [found, another] = await this.#entriesFrom(id.toLowerCase());
+    if (another !== undefined) {
+      const message = `More than one receipt begins with ${id}. Give more of the id.`;
+      throw new FxError("invalid-request", message, {
+        fields: [{ pointer: "/id", detail: "is the beginning of more than one" }],
+      });
+    }
     if (found !== undefined) return receiptOf(found);
     throw new FxError("not-found", "There is no receipt with this id.");
+  }
+
+  /** The entry with this id, or two of those whose ids begin so. */
+  async #entriesFrom(id: string): Promise<readonly FoundEntry[]> {
+    if (isEntryId(id)) return [(await this.#store.entry(id)) ?? []].flat();
+    const ids = idsFrom(id);
+    return ids === undefined ? [] : this.#store.entriesIn(ids, 2);
   }
 
   async accounts({ limit, cursor }: PageRequest): Promise<Page<Account>> {

@@ -6,7 +6,7 @@ import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
 import { maskPesels } from "../core/mask.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { PageRequest } from "../core/service.ts";
+import type { PageRequest, StatementRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -29,7 +29,7 @@ export function parseOrderBody(body: unknown) {
 /** An opening in a line of a bulk. */
 export function parseOpeningLine(line: unknown) {
   const { name, surname, pesel, pln, initial, key } = read(openingLine, line, "line");
-  return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal, key: lineKey(key) };
+  return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal, key: checkedKey(key) };
 }
 
 /** An order in a line of a bulk. */
@@ -41,7 +41,7 @@ export function parseOrderLine(line: unknown) {
     to,
     toBuy: amountOf(toBuy),
     toSell: amountOf(toSell),
-    key: lineKey(key),
+    key: checkedKey(key),
     table,
   };
 }
@@ -53,7 +53,7 @@ export function parseCashBody(body: unknown) {
 
 export function parseCashLine(body: unknown) {
   const { kind, pesel, amount, currency, note, key } = read(cashLine, body, "line");
-  return { kind, pesel, amount: amountOf(amount), currency, note, key: lineKey(key) };
+  return { kind, pesel, amount: amountOf(amount), currency, note, key: checkedKey(key) };
 }
 
 export function parseRenamingBody(body: unknown) {
@@ -100,6 +100,11 @@ export function parseQuoteQuery(query: unknown) {
 
 export function parsePageQuery(query: unknown): PageRequest {
   return read(schemas.pageQuery, query, "query");
+}
+
+export function parseStatementQuery(query: unknown): StatementRequest {
+  const { key, ...page } = read(schemas.statementQuery, query, "query");
+  return { ...page, key: checkedKey(key) };
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {
@@ -193,7 +198,7 @@ export function exactNumber(amount: Decimal): number {
   );
 }
 
-function lineKey(key: string | undefined): string | undefined {
+function checkedKey(key: string | undefined): string | undefined {
   if (key !== undefined) requireKey(key);
   return key;
 }

@@ -97,6 +97,11 @@ export const entryId = z.string().meta({
   description: "Of an entry of the journal, and so of its receipt",
   examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
 });
+export const receiptId = z.string().meta({
+  pattern: "^[0-9a-fA-F-]{8,36}$",
+  description: "Of an entry of the journal, and so of its receipt",
+  examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
+});
 const cursor = z
   .string()
   .regex(/^[!-~]{1,100}$/)
@@ -203,6 +208,17 @@ export const pageQuery = z.strictObject({
     description: "Maximum number of items on the page",
   }),
   cursor: cursor.optional(),
+});
+
+export const statementQuery = pageQuery.extend({
+  key: z
+    .string()
+    .meta({
+      pattern: "^[!-~]{1,255}$",
+      description: "Only the entry whose request had this `Idempotency-Key`",
+      examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
+    })
+    .optional(),
 });
 
 export const rateHistoryQuery = z.strictObject({

@@ -273,6 +273,7 @@ describe("answers are as the document says", () => {
     ["GET /api/rates/USD/history", 200],
     ["GET /api/rates/USD/history?days=x", 400],
     [`GET /api/user/${pesel}/history?limit=1`, 200],
+    [`GET /api/user/${pesel}/history?key=x`, 200],
     ["GET /api/users", 200],
     ["GET /api/position", 200],
     ["GET /api/audit", 200],
