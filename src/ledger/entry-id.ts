@@ -27,12 +27,12 @@ export function positionInId(id: string): number {
 }
 
 /**
- * The first and the last id that begin with `text`, which has 8 characters or more: those of up to 65 seconds, because
- * an id begins with its time. Undefined if no id begins so.
+ * The first and the last id that could begin with `text`; undefined if none could. An id begins with its time, so those
+ * that begin with the same 8 characters are of 65 seconds.
  */
 export function idsFrom(text: string): IdRange | undefined {
   const range = { first: text + NIL.slice(text.length), last: text + MAX.slice(text.length) };
-  return text.length >= 8 && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(range.first) ? range : undefined;
+  return text !== "" && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(range.first) ? range : undefined;
 }
 
 /** Both included. */

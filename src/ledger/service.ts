@@ -40,6 +40,8 @@ import type { FoundEntry, Store } from "./store.ts";
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
 const daysToPrevious = 30;
+/** Of an id: its time, but for the last 65 seconds. */
+const shortestBeginning = 8;
 /** Of a bulk, taken in and not answered. */
 const chunksAtOnce = 8;
 
@@ -141,10 +143,7 @@ export class LedgerService implements ExchangeService {
   async receipt(id: string): Promise<Receipt> {
     const [found, another] = await this.#entriesFrom(id.toLowerCase());
     if (another !== undefined) {
-      const message = `More than one receipt begins with ${id}. Give more of the id.`;
-      throw new FxError("invalid-request", message, {
-        fields: [{ pointer: "/id", detail: "is the beginning of more than one" }],
-      });
+      throw incompleteId(`More than one receipt begins with ${id}. Give more of the id.`);
     }
     if (found !== undefined) return receiptOf(found);
     throw new FxError("not-found", "There is no receipt with this id.");
@@ -154,6 +153,9 @@ export class LedgerService implements ExchangeService {
   async #entriesFrom(id: string): Promise<readonly FoundEntry[]> {
     if (isEntryId(id)) return [(await this.#store.entry(id)) ?? []].flat();
     const ids = idsFrom(id);
+    if (ids !== undefined && id.length < shortestBeginning) {
+      throw incompleteId(`Give at least ${shortestBeginning} characters of the id.`);
+    }
     return ids === undefined ? [] : this.#store.entriesIn(ids, 2);
   }
 
@@ -237,6 +239,12 @@ function receiptOf({ entry, reversedBy }: FoundEntry): Receipt {
 
 function accountNotFound(): never {
   throw new FxError("account-not-found", "There is no account for this PESEL.");
+}
+
+function incompleteId(message: string): FxError {
+  return new FxError("invalid-request", message, {
+    fields: [{ pointer: "/id", detail: "is too short a beginning" }],
+  });
 }
 
 function unknownCursor(): FxError {

@@ -260,7 +260,11 @@ export const quote = z
 
 export const next = cursor.nullable().meta({ description: "The cursor of the next page; null on the last" });
 
-export const accounts = z.object({ users: z.array(account), next }).meta({ id: "Accounts" });
+export const listedAccount = account
+  .extend({ closed: z.literal(true).optional().meta({ description: "Present if the account is closed" }) })
+  .meta({ id: "ListedAccount" });
+
+export const accounts = z.object({ users: z.array(listedAccount), next }).meta({ id: "Accounts" });
 
 const rateTable = {
   table: tableNumber,
@@ -354,6 +358,7 @@ export const ready = z
 
 export type AccountJson = z.infer<typeof account>;
 export type AccountsJson = z.infer<typeof accounts>;
+export type ListedAccountJson = z.infer<typeof listedAccount>;
 export type AuditJson = z.infer<typeof audit>;
 export type ExchangeJson = z.infer<typeof exchange>;
 export type MoneyJson = z.infer<typeof money>;

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { parseOpening, planOpening } from "../../core/account.ts";
 import type { Decimal } from "../../core/decimal.ts";
+import { accountAfter } from "../../core/journal.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import {
   amountArgument,
@@ -15,6 +16,7 @@ import { accountCells, accountColumns, accountPairs, entryCells, entryColumns } 
 import { writeRecord, writeText } from "../terminal/output.ts";
 import { readPages, writePages } from "../terminal/pages.ts";
 import { write } from "../terminal/terminal.ts";
+import { defineAccountChanges } from "./account/change.ts";
 
 interface CreateOptions extends CommandOptions {
   readonly name: string;
@@ -30,7 +32,7 @@ interface ListOptions extends CommandOptions {
 export function defineAccount(program: Command, context: Context): void {
   const account = program
     .command("account")
-    .description("open accounts and look at them")
+    .description("open accounts, look at them and change them")
     .addHelpText("after", "\nExamples:\n  $ fx account show 44051401359");
   const needs = { rates: false, access: "read" } as const;
   const { stdout, stderr } = context.terminal;
@@ -53,13 +55,18 @@ export function defineAccount(program: Command, context: Context): void {
     const pesel = await context.pesel(argument);
     const opening = parseOpening({ pesel, name, surname, initial, key }, await context.today());
     const service = await context.service(options, { ...needs, access: "create" });
-    const { replayed } = await context.send(key, () => service.createAccount(opening));
-    const opened = planOpening(undefined, opening);
+    const { receiptId, replayed } = await context.send(key, () => service.createAccount(opening));
+    // One that is opened again has the currencies from before. It is open even if its receipt cannot be read now.
+    const entry = await service.receipt(receiptId).catch(() => undefined);
+    const opened = entry === undefined ? planOpening(undefined, opening) : accountAfter(entry, opening);
     if (options.json) {
       const { encodeAccount } = await import("../../wire/codecs.ts");
       return context.document({ ...encodeAccount(opened), key, replayed });
     }
     if (replayed) writeText(stderr, replayNote);
+    else if (entry !== undefined && entry.sequence > 1) {
+      writeText(stderr, "This account was closed. It is open again, with its history.");
+    }
     writeRecord(stdout, accountPairs(stdout, opened));
   });
 
@@ -76,9 +83,11 @@ export function defineAccount(program: Command, context: Context): void {
       const service = await context.service(options, needs);
       const shown = await service.account(pesel);
       if (!options.json) return writeRecord(stdout, accountPairs(stdout, shown));
-      const { encodeAccount } = await import("../../wire/codecs.ts");
-      context.document(encodeAccount(shown));
+      const { encodeListedAccount } = await import("../../wire/codecs.ts");
+      context.document(encodeListedAccount(shown));
     });
+
+  defineAccountChanges(account, context);
 
   listing(
     serviceCommand(
@@ -91,9 +100,9 @@ export function defineAccount(program: Command, context: Context): void {
     "accounts",
   ).action(async (options: ListOptions) => {
     const service = await context.service(options, needs);
-    const { encodeAccount } = await import("../../wire/codecs.ts");
+    const { encodeListedAccount } = await import("../../wire/codecs.ts");
     const pages = readPages((page) => service.accounts(page), options.limit);
-    const shape = { columns: accountColumns, row: accountCells, encode: encodeAccount };
+    const shape = { columns: accountColumns, row: accountCells, encode: encodeListedAccount };
     const count = await writePages(stdout, pages, shape, options.json === true);
     if (count === 0) write(stderr, "There are no accounts.");
   });
