@@ -127,8 +127,12 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       );
     });
 
+    test("fewer than 8 characters of an id are refused", async () => {
+      await refuses(service.receipt("01a1fc0"), "invalid-request", "Give at least 8 characters of the id.");
+    });
+
     for (const text of [
-      "01a1fc0",
+      "none",
       "01a1fc0e8c6f70af",
       "01a1fc0e_8c6f",
       "01a1fc0e-8c6f-70af-a44a-e5ac3576edce0",

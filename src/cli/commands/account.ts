@@ -87,8 +87,6 @@ export function defineAccount(program: Command, context: Context): void {
       context.document(encodeListedAccount(shown));
     });
 
-  defineAccountChanges(account, context);
-
   listing(
     serviceCommand(
       command(account, "list", "list accounts, by PESEL", [
@@ -123,6 +121,8 @@ export function defineAccount(program: Command, context: Context): void {
     const shape = { columns: entryColumns, row: entryCells, encode: encodeEntry };
     await writePages(stdout, pages, shape, options.json === true);
   });
+
+  defineAccountChanges(account, context);
 }
 
 function listing(command: Command, items: string): Command {

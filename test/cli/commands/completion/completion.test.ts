@@ -149,7 +149,7 @@ describe("in a real fish", { skip: missing("fish") }, () => {
     ["fx quote --from US", ["USD\tdolar amerykański"]],
     ["fx quote --to=EU", ["--to=EUR\teuro"]],
     ["fx batch ord", ["orders of may.csv"]],
-    ["fx account ", ["create", "history", "list", "show"]],
+    ["fx account ", ["close", "create", "deposit", "history", "list", "rename", "show", "withdraw"]],
   ];
   for (const [line, expected] of rows) {
     test(line, () => {
