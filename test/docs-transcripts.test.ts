@@ -146,10 +146,13 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
         ok: z.literal(true),
         ...keyed,
         receipt: z.string().optional(),
+        sold: schemas.money.optional(),
+        bought: schemas.money.optional(),
       }),
       failure.extend({ line: z.int(), ok: z.literal(false), pesel: z.string().nullable(), key: z.string() }),
       z.object({
         id: z.string(),
+        dryRun: z.boolean(),
         done: z.int(),
         replayed: z.int(),
         refused: z.int(),

@@ -143,7 +143,8 @@ export class LedgerService implements ExchangeService {
   async receipt(id: string): Promise<Receipt> {
     const [found, another] = await this.#entriesFrom(id.toLowerCase());
     if (another !== undefined) {
-      throw incompleteId(`More than one receipt begins with ${id}. Give more of the id.`);
+      const ids = `${found?.entry.id} and ${another.entry.id}`;
+      throw incompleteId(`More than one receipt begins with ${id}, such as ${ids}. Give more of the id.`);
     }
     if (found !== undefined) return receiptOf(found);
     throw new FxError("not-found", "There is no receipt with this id.");

@@ -42,8 +42,14 @@ describe("completion", () => {
     [["acc"], ["account"]],
     [
       ["account", ""],
-      ["create", "show", "list", "history"],
+      ["create", "show", "list", "history", "deposit", "withdraw", "rename", "close"],
     ],
+    [
+      ["receipt", ""],
+      ["show", "reverse"],
+    ],
+    [["receipt", "--pes"], ["--pesel"]],
+    [["account", "deposit", "-", "--currency", "U"], ["USD"]],
     [["rates", "--js"], ["--json"]],
     [
       ["exchange", "-", "--to-"],
