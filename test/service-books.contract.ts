@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { formatDecimal } from "../src/core/decimal.ts";
 import type { Exchange } from "../src/core/exchange.ts";
+import { exportFormats, isWholeExport } from "../src/core/export.ts";
 import type { Money } from "../src/core/money.ts";
 import { parseNameSought } from "../src/core/names.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
 import type { Subject } from "./service.contract.ts";
-import { adult, identified, opening, table, terms } from "./support/fixture.ts";
+import { exported } from "./support/bookkeeping.ts";
+import { adult, identified, now, opening, table, terms } from "./support/fixture.ts";
 import { everyPage, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
@@ -18,6 +20,34 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
   before(() => {
     subject = subjectNow();
     service = subject.service;
+  });
+
+  describe("an export", () => {
+    test("has every entry, and ends with how many they are", async () => {
+      const pesel = await person();
+      const { receiptId } = await service.exchange({ pesel, ...terms("buy 1 USD for PLN") });
+      for (const format of exportFormats) {
+        const text = await exported(service, { format, full: true });
+        assert.ok(text.includes(receiptId) && text.includes(pesel), text.slice(-1000));
+        assert.ok(isWholeExport(text));
+      }
+      const none = { format: "ndjson", to: "2026-06-07", at: new Date("2026-06-08T11:00:00Z") } as const;
+      assert.equal(await exported(service, none), '{"kind":"end","entries":0}\n');
+    });
+
+    test("of days that end before they begin, and as of a moment ago, is refused", async () => {
+      const days = { format: "csv", from: "2026-06-02", to: "2026-06-01" } as const;
+      await refuses(
+        exported(service, days),
+        "invalid-request",
+        "The request is not valid: from is after to.",
+      );
+      await refuses(
+        exported(service, { format: "csv", at: now }),
+        "invalid-request",
+        /at must be at least 10 s/,
+      );
+    });
   });
 
   describe("the journal", () => {

@@ -5,6 +5,7 @@ import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
 import type { FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
+import type { ExportRequest } from "./export.ts";
 import type { Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
@@ -42,6 +43,11 @@ export interface ExchangeService {
   accounts(page: AccountsRequest): Promise<Page<Account>>;
   position(): Promise<Position>;
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport>;
+  /**
+   * The journal as double entry, as text, made as it is read. If it fails before its end, what it gave is to be thrown
+   * away. See `ExportRequest`.
+   */
+  export(request: ExportRequest): AsyncIterable<string>;
   close(): Promise<void>;
 }
 

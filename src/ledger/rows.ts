@@ -124,6 +124,13 @@ export function missingTable(id: string): FxError {
   );
 }
 
+export function missingIdentityKey(): never {
+  throw new FxError(
+    "storage-unavailable",
+    "The key of the customers' ids is missing from the ledger. Restore the ledger from a backup.",
+  );
+}
+
 export function decodeAcceptedTable({ epoch, id, source, number, vouched }: AcceptedTableRow): AcceptedTable {
   return { epoch, id, source, number, vouched: vouched === 1 };
 }

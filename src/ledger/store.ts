@@ -32,6 +32,17 @@ export interface Store extends TableLedger {
     through?: string | undefined;
     limit: number;
   }): Promise<JournalRow[]>;
+  /**
+   * All entries from the one after `after` up to `through`, in the order in which they were made; for those of several
+   * processes that is as exact as their clocks. Unlike that of `journal`, it tells nothing of dates of birth.
+   */
+  entries(page: {
+    after?: string | undefined;
+    through?: string | undefined;
+    limit: number;
+  }): Promise<SealedEntry[]>;
+  /** The id of the last one in that order. */
+  newestEntry(): Promise<string | undefined>;
   entry(id: string): Promise<FoundEntry | undefined>;
   /** The links from entries to their reversals, by the id of the entry, from the one after `after`. */
   reversals(page: { after?: string | undefined; limit: number }): Promise<ReversalLink[]>;
@@ -47,6 +58,8 @@ export interface Store extends TableLedger {
   /** How many entries there are, or about how many; 0 where the store cannot tell without reading them. */
   entryCount(): Promise<number>;
   table(id: string): Promise<RateTable | undefined>;
+  /** The secret of this ledger for `customerId`: made with its schema, and the same for good. */
+  identityKey(): Promise<string>;
   /** The version of the schema that this fx writes, which is that of every store it has open. */
   readonly schemaVersion: number;
   /** Fails unless the store answers now. */

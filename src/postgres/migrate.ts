@@ -11,6 +11,7 @@ const tables = [
   "accepted_table",
   "refusal",
   "reversal",
+  "identity_key",
   "name_word",
 ];
 

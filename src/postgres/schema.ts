@@ -96,6 +96,14 @@ export const migrations: readonly Migration[] = [
     reversed_by uuid not null
   );
   `,
+  // The key under which a customer's id is made of a PESEL. It never leaves the ledger. Two UUIDs have 244 random bits.
+  `
+  create table identity_key (
+    id integer not null primary key check (id = 1),
+    value text not null
+  );
+  insert into identity_key values (1, gen_random_uuid()::text || gen_random_uuid()::text);
+  `,
   // What accounts are found by: see `nameWords`. In the order of bytes, a range has the words with one beginning.
   async (connection) => {
     await connection.query(`

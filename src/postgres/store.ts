@@ -8,9 +8,11 @@ import { gather } from "../ledger/gather.ts";
 import {
   accountRow,
   decodeAcceptedTable,
+  decodeEntry,
   decodeTable,
   foundEntry,
   journalRow,
+  missingIdentityKey,
   rangeOf,
 } from "../ledger/rows.ts";
 import type {
@@ -27,6 +29,7 @@ import type {
   OpenOptions,
   RateTableRow,
   ReversalLink,
+  SealedEntry,
   Store,
   StoredAccount,
   Touch,
@@ -63,6 +66,8 @@ export const countEntries =
   `select round(count(*) * greatest(1, pg_relation_size('journal') / (${pagesCounted}.0 * ` +
   `current_setting('block_size')::integer))) as entries from journal where ctid < '(${pagesCounted},0)'`;
 const accountsAtOnce = 256;
+const leastId = "00000000-0000-0000-0000-000000000000";
+const greatestId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** An upgrade reads every account, and the processes that start meanwhile wait for it. */
 const upgradeDeadlineMs = 3_600_000;
 
@@ -181,6 +186,29 @@ export class PostgresStore implements Store {
     return rows.map(journalRow);
   }
 
+  async entries({
+    after = leastId,
+    through = greatestId,
+    limit,
+  }: {
+    after?: string | undefined;
+    through?: string | undefined;
+    limit: number;
+  }): Promise<SealedEntry[]> {
+    const rows = await this.#all(
+      "select entry, hash from journal where id > $1 and id <= $2 order by id limit $3",
+      after,
+      through,
+      limit,
+    );
+    return rows.map((row) => decodeEntry(row as unknown as JournalRow));
+  }
+
+  async newestEntry(): Promise<string | undefined> {
+    const [row] = await this.#all("select id from journal order by id desc limit 1");
+    return row && String(row.id);
+  }
+
   async entry(id: string): Promise<FoundEntry | undefined> {
     if (!isUuid(id)) return undefined;
     const [row] = await this.#all(`${selectFound} where journal.id = $1`, id);
@@ -188,7 +216,7 @@ export class PostgresStore implements Store {
   }
 
   async reversals({
-    after = "00000000-0000-0000-0000-000000000000",
+    after = leastId,
     limit,
   }: {
     after?: string | undefined;
@@ -229,6 +257,11 @@ export class PostgresStore implements Store {
       }),
     );
     return Number(rows[0]?.entries ?? 0);
+  }
+
+  async identityKey(): Promise<string> {
+    const [row] = await this.#all("select value from identity_key");
+    return row === undefined ? missingIdentityKey() : String(row.value);
   }
 
   inForce(): Promise<TableInForce | undefined> {

@@ -89,6 +89,14 @@ export const migrations: readonly Migration[] = [
     reversed_by integer not null
   ) strict;
   `,
+  // The key under which a customer's id is made of a PESEL. It never leaves the ledger.
+  `
+  create table identity_key (
+    id integer primary key check (id = 1),
+    value text not null
+  ) strict;
+  insert into identity_key values (1, hex(randomblob(32)));
+  `,
   // What accounts are found by: see `nameWords`.
   (database) => {
     database.function("words_of", (name: string, surname: string) =>

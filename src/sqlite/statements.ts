@@ -34,6 +34,8 @@ export const selectTables =
 export const pageJournal =
   `select ${journalColumns} from journal_order as place join journal using (position) ` +
   "where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ? order by place.pesel, place.sequence limit ?";
+export const pageEntries =
+  "select entry, hash from journal where position > ? and position <= ? order by position limit ?";
 export const pageOfAccounts =
   `select ${accountColumns}, coalesce((select group_concat(word, ' ') from name_word as own ` +
   `where own.pesel = account.pesel), '') as words ${fromAccount}`;

@@ -5,7 +5,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, positionInId } from "../ledger/entry-id.ts";
-import { decodeAccount, foundEntry, rangeOf } from "../ledger/rows.ts";
+import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey, rangeOf } from "../ledger/rows.ts";
 import type {
   AccountsPage,
   Decision,
@@ -15,6 +15,7 @@ import type {
   ListedAccountRow,
   Loaded,
   ReversalLink,
+  SealedEntry,
   Store,
   StoredAccount,
   Touch,
@@ -39,6 +40,7 @@ import {
   appendEntry,
   insertAccount,
   insertReversal,
+  pageEntries,
   pageJournal,
   renameAccount,
   reversedBy,
@@ -234,6 +236,17 @@ export class SqliteStore implements Store {
     }
   }
 
+  async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
+    const [first, last] = [after, through].map((id) => id && positionInId(id));
+    const range = [first || 0, last || Number.MAX_SAFE_INTEGER, limit];
+    return this.#all<JournalRow>(pageEntries, ...range).map(decodeEntry);
+  }
+
+  async newestEntry(): Promise<string | undefined> {
+    const byPosition = "select entry, hash from journal order by position desc limit 1";
+    return this.#all<JournalRow>(byPosition).map(decodeEntry)[0]?.entry.id;
+  }
+
   async entry(id: string): Promise<FoundEntry | undefined> {
     return this.#read(() => this.#entry(id));
   }
@@ -257,6 +270,10 @@ export class SqliteStore implements Store {
   /** Positions have no gaps, and to count would be to read the whole journal. */
   async entryCount(): Promise<number> {
     return this.#lastPosition();
+  }
+
+  async identityKey(): Promise<string> {
+    return this.#all<{ value: string }>("select value from identity_key")[0]?.value ?? missingIdentityKey();
   }
 
   async inForce(): Promise<TableInForce | undefined> {

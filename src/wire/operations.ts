@@ -22,7 +22,7 @@ export interface Operation {
     /** Of a JSON answer. */
     readonly schema?: z.ZodType;
     /** Of an answer without a schema. */
-    readonly type?: "text/plain" | "application/json";
+    readonly types?: readonly ("text/plain" | "text/csv" | "application/json" | "application/x-ndjson")[];
     readonly headers?: readonly ("Fx-Account" | "Fx-Receipt" | "Idempotency-Replayed")[];
   };
   /** Beside those that any operation may answer. */
@@ -278,6 +278,20 @@ export const operations = {
     success: { status: 200, schema: schemas.audit },
     errors: [storage],
   },
+  exportJournal: {
+    method: "GET",
+    path: "/api/export",
+    summary: "The journal as double entry",
+    description:
+      "Text that hledger or beancount reads, CSV with a line for each posting, or JSON with a line for each entry; in " +
+      "the order in which the entries were made. Each entry balances in each currency. Customers are told apart by an " +
+      "id that is made of the PESEL and a secret of the ledger. The answer is a stream. Its last line says that it " +
+      "came to its end, and with how many entries; without that line it is to be thrown away.",
+    tag: "ledger",
+    query: schemas.exportQuery,
+    success: { status: 200, types: ["text/plain", "text/csv", "application/x-ndjson"] },
+    errors: ["invalid-request", storage, "overloaded"],
+  },
   live: {
     method: "GET",
     path: "/health/live",
@@ -303,7 +317,7 @@ export const operations = {
     summary: "Metrics for Prometheus",
     description: "In the text format of Prometheus.",
     tag: "server",
-    success: { status: 200, type: "text/plain" },
+    success: { status: 200, types: ["text/plain"] },
     errors: [],
   },
   openApi: {
@@ -312,7 +326,7 @@ export const operations = {
     summary: "This document",
     description: "OpenAPI 3.1. `/docs` shows it, and lets you try it.",
     tag: "server",
-    success: { status: 200, type: "application/json" },
+    success: { status: 200, types: ["application/json"] },
     errors: [],
   },
 } as const satisfies Record<string, Operation>;

@@ -249,6 +249,14 @@ export function storeContract(adapter: Adapter): void {
       return { store, pesels };
     }
 
+    test("the key of the customers' ids is long, and its own", async (t) => {
+      const [one, other] = [await adapter.open(t), await adapter.open(t)];
+      const keys = [await one.identityKey(), await one.identityKey(), await other.identityKey()];
+      assert.match(keys[0] ?? "", /^[\da-fA-F-]{64,}$/);
+      assert.equal(keys[0], keys[1]);
+      assert.notEqual(keys[0], keys[2]);
+    });
+
     test("what is not there is undefined or empty", async (t) => {
       const store = await adapter.open(t);
       assert.equal(await store.account(adult()), undefined);
@@ -322,6 +330,26 @@ export function storeContract(adapter: Adapter): void {
       ]);
       assert.deepEqual(await places({}, 1), ["0.1"]);
       assert.deepEqual(await places({ after: { pesel: third, sequence: Number.MAX_SAFE_INTEGER } }), []);
+    });
+
+    test("entries come in the order in which they were made, after one and through another", async (t) => {
+      const { store, pesels } = await filled(t);
+      const made = (await Promise.all(pesels.map((pesel) => store.statement(pesel, { limit: 10 })))).flat();
+      const ids = made.map(({ entry }) => entry.id).sort();
+      const all = await store.entries({ limit: 100 });
+      assert.deepEqual(
+        all.map(({ entry }) => entry.id),
+        ids,
+      );
+      const { text, hash } = all[4] as SealedEntry;
+      assert.deepEqual([text, hash], [made.find(({ entry }) => entry.id === ids[4])?.text, all[4]?.hash]);
+      const some = await store.entries({ after: ids[1], through: ids[6], limit: 3 });
+      assert.deepEqual(
+        some.map(({ entry }) => entry.id),
+        ids.slice(2, 5),
+      );
+      assert.deepEqual(await store.entries({ after: ids[6], through: ids[6], limit: 3 }), []);
+      assert.equal(await store.newestEntry(), ids.at(-1));
     });
 
     test("an entry is found by its id, whole", async (t) => {
