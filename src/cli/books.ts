@@ -88,14 +88,16 @@ export function openBooks(place: StorePlace, store: Store): Books {
       if (exporting >= exportsAtOnce) throw busy();
       exporting += 1;
       const thread = start({ about: request });
+      const answers = on(thread, "message", { close: ["exit"] }) as AsyncIterable<[BooksAnswer]>;
+      let isKnown = false;
       try {
-        for await (const [answer] of on(thread, "message", { close: ["exit"] }) as AsyncIterable<
-          [BooksAnswer]
-        >) {
+        for await (const [answer] of answers) {
           if ("result" in answer) return;
           if ("failure" in answer) throw failureOf(answer);
           if (!("part" in answer)) continue;
-          await store.ping();
+          // As above: from here on the thread itself finds out if another file takes the place of its own.
+          if (!isKnown) await store.ping();
+          isKnown = true;
           yield answer.part;
           thread.postMessage("next");
         }

@@ -1,5 +1,5 @@
 import type { Account, Opening } from "../core/account.ts";
-import type { Cash, Change } from "../core/change.ts";
+import type { BulkRequest, Change } from "../core/change.ts";
 import { isClean } from "../core/checkpoint.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
@@ -8,6 +8,7 @@ import type { ExportRequest } from "../core/export.ts";
 import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
+  AccountsRequest,
   AuditOptions,
   AuditReport,
   BulkAnswer,
@@ -89,9 +90,9 @@ class HttpService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const single = (line: Opening | ExchangeOrder | Cash): Promise<BulkAnswer> => {
-      if ("kind" in line) return this.change(line);
-      return "initial" in line ? this.createAccount(line) : this.exchange(line);
+    const single = (line: BulkRequest): Promise<BulkAnswer> => {
+      if (line.kind === "opening") return this.createAccount(line);
+      return line.kind === "exchange" ? this.exchange(line) : this.change(line);
     };
     return new Bulk(this.#transport, lines, single).answers();
   }
@@ -117,8 +118,9 @@ class HttpService implements ExchangeService {
     return this.#get(`/api/receipts/${encodeURIComponent(id)}`, decodeEntry);
   }
 
-  accounts(page: PageRequest): Promise<Page<Account>> {
-    return this.#get("/api/users", decodeAccounts, { query: pageQuery(page) });
+  accounts({ name, ...page }: AccountsRequest): Promise<Page<Account>> {
+    const query = { ...pageQuery(page), ...(name !== undefined && { name: name.join(" ") }) };
+    return this.#get("/api/users", decodeAccounts, { query });
   }
 
   position(): Promise<Position> {

@@ -1,5 +1,5 @@
 import type { Account, Opening } from "./account.ts";
-import type { Cash, Change } from "./change.ts";
+import type { BulkRequest, Change } from "./change.ts";
 import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
@@ -25,8 +25,8 @@ export interface ExchangeService {
   /** Does what else changes an account. Resolves only when that is durable. */
   change(change: Change): Promise<Settlement>;
   /**
-   * Carries out orders and openings, those of one account in their order, and answers each in its place. It resolves to
-   * an answer only when that is durable. One that fails changes nothing and does not stop the others.
+   * Carries out lines, those of one account in their order, and answers each in its place. It resolves to an answer only
+   * when that is durable. One that fails changes nothing and does not stop the others.
    * Lines are taken in as they can be carried out: a few chunks ahead of the answers that were read.
    */
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]>;
@@ -39,8 +39,8 @@ export interface ExchangeService {
   /** The account's entries, newest first. */
   statement(pesel: Pesel, page: PageRequest): Promise<Page<Receipt>>;
   receipt(id: string): Promise<Receipt>;
-  /** All accounts, by PESEL. */
-  accounts(page: PageRequest): Promise<Page<Account>>;
+  /** All accounts, or those of a name, by PESEL. */
+  accounts(page: AccountsRequest): Promise<Page<Account>>;
   position(): Promise<Position>;
   audit(options?: AuditOptions): Promise<AuditReport>;
   /**
@@ -51,14 +51,14 @@ export interface ExchangeService {
   close(): Promise<void>;
 }
 
-/** Where the receipt of an opening or an exchange is. */
+/** Where the receipt is. */
 export interface Recorded {
   readonly receiptId: string;
   /** Whether an earlier request with the same key had done it. */
   readonly replayed: boolean;
 }
 
-/** The account after an exchange, and its receipt. */
+/** The account after a request, and its receipt. */
 export interface Settlement extends Recorded {
   readonly account: Account;
   /** What was exchanged. Absent where the answer does not tell, as that of `POST /api/exchange/{pesel}`. */
@@ -67,9 +67,9 @@ export interface Settlement extends Recorded {
 }
 
 /** What a line of a bulk asks for. One that cannot be read is its own answer. */
-export type BulkLine = Opening | ExchangeOrder | Cash | FxError;
+export type BulkLine = BulkRequest | FxError;
 
-/** What became of it: a Settlement for an order, Recorded for an opening, or why nothing was done. */
+/** What became of it: Recorded for an opening, a Settlement for anything else, or why nothing was done. */
 export type BulkAnswer = Settlement | Recorded | FxError;
 
 export interface RatesInForce extends LatestTable {
@@ -88,6 +88,11 @@ export interface RateOnDay {
 export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string | undefined;
+}
+
+export interface AccountsRequest extends PageRequest {
+  /** As `parseNameSought` reads it. */
+  readonly name?: readonly string[] | undefined;
 }
 
 export interface Page<T> {

@@ -117,9 +117,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   const handlers: Handlers = {
-    ...accountHandlers({ ...options, prefix }),
+    ...accountHandlers({ ...options, prefix }, metrics),
     ...exchangeHandlers({ ...options, prefix }, metrics),
-    ...changeHandlers({ ...options, prefix }),
+    ...changeHandlers({ ...options, prefix }, metrics),
     ...bulkHandlers(options, metrics, lifecycle),
     ...rateHandlers(options),
     ...ledgerHandlers(options),
@@ -128,7 +128,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     ...serverHandlers(options, metrics, lifecycle, document),
   };
   const routeOf = (id: string, operation: Operation): RouteOptions => {
-    const { method, path } = operation;
+    const { method, path, isBodyOptional } = operation;
     const takesLines = hasLines(operation, "body");
     const handle = handlers[id as keyof Handlers];
     return {
@@ -139,8 +139,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         try {
           await endOfTurn();
           if (request.body !== undefined && !takesLines) {
-            const text = readBody(reply);
-            request.body = parseJson(typeof text === "string" ? text : await text);
+            const arriving = readBody(reply);
+            const text = typeof arriving === "string" ? arriving : await arriving;
+            request.body = isBodyOptional && text === "" ? undefined : parseJson(text);
           }
           await handle(request, reply);
         } catch (error) {

@@ -58,21 +58,17 @@ const formats: Readonly<Record<ExportFormat, (request: ExportRequest) => Format>
 
   csv: ({ full }) => {
     const columns = full ? [...facts, ...privateFacts] : facts;
-    const row = (cells: readonly string[]) => `${cells.join(",")}\n`;
-    const written = (told: Booking["facts"], posting: readonly string[]) =>
-      row([...columns.map((name) => cell(told[name] ?? "")), ...posting]);
-    const empty = ["", "", ""];
+    const row = (...cells: readonly string[]) => lines(cells.join(","));
     return {
-      head: row([...columns, "account", "amount", "currency"]),
+      head: row(...columns, "account", "amount", "currency"),
       customer: () => "",
-      booking: ({ facts: told, postings }) =>
-        postings.length === 0
-          ? written(told, empty)
-          : postings
-              .map(({ account, amount, currency }) => written(told, [account, amount, currency]))
-              .join(""),
+      booking: ({ facts: told, postings }) => {
+        const same = columns.map((name) => cell(told[name] ?? "")).join(",");
+        if (postings.length === 0) return row(same, "", "", "");
+        return postings.map(({ account, amount, currency }) => row(same, account, amount, currency)).join("");
+      },
       end: (entries) =>
-        row([`end of export: ${entries} entries`, ...columns.slice(1).map(() => ""), ...empty]),
+        row(`end of export: ${entries} entries`, ...columns.slice(1).map(() => ""), "", "", ""),
     };
   },
 
@@ -122,10 +118,13 @@ function hledgerText(name: string, text: string): string {
   return isWritten ? JSON.stringify(text).replaceAll(",", "\\u002c") : text;
 }
 
-/** A spreadsheet takes what begins so for a formula, and carries it out, unless an apostrophe is before it. */
-const formula = /^[=+\-@\t\r]/;
+/**
+ * A spreadsheet takes a cell that begins so for a formula, and carries it out, unless an apostrophe is before it. Where
+ * Excel expects semicolons between cells, as in Poland, one in a text begins a cell, too.
+ */
+const formula = /(^|[;\t\r\n])(?=[=+\-@\t\r])/g;
 
 function cell(text: string): string {
-  const harmless = formula.test(text) ? `'${text}` : text;
+  const harmless = text.replace(formula, "$1'");
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

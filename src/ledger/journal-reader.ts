@@ -13,6 +13,8 @@ export function tableIdOf({ table, tableId }: Exchange): string {
 const pageSize = 1000;
 /** Entries worked through before the event loop has its turn: some 2 ms, in which orders wait. */
 const sliceSize = 250;
+/** The same of an export, which takes longer for each. */
+const exportedAtOnce = 100;
 
 /**
  * Reads the journal from the entry after `after` up to the account `through`, a slice at a time, in the order of
@@ -44,7 +46,7 @@ export async function* readEntries(store: Store): AsyncGenerator<readonly Entry[
   const through = await store.newestEntry();
   let after: string | undefined;
   while (after !== through) {
-    const found = await store.entries({ after, through, limit: sliceSize });
+    const found = await store.entries({ after, through, limit: exportedAtOnce });
     yield found.map(({ entry }) => entry);
     // The newest could only be missing if the ledger was changed by hand.
     after = found.at(-1)?.entry.id ?? through;

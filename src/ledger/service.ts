@@ -1,13 +1,6 @@
 import { Readable } from "node:stream";
 import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
-import {
-  type Change,
-  planChange,
-  type Request,
-  requestOf,
-  requestText,
-  requestTextOf,
-} from "../core/change.ts";
+import { type Change, planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
@@ -17,6 +10,7 @@ import { accountAfter, type Entry, type Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
+  AccountsRequest,
   AuditOptions,
   AuditReport,
   BulkAnswer,
@@ -71,7 +65,7 @@ export class LedgerService implements ExchangeService {
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
-    return this.#batcher.run(this.#command(requestOf(opening)));
+    return this.#batcher.run(this.#command({ kind: "opening", ...opening }));
   }
 
   async account(pesel: Pesel): Promise<Account> {
@@ -79,7 +73,7 @@ export class LedgerService implements ExchangeService {
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
-    return this.#batcher.run(this.#command(requestOf(order)) as Command<Settlement>);
+    return this.#batcher.run(this.#command({ kind: "exchange", ...order }) as Command<Settlement>);
   }
 
   change(change: Change): Promise<Settlement> {
@@ -87,7 +81,7 @@ export class LedgerService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(requestOf(line)));
+    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(line));
     return Readable.from(lines).map(
       (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
       { concurrency: chunksAtOnce },
@@ -143,9 +137,9 @@ export class LedgerService implements ExchangeService {
     throw new FxError("not-found", "There is no receipt with this id.");
   }
 
-  async accounts({ limit, cursor }: PageRequest): Promise<Page<Account>> {
+  async accounts({ limit, cursor, name }: AccountsRequest): Promise<Page<Account>> {
     if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
-    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1 });
+    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1, name });
     const items = accounts.slice(0, limit).map(decodeAccount);
     return { items, next: accounts.length > limit ? items.at(-1)?.pesel : undefined };
   }

@@ -71,7 +71,17 @@ const tags: Readonly<Record<Operation["tag"], string>> = {
 };
 
 function describe(id: string, operation: Operation): OpenApiOperation {
-  const { method, path, summary, description, tag, body, success, errors } = operation;
+  const {
+    method,
+    path,
+    summary,
+    description,
+    tag,
+    body,
+    isBodyOptional = false,
+    success,
+    errors,
+  } = operation;
   const json = (schema: z.ZodType, part: "body" | "answer" = "answer") => ({
     [hasLines(operation, part) ? bulkType : "application/json"]: { schema: { $ref: referenceTo(schema) } },
   });
@@ -85,7 +95,8 @@ function describe(id: string, operation: Operation): OpenApiOperation {
       ...queryParameters(operation.query),
       ...headerParameters(operation),
     ],
-    ...(method === "POST" && body && { requestBody: { required: true, content: json(body, "body") } }),
+    ...(method === "POST" &&
+      body && { requestBody: { required: !isBodyOptional, content: json(body, "body") } }),
     responses: {
       [success.status]: {
         description: "Done",

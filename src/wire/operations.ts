@@ -18,6 +18,8 @@ export interface Operation {
   readonly body?: z.ZodType;
   /** What comes as lines of JSON: its schema is of a line. */
   readonly lines?: "body" | "answer" | "both";
+  /** Whether the body may be left out. */
+  readonly isBodyOptional?: boolean;
   readonly success: {
     readonly status: 200 | 204;
     /** Of a JSON answer. */
@@ -38,6 +40,9 @@ export function hasLines({ lines }: Operation, part: "body" | "answer"): boolean
 
 const storage = "storage-unavailable";
 
+/** Of a path that names the account. */
+const ofAccount = ["invalid-pesel", "account-not-found"] as const;
+
 /** A change of an account, whose answer is the account after it. */
 function change<Body extends z.ZodType>(path: string, body: Body, refusals: readonly AnswerCode[]) {
   return {
@@ -53,8 +58,6 @@ function change<Body extends z.ZodType>(path: string, body: Body, refusals: read
     },
     errors: [
       "invalid-request",
-      "invalid-pesel",
-      "account-not-found",
       "account-closed",
       ...refusals,
       "idempotency-key-reused",
@@ -132,10 +135,10 @@ export const operations = {
   bulk: {
     method: "POST",
     path: "/api/bulk",
-    summary: "Carry out orders and openings, one a line, without limit",
+    summary: "Carry out orders, openings, deposits and withdrawals, one a line, without limit",
     description:
-      "Newline-delimited JSON both ways, as a stream: read the answers while you send. A line is an order or an " +
-      "opening, of at most 16 KiB. Each is answered in its place, once it is durable, as the single request would " +
+      "Newline-delimited JSON both ways, as a stream: read the answers while you send. A line is an order, an opening, " +
+      "a deposit or a withdrawal, of at most 16 KiB. Each is answered in its place, once it is durable, as the single request would " +
       "be: with `status` and the account or the problem. One that fails stops no other. Lines of one account are " +
       "done in their order. Blank lines count and are not answered. A last line whose `line` is null says why the " +
       "server ends the stream early. After that, or if the connection breaks, send the lines without an answer " +
@@ -197,6 +200,7 @@ export const operations = {
   },
   deposit: {
     ...change("/api/user/{pesel}/deposits", schemas.cash, [
+      ...ofAccount,
       "rates-unavailable",
       "unsupported-currency",
       "invalid-amount",
@@ -209,6 +213,7 @@ export const operations = {
   },
   withdraw: {
     ...change("/api/user/{pesel}/withdrawals", schemas.cash, [
+      ...ofAccount,
       "unsupported-currency",
       "invalid-amount",
       "insufficient-funds",
@@ -219,12 +224,13 @@ export const operations = {
       "sent again takes out nothing twice.",
   },
   rename: {
-    ...change("/api/user/{pesel}/name", schemas.renaming, []),
+    ...change("/api/user/{pesel}/name", schemas.renaming, ofAccount),
     summary: "Change the holder's name",
     description: "Gives both names, as they are from now on. Entries from before keep theirs.",
   },
   closeAccount: {
-    ...change("/api/user/{pesel}/closing", schemas.closing, ["account-not-empty"]),
+    ...change("/api/user/{pesel}/closing", schemas.closing, [...ofAccount, "account-not-empty"]),
+    isBodyOptional: true,
     summary: "Close an account that holds nothing",
     description:
       "All balances must be 0. A closed account can be read, with `Fx-Account: closed`, and opened again with " +
@@ -256,10 +262,10 @@ export const operations = {
   accounts: {
     method: "GET",
     path: "/api/users",
-    summary: "All accounts, by PESEL",
+    summary: "All accounts, or those of a name, by PESEL",
     description: "`next` is the cursor of the next page.",
     tag: "ledger",
-    query: schemas.pageQuery,
+    query: schemas.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
     errors: ["invalid-request", storage],
   },

@@ -7,8 +7,9 @@ import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
 import type { ExportFormat, ExportRequest } from "../core/export.ts";
 import { maskPesels } from "../core/mask.ts";
+import { parseNameSought } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { PageRequest } from "../core/service.ts";
+import type { AccountsRequest, PageRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -62,8 +63,9 @@ export function parseRenamingBody(body: unknown) {
   return read(schemas.renaming, body, "body");
 }
 
+/** @param body may be left out */
 export function parseClosingBody(body: unknown): void {
-  read(schemas.closing, body, "body");
+  if (body !== undefined) read(schemas.closing, body, "body");
 }
 
 export function parseReversalBody(body: unknown) {
@@ -123,6 +125,11 @@ export function encodeExportQuery({ format, from, to, at, full }: ExportRequest)
     ...(at !== undefined && { at: at.toISOString() }),
     ...(full && { full: "true" }),
   };
+}
+
+export function parseAccountsQuery(query: unknown): AccountsRequest {
+  const { name, ...page } = read(schemas.accountsQuery, query, "query");
+  return { ...page, name: name === undefined ? undefined : parseNameSought(name) };
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {
@@ -315,6 +322,8 @@ function detailOf(issue: z.core.$ZodIssue, value: unknown): string {
       return `must be at least ${issue.minimum}`;
     case "too_big":
       return `must be at most ${issue.maximum}`;
+    case "invalid_value":
+      return `must be ${issue.values.join(" or ")}`;
     default:
       return "is not valid";
   }

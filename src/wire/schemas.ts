@@ -207,6 +207,19 @@ export const pageQuery = z.strictObject({
   cursor: cursor.optional(),
 });
 
+export const accountsQuery = pageQuery.extend({
+  name: z
+    .string()
+    .optional()
+    .meta({
+      pattern: "[^\\s]",
+      description:
+        "Accounts of this name only: each of its words begins a word of the holder's name or surname, in any order, " +
+        "in any case, with or without marks",
+      example: "kowal jan",
+    }),
+});
+
 export const rateHistoryQuery = z.strictObject({
   days: wholeNumber(z.int().min(1).max(3660).default(90)).meta({
     format: "int32",
