@@ -101,7 +101,7 @@ test("a ledger with findings gets no checkpoint", async (t) => {
   database.close();
   const { exit, stdout } = await audit("--checkpoint", file, "--json");
   assert.equal(exit, 1);
-  assert.deepEqual([JSON.parse(stdout).file, JSON.parse(stdout).findingsTotal], [null, 2]);
+  assert.deepEqual([JSON.parse(stdout).file, JSON.parse(stdout).ok], [null, false]);
   assert.deepEqual(besides(folder), []);
 });
 
@@ -190,5 +190,5 @@ test("of a checkpoint of another ledger only that is told", async (t) => {
   const { exit, stdout, stderr } = await other.audit("--against", one.file);
   assert.equal(exit, 1);
   assert.match(stderr, /none of the 2 accounts of the checkpoint\. One of them is of another ledger/);
-  assert.match(stdout, /compared\t2 accounts, 0 found\nlost\t0 accounts, 0 entries\n/);
+  assert.match(stdout, /compared\t2\nfound\t0\nlost\t0\n/);
 });
