@@ -65,9 +65,11 @@ function statementsBefore(name: string, schema = 1): string[] {
 
 /** The statements of each step. */
 function migrationsTo(name: string, schema: number): string[][] {
-  return (name === "sqlite:" ? sqliteMigrations : postgresMigrations)
-    .slice(0, schema)
-    .map((migration) => String(migration).split(/;\n/).filter((sql) => sql.trim() !== ""));
+  return (name === "sqlite:" ? sqliteMigrations : postgresMigrations).slice(0, schema).map((migration) =>
+    String(migration)
+      .split(/;\n/)
+      .filter((sql) => sql.trim() !== ""),
+  );
 }
 
 function versionOf(name: string, schema: number): string[] {
@@ -260,6 +262,8 @@ for (const adapter of adapters) {
       const store = await open();
       assert.deepEqual(await found(store, "lecki1200"), ["Łęcki1200", "Łęcki12000"]);
       for (const n of [1, 5000, 5001, 12000]) assert.equal((await found(store, `lecki${n}`))[0], `Łęcki${n}`);
+    });
+  });
 
   describe(`a ledger of schema 3 over ${adapter.name}`, () => {
     const later = new Date("2026-06-08T15:00:00Z");
