@@ -171,6 +171,7 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
   ["fx rates history", schemas.rateHistory],
   ["fx rates", schemas.rates],
   ["fx position", schemas.position],
+  ["fx audit .*--checkpoint", audit.extend({ file: z.string().nullable() })],
   ["fx audit", audit],
   ["fx backup", audit.extend({ file: z.string().nullable() })],
   [

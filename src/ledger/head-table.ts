@@ -15,7 +15,7 @@ const hashSize = 16;
 const recordSize = hashAt + hashSize;
 
 /**
- * The heads of a checkpoint, found by customer: some 60 bytes each, where objects would take 300. They are numbered from
+ * The heads of a checkpoint, found by customer: 50 to 100 bytes each, where objects would take 300. They are numbered from
  * 0, in the order in which they were added.
  */
 export class HeadTable {

@@ -282,7 +282,7 @@ describe("at a terminal", () => {
 
   test("audit leaves its result and no progress bar", async () => {
     const { text, exit } = await runAtTerminal(["audit"], { env });
-    assert.match(text, /accounts +1\nentries +\d\nfindings +0\n$/);
+    assert.match(text, /accounts +1\nentries +\d\nfindings +0\ndigest +[0-9a-f]{64}\n$/);
     assert.equal(exit, 0);
   });
 });

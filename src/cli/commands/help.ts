@@ -101,7 +101,11 @@ const documents = [
   ["rates history", "symbol and rates: table, effectiveDate, bid, ask"],
   ["batch", "a document a line, for each line of the file"],
   ["position", "currencies with customers and house, spreadEarned"],
-  ["audit, backup", "ok, accounts, entries, findings, findingsTotal"],
+  [
+    "audit",
+    "ok, accounts, entries, findings, findingsTotal, digest; file with --checkpoint, against with --against",
+  ],
+  ["backup", "file, ok, accounts, entries, findings, findingsTotal, digest"],
   ["doctor", "ok, version, configFile, settings, checks"],
 ] as const;
 

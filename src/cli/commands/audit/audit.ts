@@ -144,8 +144,10 @@ async function tellRows(
 function comparisonFacts({ accounts, found, lost }: Comparison): Pairs {
   const entries = lost.reduce((sum, head) => sum + Math.max(0, head.entries - head.entriesNow), 0);
   return [
-    ["compared", `${accounts} accounts, ${found} found`],
-    ["lost", `${lost.length} accounts, ${entries} entries`],
+    ["compared", String(accounts)],
+    ["found", String(found)],
+    ["lost", String(lost.length)],
+    ["lost entries", String(entries)],
   ];
 }
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
-import { adult } from "../../support/fixture.ts";
-import { runFx } from "../../support/run-fx.ts";
+import { adult } from "../../../support/fixture.ts";
+import { runFx } from "../../../support/run-fx.ts";
 
 describe("findings of an account whose rows hold PESELs", () => {
   const holder = adult(1);
