@@ -12,7 +12,9 @@ export interface BooksQuestion {
   readonly about: keyof BooksResults | ExportRequest;
 }
 
-/** A part of an export waits for a message, whatever it says, before the next one is made. */
+/** "next" asks for the next part of an export; after "stop" the thread ends soon, if need be by failing. */
+export type BooksWish = "next" | "stop";
+
 export type BooksAnswer =
   | { readonly progress: AuditProgress }
   | { readonly part: string }
@@ -31,14 +33,15 @@ const exportsAtOnce = 4;
  * audit and one position at a time, and those who ask while one is under way share the next; at most four exports.
  */
 export function openBooks(place: StorePlace, store: Store): Books {
-  const threads = new Set<Worker>();
+  const threads = new Map<Worker, Promise<unknown>>();
   const listeners = new Set<(done: AuditProgress) => void>();
   let exporting = 0;
 
   const start = (about: BooksQuestion["about"]) => {
     const thread = startThread({ place, about });
-    threads.add(thread);
-    thread.on("exit", () => threads.delete(thread));
+    const ended = new Promise((resolve) => thread.on("exit", resolve));
+    threads.set(thread, ended);
+    ended.then(() => threads.delete(thread));
     return thread;
   };
   const read = <T extends keyof BooksResults>(about: T) =>
@@ -78,18 +81,24 @@ export function openBooks(place: StorePlace, store: Store): Books {
           if (!isKnown) await store.ping();
           isKnown = true;
           yield answer.part;
-          thread.postMessage("next");
+          thread.postMessage("next" satisfies BooksWish);
         }
         throw closed();
       } finally {
         exporting -= 1;
-        await thread.terminate();
+        stop(thread);
       }
     },
     async close() {
-      await Promise.all([...threads].map((thread) => thread.terminate()));
+      for (const thread of threads.keys()) stop(thread);
+      await Promise.all(threads.values());
     },
   };
+}
+
+/** Not by `terminate`: where that meets SQLite at work, the whole process aborts. */
+function stop(thread: Worker): void {
+  thread.postMessage("stop" satisfies BooksWish);
 }
 
 function failureOf({ failure }: Extract<BooksAnswer, { failure: unknown }>): FxError {
