@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { FxError } from "../core/errors.ts";
+import type { AccountHead, AuditProgress } from "../core/service.ts";
 import { booksOf } from "../ledger/books.ts";
 import type { BooksAnswer, BooksQuestion, BooksWish } from "./books.ts";
 import { openStore } from "./open.ts";
 
-const { place, about } = workerData as BooksQuestion;
+const { place, about, against, givesHeads } = workerData as BooksQuestion;
 const port = parentPort as MessagePort;
 const answer = (message: BooksAnswer) => port.postMessage(message);
 
@@ -22,16 +23,19 @@ try {
       if (wish === "stop") resolve(close());
     });
   });
+  const taken = async (message: BooksAnswer): Promise<void> => {
+    const next = once(port, "message");
+    answer(message);
+    await Promise.race([next, stopped]);
+  };
   try {
     const books = booksOf(store);
-    if (about === "audit") answer({ result: await books.audit((progress) => answer({ progress })) });
+    const onProgress = (progress: AuditProgress) => answer({ progress });
+    const onHeads = givesHeads ? (heads: readonly AccountHead[]) => taken({ heads }) : undefined;
+    if (about === "audit") answer({ result: await books.audit({ onProgress, onHeads, against }) });
     else if (about === "position") answer({ result: await books.position() });
     else {
-      for await (const part of books.export(about)) {
-        const next = once(port, "message");
-        answer({ part });
-        await Promise.race([next, stopped]);
-      }
+      for await (const part of books.export(about)) await taken({ part });
       answer({ result: undefined });
     }
   } finally {

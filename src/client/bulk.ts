@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Request as GotStream, PlainResponse, RequestError } from "got";
+import type { BulkRequest } from "../core/change.ts";
 import { type ErrorCode, FxError } from "../core/errors.ts";
 import type { BulkAnswer, BulkLine } from "../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../wire/bulk.ts";
@@ -46,7 +47,7 @@ export const undecided: readonly ErrorCode[] = ["storage-unavailable", "internal
 export class Bulk {
   readonly #transport: Transport;
   readonly #lines: AsyncIterator<readonly BulkLine[]>;
-  readonly #single: (line: Exclude<BulkLine, FxError>) => Promise<BulkAnswer>;
+  readonly #single: (line: BulkRequest) => Promise<BulkAnswer>;
   /** In their order, from the first whose answer was not read. */
   readonly #entries: Entry[] = [];
   /** How many of them were looked at to be sent over this connection. */
@@ -60,7 +61,7 @@ export class Bulk {
   constructor(
     transport: Transport,
     lines: AsyncIterable<readonly BulkLine[]>,
-    single: (line: Exclude<BulkLine, FxError>) => Promise<BulkAnswer>,
+    single: (line: BulkRequest) => Promise<BulkAnswer>,
   ) {
     this.#transport = transport;
     this.#lines = lines[Symbol.asyncIterator]();
@@ -262,7 +263,7 @@ export class Bulk {
     this.#sent = 0;
     for (;;) {
       for (const entry of this.#unsent()) {
-        const line = entry.line as Exclude<BulkLine, FxError>;
+        const line = entry.line as BulkRequest;
         void lanes.run(line.pesel, async () => {
           entry.answer = await this.#settle(line);
           this.#tellChange();
@@ -273,7 +274,7 @@ export class Bulk {
     }
   }
 
-  async #settle(line: Exclude<BulkLine, FxError>): Promise<BulkAnswer> {
+  async #settle(line: BulkRequest): Promise<BulkAnswer> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#single(line);

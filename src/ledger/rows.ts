@@ -10,6 +10,7 @@ import type {
   FoundEntry,
   JournalPlace,
   JournalRow,
+  ListedAccountRow,
   RateTableRow,
   Refusal,
   RefusalRow,
@@ -135,8 +136,8 @@ export function decodeAcceptedTable({ epoch, id, source, number, vouched }: Acce
 }
 
 /** A row as the database gives it: a PESEL is a number there, without the zeros before it. */
-export function accountRow(row: object): AccountRow {
-  return withPesel(row as AccountRow);
+export function accountRow(row: object): ListedAccountRow {
+  return withPesel(row as ListedAccountRow);
 }
 
 /** A row as the database gives it, like `accountRow`. */

@@ -4,14 +4,15 @@ import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
-import { entryId, positionInId } from "../ledger/entry-id.ts";
+import { entryId, type IdRange, positionInId } from "../ledger/entry-id.ts";
 import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey, rangeOf } from "../ledger/rows.ts";
 import type {
-  AccountRow,
+  AccountsPage,
   Decision,
   FoundEntry,
   JournalPlace,
   JournalRow,
+  ListedAccountRow,
   Loaded,
   ReversalLink,
   SealedEntry,
@@ -22,6 +23,7 @@ import type {
 } from "../ledger/store.ts";
 import { AccountCache } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
+import { entriesIn } from "./ids.ts";
 import { isKeyTaken, Keys } from "./keys.ts";
 import {
   type AccountValues,
@@ -32,13 +34,13 @@ import {
   misplacedAccount,
   misplacedEntry,
 } from "./links.ts";
-import { type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
+import { selectPage, writeWords } from "./name-words.ts";
+import { checkpointPages, type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
 import {
   appendEntry,
   insertAccount,
   insertReversal,
-  pageAccounts,
   pageEntries,
   pageJournal,
   renameAccount,
@@ -51,6 +53,11 @@ import {
 const orderedAtOnce = 2_000;
 /** The same where no orders are taken: more at once are faster, and a signal waits for a second. */
 const orderedByReader = 500_000;
+
+/** Commands of a batch that no single order waits beside. */
+const largeBatch = 512;
+/** 64 MiB of log between checkpoints: each line of a bulk changes another page of the index of keys. */
+const checkpointPagesOfLarge = 16_000;
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
@@ -84,6 +91,7 @@ export class SqliteStore implements Store {
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
+  #logPages = checkpointPages;
   /** The position of the last entry that `#orderJournal` has indexed. */
   #orderedTo = 0;
 
@@ -121,6 +129,7 @@ export class SqliteStore implements Store {
    * an entry is written, otherwise in a look-up after the decision.
    */
   #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
+    this.#checkpointAt(touched.length > largeBatch ? checkpointPagesOfLarge : checkpointPages);
     this.#run("begin immediate");
     try {
       this.#accounts.refresh();
@@ -158,6 +167,13 @@ export class SqliteStore implements Store {
     }
   }
 
+  /** Has the log moved into the file when it has so many pages. */
+  #checkpointAt(pages: number): void {
+    if (pages === this.#logPages) return;
+    this.#run(`pragma wal_autocheckpoint = ${pages}`);
+    this.#logPages = pages;
+  }
+
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {
     const account = this.#guard(() => {
       this.#accounts.refreshOnceATurn();
@@ -167,8 +183,8 @@ export class SqliteStore implements Store {
     return account;
   }
 
-  async accounts({ after, limit }: { after?: string | undefined; limit: number }): Promise<AccountRow[]> {
-    return accountRows(this.#arrays<AccountValues>(pageAccounts, Number(after ?? -1), limit));
+  async accounts(page: AccountsPage): Promise<ListedAccountRow[]> {
+    return accountRows(this.#arrays<AccountValues>(...selectPage(page)));
   }
 
   async statement(
@@ -241,6 +257,16 @@ export class SqliteStore implements Store {
     const row = this.#statement(byPosition).get(positionInId(id));
     const found = row && foundEntry(row);
     return found?.entry.id === id ? found : undefined;
+  }
+
+  async entriesIn(ids: IdRange, limit: number): Promise<FoundEntry[]> {
+    return this.#read(() =>
+      entriesIn((sql) => this.#statement(sql), ids, { last: this.#lastPosition(), limit }),
+    );
+  }
+
+  async entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined> {
+    return this.#read(() => this.#keys.entry(pesel, key));
   }
 
   async reversals({ after, limit }: { after?: string | undefined; limit: number }): Promise<ReversalLink[]> {
@@ -348,6 +374,7 @@ export class SqliteStore implements Store {
       if (isNew) insert.get(Number(pesel), name, surname, newest);
       else if (isRenamed) this.#statement(renameAccount).get(newest, name, surname, Number(pesel));
       else update.get(newest, Number(pesel));
+      if (isNew || isRenamed) writeWords((sql) => this.#statement(sql), account, isNew);
       return { account, newest };
     });
   }
