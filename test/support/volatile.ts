@@ -6,6 +6,7 @@ export function settled(output: string): string {
     .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?/g, "<time>")
     .replaceAll(/\b\d\d:\d\d:\d\d(?=, every)/g, "<time>")
     .replaceAll(/\b\d{4}-\d\d-\d\d(?= in Warsaw| \*)/g, "<date>")
+    .replaceAll(/\b[0-9a-f]{64}\b/g, "<digest>")
     .replaceAll(/\b[A-P]{20}\b/g, "<customer>")
     .replaceAll(/\b\d+ days old/g, "<age>")
     .replaceAll(/(?<=\btook +)\d+:\d\d/g, "<duration>")
