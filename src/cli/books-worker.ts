@@ -3,20 +3,31 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { FxError } from "../core/errors.ts";
 import type { AccountHead, AuditProgress } from "../core/service.ts";
 import { booksOf } from "../ledger/books.ts";
-import type { BooksAnswer, BooksQuestion } from "./books.ts";
+import type { BooksAnswer, BooksQuestion, BooksWish } from "./books.ts";
 import { openStore } from "./open.ts";
 
 const { place, about, against, givesHeads } = workerData as BooksQuestion;
 const port = parentPort as MessagePort;
 const answer = (message: BooksAnswer) => port.postMessage(message);
-const taken = async (message: BooksAnswer) => {
-  const next = once(port, "message");
-  answer(message);
-  await next;
-};
 
 try {
   const store = await openStore(place, { access: "read" });
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= store.close();
+    return closing;
+  };
+  const stopped = new Promise<void>((resolve) => {
+    port.on("message", (wish: BooksWish) => {
+      // What is under way then fails.
+      if (wish === "stop") resolve(close());
+    });
+  });
+  const taken = async (message: BooksAnswer): Promise<void> => {
+    const next = once(port, "message");
+    answer(message);
+    await Promise.race([next, stopped]);
+  };
   try {
     const books = booksOf(store);
     const onProgress = (progress: AuditProgress) => answer({ progress });
@@ -28,9 +39,11 @@ try {
       answer({ result: undefined });
     }
   } finally {
-    await store.close();
+    await close();
   }
 } catch (error) {
   if (!(error instanceof FxError)) throw error;
   answer({ failure: { code: error.code, message: error.message } });
+} finally {
+  port.close();
 }

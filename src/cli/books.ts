@@ -16,7 +16,10 @@ export interface BooksQuestion {
   readonly givesHeads?: boolean;
 }
 
-/** After heads, or a part of an export, the thread waits for a message, whatever it says. */
+/** After "stop" the thread ends soon, if need be by failing. */
+export type BooksWish = "next" | "stop";
+
+/** After heads, or a part of an export, the thread waits for a wish. */
 export type BooksAnswer =
   | { readonly progress: AuditProgress }
   | { readonly heads: readonly AccountHead[] }
@@ -36,14 +39,15 @@ const exportsAtOnce = 4;
  * audit and one position at a time, and those who ask while one is under way share the next; at most four exports.
  */
 export function openBooks(place: StorePlace, store: Store): Books {
-  const threads = new Set<Worker>();
+  const threads = new Map<Worker, Promise<unknown>>();
   const listeners = new Set<(done: AuditProgress) => void>();
   let exporting = 0;
 
   const start = (question: Omit<BooksQuestion, "place">) => {
     const thread = startThread({ ...question, place });
-    threads.add(thread);
-    thread.on("exit", () => threads.delete(thread));
+    const ended = new Promise((resolve) => thread.on("exit", resolve));
+    threads.set(thread, ended);
+    ended.then(() => threads.delete(thread));
     return thread;
   };
   const read = <T extends keyof BooksResults>(
@@ -54,11 +58,12 @@ export function openBooks(place: StorePlace, store: Store): Books {
       const thread = start({ about, against, givesHeads: onHeads !== undefined });
       const fail = (error: unknown) => {
         reject(error);
-        void thread.terminate();
+        stop(thread);
       };
       thread.on("message", (answer: BooksAnswer) => {
         if ("progress" in answer) onProgress?.(answer.progress);
-        else if ("heads" in answer) onHeads?.(answer.heads).then(() => thread.postMessage("next"), fail);
+        else if ("heads" in answer)
+          onHeads?.(answer.heads).then(() => thread.postMessage("next" satisfies BooksWish), fail);
         else if ("result" in answer) resolve(answer.result as BooksResults[T]);
         else if ("failure" in answer) reject(failureOf(answer));
       });
@@ -99,18 +104,24 @@ export function openBooks(place: StorePlace, store: Store): Books {
           if (!isKnown) await store.ping();
           isKnown = true;
           yield answer.part;
-          thread.postMessage("next");
+          thread.postMessage("next" satisfies BooksWish);
         }
         throw closed();
       } finally {
         exporting -= 1;
-        await thread.terminate();
+        stop(thread);
       }
     },
     async close() {
-      await Promise.all([...threads].map((thread) => thread.terminate()));
+      for (const thread of threads.keys()) stop(thread);
+      await Promise.all(threads.values());
     },
   };
+}
+
+/** Not by `terminate`: where that meets SQLite at work, the whole process aborts. */
+function stop(thread: Worker): void {
+  thread.postMessage("stop" satisfies BooksWish);
 }
 
 function failureOf({ failure }: Extract<BooksAnswer, { failure: unknown }>): FxError {

@@ -82,9 +82,8 @@ for (const { name, database } of adapters) {
       await assert.rejects(open().next(), { code: "overloaded" });
       await four[0]?.return?.();
       await open().next();
-      const failed = assert.rejects(four[1]?.next() as Promise<unknown>, { code: "storage-unavailable" });
       await service.close();
-      await failed;
+      await assert.rejects(four[1]?.next() as Promise<unknown>, { code: "storage-unavailable" });
     });
 
     if (name === "sqlite:") {
