@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { formatDecimal } from "../src/core/decimal.ts";
 import type { Exchange } from "../src/core/exchange.ts";
+import { exportFormats, isWholeExport } from "../src/core/export.ts";
 import type { Money } from "../src/core/money.ts";
+import { parseNameSought } from "../src/core/names.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
 import type { Subject } from "./service.contract.ts";
-import { adult, identified, opening, table, terms } from "./support/fixture.ts";
+import { exported } from "./support/bookkeeping.ts";
+import { adult, identified, now, opening, table, terms } from "./support/fixture.ts";
 import { everyPage, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
@@ -17,6 +20,34 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
   before(() => {
     subject = subjectNow();
     service = subject.service;
+  });
+
+  describe("an export", () => {
+    test("has every entry, and ends with how many they are", async () => {
+      const pesel = await person();
+      const { receiptId } = await service.exchange({ pesel, ...terms("buy 1 USD for PLN") });
+      for (const format of exportFormats) {
+        const text = await exported(service, { format, full: true });
+        assert.ok(text.includes(receiptId) && text.includes(pesel), text.slice(-1000));
+        assert.ok(isWholeExport(text));
+      }
+      const none = { format: "ndjson", to: "2026-06-07", at: new Date("2026-06-08T11:00:00Z") } as const;
+      assert.equal(await exported(service, none), '{"kind":"end","entries":0}\n');
+    });
+
+    test("of days that end before they begin, and as of a moment ago, is refused", async () => {
+      const days = { format: "csv", from: "2026-06-02", to: "2026-06-01" } as const;
+      await refuses(
+        exported(service, days),
+        "invalid-request",
+        "The request is not valid: from is after to.",
+      );
+      await refuses(
+        exported(service, { format: "csv", at: now }),
+        "invalid-request",
+        /at must be at least 10 s/,
+      );
+    });
   });
 
   describe("the journal", () => {
@@ -121,6 +152,29 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const pesels = all.map(({ pesel }) => pesel);
       assert.deepEqual(pesels, [...new Set(pesels)].sort());
       assert.ok(pesels.includes(newest));
+    });
+
+    test("accounts are found by the beginning of a name, page by page", async () => {
+      const holders = [
+        ["Wiesław", "Żądło"],
+        ["Anna", "Żądło-Wrona"],
+        ["Zadok", "Wieś"],
+      ] as const;
+      for (const [index, [name, surname]] of holders.entries()) {
+        await service.createAccount({ ...opening({ index: 30_000 + index }), name, surname });
+      }
+      const found = async (text: string) => {
+        const name = parseNameSought(text);
+        const accounts = await everyPage((page) => service.accounts({ ...page, name }), 1);
+        return accounts.map(({ surname }) => surname).sort();
+      };
+      assert.deepEqual(await found("ZADLO"), ["Żądło", "Żądło-Wrona"]);
+      assert.deepEqual(await found("żądł w"), ["Żądło", "Żądło-Wrona"]);
+      assert.deepEqual(await found("zad wies"), ["Wieś", "Żądło"]);
+      assert.deepEqual(await found("nobody"), []);
+      await service.change({ kind: "renaming", pesel: adult(30_000), name: "Wiesław", surname: "Wrona" });
+      assert.deepEqual(await found("zadlo"), ["Żądło-Wrona"]);
+      assert.deepEqual(await found("wron"), ["Wrona", "Żądło-Wrona"]);
     });
 
     test("the position adds up to what was deposited, and the spread is earned", async () => {

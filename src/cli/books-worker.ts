@@ -1,4 +1,5 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { once } from "node:events";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { FxError } from "../core/errors.ts";
 import { booksOf } from "../ledger/books.ts";
 import type { BooksAnswer, BooksQuestion } from "./books.ts";
@@ -11,9 +12,16 @@ try {
   const store = await openStore(place, { access: "read" });
   try {
     const books = booksOf(store);
-    const result =
-      about === "audit" ? await books.audit((progress) => answer({ progress })) : await books.position();
-    answer({ result });
+    if (about === "audit") answer({ result: await books.audit((progress) => answer({ progress })) });
+    else if (about === "position") answer({ result: await books.position() });
+    else {
+      for await (const part of books.export(about)) {
+        const read = once(parentPort as MessagePort, "message");
+        answer({ part });
+        await read;
+      }
+      answer({ result: undefined });
+    }
   } finally {
     await store.close();
   }

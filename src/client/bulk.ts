@@ -8,7 +8,7 @@ import { notAnAnswer } from "../wire/codecs.ts";
 import { readLines } from "../wire/lines.ts";
 import { decodeProblem } from "../wire/problem.ts";
 import { Lanes } from "./lanes.ts";
-import { type Answer, answerOf, outcomeOf, type Transport } from "./transport.ts";
+import { type Answer, answerOf, outcomeOf, type Transport, textOf } from "./transport.ts";
 
 /** A line that was taken in. */
 interface Entry {
@@ -162,7 +162,11 @@ export class Bulk {
     /** And not answered, in their order. */
     const sent: Entry[] = [];
     this.#sent = 0;
-    const request = await this.#transport.stream("/api/bulk", { "content-type": bulkType });
+    const request = await this.#transport.stream({
+      method: "POST",
+      path: "/api/bulk",
+      headers: { "content-type": bulkType },
+    });
     this.#request = request;
     // What fails is told to whoever reads the answers.
     request.on("error", () => {});
@@ -323,14 +327,4 @@ function codeOf(failure: Error): string {
 function requireError(answer: BulkAnswer): FxError {
   if (answer instanceof FxError) return answer;
   throw notAnAnswer("an answer to no line");
-}
-
-/** At most as much as a problem needs. */
-async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
-  let text = "";
-  for await (const chunk of stream) {
-    text += String(chunk);
-    if (text.length > 65_536) break;
-  }
-  return text;
 }

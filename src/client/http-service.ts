@@ -3,9 +3,11 @@ import type { BulkRequest, Change } from "../core/change.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "../core/exchange.ts";
+import type { ExportRequest } from "../core/export.ts";
 import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
+  AccountsRequest,
   AuditReport,
   BulkAnswer,
   BulkLine,
@@ -39,6 +41,7 @@ import {
   encodeQuoteQuery,
 } from "../wire/requests.ts";
 import { Bulk, undecided } from "./bulk.ts";
+import { readExport } from "./export.ts";
 import { type Answer, Transport, type TransportOptions } from "./transport.ts";
 
 /** An audit or a position reads the whole journal. */
@@ -112,8 +115,9 @@ class HttpService implements ExchangeService {
     return this.#get(`/api/receipts/${encodeURIComponent(id)}`, decodeEntry);
   }
 
-  accounts(page: PageRequest): Promise<Page<Account>> {
-    return this.#get("/api/users", decodeAccounts, { query: pageQuery(page) });
+  accounts({ name, ...page }: AccountsRequest): Promise<Page<Account>> {
+    const query = { ...pageQuery(page), ...(name !== undefined && { name: name.join(" ") }) };
+    return this.#get("/api/users", decodeAccounts, { query });
   }
 
   position(): Promise<Position> {
@@ -122,6 +126,10 @@ class HttpService implements ExchangeService {
 
   audit(): Promise<AuditReport> {
     return this.#get("/api/audit", decodeAudit, { timeoutMs: longTimeoutMs });
+  }
+
+  export(request: ExportRequest): AsyncIterable<string> {
+    return readExport(this.#transport, request);
   }
 
   async close(): Promise<void> {

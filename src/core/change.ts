@@ -66,7 +66,7 @@ export interface Circumstances {
    * @throws FxError rates-unavailable
    */
   readonly table: () => RateTable;
-  /** An entry of the account, and the id of the entry that undid it. */
+  /** An entry of any account, and the id of the entry that undid it. */
   readonly entry: (
     id: string,
   ) => { readonly entry: Entry; readonly reversedBy: string | undefined } | undefined;
@@ -155,7 +155,8 @@ export function planChange(
 
 function planReversal(account: Account, { reverses, reason }: Reversal, { entry }: Circumstances): Plan {
   const found = entry(reverses);
-  if (found === undefined) throw new FxError("not-found", "There is no receipt with this id.");
+  if (found?.entry.pesel !== account.pesel)
+    throw new FxError("not-found", "There is no receipt with this id.");
   const { kind, debited: credited, credited: debited, exchange } = found.entry;
   if (!isReversible(kind)) {
     throw new FxError(

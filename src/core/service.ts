@@ -5,6 +5,7 @@ import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
 import type { FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
+import type { ExportRequest } from "./export.ts";
 import type { Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
@@ -38,10 +39,15 @@ export interface ExchangeService {
   /** The account's entries, newest first. */
   statement(pesel: Pesel, page: PageRequest): Promise<Page<Receipt>>;
   receipt(id: string): Promise<Receipt>;
-  /** All accounts, by PESEL. */
-  accounts(page: PageRequest): Promise<Page<Account>>;
+  /** All accounts, or those of a name, by PESEL. */
+  accounts(page: AccountsRequest): Promise<Page<Account>>;
   position(): Promise<Position>;
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport>;
+  /**
+   * The journal as double entry, as text, made as it is read. If it fails before its end, what it gave is to be thrown
+   * away. See `ExportRequest`.
+   */
+  export(request: ExportRequest): AsyncIterable<string>;
   close(): Promise<void>;
 }
 
@@ -82,6 +88,11 @@ export interface RateOnDay {
 export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string | undefined;
+}
+
+export interface AccountsRequest extends PageRequest {
+  /** As `parseNameSought` reads it. */
+  readonly name?: readonly string[] | undefined;
 }
 
 export interface Page<T> {

@@ -22,6 +22,7 @@ import { accountHandlers } from "./handlers/accounts.ts";
 import { type BulkOptions, bulkHandlers, draining, type Stream } from "./handlers/bulk.ts";
 import { changeHandlers } from "./handlers/changes.ts";
 import { exchangeHandlers } from "./handlers/exchange.ts";
+import { exportHandlers } from "./handlers/export.ts";
 import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
@@ -121,6 +122,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     ...bulkHandlers(options, metrics, lifecycle),
     ...rateHandlers(options),
     ...ledgerHandlers(options),
+    ...exportHandlers(options, lifecycle),
     ...serverHandlers(options, metrics, lifecycle, document),
   };
   const routeOf = (id: string, { method, path, isBulk, isBodyOptional }: Operation): RouteOptions => {

@@ -5,13 +5,14 @@ import { compareCurrencies, pln } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
 import { balancesJson, balancesOf, type Entry, parseEntry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
+import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { identifyTable, type RateTable, unknownSource } from "../core/rates.ts";
 import type { AuditFinding, AuditProgress, AuditReport } from "../core/service.ts";
 import { entryHash, sha256 } from "./batch.ts";
 import { exchangeDisagreements, misplaced, reversalDisagreements } from "./disagreements.ts";
 import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
-import type { AccountRow, Disagreement, JournalRow, Store } from "./store.ts";
+import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
 
 const findingsKept = 1000;
 const accountsPerPage = 500;
@@ -62,12 +63,12 @@ class Audit {
 
   /** Checks one page of accounts against all journal entries in their range of PESELs. */
   async accounts(
-    page: readonly AccountRow[],
+    page: readonly ListedAccountRow[],
     { after, through }: { after: string | undefined; through: string | undefined },
   ): Promise<void> {
     const rows = new Map(page.map((row) => [row.pesel, row]));
     let chain: Chain | undefined;
-    let account: AccountRow | undefined;
+    let account: ListedAccountRow | undefined;
     const end = after === undefined ? undefined : { pesel: after, sequence: Number.MAX_SAFE_INTEGER };
     for await (const entries of readJournal(this.#store, { after: end, through })) {
       this.#tables.nextSlice();
@@ -233,7 +234,7 @@ class Audit {
   }
 
   /** Compares an account's row with the end of its chain. */
-  async #finish(chain: Chain, row: AccountRow | undefined): Promise<void> {
+  async #finish(chain: Chain, row: ListedAccountRow | undefined): Promise<void> {
     if (chain.later !== undefined) {
       const sequence = await this.#sequenceNow(chain.pesel);
       if (sequence === undefined || sequence < chain.later.sequence) {
@@ -255,6 +256,7 @@ class Audit {
       ...this.#store.misplacedAccount(row, chain.last),
       ["name", row.name, chain.names?.name ?? ""],
       ["surname", row.surname, chain.names?.surname ?? ""],
+      ["words of the names", row.words.split(" ").sort().join(" "), wordsText(row)],
     ];
     for (const [problem, recorded, recomputed] of pairs) {
       if (recorded !== recomputed) this.#find(row.pesel, undefined, problem, recorded, recomputed);
@@ -350,6 +352,10 @@ function readBalances({ balances }: AccountRow): Money[] {
 
 function add<K>(totals: Map<K, bigint>, currency: K, minor: bigint): void {
   totals.set(currency, (totals.get(currency) ?? 0n) + minor);
+}
+
+function wordsText(row: AccountRow): string {
+  return holderWords(row).sort().join(" ");
 }
 
 function minorText(minor: bigint): string {

@@ -5,10 +5,12 @@ import { type CurrencyCode, pln } from "../core/currency.ts";
 import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
+import type { ExportRequest } from "../core/export.ts";
 import { accountAfter, type Entry, type Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
+  AccountsRequest,
   AuditProgress,
   AuditReport,
   BulkAnswer,
@@ -32,6 +34,8 @@ import type { FoundEntry, Store } from "./store.ts";
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
 const daysToPrevious = 30;
+/** After so long no entry comes any more whose time is before. */
+const underWayMs = 10_000;
 /** Of a bulk, taken in and not answered. */
 const chunksAtOnce = 8;
 
@@ -132,9 +136,9 @@ export class LedgerService implements ExchangeService {
     throw new FxError("not-found", "There is no receipt with this id.");
   }
 
-  async accounts({ limit, cursor }: PageRequest): Promise<Page<Account>> {
+  async accounts({ limit, cursor, name }: AccountsRequest): Promise<Page<Account>> {
     if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
-    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1 });
+    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1, name });
     const items = accounts.slice(0, limit).map(decodeAccount);
     return { items, next: accounts.length > limit ? items.at(-1)?.pesel : undefined };
   }
@@ -145,6 +149,15 @@ export class LedgerService implements ExchangeService {
 
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport> {
     return this.#books.audit(onProgress);
+  }
+
+  async *export(request: ExportRequest): AsyncGenerator<string> {
+    const { from = "", to = "9999-12-31", at } = request;
+    if (from > to) throw unfit("/from", "is after to");
+    if (at !== undefined && at.getTime() > this.#now().getTime() - underWayMs) {
+      throw unfit("/at", "must be at least 10 s ago: entries before it may still be on their way");
+    }
+    yield* this.#books.export(request);
   }
 
   #command(request: Request): Command<Settlement | Recorded> {
@@ -212,6 +225,11 @@ function receiptOf({ entry, reversedBy }: FoundEntry): Receipt {
 
 function accountNotFound(): never {
   throw new FxError("account-not-found", "There is no account for this PESEL.");
+}
+
+function unfit(pointer: string, detail: string): FxError {
+  const message = `The request is not valid: ${pointer.slice(1)} ${detail}.`;
+  return new FxError("invalid-request", message, { fields: [{ pointer, detail }] });
 }
 
 function unknownCursor(): FxError {

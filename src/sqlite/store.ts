@@ -5,15 +5,17 @@ import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, positionInId } from "../ledger/entry-id.ts";
-import { decodeAccount, foundEntry, rangeOf } from "../ledger/rows.ts";
+import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey, rangeOf } from "../ledger/rows.ts";
 import type {
-  AccountRow,
+  AccountsPage,
   Decision,
   FoundEntry,
   JournalPlace,
   JournalRow,
+  ListedAccountRow,
   Loaded,
   ReversalLink,
+  SealedEntry,
   Store,
   StoredAccount,
   Touch,
@@ -31,13 +33,14 @@ import {
   misplacedAccount,
   misplacedEntry,
 } from "./links.ts";
+import { selectPage, writeWords } from "./name-words.ts";
 import { checkpointPages, type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
 import {
   appendEntry,
   insertAccount,
   insertReversal,
-  pageAccounts,
+  pageEntries,
   pageJournal,
   renameAccount,
   reversedBy,
@@ -179,8 +182,8 @@ export class SqliteStore implements Store {
     return account;
   }
 
-  async accounts({ after, limit }: { after?: string | undefined; limit: number }): Promise<AccountRow[]> {
-    return accountRows(this.#arrays<AccountValues>(pageAccounts, Number(after ?? -1), limit));
+  async accounts(page: AccountsPage): Promise<ListedAccountRow[]> {
+    return accountRows(this.#arrays<AccountValues>(...selectPage(page)));
   }
 
   async statement(
@@ -233,6 +236,17 @@ export class SqliteStore implements Store {
     }
   }
 
+  async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
+    const [first, last] = [after, through].map((id) => id && positionInId(id));
+    const range = [first || 0, last || Number.MAX_SAFE_INTEGER, limit];
+    return this.#all<JournalRow>(pageEntries, ...range).map(decodeEntry);
+  }
+
+  async newestEntry(): Promise<string | undefined> {
+    const byPosition = "select entry, hash from journal order by position desc limit 1";
+    return this.#all<JournalRow>(byPosition).map(decodeEntry)[0]?.entry.id;
+  }
+
   async entry(id: string): Promise<FoundEntry | undefined> {
     return this.#read(() => this.#entry(id));
   }
@@ -256,6 +270,10 @@ export class SqliteStore implements Store {
   /** Positions have no gaps, and to count would be to read the whole journal. */
   async entryCount(): Promise<number> {
     return this.#lastPosition();
+  }
+
+  async identityKey(): Promise<string> {
+    return this.#all<{ value: string }>("select value from identity_key")[0]?.value ?? missingIdentityKey();
   }
 
   async inForce(): Promise<TableInForce | undefined> {
@@ -345,6 +363,7 @@ export class SqliteStore implements Store {
       if (isNew) insert.get(Number(pesel), name, surname, newest);
       else if (isRenamed) this.#statement(renameAccount).get(newest, name, surname, Number(pesel));
       else update.get(newest, Number(pesel));
+      if (isNew || isRenamed) writeWords((sql) => this.#statement(sql), account, isNew);
       return { account, newest };
     });
   }

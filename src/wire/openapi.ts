@@ -101,7 +101,7 @@ function describe(id: string, operation: Operation): OpenApiOperation {
         description: "Done",
         ...(success.headers && { headers: headersNamed(success.headers) }),
         ...(success.schema && { content: json(success.schema) }),
-        ...(success.type && { content: { [success.type]: { schema: { type: plainTypes[success.type] } } } }),
+        ...(success.types && { content: Object.fromEntries(success.types.map(plainContent)) }),
       },
       ...(operation.sameShape &&
         success.schema && {
@@ -196,7 +196,9 @@ const responseHeaders = {
   },
 };
 
-const plainTypes = { "text/plain": "string", "application/json": "object" } as const;
+function plainContent(type: string) {
+  return [type, { schema: { type: type === "application/json" ? "object" : "string" } }];
+}
 
 function referenceTo(schema: z.ZodType): string {
   const id = schema.meta()?.id;

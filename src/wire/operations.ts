@@ -24,7 +24,7 @@ export interface Operation {
     /** Of a JSON answer. */
     readonly schema?: z.ZodType;
     /** Of an answer without a schema. */
-    readonly type?: "text/plain" | "application/json";
+    readonly types?: readonly ("text/plain" | "text/csv" | "application/json" | "application/x-ndjson")[];
     readonly headers?: readonly ("Fx-Account" | "Fx-Receipt" | "Idempotency-Replayed")[];
   };
   /** Beside those that any operation may answer. */
@@ -257,10 +257,10 @@ export const operations = {
   accounts: {
     method: "GET",
     path: "/api/users",
-    summary: "All accounts, by PESEL",
+    summary: "All accounts, or those of a name, by PESEL",
     description: "`next` is the cursor of the next page.",
     tag: "ledger",
-    query: schemas.pageQuery,
+    query: schemas.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
     errors: ["invalid-request", storage],
   },
@@ -283,6 +283,20 @@ export const operations = {
     tag: "ledger",
     success: { status: 200, schema: schemas.audit },
     errors: [storage],
+  },
+  exportJournal: {
+    method: "GET",
+    path: "/api/export",
+    summary: "The journal as double entry",
+    description:
+      "Text that hledger or beancount reads, CSV with a line for each posting, or JSON with a line for each entry; in " +
+      "the order in which the entries were made. Each entry balances in each currency. Customers are told apart by an " +
+      "id that is made of the PESEL and a secret of the ledger. The answer is a stream. Its last line says that it " +
+      "came to its end, and with how many entries; without that line it is to be thrown away.",
+    tag: "ledger",
+    query: schemas.exportQuery,
+    success: { status: 200, types: ["text/plain", "text/csv", "application/x-ndjson"] },
+    errors: ["invalid-request", storage, "overloaded"],
   },
   live: {
     method: "GET",
@@ -309,7 +323,7 @@ export const operations = {
     summary: "Metrics for Prometheus",
     description: "In the text format of Prometheus.",
     tag: "server",
-    success: { status: 200, type: "text/plain" },
+    success: { status: 200, types: ["text/plain"] },
     errors: [],
   },
   openApi: {
@@ -318,7 +332,7 @@ export const operations = {
     summary: "This document",
     description: "OpenAPI 3.1. `/docs` shows it, and lets you try it.",
     tag: "server",
-    success: { status: 200, type: "application/json" },
+    success: { status: 200, types: ["application/json"] },
     errors: [],
   },
 } as const satisfies Record<string, Operation>;

@@ -1,12 +1,15 @@
 import type * as z from "zod";
 import type { Opening } from "../core/account.ts";
 import type { Cash, Change } from "../core/change.ts";
+import { parseTime } from "../core/date.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
+import type { ExportFormat, ExportRequest } from "../core/export.ts";
 import { maskPesels } from "../core/mask.ts";
+import { parseNameSought } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { PageRequest } from "../core/service.ts";
+import type { AccountsRequest, PageRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -101,6 +104,32 @@ export function parseQuoteQuery(query: unknown) {
 
 export function parsePageQuery(query: unknown): PageRequest {
   return read(schemas.pageQuery, query, "query");
+}
+
+export function parseExportQuery(query: unknown): ExportRequest {
+  const { format, from, to, at, full } = read(schemas.exportQuery, query, "query");
+  return {
+    format: format as ExportFormat,
+    from,
+    to,
+    at: at === undefined ? undefined : parseTime(at),
+    full: full === "true",
+  };
+}
+
+export function encodeExportQuery({ format, from, to, at, full }: ExportRequest): Record<string, string> {
+  return {
+    format,
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(at !== undefined && { at: at.toISOString() }),
+    ...(full && { full: "true" }),
+  };
+}
+
+export function parseAccountsQuery(query: unknown): AccountsRequest {
+  const { name, ...page } = read(schemas.accountsQuery, query, "query");
+  return { ...page, name: name === undefined ? undefined : parseNameSought(name) };
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {

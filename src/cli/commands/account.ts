@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { parseOpening, planOpening } from "../../core/account.ts";
 import type { Decimal } from "../../core/decimal.ts";
+import { parseNameSought } from "../../core/names.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import {
   amountArgument,
@@ -25,6 +26,10 @@ interface CreateOptions extends CommandOptions {
 
 interface ListOptions extends CommandOptions {
   readonly limit?: number;
+}
+
+interface AccountsOptions extends ListOptions {
+  readonly name?: string;
 }
 
 export function defineAccount(program: Command, context: Context): void {
@@ -84,18 +89,25 @@ export function defineAccount(program: Command, context: Context): void {
     serviceCommand(
       command(account, "list", "list accounts, by PESEL", [
         "fx account list",
+        "fx account list --name kowal",
         "fx account list --json | jq length",
       ]),
       needs,
+    ).option(
+      "--name <name>",
+      "only those of this name: the first letters of surname or first name, or of both; ł is found by l",
     ),
     "accounts",
-  ).action(async (options: ListOptions) => {
+  ).action(async (options: AccountsOptions) => {
+    const name = options.name === undefined ? undefined : parseNameSought(options.name);
     const service = await context.service(options, needs);
     const { encodeAccount } = await import("../../wire/codecs.ts");
-    const pages = readPages((page) => service.accounts(page), options.limit);
+    const pages = readPages((page) => service.accounts({ ...page, name }), options.limit);
     const shape = { columns: accountColumns, row: accountCells, encode: encodeAccount };
     const count = await writePages(stdout, pages, shape, options.json === true);
-    if (count === 0) write(stderr, "There are no accounts.");
+    if (count === 0) {
+      write(stderr, name === undefined ? "There are no accounts." : "There are no accounts of this name.");
+    }
   });
 
   listing(

@@ -14,10 +14,13 @@ import type { BulkOutcome, Handler, HandlerContext } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 
-/** A bulk under way. */
+/** A bulk or an export under way. */
 export interface Stream {
   readonly socket: Socket;
-  /** Takes in no more lines, answers those that were taken in, and says the reason in the last line. */
+  /**
+   * A bulk takes in no more lines, answers those that were taken in, and says the reason in the last line; an export
+   * breaks off.
+   */
   end(reason: FxError): void;
 }
 
