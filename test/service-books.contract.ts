@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { before, describe, test } from "node:test";
 import { formatDecimal } from "../src/core/decimal.ts";
 import type { Exchange } from "../src/core/exchange.ts";
@@ -6,7 +7,7 @@ import { exportFormats, isWholeExport } from "../src/core/export.ts";
 import type { Money } from "../src/core/money.ts";
 import { parseNameSought } from "../src/core/names.ts";
 import type { Pesel } from "../src/core/pesel.ts";
-import type { ExchangeService } from "../src/core/service.ts";
+import type { AccountHead, AuditStart, ExchangeService } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
 import type { Subject } from "./service.contract.ts";
 import { exported } from "./support/bookkeeping.ts";
@@ -200,6 +201,67 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const { accounts, entries, findings, findingsTotal } = await service.audit();
       assert.deepEqual([findings, findingsTotal], [[], 0]);
       assert.deepEqual([accounts, entries], [before.accounts + 1, before.entries + 2]);
+    });
+
+    test("an audit gives the heads of all accounts for a checkpoint, and says first what it reads", async () => {
+      const heads: AccountHead[] = [];
+      const started: AuditStart[] = [];
+      const { against, ...report } = await service.audit({
+        onStart: ({ entries, schemaVersion }) => void started.push({ entries, schemaVersion }),
+        onHeads: async (some) => void heads.push(...some),
+      });
+      assert.deepEqual([report, against], [await service.audit(), undefined]);
+      assert.equal(heads.length, report.accounts);
+      assert.equal(
+        heads.reduce((sum, { entries }) => sum + entries, 0),
+        report.entries,
+      );
+      assert.deepEqual(
+        started.map(({ entries }) => entries),
+        [report.entries],
+      );
+      assert.ok((started[0]?.schemaVersion ?? 0) > 0);
+    });
+
+    test("an audit names the accounts that lack what a checkpoint saw", async () => {
+      const pesel = await person();
+      const heads: AccountHead[] = [];
+      await service.audit({ onHeads: async (some) => void heads.push(...some) });
+      const against = async (changed: readonly AccountHead[]) =>
+        (await service.audit({ against: Readable.from([changed]) })).against;
+      assert.deepEqual(await against(heads), { accounts: heads.length, found: heads.length, lost: [] });
+      const accounts = await everyPage((page) => service.accounts(page), 1000);
+      const at = accounts.findIndex((account) => account.pesel === pesel);
+      const { customer, hash } = heads[at] as AccountHead;
+      const missing = { customer: "ABCDEFGHIJKLMNOPABCD", entries: 3, hash };
+      assert.deepEqual(await against([missing, ...heads.with(at, { customer, hash, entries: 2 })]), {
+        accounts: heads.length + 1,
+        found: heads.length,
+        lost: [
+          { customer, account: pesel, entries: 2, entriesNow: 1 },
+          { customer: missing.customer, account: undefined, entries: 3, entriesNow: 0 },
+        ],
+      });
+    });
+
+    test("an audit compares with a checkpoint and takes the next one at once", async () => {
+      const heads: AccountHead[] = [];
+      const onHeads = async (some: readonly AccountHead[]) => void heads.push(...some);
+      await service.audit({ onHeads });
+      await person();
+      const next: AccountHead[] = [];
+      const { against, accounts } = await service.audit({
+        against: Readable.from([heads]),
+        onHeads: async (some) => void next.push(...some),
+      });
+      assert.deepEqual(against, { accounts: heads.length, found: heads.length, lost: [] });
+      assert.deepEqual([next.length, accounts], [heads.length + 1, heads.length + 1]);
+    });
+
+    test("what fails while heads are taken ends the audit with that", async () => {
+      await person();
+      const full = new Error("the disk is full");
+      await assert.rejects(service.audit({ onHeads: () => Promise.reject(full) }), full);
     });
   });
 

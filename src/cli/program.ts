@@ -1,6 +1,6 @@
 import { Command, Help } from "commander";
 import { defineAccount } from "./commands/account.ts";
-import { defineAudit } from "./commands/audit.ts";
+import { defineAudit } from "./commands/audit/audit.ts";
 import { defineBackup } from "./commands/backup.ts";
 import { defineBatch } from "./commands/batch/batch.ts";
 import { defineCompletion } from "./commands/completion/completion.ts";

@@ -42,7 +42,7 @@ export interface ExchangeService {
   /** All accounts, or those of a name, by PESEL. */
   accounts(page: AccountsRequest): Promise<Page<Account>>;
   position(): Promise<Position>;
-  audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport>;
+  audit(options?: AuditOptions): Promise<AuditReport>;
   /**
    * The journal as double entry, as text, made as it is read. If it fails before its end, what it gave is to be thrown
    * away. See `ExportRequest`.
@@ -116,6 +116,31 @@ export interface CurrencyPosition {
   readonly house: bigint;
 }
 
+export interface AuditOptions {
+  readonly onStart?: ((ledger: AuditStart) => void) | undefined;
+  readonly onProgress?: ((done: AuditProgress) => void) | undefined;
+  /** Takes the heads of all accounts, by PESEL, for a checkpoint. The audit waits for it. */
+  readonly onHeads?: ((heads: readonly AccountHead[]) => Promise<void>) | undefined;
+  /** The heads of an earlier checkpoint, which the chains must still hold. */
+  readonly against?: AsyncIterable<readonly AccountHead[]> | undefined;
+}
+
+export interface AuditStart {
+  /** Of the ledger. */
+  readonly schemaVersion: number;
+  /** How many there are to read, or about how many; 0 if the store cannot tell cheaply. */
+  readonly entries: number;
+}
+
+/** How far an account's chain goes. */
+export interface AccountHead {
+  /** The customer's id: 20 letters. */
+  readonly customer: string;
+  readonly entries: number;
+  /** Of the last entry, in hexadecimal. */
+  readonly hash: string;
+}
+
 export interface AuditProgress {
   readonly accounts: number;
   readonly entries: number;
@@ -129,6 +154,31 @@ export interface AuditReport {
   /** Empty when everything agrees. At most the first 1000. */
   readonly findings: readonly AuditFinding[];
   readonly findingsTotal: number;
+  /** SHA-256 over the lines of all heads, as a checkpoint has them: equal where all chains are. */
+  readonly digest: string;
+  /** If the audit was against a checkpoint. */
+  readonly against?: Comparison;
+}
+
+/** What is left of a checkpoint. */
+export interface Comparison {
+  /** Of the checkpoint. */
+  readonly accounts: number;
+  /** How many of them the ledger has, by their customers' ids. If none, it is another ledger, and `lost` is empty. */
+  readonly found: number;
+  /** Those whose chains do not hold what the checkpoint saw. */
+  readonly lost: readonly LostHead[];
+}
+
+/** An account that is missing, has fewer entries, or another entry than the checkpoint saw. */
+export interface LostHead {
+  readonly customer: string;
+  /** The PESEL; undefined if the ledger does not have the account. */
+  readonly account: string | undefined;
+  /** In the checkpoint. The entry of this number had the hash that is lost. */
+  readonly entries: number;
+  /** In the ledger; 0 if the account is missing. */
+  readonly entriesNow: number;
 }
 
 /** One disagreement. Its account and texts have PESELs. */

@@ -11,7 +11,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
   AccountsRequest,
-  AuditProgress,
+  AuditOptions,
   AuditReport,
   BulkAnswer,
   BulkLine,
@@ -26,6 +26,7 @@ import type {
 } from "../core/service.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
+import { tableOf } from "./checkpoint.ts";
 import { isEntryId } from "./entry-id.ts";
 import { type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
@@ -147,8 +148,12 @@ export class LedgerService implements ExchangeService {
     return this.#books.position();
   }
 
-  audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport> {
-    return this.#books.audit(onProgress);
+  async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {
+    const table = against && (await tableOf(against));
+    if (onStart !== undefined) {
+      onStart({ schemaVersion: this.#store.schemaVersion, entries: await this.#store.entryCount() });
+    }
+    return this.#books.audit({ ...options, against: table });
   }
 
   async *export(request: ExportRequest): AsyncGenerator<string> {

@@ -48,7 +48,7 @@ export async function backUpSqlite(
     const copy = isOlder
       ? openSqlite(upgraded, { migrations })
       : openSqlite(partial, { access: "read", migrations });
-    const report = await auditLedger(copy, onProgress).finally(() => copy.close());
+    const report = await auditLedger(copy, { onProgress }).finally(() => copy.close());
     if (report.findingsTotal > 0) return report;
     syncToDisk(partial);
     renameSync(partial, destination);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
 import { bulkType } from "./bulk.ts";
-import { type Operation, operations } from "./operations.ts";
+import { hasLines, type Operation, operations } from "./operations.ts";
 import { statusOf } from "./problem.ts";
 import * as schemas from "./schemas.ts";
 
@@ -82,8 +82,8 @@ function describe(id: string, operation: Operation): OpenApiOperation {
     success,
     errors,
   } = operation;
-  const json = (schema: z.ZodType) => ({
-    [operation.isBulk ? bulkType : "application/json"]: { schema: { $ref: referenceTo(schema) } },
+  const json = (schema: z.ZodType, part: "body" | "answer" = "answer") => ({
+    [hasLines(operation, part) ? bulkType : "application/json"]: { schema: { $ref: referenceTo(schema) } },
   });
   return {
     operationId: id,
@@ -95,7 +95,8 @@ function describe(id: string, operation: Operation): OpenApiOperation {
       ...queryParameters(operation.query),
       ...headerParameters(operation),
     ],
-    ...(method === "POST" && body && { requestBody: { required: !isBodyOptional, content: json(body) } }),
+    ...(method === "POST" &&
+      body && { requestBody: { required: !isBodyOptional, content: json(body, "body") } }),
     responses: {
       [success.status]: {
         description: "Done",

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
+import { audit, checkpointLine } from "./audit-schemas.ts";
 import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
 import * as entrySchemas from "./entry-schemas.ts";
 import * as schemas from "./schemas.ts";
@@ -15,10 +16,10 @@ export interface Operation {
   readonly query?: z.ZodType;
   readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
   readonly body?: z.ZodType;
+  /** What comes as lines of JSON: its schema is of a line. */
+  readonly lines?: "body" | "answer" | "both";
   /** Whether the body may be left out. */
   readonly isBodyOptional?: boolean;
-  /** Whether the body and the answer are lines of JSON, and the schemas are of a line. */
-  readonly isBulk?: boolean;
   readonly success: {
     readonly status: 200 | 204;
     /** Of a JSON answer. */
@@ -31,6 +32,10 @@ export interface Operation {
   readonly errors: readonly AnswerCode[];
   /** A status whose body has the shape of success, too. */
   readonly sameShape?: number;
+}
+
+export function hasLines({ lines }: Operation, part: "body" | "answer"): boolean {
+  return lines === part || lines === "both";
 }
 
 const storage = "storage-unavailable";
@@ -139,7 +144,7 @@ export const operations = {
       "server ends the stream early. After that, or if the connection breaks, send the lines without an answer " +
       "again, with the same keys.",
     tag: "exchange",
-    isBulk: true,
+    lines: "both",
     body: bulkLine,
     success: { status: 200, schema: bulkAnswer },
     errors: ["invalid-request", "overloaded"],
@@ -281,8 +286,34 @@ export const operations = {
       "Recomputes every balance and every exchange from the journal and the tables. It reads all of them, which can " +
       "take minutes.",
     tag: "ledger",
-    success: { status: 200, schema: schemas.audit },
+    success: { status: 200, schema: audit },
     errors: [storage],
+  },
+  checkpoint: {
+    method: "GET",
+    path: "/api/audit/checkpoint",
+    summary: "Audit, and say how far the chain of each account goes",
+    description:
+      "Newline-delimited JSON, streamed: a first line, a line for each account by PESEL, and the audit. Keep it elsewhere, " +
+      "and send it to `/api/audit/comparison` to find out whether a ledger is an older copy. If the last line is missing, or its `ok` is " +
+      "false, it is no checkpoint.",
+    tag: "ledger",
+    lines: "answer",
+    success: { status: 200, schema: checkpointLine },
+    errors: [storage],
+  },
+  compareCheckpoint: {
+    method: "POST",
+    path: "/api/audit/comparison",
+    summary: "Audit, and compare with an earlier checkpoint",
+    description:
+      "Takes a checkpoint as it was given. `against` in the answer names each account that is missing, has fewer " +
+      "entries, or another entry than the checkpoint saw. New accounts and new entries are fine.",
+    tag: "ledger",
+    lines: "body",
+    body: checkpointLine,
+    success: { status: 200, schema: audit },
+    errors: ["invalid-request", storage, "overloaded"],
   },
   exportJournal: {
     method: "GET",

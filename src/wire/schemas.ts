@@ -106,7 +106,7 @@ const cursor = z
 const source = z
   .string()
   .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
-const count = z.int().min(0).meta({ format: "int64" });
+export const count = z.int().min(0).meta({ format: "int64" });
 
 const holder = { name: givenName, surname: givenName, pesel };
 const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "44051401359" };
@@ -327,25 +327,6 @@ export const position = z
     description: "Amounts are decimal text, because totals may pass what a JSON number holds exactly",
   });
 
-export const audit = z
-  .object({
-    ok: z.boolean(),
-    accounts: count,
-    entries: count,
-    findings: z.array(
-      z.object({
-        account: z.string(),
-        entry: z.int().meta({ format: "int64" }).nullable(),
-        id: z.string().nullable(),
-        problem: z.string(),
-        recorded: z.string(),
-        recomputed: z.string(),
-      }),
-    ),
-    findingsTotal: count,
-  })
-  .meta({ id: "Audit" });
-
 export const problem = z
   .object({
     type: z.string().meta({ format: "uri", examples: ["urn:fx:error:account-not-found"] }),
@@ -383,7 +364,6 @@ export const ready = z
 
 export type AccountJson = z.infer<typeof account>;
 export type AccountsJson = z.infer<typeof accounts>;
-export type AuditJson = z.infer<typeof audit>;
 export type ExchangeJson = z.infer<typeof exchange>;
 export type MoneyJson = z.infer<typeof money>;
 export type PositionJson = z.infer<typeof position>;

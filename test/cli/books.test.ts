@@ -50,7 +50,7 @@ for (const { name, database } of adapters) {
     test("tell how far an audit is", async (t) => {
       const { books } = await ledgerOn(t, await database(t));
       const told: AuditProgress[] = [];
-      await books.audit((done) => told.push(done));
+      await books.audit({ onProgress: (done) => told.push(done) });
       assert.deepEqual(told, [{ accounts: 3, entries: 6, totalEntries: 6 }]);
     });
 

@@ -53,7 +53,7 @@ describe("every answer has the shape that the document gives it", () => {
 
   test("and no operation was left out", () => {
     const all = Object.entries<Operation>(operations)
-      .filter(([, { method, success }]) => method === "GET" && success.schema !== undefined)
+      .filter(([, { method, success, lines }]) => method === "GET" && success.schema && lines === undefined)
       .map(([id]) => id);
     assert.deepEqual(Object.keys(paths).concat("receipt").sort(), all.sort());
   });

@@ -14,7 +14,10 @@ export const wildNote = '=cmd|"a", b; date:2020-13-41 | {c} \\u0041 (d) [2020-01
  */
 export async function seedEveryKind(store: Store, customers = 4): Promise<LedgerService> {
   let time = Date.parse("2026-05-29T21:00:00Z");
-  const service = new LedgerService(store, fixedRates(table, store), () => new Date((time += 900_000)));
+  const service = new LedgerService(store, fixedRates(table, store), () => {
+    time += 900_000;
+    return new Date(time);
+  });
   for (let index = 0; index < customers; index += 1) await seedAccount(service, index);
   return service;
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -16,7 +17,7 @@ import {
   parseOrderBody,
   parseRenamingBody,
 } from "../../src/wire/requests.ts";
-import { adult, decimal, peselOf, today } from "../support/fixture.ts";
+import { adult, decimal, now, peselOf, today } from "../support/fixture.ts";
 import { type HttpAnswer, type HttpRequest, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -359,6 +360,10 @@ describe("answers are as the document says", () => {
     ["GET /api/audit", 200],
     ["GET /api/export?format=csv", 200],
     ["GET /api/export?format=csv&at=now", 400],
+    ["GET /api/audit/checkpoint", 200],
+    ["POST /api/audit/comparison", 200, { kept: true }],
+    ["POST /api/audit/comparison", 400, opening],
+    ["POST /api/audit/comparison", 400],
     ["GET /health/live", 200],
     ["GET /health/ready", 200],
     ["GET /metrics", 200],
@@ -465,8 +470,11 @@ function isTaken(read: () => unknown): boolean {
 }
 
 function requestTo(path: string, body: object | undefined): HttpRequest {
-  const isBulk = path.endsWith("/api/bulk") && body !== undefined;
-  return { body, ...(isBulk && { headers: { "content-type": bulkType } }) };
+  const isBulk = /\/(bulk|comparison)$/.test(path) && body !== undefined;
+  return {
+    body: body !== undefined && "kept" in body ? emptyCheckpoint : body,
+    ...(isBulk && { headers: { "content-type": bulkType } }),
+  };
 }
 
 function splitLine(line: string): [method: string, path: string] {
@@ -495,8 +503,24 @@ function conforms(method: string, path: string, answer: HttpAnswer): void {
   if (reference === undefined) return;
   const validate = ajv.getSchema(`document${reference}`);
   assert.ok(validate !== undefined, reference);
-  assert.ok(validate(answer.json), JSON.stringify(validate.errors));
+  const lines = type === bulkType ? answer.text.trimEnd().split("\n") : [answer.text];
+  for (const line of lines) assert.ok(validate(JSON.parse(line)), JSON.stringify(validate.errors));
 }
+
+/** Of a ledger without accounts. */
+const emptyCheckpoint = [
+  { checkpoint: 1, time: now.toISOString(), fx: "1.2.3", schemaVersion: 1, entries: 0 },
+  {
+    ok: true,
+    accounts: 0,
+    entries: 0,
+    findings: [],
+    findingsTotal: 0,
+    digest: createHash("sha256").digest("hex"),
+  },
+]
+  .map((line) => `${JSON.stringify(line)}\n`)
+  .join("");
 
 /** The lines of Fastify's route tree as "GET /api/user/{pesel}", without HEAD and the documentation. */
 function routesOf(tree: string): string[] {

@@ -1,4 +1,5 @@
-import { encodeAccounts, encodeAudit, encodePosition } from "../../wire/codecs.ts";
+import { encodeAudit } from "../../wire/audit.ts";
+import { encodeAccounts, encodePosition } from "../../wire/codecs.ts";
 import { parseAccountsQuery } from "../../wire/requests.ts";
 import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
 
