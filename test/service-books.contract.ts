@@ -139,6 +139,51 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual([kind, key, sequence, texts(balances)], ["opening", "o-7777", 1, ["12.30 PLN"]]);
     });
 
+    test("a receipt is found by the beginning of its id", async () => {
+      const { receiptId: id } = await service.exchange({
+        pesel: await person(),
+        ...terms("sell 1 PLN for USD"),
+      });
+      for (const text of [id.slice(0, 30), id.slice(0, 30).toUpperCase(), id.toUpperCase()]) {
+        assert.equal((await service.receipt(text)).id, id);
+      }
+    });
+
+    test("the beginning of more than one id is refused", async () => {
+      const { items } = await service.statement(await person(), { limit: 1 });
+      await person();
+      await refuses(
+        service.receipt(items[0]?.id.slice(0, 8) ?? ""),
+        "invalid-request",
+        /^More than one receipt begins with [0-9a-f]{8}, such as ([0-9a-f-]{36}) and (?!\1)[0-9a-f-]{36}\. Give more of the id\.$/,
+      );
+    });
+
+    test("fewer than 8 characters of an id are refused", async () => {
+      await refuses(service.receipt("01a1fc0"), "invalid-request", "Give at least 8 characters of the id.");
+    });
+
+    for (const text of [
+      "none",
+      "01a1fc0e8c6f70af",
+      "01a1fc0e_8c6f",
+      "01a1fc0e-8c6f-70af-a44a-e5ac3576edce0",
+    ]) {
+      test(`${text} begins no receipt`, async () => {
+        await refuses(service.receipt(text), "not-found");
+      });
+    }
+
+    test("a statement by key has the entry with that key, or none", async () => {
+      const pesel = await person();
+      const { receiptId } = await service.exchange({ pesel, ...terms("sell 1 PLN for USD"), key: 'k"&+/=1' });
+      const entries = async (key: string, of = pesel) =>
+        (await service.statement(of, { limit: 9, key })).items.map(({ id }) => id);
+      assert.deepEqual(await entries('k"&+/=1'), [receiptId]);
+      assert.deepEqual(await entries("k"), []);
+      assert.deepEqual(await entries('k"&+/=1', await person()), []);
+    });
+
     test("an unknown receipt is told as such", async () => {
       await refuses(
         service.receipt("01a1fc0e-8c6f-70af-a44a-e5ac3576edce"),

@@ -21,6 +21,7 @@ import type {
   RatesInForce,
   Recorded,
   Settlement,
+  StatementRequest,
 } from "../core/service.ts";
 import { decodeAudit } from "../wire/audit.ts";
 import {
@@ -110,8 +111,9 @@ class HttpService implements ExchangeService {
     return this.#get(path, decodeRateHistory, { query: { days: String(days) } });
   }
 
-  statement(pesel: Pesel, page: PageRequest): Promise<Page<Receipt>> {
-    return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query: pageQuery(page) });
+  statement(pesel: Pesel, { key, ...page }: StatementRequest): Promise<Page<Receipt>> {
+    const query = { ...pageQuery(page), ...(key !== undefined && { key }) };
+    return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query });
   }
 
   receipt(id: string): Promise<Receipt> {

@@ -37,7 +37,8 @@ export interface ExchangeService {
   /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
   /** The account's entries, newest first. */
-  statement(pesel: Pesel, page: PageRequest): Promise<Page<Receipt>>;
+  statement(pesel: Pesel, page: StatementRequest): Promise<Page<Receipt>>;
+  /** @param id its beginning is enough, from 8 characters on, where no other receipt begins so */
   receipt(id: string): Promise<Receipt>;
   /** All accounts, or those of a name, by PESEL. */
   accounts(page: AccountsRequest): Promise<Page<Account>>;
@@ -93,6 +94,11 @@ export interface PageRequest {
 export interface AccountsRequest extends PageRequest {
   /** As `parseNameSought` reads it. */
   readonly name?: readonly string[] | undefined;
+}
+
+export interface StatementRequest extends PageRequest {
+  /** Only the entry with this idempotency key. */
+  readonly key?: string | undefined;
 }
 
 export interface Page<T> {

@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto";
-import { v7, validate } from "uuid";
+import { MAX, NIL, v7, validate } from "uuid";
 
 const bytesPerId = 16;
 const positionBytes = 5;
@@ -29,6 +29,21 @@ export function entryId(position?: number): string {
 /** The position that the id was made with. */
 export function positionInId(id: string): number {
   return Number.parseInt(id.slice(-2 * positionBytes), 16);
+}
+
+/**
+ * The first and the last id that could begin with `text`; undefined if none could. An id begins with its time, so those
+ * that begin with the same 8 characters are of 65 seconds.
+ */
+export function idsFrom(text: string): IdRange | undefined {
+  const range = { first: text + NIL.slice(text.length), last: text + MAX.slice(text.length) };
+  return text !== "" && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(range.first) ? range : undefined;
+}
+
+/** Both included. */
+export interface IdRange {
+  readonly first: string;
+  readonly last: string;
 }
 
 export function isEntryId(text: string): boolean {

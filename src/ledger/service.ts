@@ -17,17 +17,17 @@ import type {
   BulkLine,
   ExchangeService,
   Page,
-  PageRequest,
   Position,
   RateOnDay,
   RatesInForce,
   Recorded,
   Settlement,
+  StatementRequest,
 } from "../core/service.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
 import { tableOf } from "./checkpoint.ts";
-import { isEntryId } from "./entry-id.ts";
+import { idsFrom, isEntryId } from "./entry-id.ts";
 import { type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { FoundEntry, Store } from "./store.ts";
@@ -37,6 +37,8 @@ const dayMs = 86_400_000;
 const daysToPrevious = 30;
 /** After so long no entry comes any more whose time is before. */
 const underWayMs = 10_000;
+/** Of an id: its time, but for the last 65 seconds. */
+const shortestBeginning = 8;
 /** Of a bulk, taken in and not answered. */
 const chunksAtOnce = 8;
 
@@ -117,8 +119,12 @@ export class LedgerService implements ExchangeService {
     return this.#rates.history(table, since);
   }
 
-  async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Receipt>> {
+  async statement(pesel: Pesel, { limit, cursor, key }: StatementRequest): Promise<Page<Receipt>> {
     await this.account(pesel);
+    if (key !== undefined) {
+      const found = await this.#store.entryWithKey(pesel, key);
+      return { items: found === undefined ? [] : [receiptOf(found)], next: undefined };
+    }
     const before = cursor === undefined ? undefined : await this.#entryOf(pesel, cursor);
     const found = await this.#store.statement(pesel, { before, limit: limit + 1 });
     const items = found.slice(0, limit).map(receiptOf);
@@ -132,9 +138,23 @@ export class LedgerService implements ExchangeService {
   }
 
   async receipt(id: string): Promise<Receipt> {
-    const found = isEntryId(id) ? await this.#store.entry(id) : undefined;
+    const [found, another] = await this.#entriesFrom(id.toLowerCase());
+    if (another !== undefined) {
+      const ids = `${found?.entry.id} and ${another.entry.id}`;
+      throw incompleteId(`More than one receipt begins with ${id}, such as ${ids}. Give more of the id.`);
+    }
     if (found !== undefined) return receiptOf(found);
     throw new FxError("not-found", "There is no receipt with this id.");
+  }
+
+  /** The entry with this id, or two of those whose ids begin so. */
+  async #entriesFrom(id: string): Promise<readonly FoundEntry[]> {
+    if (isEntryId(id)) return [(await this.#store.entry(id)) ?? []].flat();
+    const ids = idsFrom(id);
+    if (ids !== undefined && id.length < shortestBeginning) {
+      throw incompleteId(`Give at least ${shortestBeginning} characters of the id.`);
+    }
+    return ids === undefined ? [] : this.#store.entriesIn(ids, 2);
   }
 
   async accounts({ limit, cursor, name }: AccountsRequest): Promise<Page<Account>> {
@@ -235,6 +255,12 @@ function accountNotFound(): never {
 function unfit(pointer: string, detail: string): FxError {
   const message = `The request is not valid: ${pointer.slice(1)} ${detail}.`;
   return new FxError("invalid-request", message, { fields: [{ pointer, detail }] });
+}
+
+function incompleteId(message: string): FxError {
+  return new FxError("invalid-request", message, {
+    fields: [{ pointer: "/id", detail: "is too short a beginning" }],
+  });
 }
 
 function unknownCursor(): FxError {

@@ -3,6 +3,7 @@ import type { ErrorCode } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable, TableInForce, TableLedger } from "../core/rates.ts";
+import type { IdRange } from "./entry-id.ts";
 
 /**
  * Where accounts, the journal and the tables are kept. One suite, test/ledger/store.contract.ts, holds for every
@@ -44,6 +45,10 @@ export interface Store extends TableLedger {
   /** The id of the last one in that order. */
   newestEntry(): Promise<string | undefined>;
   entry(id: string): Promise<FoundEntry | undefined>;
+  /** Entries whose ids are in the range, in no order. SQLite may miss some from around when a clock was set back. */
+  entriesIn(ids: IdRange, limit: number): Promise<FoundEntry[]>;
+  /** The account's entry with this idempotency key. */
+  entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined>;
   /** The links from entries to their reversals, by the id of the entry, from the one after `after`. */
   reversals(page: { after?: string | undefined; limit: number }): Promise<ReversalLink[]>;
   /**

@@ -4,6 +4,7 @@ import { type Entry, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
+import type { IdRange } from "../ledger/entry-id.ts";
 import { gather } from "../ledger/gather.ts";
 import {
   accountRow,
@@ -212,6 +213,25 @@ export class PostgresStore implements Store {
   async entry(id: string): Promise<FoundEntry | undefined> {
     if (!isUuid(id)) return undefined;
     const [row] = await this.#all(`${selectFound} where journal.id = $1`, id);
+    return row && foundEntry(row);
+  }
+
+  async entriesIn({ first, last }: IdRange, limit: number): Promise<FoundEntry[]> {
+    const rows = await this.#all(
+      `${selectFound} where journal.id between $1 and $2 limit $3`,
+      first,
+      last,
+      limit,
+    );
+    return rows.map(foundEntry);
+  }
+
+  async entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined> {
+    const [row] = await this.#all(
+      `${selectFound} where pesel = $1 and idempotency_key = $2`,
+      Number(pesel),
+      key,
+    );
     return row && foundEntry(row);
   }
 

@@ -4,7 +4,7 @@ import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
-import { entryId, positionInId } from "../ledger/entry-id.ts";
+import { entryId, type IdRange, positionInId } from "../ledger/entry-id.ts";
 import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey, rangeOf } from "../ledger/rows.ts";
 import type {
   AccountsPage,
@@ -23,6 +23,7 @@ import type {
 } from "../ledger/store.ts";
 import { AccountCache } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
+import { entriesIn } from "./ids.ts";
 import { isKeyTaken, Keys } from "./keys.ts";
 import {
   type AccountValues,
@@ -256,6 +257,16 @@ export class SqliteStore implements Store {
     const row = this.#statement(byPosition).get(positionInId(id));
     const found = row && foundEntry(row);
     return found?.entry.id === id ? found : undefined;
+  }
+
+  async entriesIn(ids: IdRange, limit: number): Promise<FoundEntry[]> {
+    return this.#read(() =>
+      entriesIn((sql) => this.#statement(sql), ids, { last: this.#lastPosition(), limit }),
+    );
+  }
+
+  async entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined> {
+    return this.#read(() => this.#keys.entry(pesel, key));
   }
 
   async reversals({ after, limit }: { after?: string | undefined; limit: number }): Promise<ReversalLink[]> {

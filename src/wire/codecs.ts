@@ -40,12 +40,17 @@ export function decodeAccount(body: unknown, closed = false): Account {
 }
 
 export function encodeAccounts({ items, next }: Page<Account>): schemas.AccountsJson {
-  return { users: items.map(encodeAccount), next: next ?? null };
+  return { users: items.map(encodeListedAccount), next: next ?? null };
+}
+
+/** Says whether an account is closed, as the four fields of `encodeAccount` do not. */
+export function encodeListedAccount(account: Account): schemas.ListedAccountJson {
+  return account.closed ? { ...encodeAccount(account), closed: true } : encodeAccount(account);
 }
 
 export function decodeAccounts(body: unknown): Page<Account> {
   const { users, next } = read(schemas.accounts, body);
-  return { items: users.map((user) => accountOf(user)), next: next ?? undefined };
+  return { items: users.map((user) => accountOf(user, user.closed)), next: next ?? undefined };
 }
 
 export function encodeQuote(quote: Quote): schemas.QuoteJson {

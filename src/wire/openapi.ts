@@ -149,7 +149,7 @@ function pathParameters(path: string): object[] {
 
 const inPath: Readonly<Record<string, z.ZodType>> = {
   pesel: schemas.pesel,
-  id: schemas.entryId,
+  id: schemas.receiptId,
   code: schemas.symbol,
 };
 

@@ -174,7 +174,9 @@ export const operations = {
     method: "GET",
     path: "/api/receipts/{id}",
     summary: "One entry, with all that is needed to compute it again",
-    description: "`Fx-Receipt` in the answer to the request has its path.",
+    description:
+      "`Fx-Receipt` in the answer to the request has its path. The beginning of an id is enough, from 8 characters on, " +
+      "where no other receipt begins so.",
     tag: "exchange",
     success: { status: 200, schema: entrySchemas.entry },
     errors: ["invalid-request", "not-found", storage],
@@ -247,15 +249,17 @@ export const operations = {
     summary: "Undo an exchange, a deposit or a withdrawal",
     description:
       "Makes the exactly opposite entry, at the table of the entry that it undoes. Each can be undone once. Nothing is " +
-      "edited: both entries stay and name each other.",
+      "edited: both entries stay and name each other. Takes the whole id.",
   },
   statement: {
     method: "GET",
     path: "/api/user/{pesel}/history",
     summary: "The entries of an account",
-    description: "Newest first. `next` is the cursor of the next page.",
+    description:
+      "Newest first. `next` is the cursor of the next page. With `key`, only the entry whose request had that " +
+      "`Idempotency-Key`, or none: a request that was refused, or has not arrived, made none.",
     tag: "accounts",
-    query: schemas.pageQuery,
+    query: schemas.statementQuery,
     success: { status: 200, schema: entrySchemas.statement },
     errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },

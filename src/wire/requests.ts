@@ -9,7 +9,7 @@ import type { ExportFormat, ExportRequest } from "../core/export.ts";
 import { maskPesels } from "../core/mask.ts";
 import { parseNameSought } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { AccountsRequest, PageRequest } from "../core/service.ts";
+import type { AccountsRequest, PageRequest, StatementRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -32,7 +32,7 @@ export function parseOrderBody(body: unknown) {
 /** An opening in a line of a bulk. */
 export function parseOpeningLine(line: unknown) {
   const { name, surname, pesel, pln, initial, key } = read(openingLine, line, "line");
-  return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal, key: lineKey(key) };
+  return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal, key: checkedKey(key) };
 }
 
 /** An order in a line of a bulk. */
@@ -44,7 +44,7 @@ export function parseOrderLine(line: unknown) {
     to,
     toBuy: amountOf(toBuy),
     toSell: amountOf(toSell),
-    key: lineKey(key),
+    key: checkedKey(key),
     table,
   };
 }
@@ -56,7 +56,7 @@ export function parseCashBody(body: unknown) {
 
 export function parseCashLine(body: unknown) {
   const { kind, pesel, amount, currency, note, key } = read(cashLine, body, "line");
-  return { kind, pesel, amount: amountOf(amount), currency, note, key: lineKey(key) };
+  return { kind, pesel, amount: amountOf(amount), currency, note, key: checkedKey(key) };
 }
 
 export function parseRenamingBody(body: unknown) {
@@ -130,6 +130,11 @@ export function encodeExportQuery({ format, from, to, at, full }: ExportRequest)
 export function parseAccountsQuery(query: unknown): AccountsRequest {
   const { name, ...page } = read(schemas.accountsQuery, query, "query");
   return { ...page, name: name === undefined ? undefined : parseNameSought(name) };
+}
+
+export function parseStatementQuery(query: unknown): StatementRequest {
+  const { key, ...page } = read(schemas.statementQuery, query, "query");
+  return { ...page, key: checkedKey(key) };
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {
@@ -223,7 +228,7 @@ export function exactNumber(amount: Decimal): number {
   );
 }
 
-function lineKey(key: string | undefined): string | undefined {
+function checkedKey(key: string | undefined): string | undefined {
   if (key !== undefined) requireKey(key);
   return key;
 }

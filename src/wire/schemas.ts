@@ -99,6 +99,11 @@ export const entryId = z.string().meta({
   description: "Of an entry of the journal, and so of its receipt",
   examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
 });
+export const receiptId = z.string().meta({
+  pattern: "^[0-9a-fA-F-]{8,36}$",
+  description: "Of an entry of the journal, and so of its receipt",
+  examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
+});
 const cursor = z
   .string()
   .regex(/^[!-~]{1,100}$/)
@@ -220,6 +225,17 @@ export const accountsQuery = pageQuery.extend({
     }),
 });
 
+export const statementQuery = pageQuery.extend({
+  key: z
+    .string()
+    .meta({
+      pattern: "^[!-~]{1,255}$",
+      description: "Only the entry whose request had this `Idempotency-Key`",
+      examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
+    })
+    .optional(),
+});
+
 export const rateHistoryQuery = z.strictObject({
   days: wholeNumber(z.int().min(1).max(3660).default(90)).meta({
     format: "int32",
@@ -289,7 +305,11 @@ export const quote = z
 
 export const next = cursor.nullable().meta({ description: "The cursor of the next page; null on the last" });
 
-export const accounts = z.object({ users: z.array(account), next }).meta({ id: "Accounts" });
+export const listedAccount = account
+  .extend({ closed: z.literal(true).optional().meta({ description: "Present if the account is closed" }) })
+  .meta({ id: "ListedAccount" });
+
+export const accounts = z.object({ users: z.array(listedAccount), next }).meta({ id: "Accounts" });
 
 const rateTable = {
   table: tableNumber,
@@ -364,6 +384,7 @@ export const ready = z
 
 export type AccountJson = z.infer<typeof account>;
 export type AccountsJson = z.infer<typeof accounts>;
+export type ListedAccountJson = z.infer<typeof listedAccount>;
 export type ExchangeJson = z.infer<typeof exchange>;
 export type MoneyJson = z.infer<typeof money>;
 export type PositionJson = z.infer<typeof position>;

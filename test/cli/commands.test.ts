@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
-import { startServer } from "../../src/cli/commands/serve/server.ts";
-import { loadConfig } from "../../src/cli/config.ts";
+import { describe, test } from "node:test";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 import { adult } from "../support/fixture.ts";
-import type { Ran } from "../support/run-fx.ts";
-import { runHere } from "../support/run-here.ts";
+import { documentOf, type OpenLedger, places, result } from "../support/places.ts";
 
 const jan = adult(0);
 const anna = adult(1);
@@ -17,40 +11,6 @@ const masked = (pesel: string) => `${pesel.slice(0, 6)}*****`;
 /** Exchanges at the demo's table in force, 069/C/NBP/2022: USD 4.2113 and 4.2963, EUR 4.5962 and 4.6890. */
 const table = "069/C/NBP/2022";
 const tableId = tablesOf("demo", demoTables()).at(-1)?.id;
-
-/** Runs the command line `fx …`, with this on standard input. */
-type Fx = (command: string, stdin?: string) => Promise<Ran>;
-
-/** Runs commands on an empty ledger of the test's own, at the demo's rates. */
-type OpenLedger = (t: TestContext) => Promise<Fx>;
-
-const places: Readonly<Record<string, OpenLedger>> = {
-  embedded: async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "fx-commands-"));
-    t.after(() => rmSync(folder, { recursive: true }));
-    return commandsAt(`sqlite:${join(folder, "fx.db")}`);
-  },
-  remote: async (t) => {
-    const { settings } = loadConfig({ port: "0", rates: "demo" }, { HOME: "/nonexistent" });
-    const start = { logLevel: "silent", version: "0.0.0", prepare: async () => {} } as const;
-    const server = await startServer(settings, start);
-    t.after(() => server.stop());
-    return commandsAt(server.url);
-  },
-};
-
-function commandsAt(FX_URL: string): Fx {
-  return (command, stdin = "") => runHere(command.split(" "), { env: { FX_URL, FX_RATES: "demo" }, stdin });
-}
-
-/** What a command printed, once it has ended with exit 0 and nothing on stderr. */
-async function result(ran: Promise<Ran>): Promise<string> {
-  const { stdout, stderr, exit } = await ran;
-  assert.deepEqual([stderr, exit], ["", 0]);
-  return stdout;
-}
-
-const documentOf = async (ran: Promise<Ran>) => JSON.parse(await result(ran));
 
 /** The same commands, with the same output, on a store in the command's process and on a server. */
 for (const [place, openLedger] of Object.entries(places)) {
@@ -192,7 +152,9 @@ for (const [place, openLedger] of Object.entries(places)) {
       const [entry] = await documentOf(fx(`account history ${jan} --json --limit 1`));
       assert.match(
         await result(fx(`receipt ${entry.id}`)),
-        new RegExp(`^receipt\t${entry.id}\ntime\t${entry.time}\npesel\t\\d{6}\\*{5}\nsold\t429\\.63 PLN\n`),
+        new RegExp(
+          `^receipt\t${entry.id}\nkind\texchange\ntime\t${entry.time}\npesel\t\\d{6}\\*{5}\nsold\t429\\.63 PLN\n`,
+        ),
       );
     });
 
@@ -214,10 +176,10 @@ for (const [place, openLedger] of Object.entries(places)) {
             line
               .split("\t")
               .filter((_, column) => column !== 1)
-              .slice(0, 3),
+              .slice(0, 4),
           );
-      const newest = ["2", "429.63 PLN", "100.00 USD"];
-      assert.deepEqual(await rows(`account history ${jan}`), [newest, ["1", "", "1000.00 PLN"]]);
+      const newest = ["2", "exchange", "429.63 PLN", "100.00 USD"];
+      assert.deepEqual(await rows(`account history ${jan}`), [newest, ["1", "opening", "", "1000.00 PLN"]]);
       assert.deepEqual(await rows(`account history ${jan} --limit 1`), [newest]);
     });
 

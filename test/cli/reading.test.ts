@@ -34,6 +34,8 @@ const reading: readonly (readonly string[])[] = [
   ["rates", "history", "USD"],
   ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"],
   ["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1", "--dry-run"],
+  ["account", "deposit", pesel, "--amount", "1", "--currency", "USD", "--dry-run"],
+  ["account", "withdraw", pesel, "--amount", "1", "--currency", "PLN", "--dry-run"],
 ];
 
 function folder(t: TestContext): string {

@@ -112,6 +112,8 @@ describe("pages", () => {
       ["exchange"],
     );
     isProblem(await get(`/api/user/${pesel}/history?cursor=x`), "invalid-request");
+    isProblem(await get(`/api/user/${pesel}/history?key=`), "invalid-request");
+    isProblem(await get(`/api/user/${pesel}/history?key=%C5%82`), "invalid-request");
     isProblem(await get("/api/user/1/history"), "invalid-pesel");
     isProblem(await get(`/api/user/${adult(9)}/history`), "account-not-found");
   });

@@ -4,6 +4,7 @@ import { balanceLimit } from "../../src/core/money.ts";
 import { nameWords } from "../../src/core/names.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { RateTable } from "../../src/core/rates.ts";
+import { type IdRange, idsFrom } from "../../src/ledger/entry-id.ts";
 import { encodeAccount } from "../../src/ledger/rows.ts";
 import type { Decision, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
@@ -462,6 +463,65 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(row?.words.split(" ").sort(), ["anna", "kowalska", "maria", "nowak"]);
       const all = await store.accounts({ limit: 10 });
       assert.equal(all.filter(({ words }) => words === row?.words).length, 1);
+    });
+  });
+
+  describe(`entries by the beginning of an id in ${adapter.name}`, () => {
+    const times = [0, 0, 1, 5, 5, 5, 70_000, 70_001];
+    const start = 0x019e9a703c00;
+    const timeText = (ms: number) => (start + ms).toString(16).padStart(12, "0").replace(/^.{8}/, "$&-");
+
+    /** An entry at each of the times, whose ids these are. */
+    async function spread(t: TestContext): Promise<{ store: Store; ids: readonly string[] }> {
+      const store = await adapter.open(t);
+      const ids: string[] = [];
+      for (const [index, ms] of times.entries()) {
+        const pesel = adult(index);
+        await store.transact([touch(pesel)], ({ nextId }) => {
+          const id = timeText(ms) + nextId().slice(13);
+          ids[index] = id;
+          return appending([openingEntry(pesel, { id })]);
+        });
+      }
+      return { store, ids };
+    }
+
+    const found = async (store: Store, text: string, limit = 100) =>
+      (await store.entriesIn(idsFrom(text) as IdRange, limit)).map(({ entry }) => entry.id).sort();
+
+    test("are found from 8 characters on, and no others", async (t) => {
+      const { store, ids } = await spread(t);
+      for (const length of [8, 9, 10, 12, 13, 14, 15, 20, 23, 24, 30, 35, 36]) {
+        for (const id of ids) {
+          const text = id.slice(0, length);
+          assert.deepEqual(await found(store, text), ids.filter((id) => id.startsWith(text)).sort(), text);
+        }
+      }
+    });
+
+    test("are none before the first, between two and after the last", async (t) => {
+      const { store } = await spread(t);
+      for (const ms of [-1, 2, 4, 6, 69_999, 70_002]) assert.deepEqual(await found(store, timeText(ms)), []);
+    });
+
+    test("are as many as asked for", async (t) => {
+      const { store, ids } = await spread(t);
+      assert.equal((await found(store, ids[0]?.slice(0, 8) ?? "", 2)).length, 2);
+    });
+
+    test("are none in an empty ledger", async (t) => {
+      assert.deepEqual(await found(await adapter.open(t), timeText(0)), []);
+    });
+  });
+
+  describe(`an entry by its key in ${adapter.name}`, () => {
+    test("is its account's", async (t) => {
+      const store = await adapter.open(t);
+      const entry = await create(store, adult(), { key: "open" });
+      await create(store, adult(1), { key: "other" });
+      assert.deepEqual((await store.entryWithKey(adult(), "open"))?.entry, entry);
+      assert.equal(await store.entryWithKey(adult(), "other"), undefined);
+      assert.equal(await store.entryWithKey(adult(2), "open"), undefined);
     });
   });
 

@@ -236,6 +236,34 @@ for (const adapter of adapters) {
       await run(`insert into journal (${columns}, 1, 'k', '{}', '')`);
     });
   });
+  describe(`a ledger of schema 4 over ${adapter.name}`, () => {
+    async function database(t: TestContext): Promise<SharedDatabase> {
+      const made = await openDatabase(t);
+      for (const sql of statementsBefore(adapter.name, 4)) await made.run(sql);
+      return made;
+    }
+    const found = async (store: Store, name: string) =>
+      (await store.accounts({ limit: 10, name: [name] })).map(({ surname }) => surname);
+
+    test("finds its accounts by name once it is upgraded, and has a clean audit", async (t) => {
+      const store = await (await database(t)).open();
+      assert.deepEqual(await found(store, "now"), ["Nowak"]);
+      assert.deepEqual((await new LedgerService(store, fixedRates()).audit()).findings, []);
+    });
+
+    test("finds each account by name, however many there are", async (t) => {
+      const { run, open } = await database(t);
+      const more =
+        adapter.name === "sqlite:"
+          ? "(pesel, name, surname, newest) with recursive n (n) as (select 1 union all select n + 1 from n where n < 12000) " +
+            "select n, 'Jan', 'Łęcki' || n, 1 from n"
+          : "(pesel, name, surname, balances, sequence, hash) select n, 'Jan', 'Łęcki' || n, '{}', 1, '' from generate_series(1, 12000) as n";
+      await run(`insert into account ${more}`);
+      const store = await open();
+      assert.deepEqual(await found(store, "lecki1200"), ["Łęcki1200", "Łęcki12000"]);
+      for (const n of [1, 5000, 5001, 12000]) assert.equal((await found(store, `lecki${n}`))[0], `Łęcki${n}`);
+    });
+  });
 
   describe(`a ledger of schema 3 over ${adapter.name}`, () => {
     const later = new Date("2026-06-08T15:00:00Z");
@@ -262,12 +290,7 @@ for (const adapter of adapters) {
       }
       assert.deepEqual(await store.inForce(), { epoch: 1, table });
       const service = new LedgerService(store, fixedRates(table, store), () => later);
-      assert.deepEqual(counted(await service.audit()), {
-        accounts: 2,
-        entries: 5,
-        findings: [],
-        findingsTotal: 0,
-      });
+      assert.deepEqual(await service.audit(), { accounts: 2, entries: 5, findings: [], findingsTotal: 0 });
     });
 
     test("answers keys from before, done or refused, with what it answered then", async (t) => {
@@ -337,35 +360,6 @@ for (const adapter of adapters) {
       // An account that is not found by name, because that fx wrote no words, is once it gets its name again.
       await service.change({ kind: "renaming", pesel, name: "Jan", surname: "Kowalski" });
       assert.deepEqual(await problems(), []);
-    });
-  });
-
-  describe(`a ledger of schema 4 over ${adapter.name}`, () => {
-    async function database(t: TestContext): Promise<SharedDatabase> {
-      const made = await openDatabase(t);
-      for (const sql of statementsBefore(adapter.name, 4)) await made.run(sql);
-      return made;
-    }
-    const found = async (store: Store, name: string) =>
-      (await store.accounts({ limit: 10, name: [name] })).map(({ surname }) => surname);
-
-    test("finds its accounts by name once it is upgraded, and has a clean audit", async (t) => {
-      const store = await (await database(t)).open();
-      assert.deepEqual(await found(store, "now"), ["Nowak"]);
-      assert.deepEqual((await new LedgerService(store, fixedRates()).audit()).findings, []);
-    });
-
-    test("finds each account by name, however many there are", async (t) => {
-      const { run, open } = await database(t);
-      const more =
-        adapter.name === "sqlite:"
-          ? "(pesel, name, surname, newest) with recursive n (n) as (select 1 union all select n + 1 from n where n < 12000) " +
-            "select n, 'Jan', 'Łęcki' || n, 1 from n"
-          : "(pesel, name, surname, balances, sequence, hash) select n, 'Jan', 'Łęcki' || n, '{}', 1, '' from generate_series(1, 12000) as n";
-      await run(`insert into account ${more}`);
-      const store = await open();
-      assert.deepEqual(await found(store, "lecki1200"), ["Łęcki1200", "Łęcki12000"]);
-      for (const n of [1, 5000, 5001, 12000]) assert.equal((await found(store, `lecki${n}`))[0], `Łęcki${n}`);
     });
   });
 }

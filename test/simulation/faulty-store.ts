@@ -44,6 +44,8 @@ export class FaultyStore implements Store {
   entries: Store["entries"] = (page) => this.#store.entries(page);
   newestEntry: Store["newestEntry"] = () => this.#store.newestEntry();
   entry: Store["entry"] = (id) => this.#store.entry(id);
+  entriesIn: Store["entriesIn"] = (ids, limit) => this.#store.entriesIn(ids, limit);
+  entryWithKey: Store["entryWithKey"] = (pesel, key) => this.#store.entryWithKey(pesel, key);
   reversals: Store["reversals"] = (page) => this.#store.reversals(page);
   misplacedEntry: Store["misplacedEntry"] = (row, id, before) => this.#store.misplacedEntry(row, id, before);
   misplacedAccount: Store["misplacedAccount"] = (row, newest) => this.#store.misplacedAccount(row, newest);

@@ -353,6 +353,8 @@ describe("answers are as the document says", () => {
     ["GET /api/rates/USD/history?days=x", 400],
     [`GET /api/user/${pesel}/history`, 200],
     [`GET /api/user/${adult(5)}/history`, 200],
+    [`GET /api/user/${pesel}/history?limit=1`, 200],
+    [`GET /api/user/${pesel}/history?key=x`, 200],
     ["GET /api/users", 200],
     ["GET /api/users?name=jan", 200],
     ["GET /api/users?name=", 400],

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { parseOpening, planOpening } from "../../core/account.ts";
 import type { Decimal } from "../../core/decimal.ts";
+import { accountAfter } from "../../core/journal.ts";
 import { parseNameSought } from "../../core/names.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import {
@@ -16,6 +17,7 @@ import { accountCells, accountColumns, accountPairs, entryCells, entryColumns } 
 import { writeRecord, writeText } from "../terminal/output.ts";
 import { readPages, writePages } from "../terminal/pages.ts";
 import { write } from "../terminal/terminal.ts";
+import { defineAccountChanges } from "./account/change.ts";
 
 interface CreateOptions extends CommandOptions {
   readonly name: string;
@@ -35,7 +37,7 @@ interface AccountsOptions extends ListOptions {
 export function defineAccount(program: Command, context: Context): void {
   const account = program
     .command("account")
-    .description("open accounts and look at them")
+    .description("open accounts, look at them and change them")
     .addHelpText("after", "\nExamples:\n  $ fx account show 44051401359");
   const needs = { rates: false, access: "read" } as const;
   const { stdout, stderr } = context.terminal;
@@ -58,13 +60,18 @@ export function defineAccount(program: Command, context: Context): void {
     const pesel = await context.pesel(argument);
     const opening = parseOpening({ pesel, name, surname, initial, key }, await context.today());
     const service = await context.service(options, { ...needs, access: "create" });
-    const { replayed } = await context.send(key, () => service.createAccount(opening));
-    const opened = planOpening(undefined, opening);
+    const { receiptId, replayed } = await context.send(key, () => service.createAccount(opening));
+    // One that is opened again has the currencies from before. It is open even if its receipt cannot be read now.
+    const entry = await service.receipt(receiptId).catch(() => undefined);
+    const opened = entry === undefined ? planOpening(undefined, opening) : accountAfter(entry, opening);
     if (options.json) {
       const { encodeAccount } = await import("../../wire/codecs.ts");
       return context.document({ ...encodeAccount(opened), key, replayed });
     }
     if (replayed) writeText(stderr, replayNote);
+    else if (entry !== undefined && entry.sequence > 1) {
+      writeText(stderr, "This account was closed. It is open again, with its history.");
+    }
     writeRecord(stdout, accountPairs(stdout, opened));
   });
 
@@ -81,8 +88,8 @@ export function defineAccount(program: Command, context: Context): void {
       const service = await context.service(options, needs);
       const shown = await service.account(pesel);
       if (!options.json) return writeRecord(stdout, accountPairs(stdout, shown));
-      const { encodeAccount } = await import("../../wire/codecs.ts");
-      context.document(encodeAccount(shown));
+      const { encodeListedAccount } = await import("../../wire/codecs.ts");
+      context.document(encodeListedAccount(shown));
     });
 
   listing(
@@ -101,9 +108,9 @@ export function defineAccount(program: Command, context: Context): void {
   ).action(async (options: AccountsOptions) => {
     const name = options.name === undefined ? undefined : parseNameSought(options.name);
     const service = await context.service(options, needs);
-    const { encodeAccount } = await import("../../wire/codecs.ts");
+    const { encodeListedAccount } = await import("../../wire/codecs.ts");
     const pages = readPages((page) => service.accounts({ ...page, name }), options.limit);
-    const shape = { columns: accountColumns, row: accountCells, encode: encodeAccount };
+    const shape = { columns: accountColumns, row: accountCells, encode: encodeListedAccount };
     const count = await writePages(stdout, pages, shape, options.json === true);
     if (count === 0) {
       write(stderr, name === undefined ? "There are no accounts." : "There are no accounts of this name.");
@@ -126,6 +133,8 @@ export function defineAccount(program: Command, context: Context): void {
     const shape = { columns: entryColumns, row: entryCells, encode: encodeEntry };
     await writePages(stdout, pages, shape, options.json === true);
   });
+
+  defineAccountChanges(account, context);
 }
 
 function listing(command: Command, items: string): Command {

@@ -2,7 +2,7 @@ import { parseOpening } from "../../core/account.ts";
 import { warsawDate } from "../../core/date.ts";
 import { parsePesel } from "../../core/pesel.ts";
 import { accountText, encodeStatement } from "../../wire/codecs.ts";
-import { parseOpeningBody, parsePageQuery } from "../../wire/requests.ts";
+import { parseOpeningBody, parseStatementQuery } from "../../wire/requests.ts";
 import {
   accountHeaders,
   type Handler,
@@ -32,7 +32,7 @@ export function accountHandlers({ service, now, prefix }: HandlerContext, metric
   };
 
   const statement: Handler = async (request, reply) => {
-    const page = parsePageQuery(request.query);
+    const page = parseStatementQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
     return sendJson(reply, encodeStatement(await service.statement(pesel, page)));
   };

@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { parseHolder } from "../../core/account.ts";
 import { type Cash, type Change, parseCash, parseReason } from "../../core/change.ts";
 import { warsawDate } from "../../core/date.ts";
+import { FxError } from "../../core/errors.ts";
 import { parsePesel } from "../../core/pesel.ts";
 import { accountText } from "../../wire/codecs.ts";
 import {
@@ -53,7 +54,11 @@ export function changeHandlers({ service, now, prefix }: HandlerContext, metrics
   const reverse = change("reversal", async (request) => {
     const reason = parseReason(parseReversalBody(request.body).reason);
     const key = idempotencyKey(request);
-    const { id: reverses, pesel } = await service.receipt(pathParameter(request, "id"));
+    const given = pathParameter(request, "id");
+    const { id: reverses, pesel } = await service.receipt(given);
+    if (given.toLowerCase() !== reverses) {
+      throw new FxError("not-found", "A reversal takes the receipt's whole id, and this is its beginning.");
+    }
     return { kind: "reversal", reverses, reason, key, pesel };
   });
 
