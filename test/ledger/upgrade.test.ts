@@ -361,6 +361,12 @@ for (const adapter of adapters) {
       assert.deepEqual(texts((await service.account(pesel)).balances), ["1.00 PLN"]);
       await service.change({ kind: "deposit", pesel, amount: decimal("1"), currency: pln, note: undefined });
       assert.deepEqual((await service.audit()).findings, []);
+      // That fx wrote nothing to find it by.
+      const found = async () =>
+        (await service.accounts({ limit: 9, name: ["kow"] })).items.map((one) => one.pesel);
+      assert.deepEqual(await found(), []);
+      await service.change({ kind: "renaming", pesel, name: "Jan", surname: "Kowalski" });
+      assert.deepEqual([await found(), (await service.audit()).findings], [[pesel], []]);
     });
   });
 }

@@ -93,6 +93,51 @@ describe("a file that a Polish Excel saved", () => {
     assert.match(stderr, /^fx: These columns are not read, and come back as extra: uwagi\.\n/);
   });
 
+  test("of deposits and withdrawals runs as it is, and its rejects too", async (t) => {
+    const { fx, have, path } = desk(t);
+    have("accounts-utf8.csv");
+    const [{ pesel }] = documents((await fx("batch accounts-utf8.csv")).stdout);
+    writeFileSync(
+      path("cash.csv"),
+      [
+        "\ufeffKind;PESEL;Currency;Amount;Note;Uwagi",
+        `deposit;${pesel};eur;"1 234,5";kasa 2, zmiana B;x`,
+        ";;;;;",
+        `withdrawal;${pesel};PLN;2 500,50;;`,
+        `withdrawal;${pesel};EUR;1.234;;`,
+        `withdrawal;${pesel};EUR;2 000,00;;`,
+        `wpłata;${pesel};EUR;2;;`,
+        "",
+      ].join("\r\n"),
+    );
+    const { exit, stdout, stderr } = await fx("batch cash.csv --rejects rejects.csv");
+    assert.equal(exit, 3, stderr);
+    assert.deepEqual(
+      documents(stdout).map(({ line, ok, code, currencies, errors, extra }) => [
+        line,
+        code ?? ok,
+        currencies?.map(({ amount }: { amount: number }) => amount) ?? errors?.[0]?.pointer,
+        extra,
+      ]),
+      [
+        [2, true, [2500.5, 1234.5], { Uwagi: "x" }],
+        [4, true, [0, 1234.5], {}],
+        [5, "invalid-request", "/amount", {}],
+        [6, "insufficient-funds", undefined, {}],
+        [7, "invalid-request", "/kind", {}],
+      ],
+    );
+    const rejects = readFileSync(path("rejects.csv"), "utf8");
+    assert.match(
+      rejects,
+      /^\ufeffkind;pesel;currency;amount;note;Uwagi;key\nwithdrawal;\d+;EUR;1\.234;;;again:/,
+    );
+    writeFileSync(path("rejects.csv"), rejects.replace("1.234", "1234,5").replace(/\n.*2 000[\s\S]*$/, "\n"));
+    const corrected = await fx("batch rejects.csv");
+    assert.equal(corrected.exit, 0, corrected.stderr);
+    assert.equal(documents(corrected.stdout)[0].currencies[1].amount, 0);
+  });
+
   test("in windows-1250 is refused as a whole without --encoding, with that option's name", async (t) => {
     const { fx, have } = desk(t);
     have("accounts-windows-1250.csv");
