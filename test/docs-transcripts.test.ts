@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { fullName } from "../src/cli/program.ts";
+import { audit } from "../src/wire/audit-schemas.ts";
 import { entry } from "../src/wire/entry-schemas.ts";
 import * as schemas from "../src/wire/schemas.ts";
 import { commands, jsonCommands } from "./support/commands.ts";
@@ -170,8 +171,8 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
   ["fx rates history", schemas.rateHistory],
   ["fx rates", schemas.rates],
   ["fx position", schemas.position],
-  ["fx audit", schemas.audit],
-  ["fx backup", schemas.audit.extend({ file: z.string().nullable() })],
+  ["fx audit", audit],
+  ["fx backup", audit.extend({ file: z.string().nullable() })],
   [
     "fx doctor",
     z.object({

@@ -1,4 +1,5 @@
 import { Argument, type Command, type CommandOptions, Option } from "commander";
+import { type CalendarDate, parseDate, parseTime } from "../core/date.ts";
 import { type Decimal, parseDecimal } from "../core/decimal.ts";
 import { definitions, flagOf, type SettingName } from "./config.ts";
 import { UsageError } from "./errors.ts";
@@ -59,6 +60,18 @@ export function amountArgument(text: string): Decimal {
   const amount = parseDecimal(text);
   if (amount !== undefined) return amount;
   throw new UsageError(`"${text}" is not an amount. Write one like 1234.50, with a point and no spaces.`);
+}
+
+export function dateArgument(text: string): CalendarDate {
+  const date = parseDate(text);
+  if (date !== undefined) return date;
+  throw new UsageError(`"${text}" is not a date. Write one like 2026-01-31.`);
+}
+
+export function timeArgument(text: string): Date {
+  const time = parseTime(text);
+  if (time !== undefined) return time;
+  throw new UsageError(`"${text}" is not a time. Write one like 2026-01-31T23:59:59Z.`);
 }
 
 export function wholeArgument(least: number, most: number): (text: string) => number {

@@ -25,6 +25,19 @@ export function addDays(date: CalendarDate, days: number): CalendarDate {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
+/** Reads a calendar date; undefined if it is none. */
+export function parseDate(text: string): CalendarDate | undefined {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && dateExists(text) ? text : undefined;
+}
+
+/** Reads a time of RFC 3339, "2026-11-21T14:00:36.973Z"; undefined if it is none. */
+export function parseTime(text: string): Date | undefined {
+  const [, date = "", rest] =
+    /^([\d-]{10})[Tt](\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d))$/.exec(text) ?? [];
+  const time = new Date(`${parseDate(date)}T${rest?.toUpperCase()}`);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
 /** Whether there is such a day. Date.parse accepts 30 February, and is slower. */
 export function dateExists(date: CalendarDate): boolean {
   const month = Number(date.slice(5, 7));

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import type { Exchange } from "../core/exchange.ts";
+import type { Entry } from "../core/journal.ts";
 import { type RateTable, unknownTableId } from "../core/rates.ts";
 import type { JournalPlace, JournalRow, Store } from "./store.ts";
 
@@ -12,6 +13,8 @@ export function tableIdOf({ table, tableId }: Exchange): string {
 const pageSize = 1000;
 /** Entries worked through before the event loop has its turn: some 2 ms, in which orders wait. */
 const sliceSize = 250;
+/** The same of an export, which takes longer for each. */
+const exportedAtOnce = 100;
 
 /**
  * Reads the journal from the entry after `after` up to the account `through`, a slice at a time, in the order of
@@ -35,6 +38,22 @@ export async function* readJournal(
   }
 }
 
+/**
+ * Reads the entries that there are now in the order in which they were made, a slice at a time, as `readJournal` does.
+ * Of an account those are the first ones, up to any.
+ */
+export async function* readEntries(store: Store): AsyncGenerator<readonly Entry[]> {
+  const through = await store.newestEntry();
+  let after: string | undefined;
+  while (after !== through) {
+    const found = await store.entries({ after, through, limit: exportedAtOnce });
+    yield found.map(({ entry }) => entry);
+    // The newest could only be missing if the ledger was changed by hand.
+    after = found.at(-1)?.entry.id ?? through;
+    await nextTurn();
+  }
+}
+
 /** The stored tables that exchanges were settled at. Each is looked up once. */
 export class TableReader {
   readonly #store: Store;
@@ -46,9 +65,12 @@ export class TableReader {
     this.#store = store;
   }
 
-  async table(id: string): Promise<RateTable | undefined> {
-    await this.#look(id);
-    return this.loaded(id);
+  /** @throws FxError internal if there is no such table */
+  async required(id: string): Promise<RateTable> {
+    if (!this.#tables.has(id)) await this.#look(id);
+    const table = this.loaded(id);
+    if (table !== undefined) return table;
+    throw new FxError("internal", `Table ${id} is missing from the store. Run fx audit.`);
   }
 
   /**

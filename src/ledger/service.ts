@@ -1,28 +1,22 @@
 import { Readable } from "node:stream";
 import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
-import {
-  type Change,
-  planChange,
-  type Request,
-  requestOf,
-  requestText,
-  requestTextOf,
-} from "../core/change.ts";
+import { type Change, planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
+import type { ExportRequest } from "../core/export.ts";
 import { accountAfter, type Entry, type Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
-  AuditProgress,
+  AccountsRequest,
+  AuditOptions,
   AuditReport,
   BulkAnswer,
   BulkLine,
   ExchangeService,
   Page,
-  PageRequest,
   Position,
   RateOnDay,
   RatesInForce,
@@ -32,6 +26,7 @@ import type {
 } from "../core/service.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
+import { tableOf } from "./checkpoint.ts";
 import { idsFrom, isEntryId } from "./entry-id.ts";
 import { type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
@@ -40,6 +35,8 @@ import type { FoundEntry, Store } from "./store.ts";
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
 const daysToPrevious = 30;
+/** After so long no entry comes any more whose time is before. */
+const underWayMs = 10_000;
 /** Of an id: its time, but for the last 65 seconds. */
 const shortestBeginning = 8;
 /** Of a bulk, taken in and not answered. */
@@ -70,7 +67,7 @@ export class LedgerService implements ExchangeService {
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
-    return this.#batcher.run(this.#command(requestOf(opening)));
+    return this.#batcher.run(this.#command({ kind: "opening", ...opening }));
   }
 
   async account(pesel: Pesel): Promise<Account> {
@@ -78,7 +75,7 @@ export class LedgerService implements ExchangeService {
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
-    return this.#batcher.run(this.#command(requestOf(order)) as Command<Settlement>);
+    return this.#batcher.run(this.#command({ kind: "exchange", ...order }) as Command<Settlement>);
   }
 
   change(change: Change): Promise<Settlement> {
@@ -86,7 +83,7 @@ export class LedgerService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(requestOf(line)));
+    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(line));
     return Readable.from(lines).map(
       (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
       { concurrency: chunksAtOnce },
@@ -160,9 +157,9 @@ export class LedgerService implements ExchangeService {
     return ids === undefined ? [] : this.#store.entriesIn(ids, 2);
   }
 
-  async accounts({ limit, cursor }: PageRequest): Promise<Page<Account>> {
+  async accounts({ limit, cursor, name }: AccountsRequest): Promise<Page<Account>> {
     if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
-    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1 });
+    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1, name });
     const items = accounts.slice(0, limit).map(decodeAccount);
     return { items, next: accounts.length > limit ? items.at(-1)?.pesel : undefined };
   }
@@ -171,8 +168,21 @@ export class LedgerService implements ExchangeService {
     return this.#books.position();
   }
 
-  audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport> {
-    return this.#books.audit(onProgress);
+  async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {
+    const table = against && (await tableOf(against));
+    if (onStart !== undefined) {
+      onStart({ schemaVersion: this.#store.schemaVersion, entries: await this.#store.entryCount() });
+    }
+    return this.#books.audit({ ...options, against: table });
+  }
+
+  async *export(request: ExportRequest): AsyncGenerator<string> {
+    const { from = "", to = "9999-12-31", at } = request;
+    if (from > to) throw unfit("/from", "is after to");
+    if (at !== undefined && at.getTime() > this.#now().getTime() - underWayMs) {
+      throw unfit("/at", "must be at least 10 s ago: entries before it may still be on their way");
+    }
+    yield* this.#books.export(request);
   }
 
   #command(request: Request): Command<Settlement | Recorded> {
@@ -240,6 +250,11 @@ function receiptOf({ entry, reversedBy }: FoundEntry): Receipt {
 
 function accountNotFound(): never {
   throw new FxError("account-not-found", "There is no account for this PESEL.");
+}
+
+function unfit(pointer: string, detail: string): FxError {
+  const message = `The request is not valid: ${pointer.slice(1)} ${detail}.`;
+  return new FxError("invalid-request", message, { fields: [{ pointer, detail }] });
 }
 
 function incompleteId(message: string): FxError {

@@ -5,15 +5,17 @@ import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, type IdRange, positionInId } from "../ledger/entry-id.ts";
-import { decodeAccount, foundEntry, rangeOf } from "../ledger/rows.ts";
+import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey, rangeOf } from "../ledger/rows.ts";
 import type {
-  AccountRow,
+  AccountsPage,
   Decision,
   FoundEntry,
   JournalPlace,
   JournalRow,
+  ListedAccountRow,
   Loaded,
   ReversalLink,
+  SealedEntry,
   Store,
   StoredAccount,
   Touch,
@@ -32,13 +34,14 @@ import {
   misplacedAccount,
   misplacedEntry,
 } from "./links.ts";
-import { type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
+import { selectPage, writeWords } from "./name-words.ts";
+import { checkpointPages, type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
 import {
   appendEntry,
   insertAccount,
   insertReversal,
-  pageAccounts,
+  pageEntries,
   pageJournal,
   renameAccount,
   reversedBy,
@@ -50,6 +53,11 @@ import {
 const orderedAtOnce = 2_000;
 /** The same where no orders are taken: more at once are faster, and a signal waits for a second. */
 const orderedByReader = 500_000;
+
+/** Commands of a batch that no single order waits beside. */
+const largeBatch = 512;
+/** 64 MiB of log between checkpoints: each line of a bulk changes another page of the index of keys. */
+const checkpointPagesOfLarge = 16_000;
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
@@ -83,6 +91,7 @@ export class SqliteStore implements Store {
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
+  #logPages = checkpointPages;
   /** The position of the last entry that `#orderJournal` has indexed. */
   #orderedTo = 0;
 
@@ -120,6 +129,7 @@ export class SqliteStore implements Store {
    * an entry is written, otherwise in a look-up after the decision.
    */
   #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
+    this.#checkpointAt(touched.length > largeBatch ? checkpointPagesOfLarge : checkpointPages);
     this.#run("begin immediate");
     try {
       this.#accounts.refresh();
@@ -157,6 +167,13 @@ export class SqliteStore implements Store {
     }
   }
 
+  /** Has the log moved into the file when it has so many pages. */
+  #checkpointAt(pages: number): void {
+    if (pages === this.#logPages) return;
+    this.#run(`pragma wal_autocheckpoint = ${pages}`);
+    this.#logPages = pages;
+  }
+
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {
     const account = this.#guard(() => {
       this.#accounts.refreshOnceATurn();
@@ -166,8 +183,8 @@ export class SqliteStore implements Store {
     return account;
   }
 
-  async accounts({ after, limit }: { after?: string | undefined; limit: number }): Promise<AccountRow[]> {
-    return accountRows(this.#arrays<AccountValues>(pageAccounts, Number(after ?? -1), limit));
+  async accounts(page: AccountsPage): Promise<ListedAccountRow[]> {
+    return accountRows(this.#arrays<AccountValues>(...selectPage(page)));
   }
 
   async statement(
@@ -220,6 +237,17 @@ export class SqliteStore implements Store {
     }
   }
 
+  async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
+    const [first, last] = [after, through].map((id) => id && positionInId(id));
+    const range = [first || 0, last || Number.MAX_SAFE_INTEGER, limit];
+    return this.#all<JournalRow>(pageEntries, ...range).map(decodeEntry);
+  }
+
+  async newestEntry(): Promise<string | undefined> {
+    const byPosition = "select entry, hash from journal order by position desc limit 1";
+    return this.#all<JournalRow>(byPosition).map(decodeEntry)[0]?.entry.id;
+  }
+
   async entry(id: string): Promise<FoundEntry | undefined> {
     return this.#read(() => this.#entry(id));
   }
@@ -253,6 +281,10 @@ export class SqliteStore implements Store {
   /** Positions have no gaps, and to count would be to read the whole journal. */
   async entryCount(): Promise<number> {
     return this.#lastPosition();
+  }
+
+  async identityKey(): Promise<string> {
+    return this.#all<{ value: string }>("select value from identity_key")[0]?.value ?? missingIdentityKey();
   }
 
   async inForce(): Promise<TableInForce | undefined> {
@@ -342,6 +374,7 @@ export class SqliteStore implements Store {
       if (isNew) insert.get(Number(pesel), name, surname, newest);
       else if (isRenamed) this.#statement(renameAccount).get(newest, name, surname, Number(pesel));
       else update.get(newest, Number(pesel));
+      if (isNew || isRenamed) writeWords((sql) => this.#statement(sql), account, isNew);
       return { account, newest };
     });
   }

@@ -8,7 +8,7 @@ import { type Entry, jsonString, type Receipt } from "../core/journal.ts";
 import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
-import type { AuditReport, Page, Position, RateOnDay, RatesInForce } from "../core/service.ts";
+import type { Page, Position, RateOnDay, RatesInForce } from "../core/service.ts";
 import * as entrySchemas from "./entry-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -190,35 +190,6 @@ export function decodePosition(body: unknown): Position {
       house: moneyOf(symbol, house).minor,
     })),
     spreadEarned: moneyOf(spreadEarned.symbol, spreadEarned.amount),
-  };
-}
-
-export function encodeAudit({ accounts, entries, findings, findingsTotal }: AuditReport): schemas.AuditJson {
-  return {
-    ok: findingsTotal === 0,
-    accounts,
-    entries,
-    findings: findings.map(({ entry = null, id = null, account, ...figures }) => ({
-      account,
-      entry,
-      id,
-      ...figures,
-    })),
-    findingsTotal,
-  };
-}
-
-export function decodeAudit(body: unknown): AuditReport {
-  const { accounts, entries, findings, findingsTotal } = read(schemas.audit, body);
-  return {
-    accounts,
-    entries,
-    findings: findings.map((finding) => ({
-      ...finding,
-      entry: finding.entry ?? undefined,
-      id: finding.id ?? undefined,
-    })),
-    findingsTotal,
   };
 }
 

@@ -1,12 +1,15 @@
 import type * as z from "zod";
 import type { Opening } from "../core/account.ts";
 import type { Cash, Change } from "../core/change.ts";
+import { parseTime } from "../core/date.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
+import type { ExportFormat, ExportRequest } from "../core/export.ts";
 import { maskPesels } from "../core/mask.ts";
+import { parseNameSought } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { PageRequest, StatementRequest } from "../core/service.ts";
+import type { AccountsRequest, PageRequest, StatementRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -60,8 +63,9 @@ export function parseRenamingBody(body: unknown) {
   return read(schemas.renaming, body, "body");
 }
 
+/** @param body may be left out */
 export function parseClosingBody(body: unknown): void {
-  read(schemas.closing, body, "body");
+  if (body !== undefined) read(schemas.closing, body, "body");
 }
 
 export function parseReversalBody(body: unknown) {
@@ -100,6 +104,32 @@ export function parseQuoteQuery(query: unknown) {
 
 export function parsePageQuery(query: unknown): PageRequest {
   return read(schemas.pageQuery, query, "query");
+}
+
+export function parseExportQuery(query: unknown): ExportRequest {
+  const { format, from, to, at, full } = read(schemas.exportQuery, query, "query");
+  return {
+    format: format as ExportFormat,
+    from,
+    to,
+    at: at === undefined ? undefined : parseTime(at),
+    full: full === "true",
+  };
+}
+
+export function encodeExportQuery({ format, from, to, at, full }: ExportRequest): Record<string, string> {
+  return {
+    format,
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(at !== undefined && { at: at.toISOString() }),
+    ...(full && { full: "true" }),
+  };
+}
+
+export function parseAccountsQuery(query: unknown): AccountsRequest {
+  const { name, ...page } = read(schemas.accountsQuery, query, "query");
+  return { ...page, name: name === undefined ? undefined : parseNameSought(name) };
 }
 
 export function parseStatementQuery(query: unknown): StatementRequest {
@@ -297,6 +327,8 @@ function detailOf(issue: z.core.$ZodIssue, value: unknown): string {
       return `must be at least ${issue.minimum}`;
     case "too_big":
       return `must be at most ${issue.maximum}`;
+    case "invalid_value":
+      return `must be ${issue.values.join(" or ")}`;
     default:
       return "is not valid";
   }

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { unfitForNames } from "../core/account.ts";
+import { parseDate, parseTime } from "../core/date.ts";
 import { parseDecimal } from "../core/decimal.ts";
 import { answerCodes } from "../core/errors.ts";
+import { exportFormats } from "../core/export.ts";
 
 /**
  * The shapes of every body, query and answer. They validate, and the OpenAPI document is made from them. What is in
@@ -109,7 +111,7 @@ const cursor = z
 const source = z
   .string()
   .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
-const count = z.int().min(0).meta({ format: "int64" });
+export const count = z.int().min(0).meta({ format: "int64" });
 
 const holder = { name: givenName, surname: givenName, pesel };
 const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "44051401359" };
@@ -210,6 +212,19 @@ export const pageQuery = z.strictObject({
   cursor: cursor.optional(),
 });
 
+export const accountsQuery = pageQuery.extend({
+  name: z
+    .string()
+    .optional()
+    .meta({
+      pattern: "[^\\s]",
+      description:
+        "Accounts of this name only: each of its words begins a word of the holder's name or surname, in any order, " +
+        "in any case, with or without marks",
+      example: "kowal jan",
+    }),
+});
+
 export const statementQuery = pageQuery.extend({
   key: z
     .string()
@@ -226,6 +241,36 @@ export const rateHistoryQuery = z.strictObject({
     format: "int32",
     description: "Number of days, ending with that of the table in force",
   }),
+});
+
+const dateText = z.string().refine((text) => parseDate(text) !== undefined, {
+  error: "must be a date such as 2026-01-31",
+});
+
+export const exportQuery = z.strictObject({
+  format: z
+    .string()
+    .refine((text) => exportFormats.some((format) => format === text), {
+      error: `must be one of ${exportFormats.join(", ")}`,
+    })
+    .meta({ pattern: `^(${exportFormats.join("|")})$`, description: `One of ${exportFormats.join(", ")}` }),
+  from: dateText.optional().meta({ format: "date", description: "The first day, in Warsaw" }),
+  to: dateText.optional().meta({ format: "date", description: "The last day, in Warsaw" }),
+  at: z
+    .string()
+    .refine((text) => parseTime(text) !== undefined, {
+      error: "must be a time such as 2026-01-31T23:59:59Z",
+    })
+    .optional()
+    .meta({ format: "date-time", description: "The journal as it was then; at least 10 s ago" }),
+  full: z
+    .string()
+    .refine((text) => text === "true" || text === "false", { error: "must be true or false" })
+    .optional()
+    .meta({
+      pattern: "^(true|false)$",
+      description: "With PESELs, names, notes, reasons and idempotency keys (by default false)",
+    }),
 });
 
 export const money = z.object({ symbol: currency, amount }).meta({ id: "Money" });
@@ -302,25 +347,6 @@ export const position = z
     description: "Amounts are decimal text, because totals may pass what a JSON number holds exactly",
   });
 
-export const audit = z
-  .object({
-    ok: z.boolean(),
-    accounts: count,
-    entries: count,
-    findings: z.array(
-      z.object({
-        account: z.string(),
-        entry: z.int().meta({ format: "int64" }).nullable(),
-        id: z.string().nullable(),
-        problem: z.string(),
-        recorded: z.string(),
-        recomputed: z.string(),
-      }),
-    ),
-    findingsTotal: count,
-  })
-  .meta({ id: "Audit" });
-
 export const problem = z
   .object({
     type: z.string().meta({ format: "uri", examples: ["urn:fx:error:account-not-found"] }),
@@ -359,7 +385,6 @@ export const ready = z
 export type AccountJson = z.infer<typeof account>;
 export type AccountsJson = z.infer<typeof accounts>;
 export type ListedAccountJson = z.infer<typeof listedAccount>;
-export type AuditJson = z.infer<typeof audit>;
 export type ExchangeJson = z.infer<typeof exchange>;
 export type MoneyJson = z.infer<typeof money>;
 export type PositionJson = z.infer<typeof position>;

@@ -197,6 +197,19 @@ for (const [place, openLedger] of Object.entries(places)) {
       assert.deepEqual(listed.map(({ pesel }) => pesel).sort(), [jan, anna].sort());
     });
 
+    test("account list --name has those of the name, and says if there are none", async (t) => {
+      const fx = await withDollars(t);
+      await result(fx(`account create ${anna} --name Anna --surname Żółć --pln 10.5`));
+      assert.equal(await result(fx("account list --name zol")), `${masked(anna)}\tAnna\tŻółć\t10.50 PLN\n`);
+      const { stdout, stderr, exit } = await fx("account list --name nobody");
+      assert.deepEqual([stdout, stderr, exit], ["", "There are no accounts of this name.\n", 0]);
+      const refused = await fx("account list --name .");
+      assert.deepEqual(
+        [refused.stderr.split("\n")[0], refused.exit],
+        ["fx: The name must have a letter or a digit.", 3],
+      );
+    });
+
     test("a PESEL can come from standard input", async (t) => {
       const fx = await withJan(t);
       assert.equal((await documentOf(fx("account show - --json", `${jan}\n`))).pesel, jan);
@@ -232,6 +245,49 @@ for (const [place, openLedger] of Object.entries(places)) {
       assert.deepEqual(currencies[1], { symbol: "USD", customers: "100.00", house: "-100.00" });
       assert.deepEqual(spreadEarned, { symbol: "PLN", amount: "4.25" });
     });
+
+    test("export is the journal as double entry", async (t) => {
+      const fx = await withDollars(t);
+      const lines = (await result(fx("export --format csv"))).split("\n");
+      assert.deepEqual(
+        lines.slice(1, -3).map((line) =>
+          line
+            .split(",")
+            .slice(-3)
+            .join(" ")
+            .replace(/:[A-P]{20}/, ""),
+        ),
+        [
+          "Assets:Cash 1000.00 PLN",
+          "Liabilities:Customers -1000.00 PLN",
+          "Liabilities:Customers 429.63 PLN",
+          "Equity:House -429.63 PLN",
+          "Equity:House 100.00 USD",
+          "Liabilities:Customers -100.00 USD",
+          "Equity:Spread 4.25 PLN",
+        ],
+      );
+      assert.equal(lines.at(-2), `end of export: 2 entries${",".repeat(9)}`);
+      assert.ok((await result(fx("export --format ndjson --full --from 2020-01-01"))).includes(jan));
+      assert.doesNotMatch(await result(fx("export --format ndjson --to 2020-01-01")), new RegExp(jan));
+    });
+
+    for (const [options, says, exit] of [
+      ["--format csv --from 2026-06-02 --to 2026-06-01", "from is after to", 3],
+      ["--format csv --at 2999-01-01T00:00:00Z", "at must be at least 10 s ago", 3],
+      ["--format csv --from 1.6.2026", "is not a date. Write one like 2026-01-31", 2],
+      ["--format csv --at 12:00", "is not a time. Write one like 2026-01-31T23:59:59Z", 2],
+      ["--format xlsx", "Allowed choices are hledger, beancount, csv, ndjson", 2],
+      ["", "required option '--format <format>' not specified", 2],
+    ] as const) {
+      test(`export ${options} prints nothing, says what is wrong, and is exit ${exit}`, async (t) => {
+        const fx = await openLedger(t);
+        await result(fx(`account create ${jan} --name Jan --surname Kowalski --pln 1000`));
+        const ran = await fx(`export ${options}`.trim());
+        assert.deepEqual([ran.stdout, ran.exit], ["", exit]);
+        assert.ok(ran.stderr.toLowerCase().includes(says.toLowerCase()), ran.stderr);
+      });
+    }
 
     test("audit finds nothing, and is exit 0", async (t) => {
       const fx = await withDollars(t);

@@ -30,6 +30,7 @@ const others: readonly string[] = [
   "receipt reverse 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --reason slip",
   "position",
   "audit",
+  "export --format csv",
   "backup copy.db",
 ];
 const creators = ["account create", "batch"];

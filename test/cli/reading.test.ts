@@ -29,6 +29,7 @@ const reading: readonly (readonly string[])[] = [
   ["account", "history", pesel],
   ["position"],
   ["audit"],
+  ["export", "--format", "hledger"],
   ["rates"],
   ["rates", "history", "USD"],
   ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"],

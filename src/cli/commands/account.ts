@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { parseOpening, planOpening } from "../../core/account.ts";
 import type { Decimal } from "../../core/decimal.ts";
 import { accountAfter } from "../../core/journal.ts";
+import { parseNameSought } from "../../core/names.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import {
   amountArgument,
@@ -27,6 +28,10 @@ interface CreateOptions extends CommandOptions {
 
 interface ListOptions extends CommandOptions {
   readonly limit?: number;
+}
+
+interface AccountsOptions extends ListOptions {
+  readonly name?: string;
 }
 
 export function defineAccount(program: Command, context: Context): void {
@@ -91,18 +96,25 @@ export function defineAccount(program: Command, context: Context): void {
     serviceCommand(
       command(account, "list", "list accounts, by PESEL", [
         "fx account list",
+        "fx account list --name kowal",
         "fx account list --json | jq length",
       ]),
       needs,
+    ).option(
+      "--name <name>",
+      "only those of this name: the first letters of surname or first name, or of both; ł is found by l",
     ),
     "accounts",
-  ).action(async (options: ListOptions) => {
+  ).action(async (options: AccountsOptions) => {
+    const name = options.name === undefined ? undefined : parseNameSought(options.name);
     const service = await context.service(options, needs);
     const { encodeListedAccount } = await import("../../wire/codecs.ts");
-    const pages = readPages((page) => service.accounts(page), options.limit);
+    const pages = readPages((page) => service.accounts({ ...page, name }), options.limit);
     const shape = { columns: accountColumns, row: accountCells, encode: encodeListedAccount };
     const count = await writePages(stdout, pages, shape, options.json === true);
-    if (count === 0) write(stderr, "There are no accounts.");
+    if (count === 0) {
+      write(stderr, name === undefined ? "There are no accounts." : "There are no accounts of this name.");
+    }
   });
 
   listing(

@@ -36,7 +36,7 @@ export function defineAccountChanges(account: Command, context: Context): void {
         settle(context, options, async (key) => {
           const { amount, currency, note } = options;
           const pesel = await context.pesel(argument);
-          const change = parseCash(kind, { pesel, amount, currency, note, key });
+          const change = parseCash({ kind, pesel, amount, currency, note, key }, await context.today());
           return {
             rates: kind === "deposit" && change.currency !== pln,
             order: (service) => changeOrder(context, options, service, change),
