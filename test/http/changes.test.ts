@@ -257,6 +257,20 @@ describe("a reversal", () => {
     }
   });
 
+  test("takes the whole id of a receipt, not its beginning", async () => {
+    const pesel = await opened();
+    const { id } = await receiptOf(
+      await done(post(user(pesel, "/deposits"), { amount: 1, currency: "PLN" })),
+    );
+    const beginning = String(id).slice(0, 35);
+    assert.equal((await get(`/api/receipts/${beginning}`)).status, 200);
+    isProblem(await post(`/api/receipts/${beginning}/reversal`, { reason: "a slip" }), "not-found");
+    assert.equal(
+      (await post(`/api/receipts/${String(id).toUpperCase()}/reversal`, { reason: "a slip" })).status,
+      200,
+    );
+  });
+
   test("of an opening, a reversal, a renaming or a closing is refused, and leaves the key free", async () => {
     const pesel = await opened(0);
     const reversed = await done(post(user(pesel, "/deposits"), { amount: 1, currency: "PLN" }));

@@ -6,9 +6,9 @@ import type { Receipt } from "../../core/journal.ts";
 import type { RateTable } from "../../core/rates.ts";
 import type { ExchangeService } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { factPairs, holderPairs, receiptPairs } from "../terminal/figures.ts";
+import { accountState, factPairs, holderPairs, receiptPairs } from "../terminal/figures.ts";
 import { writeRecord } from "../terminal/output.ts";
-import { type Screen, write } from "../terminal/terminal.ts";
+import type { Screen } from "../terminal/terminal.ts";
 import { type Order, writeBalances, writeGap } from "./settle.ts";
 
 const questions: Readonly<Record<Change["kind"], string>> = {
@@ -37,6 +37,7 @@ export function changeOrder(
     return planChange(account, change, { table, entry });
   };
   return {
+    pesel: change.pesel,
     question: questions[change.kind],
     tell: async () => {
       const account = await service.account(change.pesel);
@@ -45,10 +46,9 @@ export function changeOrder(
       const { encodeListedAccount } = await import("../../wire/codecs.ts");
       context.document(encodeListedAccount(planned.account));
     },
-    show: async (isRepeat) => {
+    show: async () => {
       const account = await service.account(change.pesel);
-      await writePlan(stderr, change, account, isRepeat ? undefined : await plan(account), undone);
-      write(stderr, "");
+      await writePlan(stderr, change, account, await plan(account), undone);
     },
     send: () => service.change(change),
   };
@@ -75,16 +75,19 @@ async function writePlan(
   screen: Screen,
   { kind }: Change,
   account: Account,
-  plan: Plan | undefined,
+  plan: Plan,
   undone: Receipt | undefined,
 ): Promise<void> {
   if (undone !== undefined) {
     writeRecord(screen, receiptPairs(screen, undone));
     writeGap(screen);
   }
-  const facts = plan === undefined ? [] : factPairs(screen, { kind, ...plan, reverses: undefined });
+  const facts =
+    kind === "closing"
+      ? accountState(screen, plan.account)
+      : factPairs(screen, { kind, ...plan, reverses: undefined });
   // A receipt has the PESEL already.
   const holder = holderPairs(account).slice(0, undone === undefined ? 2 : 1);
   writeRecord(screen, [...holder, ...facts]);
-  if (plan !== undefined) await writeBalances(screen, account, plan.account);
+  await writeBalances(screen, account, plan.account);
 }

@@ -6,7 +6,6 @@ import { RequestFailed } from "../errors.ts";
 import { command, peselArgument } from "../options.ts";
 import { quotePairs } from "../terminal/figures.ts";
 import { writeRecord } from "../terminal/output.ts";
-import { write } from "../terminal/terminal.ts";
 import { type TermsOptions, tellQuote, termsOf, withTermsOptions } from "./quote.ts";
 import { type SettleOptions, settle, withSettleOptions, writeBalances } from "./settle.ts";
 
@@ -31,23 +30,20 @@ export function defineExchange(program: Command, context: Context): void {
     ).option("--table <number>", "only if this rate table is in force, such as 108/C/NBP/2026; or its id"),
     "only show the quote, move nothing",
   ).action((argument: string, options: ExchangeOptions) =>
-    settle(context, options, async (key) => {
+    settle<string>(context, options, async (key) => {
       const pesel = await context.pesel(argument);
       const terms = termsOf(options);
       const { table } = options;
       return {
         rates: true,
         order: (service) => ({
+          pesel,
           question: "Exchange?",
           tell: async () => tellQuote(context, options, await service.quote(terms)),
-          show: async (isRepeat) => {
+          show: async () => {
             const [quote, account] = await Promise.all([service.quote(terms), service.account(pesel)]);
             writeRecord(stderr, quotePairs(stderr, quote));
-            if (!isRepeat) {
-              const after = credit(debit(account, quote.sold), quote.bought);
-              await writeBalances(stderr, account, after);
-            }
-            write(stderr, "");
+            await writeBalances(stderr, account, credit(debit(account, quote.sold), quote.bought));
             return quote.tableId;
           },
           send: (shown) => service.exchange({ ...terms, pesel, key, table: table ?? shown }),

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { type Account, balanceOf } from "../../core/account.ts";
+import type { Pesel } from "../../core/pesel.ts";
 import type { ExchangeService, Settlement } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { Declined } from "../errors.ts";
@@ -23,14 +24,12 @@ export function withSettleOptions(command: Command, dryRun: string): Command {
 
 /** What a command was told to do. */
 export interface Order<Shown> {
+  readonly pesel: Pesel;
   readonly question: string;
   /** Prints what it would do, as the result of --dry-run. */
   readonly tell: () => Promise<void>;
-  /**
-   * Shows on stderr what it is about to do.
-   * @param isRepeat with a key that was used before, it may be done already, and need not be possible again
-   */
-  readonly show: (isRepeat: boolean) => Promise<Shown>;
+  /** Shows on stderr what it is about to do. */
+  readonly show: () => Promise<Shown>;
   /** @param shown what was answered with yes */
   readonly send: (shown?: Shown) => Promise<Settlement>;
   /** Says what has changed if, after this refusal, it is to be shown and asked about again. */
@@ -57,20 +56,22 @@ export async function settle<Shown>(
   const order = await orderAt(service);
   if (dryRun) return order.tell();
   const send = (shown?: Shown) => context.send(key, () => order.send(shown));
-  const settlement = isAsked ? await ask(context, order, givenKey !== undefined, send) : await send();
+  // What was done with the key is not done again, and need not be possible again.
+  const isDone = async () =>
+    givenKey !== undefined && (await service.statement(order.pesel, { limit: 1, key })).items.length > 0;
+  const settlement = isAsked && !(await isDone()) ? await ask(context, order, send) : await send();
   await tellSettlement(context, options, service, { ...settlement, key });
 }
 
 async function ask<Shown>(
   context: Context,
   order: Order<Shown>,
-  isRepeat: boolean,
   send: (shown: Shown) => Promise<Settlement>,
 ): Promise<Settlement> {
   const { stderr } = context.terminal;
   for (;;) {
-    const shown = await order.show(isRepeat);
-    if (isRepeat) write(stderr, "What was already done with this key is not done again.");
+    const shown = await order.show();
+    write(stderr, "");
     if (!(await context.confirm(order.question))) throw new Declined();
     write(stderr, "");
     try {

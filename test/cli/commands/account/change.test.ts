@@ -196,17 +196,32 @@ for (const [place, openLedger] of Object.entries(places)) {
       assert.match(await result(fx(`account show ${jan}`)), /\nPLN\t1000\.00\n$/);
     });
 
-    test("a terminal asks of a key that was used before without the balances, which it need not cover again", async (t) => {
+    test("a terminal asks nothing about what was done with the key before, even if it is not possible again", async (t) => {
       const fx = await withJan(t);
       const withdraw = `account withdraw ${jan} --amount 1000 --currency PLN --key w-1`;
       await result(fx(withdraw));
       const { stdout, exit } = await fx(withdraw, "", 80);
-      assert.match(
-        stripVTControlCharacters(stdout),
-        /\nWhat was already done with this key is not done again\.\nWithdraw\? \[y\/N\] /,
+      assert.ok(stdout.startsWith(note));
+      assert.ok(!stdout.includes("[y/N]"));
+      assert.equal(exit, 0);
+    });
+
+    test("a terminal asks about a key that is new", async (t) => {
+      const fx = await withJan(t);
+      const { stdout, exit } = await fx(
+        `account withdraw ${jan} --amount 1 --currency PLN --key w-1`,
+        "",
+        80,
       );
-      assert.ok(!stdout.includes("Before"));
+      assert.match(stdout, /Withdraw\? \[y\/N\] /);
       assert.equal(exit, 9);
+    });
+
+    test("a terminal shows the balances of an account that is to be closed", async (t) => {
+      const fx = await emptied(t);
+      const { stdout } = await fx(`account close ${jan}`, "", 80);
+      const shown = /^holder .*\npesel .*\naccount {2}closed\nPLN {6}0\.00\n\nClose the account\? \[y\/N\] /;
+      assert.match(stripVTControlCharacters(stdout), shown);
     });
 
     test("a terminal refuses before the question", async (t) => {
