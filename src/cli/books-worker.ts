@@ -4,7 +4,7 @@ import { booksOf } from "../ledger/books.ts";
 import type { BooksAnswer, BooksQuestion } from "./books.ts";
 import { openStore } from "./open.ts";
 
-const { place, about } = workerData as BooksQuestion;
+const { place, about, at } = workerData as BooksQuestion;
 const answer = (message: BooksAnswer) => parentPort?.postMessage(message);
 
 try {
@@ -12,7 +12,7 @@ try {
   try {
     const books = booksOf(store);
     const result =
-      about === "audit" ? await books.audit((progress) => answer({ progress })) : await books.position();
+      about === "audit" ? await books.audit((progress) => answer({ progress })) : await books.position(at);
     answer({ result });
   } finally {
     await store.close();

@@ -8,6 +8,8 @@ import type { StorePlace } from "./place.ts";
 export interface BooksQuestion {
   readonly place: StorePlace;
   readonly about: keyof BooksResults;
+  /** Of a position: when. */
+  readonly at?: Date | undefined;
 }
 
 export type BooksAnswer =
@@ -22,15 +24,15 @@ interface BooksResults {
 
 /**
  * Reads in a thread of its own, with a connection of its own that only reads, so that orders do not wait: at most one
- * audit and one position at a time. Those who ask while one is under way share the next.
+ * audit and one position at a time. Those who ask for the same while one is under way share the next.
  */
 export function openBooks(place: StorePlace, store: Store): Books {
   const threads = new Set<Worker>();
   const listeners = new Set<(done: AuditProgress) => void>();
 
-  const read = <T extends keyof BooksResults>(about: T) =>
+  const read = <T extends keyof BooksResults>(about: T, at?: Date) =>
     new Promise<BooksResults[T]>((resolve, reject) => {
-      const question: BooksQuestion = { place, about };
+      const question: BooksQuestion = { place, about, at };
       const thread = startThread(question);
       threads.add(thread);
       thread.on("message", (answer: BooksAnswer) => {
@@ -54,24 +56,27 @@ export function openBooks(place: StorePlace, store: Store): Books {
       listeners.add(onProgress);
       return audit().finally(() => listeners.delete(onProgress));
     },
-    position: shared(() => read("position")),
+    position: shared((at) => read("position", at)),
     async close() {
       await Promise.all([...threads].map((thread) => thread.terminate()));
     },
   };
 }
 
-/** Does `work` once at a time, and for all who ask before it starts. */
-function shared<T>(work: () => Promise<T>): () => Promise<T> {
-  let current: Promise<unknown> = Promise.resolve();
-  let next: Promise<T> | undefined;
-  return () => {
-    next ??= current.then(() => {
-      next = undefined;
-      const started = work();
-      current = started.catch(() => {});
-      return started;
+/** Does `work` once at a time, and for all who ask before it starts, about the same time. */
+function shared<T>(work: (at?: Date) => Promise<T>): (at?: Date) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  const waiting = new Map<number | undefined, Promise<T>>();
+  return (at) => {
+    const about = at?.getTime();
+    const asked = waiting.get(about);
+    if (asked !== undefined) return asked;
+    const next = last.then(() => {
+      waiting.delete(about);
+      return work(at);
     });
+    waiting.set(about, next);
+    last = next.catch(() => {});
     return next;
   };
 }

@@ -6,17 +6,19 @@ import type { ExchangeOrder, ExchangeTerms, Quote } from "../core/exchange.ts";
 import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
+  AccountsRequest,
   AuditReport,
   BulkAnswer,
   BulkLine,
   ExchangeService,
   Page,
-  PageRequest,
   Position,
   RateOnDay,
   RatesInForce,
   Recorded,
   Settlement,
+  Statement,
+  StatementRequest,
 } from "../core/service.ts";
 import {
   decodeAccount,
@@ -32,11 +34,14 @@ import {
 } from "../wire/codecs.ts";
 import { decodeProblem } from "../wire/problem.ts";
 import {
+  encodeAccountsQuery,
+  encodeAtQuery,
   encodeChange,
   encodeIdempotencyKey,
   encodeOpening,
   encodeOrder,
   encodeQuoteQuery,
+  encodeStatementQuery,
 } from "../wire/requests.ts";
 import { Bulk, undecided } from "./bulk.ts";
 import { type Answer, Transport, type TransportOptions } from "./transport.ts";
@@ -67,8 +72,9 @@ class HttpService implements ExchangeService {
     });
   }
 
-  account(pesel: Pesel): Promise<Account> {
-    return this.#get(`/api/user/${pesel}`, (body, headers) => decodeAccount(body, isClosed(headers)));
+  account(pesel: Pesel, at?: Date): Promise<Account> {
+    const decode = (body: unknown, headers: Answer["headers"]) => decodeAccount(body, isClosed(headers));
+    return this.#get(`/api/user/${pesel}`, decode, { query: encodeAtQuery(at) });
   }
 
   async exchange(order: ExchangeOrder): Promise<Settlement> {
@@ -104,20 +110,21 @@ class HttpService implements ExchangeService {
     return this.#get(path, decodeRateHistory, { query: { days: String(days) } });
   }
 
-  statement(pesel: Pesel, page: PageRequest): Promise<Page<Receipt>> {
-    return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query: pageQuery(page) });
+  statement(pesel: Pesel, page: StatementRequest): Promise<Statement> {
+    return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query: encodeStatementQuery(page) });
   }
 
   receipt(id: string): Promise<Receipt> {
     return this.#get(`/api/receipts/${encodeURIComponent(id)}`, decodeEntry);
   }
 
-  accounts(page: PageRequest): Promise<Page<Account>> {
-    return this.#get("/api/users", decodeAccounts, { query: pageQuery(page) });
+  accounts(page: AccountsRequest): Promise<Page<Account>> {
+    return this.#get("/api/users", decodeAccounts, { query: encodeAccountsQuery(page) });
   }
 
-  position(): Promise<Position> {
-    return this.#get("/api/position", decodePosition, { timeoutMs: longTimeoutMs });
+  position(at?: Date): Promise<Position> {
+    const query = encodeAtQuery(at);
+    return this.#get("/api/position", decodePosition, { query, timeoutMs: longTimeoutMs });
   }
 
   audit(): Promise<AuditReport> {
@@ -213,10 +220,6 @@ function recordedIn(headers: Answer["headers"]): Recorded {
 
 function isReplay(headers: Answer["headers"]): boolean {
   return headers["idempotency-replayed"] === "true";
-}
-
-function pageQuery({ limit, cursor }: PageRequest): Record<string, string> {
-  return { limit: String(limit), ...(cursor !== undefined && { cursor }) };
 }
 
 function headerText(text: string, what: string): string {

@@ -18,7 +18,10 @@ import type { LatestTable, RateTable } from "./rates.ts";
 export interface ExchangeService {
   /** Opens an account. */
   createAccount(opening: Opening): Promise<Recorded>;
-  account(pesel: Pesel): Promise<Account>;
+  /**
+   * @param at the account as it was then; at least 10 seconds ago, so that no entry from before is on its way any more
+   */
+  account(pesel: Pesel, at?: Date): Promise<Account>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
   /** Does what else changes an account. Resolves only when that is durable. */
@@ -35,12 +38,13 @@ export interface ExchangeService {
   rates(): Promise<RatesInForce>;
   /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
-  /** The account's entries, newest first. */
-  statement(pesel: Pesel, page: PageRequest): Promise<Page<Receipt>>;
+  /** The account's entries, all or those of a period, newest first. */
+  statement(pesel: Pesel, page: StatementRequest): Promise<Statement>;
   receipt(id: string): Promise<Receipt>;
   /** All accounts, by PESEL. */
-  accounts(page: PageRequest): Promise<Page<Account>>;
-  position(): Promise<Position>;
+  accounts(page: AccountsRequest): Promise<Page<Account>>;
+  /** @param at as it was then, as for `account` */
+  position(at?: Date): Promise<Position>;
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport>;
   close(): Promise<void>;
 }
@@ -84,10 +88,32 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
+export interface StatementRequest extends PageRequest {
+  /** The first and the last day, in Poland. */
+  readonly from?: CalendarDate | undefined;
+  readonly to?: CalendarDate | undefined;
+}
+
+export interface AccountsRequest extends PageRequest {
+  /**
+   * As they were then, as for `account`. Those that were not open yet are left out, so that a page may have fewer than
+   * `limit` accounts, or none, and not be the last.
+   */
+  readonly at?: Date | undefined;
+}
+
 export interface Page<T> {
   readonly items: readonly T[];
   /** Absent on the last page. */
   readonly next: string | undefined;
+}
+
+/** `opening` + what the entries of the period moved = `closing`. */
+export interface Statement extends Page<Receipt> {
+  /** All balances before the first entry of the period: none without `from`. Only on the first page. */
+  readonly opening: readonly Money[] | undefined;
+  /** All balances after the last entry of the period. Only on the first page. */
+  readonly closing: readonly Money[] | undefined;
 }
 
 /** Where the house stands. Over every currency, `customers` + `house` = `deposited`. */

@@ -6,7 +6,7 @@ import type { Store } from "./store.ts";
 /** What takes reading the whole journal. */
 export interface Books {
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport>;
-  position(): Promise<Position>;
+  position(at?: Date): Promise<Position>;
   /** Ends what is under way, which then fails. */
   close(): Promise<void>;
 }
@@ -15,7 +15,7 @@ export interface Books {
 export function booksOf(store: Store): Books {
   return {
     audit: (onProgress) => auditLedger(store, onProgress),
-    position: () => positionOf(store),
+    position: (at) => positionOf(store, at),
     close: async () => {},
   };
 }

@@ -1,7 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import type { Exchange } from "../core/exchange.ts";
+import type { Entry } from "../core/journal.ts";
 import { type RateTable, unknownTableId } from "../core/rates.ts";
+import { lastEntryAt } from "./as-of.ts";
+import { decodeEntry } from "./rows.ts";
 import type { JournalPlace, JournalRow, Store } from "./store.ts";
 
 /** The id of the table that an exchange was settled at. */
@@ -32,6 +35,40 @@ export async function* readJournal(
     if (last === undefined || rows.length < pageSize) return;
     place = { pesel: last.pesel, sequence: last.sequence };
     await nextTurn();
+  }
+}
+
+/** Of one account, kept while it is not known whether they count. */
+const keptEntries = 10_000;
+
+/**
+ * All entries as `readJournal` gives them, or those that what the accounts were at `at` rests on: of each account, up to
+ * the last that is not later.
+ * @throws FxError internal if an entry cannot be read
+ */
+export async function* readEntries(store: Store, at?: Date): AsyncGenerator<readonly Entry[]> {
+  /** Of one account, since its last entry that is not later. */
+  let later: Entry[] = [];
+  let ended: string | undefined;
+  for await (const rows of readJournal(store)) {
+    const entries = rows.map((row) => decodeEntry(row).entry);
+    if (at === undefined) {
+      yield entries;
+      continue;
+    }
+    const counted: Entry[] = [];
+    for (const entry of entries) {
+      if (entry.pesel === ended) continue;
+      if (entry.pesel !== later[0]?.pesel) later = [];
+      later.push(entry);
+      if (entry.time <= at) counted.push(...later.splice(0));
+      if (later.length < keptEntries) continue;
+      const last = await lastEntryAt(store, entry.pesel, at);
+      if (last !== undefined && last.sequence > entry.sequence) counted.push(...later);
+      else ended = entry.pesel;
+      later = [];
+    }
+    yield counted;
   }
 }
 

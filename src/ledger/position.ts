@@ -3,8 +3,7 @@ import { FxError } from "../core/errors.ts";
 import { knownDigits } from "../core/money.ts";
 import type { RateTable } from "../core/rates.ts";
 import type { Position } from "../core/service.ts";
-import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
-import { decodeEntry } from "./rows.ts";
+import { readEntries, TableReader, tableIdOf } from "./journal-reader.ts";
 import type { Store } from "./store.ts";
 
 /** Mid values are summed in whole 10^−20 PLN, finer than any rate times any minor unit, so the sum is exact. */
@@ -21,14 +20,14 @@ interface Flow {
 }
 
 /**
- * Derives the house's position from the journal alone.
+ * Derives the house's position from the journal alone, as it is or was.
  * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
  */
-export async function positionOf(store: Store): Promise<Position> {
+export async function positionOf(store: Store, at?: Date): Promise<Position> {
   const deposited = new Map<CurrencyCode, bigint>([[pln, 0n]]);
   const flows = new Map<string, Flow>();
-  for await (const rows of readJournal(store)) {
-    for (const { entry } of rows.map(decodeEntry)) {
+  for await (const entries of readEntries(store, at)) {
+    for (const entry of entries) {
       const { debited, credited, exchange } = entry;
       if (exchange === undefined) {
         if (credited !== undefined) add(deposited, credited.currency, credited.minor);

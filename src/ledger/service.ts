@@ -9,26 +9,29 @@ import {
   requestTextOf,
 } from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
-import { warsawDate } from "../core/date.ts";
+import { addDays, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
 import { accountAfter, type Entry, type Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
+  AccountsRequest,
   AuditProgress,
   AuditReport,
   BulkAnswer,
   BulkLine,
   ExchangeService,
   Page,
-  PageRequest,
   Position,
   RateOnDay,
   RatesInForce,
   Recorded,
   Settlement,
+  Statement,
+  StatementRequest,
 } from "../core/service.ts";
+import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
 import { isEntryId } from "./entry-id.ts";
@@ -70,8 +73,14 @@ export class LedgerService implements ExchangeService {
     return this.#batcher.run(this.#command(requestOf(opening)));
   }
 
-  async account(pesel: Pesel): Promise<Account> {
-    return (await this.#store.account(pesel)) ?? accountNotFound();
+  async account(pesel: Pesel, at?: Date): Promise<Account> {
+    requireSettled(at, this.#now(), this.#store);
+    const account = (await this.#store.account(pesel)) ?? accountNotFound();
+    if (at === undefined) return account;
+    return (
+      (await accountAt(this.#store, account, at)) ??
+      accountNotFound("There was no account for this PESEL then.")
+    );
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
@@ -119,12 +128,15 @@ export class LedgerService implements ExchangeService {
     return this.#rates.history(table, since);
   }
 
-  async statement(pesel: Pesel, { limit, cursor }: PageRequest): Promise<Page<Receipt>> {
+  async statement(pesel: Pesel, { limit, cursor, from, to }: StatementRequest): Promise<Statement> {
     await this.account(pesel);
     const before = cursor === undefined ? undefined : await this.#entryOf(pesel, cursor);
-    const found = await this.#store.statement(pesel, { before, limit: limit + 1 });
-    const items = found.slice(0, limit).map(receiptOf);
-    return { items, next: found.length > limit ? items.at(-1)?.id : undefined };
+    const start = from === undefined ? undefined : startOfDay(from);
+    const end = to === undefined ? undefined : startOfDay(addDays(to, 1));
+    const found = await entriesOf(this.#store, pesel, { start, end, before, limit });
+    const { page, hasMore, opening, closing } = found;
+    const items = page.map(receiptOf);
+    return { items, next: hasMore ? items.at(-1)?.id : undefined, opening, closing };
   }
 
   async #entryOf(pesel: Pesel, id: string): Promise<Entry> {
@@ -139,15 +151,18 @@ export class LedgerService implements ExchangeService {
     throw new FxError("not-found", "There is no receipt with this id.");
   }
 
-  async accounts({ limit, cursor }: PageRequest): Promise<Page<Account>> {
+  async accounts({ limit, cursor, at }: AccountsRequest): Promise<Page<Account>> {
+    requireSettled(at, this.#now(), this.#store);
     if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
     const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1 });
-    const items = accounts.slice(0, limit).map(decodeAccount);
-    return { items, next: accounts.length > limit ? items.at(-1)?.pesel : undefined };
+    const page = accounts.slice(0, limit).map(decodeAccount);
+    const items = at === undefined ? page : await accountsAt(this.#store, page, at);
+    return { items, next: accounts.length > limit ? page.at(-1)?.pesel : undefined };
   }
 
-  position(): Promise<Position> {
-    return this.#books.position();
+  async position(at?: Date): Promise<Position> {
+    requireSettled(at, this.#now(), this.#store);
+    return this.#books.position(at);
   }
 
   audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport> {
@@ -217,8 +232,8 @@ function receiptOf({ entry, reversedBy }: FoundEntry): Receipt {
   return { ...entry, reversedBy };
 }
 
-function accountNotFound(): never {
-  throw new FxError("account-not-found", "There is no account for this PESEL.");
+function accountNotFound(message = "There is no account for this PESEL."): never {
+  throw new FxError("account-not-found", message);
 }
 
 function unknownCursor(): FxError {

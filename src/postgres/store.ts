@@ -94,6 +94,7 @@ export class PostgresStore implements Store {
   readonly schemaVersion = migrations.length;
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
   readonly transactionsAtOnce: number;
+  readonly commitsWithinMs: number;
   readonly #place: PostgresPlace;
   readonly #pool: Pool;
   /** Those that were in force or asked for, by id. */
@@ -109,6 +110,7 @@ export class PostgresStore implements Store {
   constructor(place: PostgresPlace) {
     this.#place = place;
     this.#pool = new Pool(place);
+    this.commitsWithinMs = place.deadlineMs;
     this.transactionsAtOnce = Math.max(1, Math.min(3, Math.ceil(place.poolSize) - 1));
   }
 

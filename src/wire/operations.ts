@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
 import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
 import * as entrySchemas from "./entry-schemas.ts";
+import * as queries from "./query-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
@@ -88,8 +89,10 @@ export const operations = {
     path: "/api/user/{pesel}",
     summary: "The holder and the balances of an account",
     description:
-      "PLN first, then by symbol. A currency once held stays listed, at 0 if nothing is left of it.",
+      "PLN first, then by symbol. A currency once held stays listed, at 0 if nothing is left of it. With `at`, the " +
+      "account as it was then; `account-not-found` if it was not open yet.",
     tag: "accounts",
+    query: queries.atQuery,
     success: { status: 200, schema: schemas.account, headers: ["Fx-Account"] },
     errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },
@@ -242,9 +245,11 @@ export const operations = {
     method: "GET",
     path: "/api/user/{pesel}/history",
     summary: "The entries of an account",
-    description: "Newest first. `next` is the cursor of the next page.",
+    description:
+      "Newest first: all, or those of the days from `from` to `to`, both included, in Poland. `opening` and what the " +
+      "entries moved add up to `closing`. `next` is the cursor of the next page.",
     tag: "accounts",
-    query: schemas.pageQuery,
+    query: queries.statementQuery,
     success: { status: 200, schema: entrySchemas.statement },
     errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },
@@ -252,9 +257,11 @@ export const operations = {
     method: "GET",
     path: "/api/users",
     summary: "All accounts, by PESEL",
-    description: "`next` is the cursor of the next page.",
+    description:
+      "`next` is the cursor of the next page. With `at`, the accounts as they were then. Those that were not open yet are " +
+      "left out, so a page may have fewer than `limit` and not be the last.",
     tag: "ledger",
-    query: schemas.pageQuery,
+    query: queries.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
     errors: ["invalid-request", storage],
   },
@@ -262,10 +269,13 @@ export const operations = {
     method: "GET",
     path: "/api/position",
     summary: "What customers hold, what the house is long or short, and the spread earned",
-    description: "Over every currency, `customers` and `house` add up to what was deposited.",
+    description:
+      "Over every currency, `customers` and `house` add up to what was deposited. With `at`, as it was then: " +
+      "`customers` is the sum of `/api/users` at the same time, exactly.",
     tag: "ledger",
+    query: queries.atQuery,
     success: { status: 200, schema: schemas.position },
-    errors: [storage],
+    errors: ["invalid-request", storage],
   },
   audit: {
     method: "GET",

@@ -1,13 +1,15 @@
 import type * as z from "zod";
 import type { Opening } from "../core/account.ts";
 import type { Cash, Change } from "../core/change.ts";
+import { parseTime } from "../core/date.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
 import { maskPesels } from "../core/mask.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { PageRequest } from "../core/service.ts";
+import type { AccountsRequest, PageRequest, StatementRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
+import * as queries from "./query-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /**
@@ -98,8 +100,38 @@ export function parseQuoteQuery(query: unknown) {
   return { from, to, toBuy: amountOf(toBuy), toSell: amountOf(toSell) };
 }
 
-export function parsePageQuery(query: unknown): PageRequest {
-  return read(schemas.pageQuery, query, "query");
+export function parseStatementQuery(query: unknown): StatementRequest {
+  return read(queries.statementQuery, query, "query");
+}
+
+export function encodeStatementQuery({ from, to, ...page }: StatementRequest): Record<string, string> {
+  return { ...encodePage(page), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+}
+
+/** The time of a query. */
+export function parseAtQuery(query: unknown): Date | undefined {
+  return timeOf(read(queries.atQuery, query, "query"));
+}
+
+export function encodeAtQuery(at: Date | undefined): Record<string, string> {
+  return at === undefined ? {} : { at: at.toISOString() };
+}
+
+export function parseAccountsQuery(query: unknown): AccountsRequest {
+  const { at, ...page } = read(queries.accountsQuery, query, "query");
+  return { ...page, at: timeOf({ at }) };
+}
+
+export function encodeAccountsQuery({ at, ...page }: AccountsRequest): Record<string, string> {
+  return { ...encodePage(page), ...encodeAtQuery(at) };
+}
+
+function encodePage({ limit, cursor }: PageRequest): Record<string, string> {
+  return { limit: String(limit), ...(cursor !== undefined && { cursor }) };
+}
+
+function timeOf({ at }: { at?: string | undefined }): Date | undefined {
+  return at === undefined ? undefined : parseTime(at);
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {

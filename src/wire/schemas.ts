@@ -97,7 +97,7 @@ export const entryId = z.string().meta({
   description: "Of an entry of the journal, and so of its receipt",
   examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
 });
-const cursor = z
+export const cursor = z
   .string()
   .regex(/^[!-~]{1,100}$/)
   .meta({ description: "The `next` of the previous page", minLength: 1, maxLength: 100 });
@@ -196,14 +196,6 @@ export const quoteQuery = z
     toSell: amountText.optional().meta({ description: "How much of `from` to sell. Either this or `toBuy`" }),
   })
   .refine(exactlyOneAmount, { path: [], error: "must have exactly one of toBuy and toSell" });
-
-export const pageQuery = z.strictObject({
-  limit: wholeNumber(z.int().min(1).max(1000).default(50)).meta({
-    format: "int32",
-    description: "Maximum number of items on the page",
-  }),
-  cursor: cursor.optional(),
-});
 
 export const rateHistoryQuery = z.strictObject({
   days: wholeNumber(z.int().min(1).max(3660).default(90)).meta({
@@ -353,7 +345,7 @@ function exactlyOneAmount(order: { toBuy?: unknown; toSell?: unknown }): boolean
 }
 
 /** A whole number that comes as the text of a query. */
-function wholeNumber<T extends z.ZodType>(schema: T) {
+export function wholeNumber<T extends z.ZodType>(schema: T) {
   return z.preprocess(
     (text) => (typeof text === "string" && /^\d{1,9}$/.test(text) ? Number(text) : text),
     schema,

@@ -2,7 +2,7 @@ import { parseOpening } from "../../core/account.ts";
 import { warsawDate } from "../../core/date.ts";
 import { parsePesel } from "../../core/pesel.ts";
 import { accountText, encodeStatement } from "../../wire/codecs.ts";
-import { parseOpeningBody, parsePageQuery } from "../../wire/requests.ts";
+import { parseAtQuery, parseOpeningBody, parseStatementQuery } from "../../wire/requests.ts";
 import {
   accountHeaders,
   type Handler,
@@ -23,13 +23,14 @@ export function accountHandlers({ service, now, prefix }: HandlerContext) {
   };
 
   const account: Handler = async (request, reply) => {
+    const at = parseAtQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    const found = await service.account(pesel);
+    const found = await service.account(pesel, at);
     return sendJson(reply, accountText(found), 200, accountHeaders(found));
   };
 
   const statement: Handler = async (request, reply) => {
-    const page = parsePageQuery(request.query);
+    const page = parseStatementQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
     return sendJson(reply, encodeStatement(await service.statement(pesel, page)));
   };
