@@ -6,12 +6,14 @@ import { type ErrorCode, FxError } from "../src/core/errors.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { describeBooks } from "./service-books.contract.ts";
 import { describeChanges } from "./service-changes.contract.ts";
+import { describePast } from "./service-past.contract.ts";
 import { adult, type fixedRates, opening, table, terms } from "./support/fixture.ts";
 import { plain, refuses, texts } from "./support/service.ts";
 
 export interface Subject {
   readonly service: ExchangeService;
   readonly rates: ReturnType<typeof fixedRates>;
+  readonly clock: { now: Date };
   close(): Promise<void>;
 }
 
@@ -363,6 +365,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
 
     describeBooks(() => subject, person);
     describeChanges(() => subject, person);
+    describePast(() => subject);
 
     const toldBy = (answer: unknown) =>
       answer instanceof FxError ? [answer.code, answer.message] : "no refusal";

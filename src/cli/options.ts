@@ -1,4 +1,5 @@
 import { Argument, type Command, type CommandOptions, Option } from "commander";
+import { type CalendarDate, parseDate, parseTime } from "../core/date.ts";
 import { type Decimal, parseDecimal } from "../core/decimal.ts";
 import { definitions, flagOf, type SettingName } from "./config.ts";
 import { UsageError } from "./errors.ts";
@@ -67,6 +68,24 @@ export function wholeArgument(least: number, most: number): (text: string) => nu
     if (/^\d{1,9}$/.test(text) && number >= least && number <= most) return number;
     throw new UsageError(`"${text}" is not a whole number from ${least} to ${most}.`);
   };
+}
+
+/** A time as RFC 3339 has it. */
+export function timeArgument(text: string): Date {
+  const time = parseTime(text);
+  if (time !== undefined) return time;
+  throw new UsageError(`"${text}" is not a time. Write one with its offset, like 2026-06-08T14:00:00+02:00.`);
+}
+
+export function dateArgument(text: string): CalendarDate {
+  const date = parseDate(text);
+  if (date !== undefined) return date;
+  throw new UsageError(`"${text}" is not a date. Write one like 2026-06-08.`);
+}
+
+/** The option of the commands that show what was. */
+export function withAtOption(command: Command): Command {
+  return command.option("--at <time>", "as it was then, at least 10 seconds ago", timeArgument);
 }
 
 function keyArgument(text: string): string {

@@ -27,11 +27,6 @@ export function startOfDay(date: CalendarDate): Date {
   return warsawDate(inSummer) === date ? inSummer : midnight(1);
 }
 
-/** Date and time in Poland, "2026-11-21 04:33:31". */
-export function warsawTime(time: Date): string {
-  return time.toLocaleString("sv-SE", { timeZone: "Europe/Warsaw" });
-}
-
 /** Reads a time as RFC 3339 has it, "2026-11-21T04:33:31Z" or with another offset. Beyond milliseconds it is cut off. */
 export function parseTime(text: string): Date | undefined {
   const form = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;

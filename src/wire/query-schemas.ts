@@ -17,10 +17,8 @@ const givenDate = z
   .meta({ format: "date", examples: ["2026-06-08"] });
 const at = z
   .string()
-  // In a query, + is a space, and many clients send it as it is.
-  .transform((text) => text.replace(/ (?=\d\d:\d\d$)/, "+"))
   .refine(
-    (text) => parseTime(text) !== undefined,
+    (text) => timeIn(text) !== undefined,
     "must be a date and time with an offset, such as 2026-06-08T12:00:00Z",
   )
   .meta({
@@ -43,3 +41,8 @@ export const statementQuery = z
 export const atQuery = z.strictObject({ at: at.optional() });
 
 export const accountsQuery = z.strictObject({ ...page, at: at.optional() });
+
+/** The time in a query, where + is a space, though many clients send it as it is. */
+export function timeIn(text: string): Date | undefined {
+  return parseTime(text.replace(/ (?=\d\d:\d\d$)/, "+"));
+}

@@ -1,7 +1,6 @@
 import type * as z from "zod";
 import type { Opening } from "../core/account.ts";
 import type { Cash, Change } from "../core/change.ts";
-import { parseTime } from "../core/date.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
@@ -131,7 +130,7 @@ function encodePage({ limit, cursor }: PageRequest): Record<string, string> {
 }
 
 function timeOf({ at }: { at?: string | undefined }): Date | undefined {
-  return at === undefined ? undefined : parseTime(at);
+  return at === undefined ? undefined : queries.timeIn(at);
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {

@@ -83,7 +83,7 @@ export function accountText(screen: Screen, account: Account): string {
   return `${account.name} ${account.surname}, ${balancesText(screen, account)}`;
 }
 
-export function balancesText(screen: Screen, { balances }: Account): string {
+export function balancesText(screen: Screen, { balances }: Pick<Account, "balances">): string {
   return balances.map((balance) => moneyText(screen, balance)).join(", ");
 }
 
