@@ -31,6 +31,17 @@ for (const { name, database } of adapters) {
       assert.deepEqual(await books.position(), await booksOf(store).position());
     });
 
+    test("say what was, to each who asks about another time at once", async (t) => {
+      const { books } = await ledgerOn(t, await database(t));
+      const before = new Date(now.getTime() - 1);
+      const asked = await Promise.all([before, now, undefined, before].map((at) => books.position(at)));
+      assert.deepEqual(
+        asked.map(({ currencies }) => currencies.map(({ customers }) => customers)),
+        [[0n], [187_500n, 30_000n], [187_500n, 30_000n], [0n]],
+      );
+      assert.equal(asked[0], asked[3]);
+    });
+
     test("have what was answered before they were asked for, also by who shares an audit", async (t) => {
       const { service } = await ledgerOn(t, await database(t));
       const first = service.audit();
