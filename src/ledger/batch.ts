@@ -176,7 +176,7 @@ export class Batcher {
     const single = lane === this.#lanes[0] ? this.#single : [];
     const waiting = () => single.length + lane.bulk.length;
     while (waiting() > 0) {
-      await gather(waiting, batchLimit);
+      await gather(waiting, this.#limit());
       const batch = this.#inTime(this.#next(single, lane.bulk));
       try {
         const verdicts = await this.#commit(batch);
@@ -188,11 +188,18 @@ export class Batcher {
     lane.running = undefined;
   }
 
+  #isAlone(): boolean {
+    return performance.now() - this.#lastSingleMs > besideSingleMs;
+  }
+
+  #limit(): number {
+    return this.#isAlone() ? bulkLimit.alone : batchLimit;
+  }
+
   /** Takes the commands of the next commit out of the queues. */
   #next(single: Pending[], bulk: Pending[]): Pending[] {
-    const isAlone = performance.now() - this.#lastSingleMs > besideSingleMs;
     const first = single.splice(0, batchLimit);
-    return [...first, ...bulk.splice(0, isAlone ? bulkLimit.alone : bulkLimit.besideSingle)];
+    return [...first, ...bulk.splice(0, this.#isAlone() ? bulkLimit.alone : bulkLimit.besideSingle)];
   }
 
   /** Refuses those that have waited too long, and returns the others. */

@@ -2,6 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Waits while each turn of the event loop brings more of what is counted, so that many share one way to the store. */
 export async function gather(count: () => number, limit: number): Promise<void> {
+  // Of what this turn brought, the first is here; the others follow in the same round of microtasks.
+  await undefined;
   for (let before = 0; count() > before && count() < limit; ) {
     before = count();
     await nextTurn();

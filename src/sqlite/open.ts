@@ -29,7 +29,7 @@ export interface OpenDatabase {
 
 const busyTimeoutMs = 5000;
 /** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */
-const checkpointPages = 3000;
+export const checkpointPages = 3000;
 /**
  * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so a
  * larger cache is slower: the rest is read from the system's cache.

@@ -31,7 +31,7 @@ import {
   misplacedAccount,
   misplacedEntry,
 } from "./links.ts";
-import { type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
+import { checkpointPages, type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
 import {
   appendEntry,
@@ -49,6 +49,11 @@ import {
 const orderedAtOnce = 2_000;
 /** The same where no orders are taken: more at once are faster, and a signal waits for a second. */
 const orderedByReader = 500_000;
+
+/** Commands of a batch that no single order waits beside. */
+const largeBatch = 512;
+/** 64 MiB of log between checkpoints: each line of a bulk changes another page of the index of keys. */
+const checkpointPagesOfLarge = 16_000;
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
@@ -84,6 +89,7 @@ export class SqliteStore implements Store {
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
+  #logPages = checkpointPages;
   /** The position of the last entry that `#orderJournal` has indexed. */
   #orderedTo = 0;
 
@@ -121,6 +127,7 @@ export class SqliteStore implements Store {
    * an entry is written, otherwise in a look-up after the decision.
    */
   #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
+    this.#checkpointAt(touched.length > largeBatch ? checkpointPagesOfLarge : checkpointPages);
     this.#run("begin immediate");
     try {
       this.#accounts.refresh();
@@ -156,6 +163,13 @@ export class SqliteStore implements Store {
       if (this.#database.isTransaction) this.#run("rollback");
       throw error;
     }
+  }
+
+  /** Has the log moved into the file when it has so many pages. */
+  #checkpointAt(pages: number): void {
+    if (pages === this.#logPages) return;
+    this.#run(`pragma wal_autocheckpoint = ${pages}`);
+    this.#logPages = pages;
   }
 
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {
