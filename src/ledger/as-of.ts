@@ -16,7 +16,7 @@ const settledAfterMs = 10_000;
 /** Entries read before the event loop has its turn: some 2 ms, in which orders wait. */
 const sliceSize = 256;
 /** Accounts that are looked back on at once. */
-const accountsAtOnce = 50;
+const accountsAtOnce = 32;
 
 /** @throws FxError invalid-request if entries from before `at` may still be on their way */
 export function requireSettled(at: Date | undefined, now: Date, store: Store): void {
