@@ -127,6 +127,15 @@ export function describePast(subjectNow: () => Subject): void {
     assert.notDeepEqual((await service.position()).currencies, currencies);
   });
 
+  test("a page of accounts that were not open yet is empty, and not the last", async () => {
+    await personAt("2026-06-08T12:00:00Z");
+    await personAt("2026-06-08T12:00:00Z");
+    setClock("2026-06-08T13:00:00Z");
+    const { items, next } = await service.accounts({ limit: 1, at: new Date("2026-06-08T11:00:00Z") });
+    assert.deepEqual(items, []);
+    assert.ok(next !== undefined);
+  });
+
   describe("the statement of a period", () => {
     /** Three days in Warsaw: opened on the 10th; a deposit in the first and in the last second of the 11th, and on the 12th. */
     const person = async () => {
