@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { fullName } from "../src/cli/program.ts";
+import { audit } from "../src/wire/audit-schemas.ts";
 import { entry } from "../src/wire/entry-schemas.ts";
 import * as schemas from "../src/wire/schemas.ts";
 import { commands, jsonCommands } from "./support/commands.ts";
@@ -101,13 +102,15 @@ for (const page of pages) {
   });
 }
 
+/** As a group is run without the name of its default. */
+const alone = (name: string) => name.replace(/(?<=rates|receipt) show$/, "");
 const isOf = (command: string) => (step: Step) => new RegExp(`(^|\\| |; )${command}( |$)`).test(step.line);
 
 test("docs/CLI.md shows every command", async () => {
   const steps = await stepsOf("docs/CLI.md");
   const leaves = commands.filter((command) => command.commands.length === 0).map(fullName);
   assert.ok(leaves.length > 15);
-  const isShown = (name: string) => steps.some(isOf(name.replace("rates show", "rates")));
+  const isShown = (name: string) => steps.some(isOf(alone(name)));
   assert.deepEqual(
     leaves.filter((name) => !isShown(name)),
     [],
@@ -126,11 +129,15 @@ const doneBefore = z.object({ lines: z.int(), first: z.string().nullable(), hint
 /** What a document may be, by the command: the first that fits a line is its command. */
 const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
   ["fx account create", schemas.account.extend(keyed)],
-  ["fx account show", schemas.account],
-  ["fx account list", z.array(schemas.account)],
+  ["fx account show", schemas.listedAccount],
+  ["fx account list", z.array(schemas.listedAccount)],
   ["fx account history", z.array(entry)],
   ["fx exchange .*--dry-run", schemas.quote],
-  ["fx exchange", schemas.account.extend({ ...keyed, receipt: z.string() })],
+  ["fx account (deposit|withdraw|rename|close).*--dry-run", schemas.listedAccount],
+  [
+    "fx (exchange|account (deposit|withdraw|rename|close)|receipt reverse)",
+    schemas.listedAccount.extend({ ...keyed, receipt: z.string() }),
+  ],
   ["fx quote", schemas.quote],
   [
     "fx batch",
@@ -140,10 +147,13 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
         ok: z.literal(true),
         ...keyed,
         receipt: z.string().optional(),
+        sold: schemas.money.optional(),
+        bought: schemas.money.optional(),
       }),
       failure.extend({ line: z.int(), ok: z.literal(false), pesel: z.string().nullable(), key: z.string() }),
       z.object({
         id: z.string(),
+        dryRun: z.boolean(),
         done: z.int(),
         replayed: z.int(),
         refused: z.int(),
@@ -161,8 +171,8 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
   ["fx rates history", schemas.rateHistory],
   ["fx rates", schemas.rates],
   ["fx position", schemas.position],
-  ["fx audit", schemas.audit],
-  ["fx backup", schemas.audit.extend({ file: z.string().nullable() })],
+  ["fx audit", audit],
+  ["fx backup", audit.extend({ file: z.string().nullable() })],
   [
     "fx doctor",
     z.object({
@@ -190,7 +200,7 @@ test("docs/JSON.md shows every command that takes --json, in its shape and with 
       assert.deepEqual(data, document, `${step.line}: ${error}`);
     }
   }
-  const names = jsonCommands.map((command) => fullName(command).replace("rates show", "rates"));
+  const names = jsonCommands.map((command) => alone(fullName(command)));
   assert.ok(names.length > 12);
   assert.deepEqual(
     names.filter((name) => !steps.some(isOf(name))),

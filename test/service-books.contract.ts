@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { before, describe, test } from "node:test";
 import { formatDecimal } from "../src/core/decimal.ts";
 import type { Exchange } from "../src/core/exchange.ts";
+import { exportFormats, isWholeExport } from "../src/core/export.ts";
 import type { Money } from "../src/core/money.ts";
+import { parseNameSought } from "../src/core/names.ts";
 import type { Pesel } from "../src/core/pesel.ts";
-import type { ExchangeService } from "../src/core/service.ts";
+import type { AccountHead, AuditStart, ExchangeService } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
 import type { Subject } from "./service.contract.ts";
-import { adult, identified, opening, table, terms } from "./support/fixture.ts";
+import { exported } from "./support/bookkeeping.ts";
+import { adult, identified, now, opening, table, terms } from "./support/fixture.ts";
 import { everyPage, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
@@ -17,6 +21,34 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
   before(() => {
     subject = subjectNow();
     service = subject.service;
+  });
+
+  describe("an export", () => {
+    test("has every entry, and ends with how many they are", async () => {
+      const pesel = await person();
+      const { receiptId } = await service.exchange({ pesel, ...terms("buy 1 USD for PLN") });
+      for (const format of exportFormats) {
+        const text = await exported(service, { format, full: true });
+        assert.ok(text.includes(receiptId) && text.includes(pesel), text.slice(-1000));
+        assert.ok(isWholeExport(text));
+      }
+      const none = { format: "ndjson", to: "2026-06-07", at: new Date("2026-06-08T11:00:00Z") } as const;
+      assert.equal(await exported(service, none), '{"kind":"end","entries":0}\n');
+    });
+
+    test("of days that end before they begin, and as of a moment ago, is refused", async () => {
+      const days = { format: "csv", from: "2026-06-02", to: "2026-06-01" } as const;
+      await refuses(
+        exported(service, days),
+        "invalid-request",
+        "The request is not valid: from is after to.",
+      );
+      await refuses(
+        exported(service, { format: "csv", at: now }),
+        "invalid-request",
+        /at must be at least 10 s/,
+      );
+    });
   });
 
   describe("the journal", () => {
@@ -107,6 +139,51 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual([kind, key, sequence, texts(balances)], ["opening", "o-7777", 1, ["12.30 PLN"]]);
     });
 
+    test("a receipt is found by the beginning of its id", async () => {
+      const { receiptId: id } = await service.exchange({
+        pesel: await person(),
+        ...terms("sell 1 PLN for USD"),
+      });
+      for (const text of [id.slice(0, 30), id.slice(0, 30).toUpperCase(), id.toUpperCase()]) {
+        assert.equal((await service.receipt(text)).id, id);
+      }
+    });
+
+    test("the beginning of more than one id is refused", async () => {
+      const { items } = await service.statement(await person(), { limit: 1 });
+      await person();
+      await refuses(
+        service.receipt(items[0]?.id.slice(0, 8) ?? ""),
+        "invalid-request",
+        /^More than one receipt begins with [0-9a-f]{8}, such as ([0-9a-f-]{36}) and (?!\1)[0-9a-f-]{36}\. Give more of the id\.$/,
+      );
+    });
+
+    test("fewer than 8 characters of an id are refused", async () => {
+      await refuses(service.receipt("01a1fc0"), "invalid-request", "Give at least 8 characters of the id.");
+    });
+
+    for (const text of [
+      "none",
+      "01a1fc0e8c6f70af",
+      "01a1fc0e_8c6f",
+      "01a1fc0e-8c6f-70af-a44a-e5ac3576edce0",
+    ]) {
+      test(`${text} begins no receipt`, async () => {
+        await refuses(service.receipt(text), "not-found");
+      });
+    }
+
+    test("a statement by key has the entry with that key, or none", async () => {
+      const pesel = await person();
+      const { receiptId } = await service.exchange({ pesel, ...terms("sell 1 PLN for USD"), key: 'k"&+/=1' });
+      const entries = async (key: string, of = pesel) =>
+        (await service.statement(of, { limit: 9, key })).items.map(({ id }) => id);
+      assert.deepEqual(await entries('k"&+/=1'), [receiptId]);
+      assert.deepEqual(await entries("k"), []);
+      assert.deepEqual(await entries('k"&+/=1', await person()), []);
+    });
+
     test("an unknown receipt is told as such", async () => {
       await refuses(
         service.receipt("01a1fc0e-8c6f-70af-a44a-e5ac3576edce"),
@@ -121,6 +198,29 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const pesels = all.map(({ pesel }) => pesel);
       assert.deepEqual(pesels, [...new Set(pesels)].sort());
       assert.ok(pesels.includes(newest));
+    });
+
+    test("accounts are found by the beginning of a name, page by page", async () => {
+      const holders = [
+        ["Wiesław", "Żądło"],
+        ["Anna", "Żądło-Wrona"],
+        ["Zadok", "Wieś"],
+      ] as const;
+      for (const [index, [name, surname]] of holders.entries()) {
+        await service.createAccount({ ...opening({ index: 30_000 + index }), name, surname });
+      }
+      const found = async (text: string) => {
+        const name = parseNameSought(text);
+        const accounts = await everyPage((page) => service.accounts({ ...page, name }), 1);
+        return accounts.map(({ surname }) => surname).sort();
+      };
+      assert.deepEqual(await found("ZADLO"), ["Żądło", "Żądło-Wrona"]);
+      assert.deepEqual(await found("żądł w"), ["Żądło", "Żądło-Wrona"]);
+      assert.deepEqual(await found("zad wies"), ["Wieś", "Żądło"]);
+      assert.deepEqual(await found("nobody"), []);
+      await service.change({ kind: "renaming", pesel: adult(30_000), name: "Wiesław", surname: "Wrona" });
+      assert.deepEqual(await found("zadlo"), ["Żądło-Wrona"]);
+      assert.deepEqual(await found("wron"), ["Wrona", "Żądło-Wrona"]);
     });
 
     test("the position adds up to what was deposited, and the spread is earned", async () => {
@@ -146,6 +246,67 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const { accounts, entries, findings, findingsTotal } = await service.audit();
       assert.deepEqual([findings, findingsTotal], [[], 0]);
       assert.deepEqual([accounts, entries], [before.accounts + 1, before.entries + 2]);
+    });
+
+    test("an audit gives the heads of all accounts for a checkpoint, and says first what it reads", async () => {
+      const heads: AccountHead[] = [];
+      const started: AuditStart[] = [];
+      const { against, ...report } = await service.audit({
+        onStart: ({ entries, schemaVersion }) => void started.push({ entries, schemaVersion }),
+        onHeads: async (some) => void heads.push(...some),
+      });
+      assert.deepEqual([report, against], [await service.audit(), undefined]);
+      assert.equal(heads.length, report.accounts);
+      assert.equal(
+        heads.reduce((sum, { entries }) => sum + entries, 0),
+        report.entries,
+      );
+      assert.deepEqual(
+        started.map(({ entries }) => entries),
+        [report.entries],
+      );
+      assert.ok((started[0]?.schemaVersion ?? 0) > 0);
+    });
+
+    test("an audit names the accounts that lack what a checkpoint saw", async () => {
+      const pesel = await person();
+      const heads: AccountHead[] = [];
+      await service.audit({ onHeads: async (some) => void heads.push(...some) });
+      const against = async (changed: readonly AccountHead[]) =>
+        (await service.audit({ against: Readable.from([changed]) })).against;
+      assert.deepEqual(await against(heads), { accounts: heads.length, found: heads.length, lost: [] });
+      const accounts = await everyPage((page) => service.accounts(page), 1000);
+      const at = accounts.findIndex((account) => account.pesel === pesel);
+      const { customer, hash } = heads[at] as AccountHead;
+      const missing = { customer: "ABCDEFGHIJKLMNOPABCD", entries: 3, hash };
+      assert.deepEqual(await against([missing, ...heads.with(at, { customer, hash, entries: 2 })]), {
+        accounts: heads.length + 1,
+        found: heads.length,
+        lost: [
+          { customer, account: pesel, entries: 2, entriesNow: 1 },
+          { customer: missing.customer, account: undefined, entries: 3, entriesNow: 0 },
+        ],
+      });
+    });
+
+    test("an audit compares with a checkpoint and takes the next one at once", async () => {
+      const heads: AccountHead[] = [];
+      const onHeads = async (some: readonly AccountHead[]) => void heads.push(...some);
+      await service.audit({ onHeads });
+      await person();
+      const next: AccountHead[] = [];
+      const { against, accounts } = await service.audit({
+        against: Readable.from([heads]),
+        onHeads: async (some) => void next.push(...some),
+      });
+      assert.deepEqual(against, { accounts: heads.length, found: heads.length, lost: [] });
+      assert.deepEqual([next.length, accounts], [heads.length + 1, heads.length + 1]);
+    });
+
+    test("what fails while heads are taken ends the audit with that", async () => {
+      await person();
+      const full = new Error("the disk is full");
+      await assert.rejects(service.audit({ onHeads: () => Promise.reject(full) }), full);
     });
   });
 

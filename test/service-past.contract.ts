@@ -99,7 +99,7 @@ export function describePast(subjectNow: () => Subject): void {
       const { fields } = await refuses(
         ask(new Date("2026-06-08T12:59:50.001Z")),
         "invalid-request",
-        "The time must be at least 10 seconds ago: entries from before it may still be on their way. Ask again later.",
+        "The request is not valid: at must be at least 10 seconds ago, because entries from before it may still be on their way.",
       );
       assert.deepEqual(fields, [{ pointer: "/at", detail: "must be at least 10 seconds ago" }]);
     });

@@ -1,19 +1,32 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { once } from "node:events";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { FxError } from "../core/errors.ts";
+import type { AccountHead, AuditProgress } from "../core/service.ts";
 import { booksOf } from "../ledger/books.ts";
 import type { BooksAnswer, BooksQuestion } from "./books.ts";
 import { openStore } from "./open.ts";
 
-const { place, about, at } = workerData as BooksQuestion;
-const answer = (message: BooksAnswer) => parentPort?.postMessage(message);
+const { place, about, at, against, givesHeads } = workerData as BooksQuestion;
+const port = parentPort as MessagePort;
+const answer = (message: BooksAnswer) => port.postMessage(message);
+const taken = async (message: BooksAnswer) => {
+  const next = once(port, "message");
+  answer(message);
+  await next;
+};
 
 try {
   const store = await openStore(place, { access: "read" });
   try {
     const books = booksOf(store);
-    const result =
-      about === "audit" ? await books.audit((progress) => answer({ progress })) : await books.position(at);
-    answer({ result });
+    const onProgress = (progress: AuditProgress) => answer({ progress });
+    const onHeads = givesHeads ? (heads: readonly AccountHead[]) => taken({ heads }) : undefined;
+    if (about === "audit") answer({ result: await books.audit({ onProgress, onHeads, against }) });
+    else if (about === "position") answer({ result: await books.position(at) });
+    else {
+      for await (const part of books.export(about)) await taken({ part });
+      answer({ result: undefined });
+    }
   } finally {
     await store.close();
   }

@@ -1,20 +1,29 @@
+import { on } from "node:events";
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, FxError } from "../core/errors.ts";
-import type { AuditProgress, AuditReport, Position } from "../core/service.ts";
+import type { ExportRequest } from "../core/export.ts";
+import type { AccountHead, AuditProgress, AuditReport, Position } from "../core/service.ts";
 import type { Books } from "../ledger/books.ts";
+import type { BooksAuditOptions } from "../ledger/checkpoint.ts";
+import type { HeadTableData } from "../ledger/head-table.ts";
 import type { Store } from "../ledger/store.ts";
 import type { StorePlace } from "./place.ts";
 
 export interface BooksQuestion {
   readonly place: StorePlace;
-  readonly about: keyof BooksResults;
+  readonly about: keyof BooksResults | ExportRequest;
   /** Of a position: when. */
   readonly at?: Date | undefined;
+  readonly against?: HeadTableData | undefined;
+  readonly givesHeads?: boolean;
 }
 
+/** After heads, or a part of an export, the thread waits for a message, whatever it says. */
 export type BooksAnswer =
   | { readonly progress: AuditProgress }
-  | { readonly result: BooksResults[keyof BooksResults] }
+  | { readonly heads: readonly AccountHead[] }
+  | { readonly part: string }
+  | { readonly result: BooksResults[keyof BooksResults] | undefined }
   | { readonly failure: { readonly code: ErrorCode; readonly message: string } };
 
 interface BooksResults {
@@ -22,61 +31,128 @@ interface BooksResults {
   readonly position: Position;
 }
 
+const exportsAtOnce = 4;
+
 /**
  * Reads in a thread of its own, with a connection of its own that only reads, so that orders do not wait: at most one
- * audit and one position at a time. Those who ask for the same while one is under way share the next.
+ * audit and one position at a time, and those who ask for the same while one is under way share the next; at most four
+ * exports.
  */
 export function openBooks(place: StorePlace, store: Store): Books {
   const threads = new Set<Worker>();
   const listeners = new Set<(done: AuditProgress) => void>();
+  let exporting = 0;
 
-  const read = <T extends keyof BooksResults>(about: T, at?: Date) =>
+  const start = (question: Omit<BooksQuestion, "place">) => {
+    const thread = startThread({ ...question, place });
+    threads.add(thread);
+    thread.on("exit", () => threads.delete(thread));
+    return thread;
+  };
+  const read = <T extends keyof BooksResults>(
+    about: T,
+    { at, onHeads, against, onProgress }: BooksAuditOptions & { at?: Date | undefined } = {},
+  ) =>
     new Promise<BooksResults[T]>((resolve, reject) => {
-      const question: BooksQuestion = { place, about, at };
-      const thread = startThread(question);
-      threads.add(thread);
+      const thread = start({ about, at, against, givesHeads: onHeads !== undefined });
+      const fail = (error: unknown) => {
+        reject(error);
+        void thread.terminate();
+      };
       thread.on("message", (answer: BooksAnswer) => {
-        if ("progress" in answer) for (const listener of listeners) listener(answer.progress);
+        if ("progress" in answer) onProgress?.(answer.progress);
+        else if ("heads" in answer) onHeads?.(answer.heads).then(() => thread.postMessage("next"), fail);
         else if ("result" in answer) resolve(answer.result as BooksResults[T]);
-        else reject(new FxError(answer.failure.code, answer.failure.message));
+        else if ("failure" in answer) reject(failureOf(answer));
       });
       thread.on("error", reject);
-      thread.on("exit", () => {
-        threads.delete(thread);
-        reject(new FxError("storage-unavailable", "The ledger was closed before it was read."));
-      });
+      thread.on("exit", () => reject(closed()));
     }).then(async (result) => {
       // The thread opened what the place names now; the store still has it open, or refuses.
       await store.ping();
       return result;
     });
-  const audit = shared(() => read("audit"));
+  const auditInTurn = inTurn();
+  const onProgress = (done: AuditProgress) => {
+    for (const listener of listeners) listener(done);
+  };
+  const audit = shared(auditInTurn, () => read("audit", { onProgress }));
   return {
-    async audit(onProgress = () => {}) {
-      listeners.add(onProgress);
-      return audit().finally(() => listeners.delete(onProgress));
+    async audit(options = {}) {
+      // Whose checkpoint it is does not share it.
+      if (options.onHeads !== undefined || options.against !== undefined)
+        return auditInTurn(() => read("audit", options));
+      const listener = options.onProgress ?? (() => {});
+      listeners.add(listener);
+      return audit().finally(() => listeners.delete(listener));
     },
-    position: shared((at) => read("position", at)),
+    position: shared(inTurn(), (at) => read("position", { at })),
+    async *export(request) {
+      if (exporting >= exportsAtOnce) throw busy();
+      exporting += 1;
+      const thread = start({ about: request });
+      const answers = on(thread, "message", { close: ["exit"] }) as AsyncIterable<[BooksAnswer]>;
+      let isKnown = false;
+      try {
+        for await (const [answer] of answers) {
+          if ("result" in answer) return;
+          if ("failure" in answer) throw failureOf(answer);
+          if (!("part" in answer)) continue;
+          // As above: from here on the thread itself finds out if another file takes the place of its own.
+          if (!isKnown) await store.ping();
+          isKnown = true;
+          yield answer.part;
+          thread.postMessage("next");
+        }
+        throw closed();
+      } finally {
+        exporting -= 1;
+        await thread.terminate();
+      }
+    },
     async close() {
       await Promise.all([...threads].map((thread) => thread.terminate()));
     },
   };
 }
 
-/** Does `work` once at a time, and for all who ask before it starts, about the same time. */
-function shared<T>(work: (at?: Date) => Promise<T>): (at?: Date) => Promise<T> {
+function failureOf({ failure }: Extract<BooksAnswer, { failure: unknown }>): FxError {
+  return new FxError(failure.code, failure.message);
+}
+
+function closed(): FxError {
+  return new FxError("storage-unavailable", "The ledger was closed before it was read.");
+}
+
+function busy(): FxError {
+  const message = `${exportsAtOnce} exports are under way, and no more are made at once.`;
+  return new FxError("overloaded", message, { retryAfterSeconds: 5 });
+}
+
+type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Does one work after another. */
+function inTurn(): InTurn {
   let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
+  };
+}
+
+/** Does `work` for all who ask before it starts, about the same time. */
+function shared<T>(inTurn: InTurn, work: (at?: Date) => Promise<T>): (at?: Date) => Promise<T> {
   const waiting = new Map<number | undefined, Promise<T>>();
   return (at) => {
     const about = at?.getTime();
     const asked = waiting.get(about);
     if (asked !== undefined) return asked;
-    const next = last.then(() => {
+    const next = inTurn(() => {
       waiting.delete(about);
       return work(at);
     });
     waiting.set(about, next);
-    last = next.catch(() => {});
     return next;
   };
 }

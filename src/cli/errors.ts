@@ -86,6 +86,10 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   "rate-changed": "fx quote has the table in force.",
   "unsupported-currency": "fx rates lists the currencies.",
   "insufficient-funds": "fx account show has the balances.",
+  "already-reversed": "fx receipt shows both receipts.",
+  "not-reversible": "Make the opposite change with a command of its own.",
+  "account-closed": "fx account create opens it again.",
+  "account-not-empty": "fx account show has the balances, and fx account withdraw pays them out.",
   unreachable: waysOut,
 };
 
@@ -177,7 +181,7 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
     const [message = "", ...rest] = thrown.message.replace(/^error: /, "").split("\n");
     return failure("usage", sentence(message), 2, rest.join(" ").replace(/^\(|\)$/g, "") || usageHint);
   }
-  if (thrown instanceof Declined) return failure("declined", "Nothing was exchanged.", 9);
+  if (thrown instanceof Declined) return failure("declined", "Nothing was done.", 9);
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return failure("internal", message, 1, "This is a bug in fx. FX_LOG_LEVEL=debug shows where.");
 }

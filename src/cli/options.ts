@@ -62,25 +62,24 @@ export function amountArgument(text: string): Decimal {
   throw new UsageError(`"${text}" is not an amount. Write one like 1234.50, with a point and no spaces.`);
 }
 
+export function dateArgument(text: string): CalendarDate {
+  const date = parseDate(text);
+  if (date !== undefined) return date;
+  throw new UsageError(`"${text}" is not a date. Write one like 2026-01-31.`);
+}
+
+export function timeArgument(text: string): Date {
+  const time = parseTime(text);
+  if (time !== undefined) return time;
+  throw new UsageError(`"${text}" is not a time. Write one with its offset, like 2026-01-31T23:59:59+01:00.`);
+}
+
 export function wholeArgument(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
     if (/^\d{1,9}$/.test(text) && number >= least && number <= most) return number;
     throw new UsageError(`"${text}" is not a whole number from ${least} to ${most}.`);
   };
-}
-
-/** A time as RFC 3339 has it. */
-export function timeArgument(text: string): Date {
-  const time = parseTime(text);
-  if (time !== undefined) return time;
-  throw new UsageError(`"${text}" is not a time. Write one with its offset, like 2026-06-08T14:00:00+02:00.`);
-}
-
-export function dateArgument(text: string): CalendarDate {
-  const date = parseDate(text);
-  if (date !== undefined) return date;
-  throw new UsageError(`"${text}" is not a date. Write one like 2026-06-08.`);
 }
 
 /** The option of the commands that show what was. */

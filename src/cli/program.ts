@@ -1,11 +1,12 @@
 import { Command, Help } from "commander";
 import { defineAccount } from "./commands/account.ts";
-import { defineAudit } from "./commands/audit.ts";
+import { defineAudit } from "./commands/audit/audit.ts";
 import { defineBackup } from "./commands/backup.ts";
 import { defineBatch } from "./commands/batch/batch.ts";
 import { defineCompletion } from "./commands/completion/completion.ts";
 import { defineDoctor } from "./commands/doctor/doctor.ts";
 import { defineExchange } from "./commands/exchange.ts";
+import { defineExport } from "./commands/export.ts";
 import { defineHelp } from "./commands/help.ts";
 import { definePosition } from "./commands/position.ts";
 import { defineQuote } from "./commands/quote.ts";
@@ -49,6 +50,7 @@ export function buildProgram(context: Context): Command {
   defineWatch(program, context);
   defineReceipt(program, context);
   definePosition(program, context);
+  defineExport(program, context);
   defineAudit(program, context);
   defineBackup(program, context);
   defineDoctor(program, context);

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Request as GotStream, PlainResponse, RequestError } from "got";
+import type { BulkRequest } from "../core/change.ts";
 import { type ErrorCode, FxError } from "../core/errors.ts";
 import type { BulkAnswer, BulkLine } from "../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../wire/bulk.ts";
@@ -7,7 +8,7 @@ import { notAnAnswer } from "../wire/codecs.ts";
 import { readLines } from "../wire/lines.ts";
 import { decodeProblem } from "../wire/problem.ts";
 import { Lanes } from "./lanes.ts";
-import { type Answer, answerOf, outcomeOf, type Transport } from "./transport.ts";
+import { type Answer, answerOf, outcomeOf, type Transport, textOf } from "./transport.ts";
 
 /** A line that was taken in. */
 interface Entry {
@@ -46,7 +47,7 @@ export const undecided: readonly ErrorCode[] = ["storage-unavailable", "internal
 export class Bulk {
   readonly #transport: Transport;
   readonly #lines: AsyncIterator<readonly BulkLine[]>;
-  readonly #single: (line: Exclude<BulkLine, FxError>) => Promise<BulkAnswer>;
+  readonly #single: (line: BulkRequest) => Promise<BulkAnswer>;
   /** In their order, from the first whose answer was not read. */
   readonly #entries: Entry[] = [];
   /** How many of them were looked at to be sent over this connection. */
@@ -60,7 +61,7 @@ export class Bulk {
   constructor(
     transport: Transport,
     lines: AsyncIterable<readonly BulkLine[]>,
-    single: (line: Exclude<BulkLine, FxError>) => Promise<BulkAnswer>,
+    single: (line: BulkRequest) => Promise<BulkAnswer>,
   ) {
     this.#transport = transport;
     this.#lines = lines[Symbol.asyncIterator]();
@@ -161,7 +162,11 @@ export class Bulk {
     /** And not answered, in their order. */
     const sent: Entry[] = [];
     this.#sent = 0;
-    const request = await this.#transport.stream("/api/bulk", { "content-type": bulkType });
+    const request = await this.#transport.stream({
+      method: "POST",
+      path: "/api/bulk",
+      headers: { "content-type": bulkType },
+    });
     this.#request = request;
     // What fails is told to whoever reads the answers.
     request.on("error", () => {});
@@ -258,7 +263,7 @@ export class Bulk {
     this.#sent = 0;
     for (;;) {
       for (const entry of this.#unsent()) {
-        const line = entry.line as Exclude<BulkLine, FxError>;
+        const line = entry.line as BulkRequest;
         void lanes.run(line.pesel, async () => {
           entry.answer = await this.#settle(line);
           this.#tellChange();
@@ -269,7 +274,7 @@ export class Bulk {
     }
   }
 
-  async #settle(line: Exclude<BulkLine, FxError>): Promise<BulkAnswer> {
+  async #settle(line: BulkRequest): Promise<BulkAnswer> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#single(line);
@@ -322,14 +327,4 @@ function codeOf(failure: Error): string {
 function requireError(answer: BulkAnswer): FxError {
   if (answer instanceof FxError) return answer;
   throw notAnAnswer("an answer to no line");
-}
-
-/** At most as much as a problem needs. */
-async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
-  let text = "";
-  for await (const chunk of stream) {
-    text += String(chunk);
-    if (text.length > 65_536) break;
-  }
-  return text;
 }

@@ -1,12 +1,15 @@
 import type { Account, Opening } from "../core/account.ts";
-import type { Cash, Change } from "../core/change.ts";
+import type { BulkRequest, Change } from "../core/change.ts";
+import { isClean } from "../core/checkpoint.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "../core/exchange.ts";
+import type { ExportRequest } from "../core/export.ts";
 import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
   AccountsRequest,
+  AuditOptions,
   AuditReport,
   BulkAnswer,
   BulkLine,
@@ -20,10 +23,10 @@ import type {
   Statement,
   StatementRequest,
 } from "../core/service.ts";
+import { decodeAudit } from "../wire/audit.ts";
 import {
   decodeAccount,
   decodeAccounts,
-  decodeAudit,
   decodeEntry,
   decodePosition,
   decodeQuote,
@@ -32,19 +35,19 @@ import {
   decodeStatement,
   notAnAnswer,
 } from "../wire/codecs.ts";
-import { decodeProblem } from "../wire/problem.ts";
+import { encodeAccountsQuery, encodeAtQuery, encodeStatementQuery } from "../wire/queries.ts";
 import {
-  encodeAccountsQuery,
-  encodeAtQuery,
   encodeChange,
   encodeIdempotencyKey,
   encodeOpening,
   encodeOrder,
   encodeQuoteQuery,
-  encodeStatementQuery,
 } from "../wire/requests.ts";
 import { Bulk, undecided } from "./bulk.ts";
+import { compareCheckpoint, takeCheckpoint } from "./checkpoints.ts";
+import { readExport } from "./export.ts";
 import { type Answer, Transport, type TransportOptions } from "./transport.ts";
+import { problemOf, unfit } from "./unfit.ts";
 
 /** An audit or a position reads the whole journal. */
 const longTimeoutMs = 3_600_000;
@@ -90,9 +93,9 @@ class HttpService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const single = (line: Opening | ExchangeOrder | Cash): Promise<BulkAnswer> => {
-      if ("kind" in line) return this.change(line);
-      return "initial" in line ? this.createAccount(line) : this.exchange(line);
+    const single = (line: BulkRequest): Promise<BulkAnswer> => {
+      if (line.kind === "opening") return this.createAccount(line);
+      return line.kind === "exchange" ? this.exchange(line) : this.change(line);
     };
     return new Bulk(this.#transport, lines, single).answers();
   }
@@ -127,8 +130,18 @@ class HttpService implements ExchangeService {
     return this.#get("/api/position", decodePosition, { query, timeoutMs: longTimeoutMs });
   }
 
-  audit(): Promise<AuditReport> {
-    return this.#get("/api/audit", decodeAudit, { timeoutMs: longTimeoutMs });
+  async audit(options: AuditOptions = {}): Promise<AuditReport> {
+    const { onHeads, against } = options;
+    if (onHeads === undefined && against === undefined) {
+      return this.#get("/api/audit", decodeAudit, { timeoutMs: longTimeoutMs });
+    }
+    const compared = against && (await compareCheckpoint(this.#transport, against));
+    if (compared !== undefined && (onHeads === undefined || !isClean(compared))) return compared;
+    return { ...compared, ...(await takeCheckpoint(this.#transport, options)) };
+  }
+
+  export(request: ExportRequest): AsyncIterable<string> {
+    return readExport(this.#transport, request);
   }
 
   async close(): Promise<void> {
@@ -143,18 +156,7 @@ class HttpService implements ExchangeService {
     return this.#transport.send({ method: "GET", path, repeatable: true, ...options }, (answer) => {
       const { status, body, headers } = answer;
       if (status === 200 && body !== undefined) return { value: decode(body, headers) };
-      const problem = problemOf(answer);
-      if (problem !== undefined) throw problem;
-      const { place } = this.#transport;
-      if (gatewayStatuses.includes(status)) {
-        const message = `The gateway at ${place} got no answer from the server (status ${status}).`;
-        const hint =
-          "Try again later. If that does not help, check that fx serve is running behind the gateway.";
-        return { failure: new FxError("unreachable", message, { hint }), isOpen: true };
-      }
-      const type = String(headers["content-type"] ?? "no content type");
-      const message = `What answers at ${place} is not fx (status ${status}, ${type}).`;
-      return { failure: new FxError("internal", message), isOpen: false };
+      return unfit(answer, this.#transport.place);
     });
   }
 
@@ -189,17 +191,9 @@ class HttpService implements ExchangeService {
   }
 }
 
-/** What a proxy answers while it cannot reach the server behind it. */
-const gatewayStatuses = [502, 503, 504];
-
 /** Whether fx has decided on the request by its key. Any other problem says nothing of an attempt before. */
 function isRefusal({ code }: FxError, status: number): boolean {
   return [400, 404, 409, 422].includes(status) && code !== "not-found";
-}
-
-/** The problem that fx answers with; undefined for any other answer, such as a proxy's page with the same status. */
-function problemOf({ status, body, retryAfterSeconds, headers }: Answer): FxError | undefined {
-  return decodeProblem(body, status, { retryAfterSeconds, replayed: isReplay(headers) });
 }
 
 function settlementIn({ status, body, headers }: Answer): Settlement {

@@ -77,13 +77,18 @@ export class Transport {
     }
   }
 
-  /** A POST whose answer is read while it is written. A failure of it is an error that `failureOf` explains. */
-  async stream(path: string, headers: Readonly<Record<string, string>>): Promise<GotStream> {
+  /** One whose answer is read as it comes. A failure of it is an error that `failureOf` explains. */
+  async stream(
+    { method, path, headers, query }: Pick<Request, "method" | "path" | "headers" | "query">,
+    { waits = false }: { readonly waits?: boolean } = {},
+  ): Promise<GotStream> {
     const { connectTimeoutMs: connect, answerTimeoutMs: socket } = this.#options;
-    return (await this.#load()).stream.post(`${this.#base}${path}`, {
+    return (await this.#load()).stream(`${this.#base}${path}`, {
+      method,
       agent: this.#agents,
-      headers: { accept: headers["content-type"], "user-agent": "fx", ...headers },
-      timeout: { lookup: connect, connect, secureConnect: connect, socket },
+      headers: { accept: headers?.["content-type"], "user-agent": "fx", ...headers },
+      ...(query !== undefined && { searchParams: query }),
+      timeout: { lookup: connect, connect, secureConnect: connect, ...(!waits && { socket }) },
       retry: { limit: 0 },
       throwHttpErrors: false,
       followRedirect: false,
@@ -156,6 +161,16 @@ export class Transport {
           );
     return { failure, isOpen: true };
   }
+}
+
+/** At most as much as a problem needs. */
+export async function textOf(stream: AsyncIterable<Buffer | string>): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) {
+    text += String(chunk);
+    if (text.length > 65_536) break;
+  }
+  return text;
 }
 
 export function answerOf({ statusCode, headers }: PlainResponse, text: string): Answer {

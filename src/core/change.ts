@@ -1,11 +1,12 @@
 import { type Account, credit, debit, type Holder, type Opening, parseText, planOpening } from "./account.ts";
 import { type CurrencyCode, minorUnitDigits, parseCurrencyCode, pln } from "./currency.ts";
+import type { CalendarDate } from "./date.ts";
 import { type Decimal, formatDecimal } from "./decimal.ts";
 import { FxError } from "./errors.ts";
 import { type ExchangeOrder, planExchange } from "./exchange.ts";
 import type { Entry, EntryKind } from "./journal.ts";
 import { decimalOfMoney, type Money, minorUnitsOf } from "./money.ts";
-import type { Pesel } from "./pesel.ts";
+import { type Pesel, parsePesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
 
 interface Common {
@@ -48,11 +49,8 @@ export type Request =
   | (ExchangeOrder & { readonly kind: "exchange" })
   | Change;
 
-/** A request with its kind. */
-export function requestOf(line: Opening | ExchangeOrder | Change): Request {
-  if ("kind" in line) return line;
-  return "initial" in line ? { kind: "opening", ...line } : { kind: "exchange", ...line };
-}
+/** Those that come by the thousand, as lines of a bulk or of a batch. */
+export type BulkRequest = Exclude<Request, { kind: "reversal" | "renaming" | "closing" }>;
 
 /** What a request comes to: the account after it, and what its entry says. */
 export type Plan = Pick<Entry, "debited" | "credited" | "exchange" | "holder" | "reverses" | "note"> & {
@@ -68,7 +66,7 @@ export interface Circumstances {
    * @throws FxError rates-unavailable
    */
   readonly table: () => RateTable;
-  /** An entry of the account, and the id of the entry that undid it. */
+  /** An entry of any account, and the id of the entry that undid it. */
   readonly entry: (
     id: string,
   ) => { readonly entry: Entry; readonly reversedBy: string | undefined } | undefined;
@@ -77,29 +75,24 @@ export interface Circumstances {
 const longestNote = 200;
 
 /**
- * Reads a deposit or a withdrawal whose amount is a decimal already.
- * @throws FxError invalid-request
+ * Reads a deposit or a withdrawal as of `today`, whose amount is a decimal already.
+ * @throws FxError invalid-request, invalid-pesel
  */
 export function parseCash(
-  kind: Cash["kind"],
   fields: {
-    pesel: Pesel;
+    kind: Cash["kind"];
+    pesel: string;
     currency: string;
     amount: Decimal;
     note?: string | undefined;
     key?: string | undefined;
   },
+  today: CalendarDate,
 ): Cash {
-  const { pesel, amount, note, key } = fields;
-  const currency = parseCurrencyCode(fields.currency);
-  return {
-    kind,
-    pesel,
-    currency,
-    amount,
-    note: note === undefined ? undefined : parseText(note, "note", longestNote),
-    key,
-  };
+  const { kind, amount, key } = fields;
+  const note = fields.note === undefined ? undefined : parseText(fields.note, "note", longestNote);
+  const pesel = parsePesel(fields.pesel, today);
+  return { kind, pesel, currency: parseCurrencyCode(fields.currency), amount, note, key };
 }
 
 /** @throws FxError invalid-request */
@@ -162,7 +155,8 @@ export function planChange(
 
 function planReversal(account: Account, { reverses, reason }: Reversal, { entry }: Circumstances): Plan {
   const found = entry(reverses);
-  if (found === undefined) throw new FxError("not-found", "There is no receipt with this id.");
+  if (found?.entry.pesel !== account.pesel)
+    throw new FxError("not-found", "There is no receipt with this id.");
   const { kind, debited: credited, credited: debited, exchange } = found.entry;
   if (!isReversible(kind)) {
     throw new FxError(
@@ -206,50 +200,64 @@ function planOf(
   return { account, holder, reverses, note, debited, credited, exchange, table };
 }
 
-/** The same text for every spelling of one request. The table to which an order is pinned is not part of it. */
-export function requestText(request: Request): string {
+type Facts = readonly (string | undefined)[];
+
+/**
+ * All in which two requests of one kind for one account can differ, the same for every spelling of one request. The
+ * table to which an order is pinned is not part of it.
+ */
+export function requestFacts(request: Request): Facts {
   switch (request.kind) {
     case "opening":
-      return text("opening", request.name, request.surname, formatDecimal(request.initial));
+      return [request.name, request.surname, formatDecimal(request.initial)];
     case "exchange":
-      return text("order", request.from, request.to, request.side, formatDecimal(request.amount));
+      return [request.from, request.to, request.side, formatDecimal(request.amount)];
     case "deposit":
     case "withdrawal":
-      return text(request.kind, request.currency, formatDecimal(request.amount), request.note);
+      return [request.currency, formatDecimal(request.amount), request.note];
     case "reversal":
-      return text("reversal", request.reverses, request.reason);
+      return [request.reverses, request.reason];
     case "renaming":
-      return text("renaming", request.name, request.surname);
+      return [request.name, request.surname];
     case "closing":
-      return text("closing");
+      return [];
   }
+}
+
+/** The `requestFacts` of the request that led to `entry`. */
+function factsBehind({ kind, holder, reverses, note, debited, credited, exchange }: Entry): Facts {
+  switch (kind) {
+    case "opening":
+      return [holder?.name, holder?.surname, amountText(credited)];
+    case "exchange": {
+      const asked = exchange?.side === "toBuy" ? credited : debited;
+      return [debited?.currency, credited?.currency, exchange?.side, amountText(asked)];
+    }
+    case "deposit":
+      return [credited?.currency, amountText(credited), note];
+    case "withdrawal":
+      return [debited?.currency, amountText(debited), note];
+    case "reversal":
+      return [reverses, note];
+    case "renaming":
+      return [holder?.name, holder?.surname];
+    case "closing":
+      return [];
+  }
+}
+
+/** The same text for every spelling of one request for one account. Its digest is kept with refusals. */
+export function requestText(request: Request): string {
+  return factsText(request.kind, requestFacts(request));
 }
 
 /** The `requestText` of the request that led to `entry`. */
 export function requestTextOf(entry: Entry): string {
-  const { kind, holder, reverses, note, debited, credited, exchange } = entry;
-  switch (kind) {
-    case "opening":
-      return text("opening", holder?.name, holder?.surname, amountText(credited));
-    case "exchange": {
-      const asked = exchange?.side === "toBuy" ? credited : debited;
-      return text("order", debited?.currency, credited?.currency, exchange?.side, amountText(asked));
-    }
-    case "deposit":
-      return text("deposit", credited?.currency, amountText(credited), note);
-    case "withdrawal":
-      return text("withdrawal", debited?.currency, amountText(debited), note);
-    case "reversal":
-      return text("reversal", reverses, note);
-    case "renaming":
-      return text("renaming", holder?.name, holder?.surname);
-    case "closing":
-      return text("closing");
-  }
+  return factsText(entry.kind, factsBehind(entry));
 }
 
-function text(kind: string, ...facts: readonly (string | undefined)[]): string {
-  return JSON.stringify([kind, ...facts]);
+function factsText(kind: EntryKind, facts: Facts): string {
+  return JSON.stringify([kind === "exchange" ? "order" : kind, ...facts]);
 }
 
 function amountText(money: Money | undefined): string | undefined {

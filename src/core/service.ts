@@ -1,10 +1,11 @@
 import type { Account, Opening } from "./account.ts";
-import type { Cash, Change } from "./change.ts";
+import type { BulkRequest, Change } from "./change.ts";
 import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
 import type { FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
+import type { ExportRequest } from "./export.ts";
 import type { Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
@@ -27,8 +28,8 @@ export interface ExchangeService {
   /** Does what else changes an account. Resolves only when that is durable. */
   change(change: Change): Promise<Settlement>;
   /**
-   * Carries out orders and openings, those of one account in their order, and answers each in its place. It resolves to
-   * an answer only when that is durable. One that fails changes nothing and does not stop the others.
+   * Carries out lines, those of one account in their order, and answers each in its place. It resolves to an answer only
+   * when that is durable. One that fails changes nothing and does not stop the others.
    * Lines are taken in as they can be carried out: a few chunks ahead of the answers that were read.
    */
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]>;
@@ -40,23 +41,29 @@ export interface ExchangeService {
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
   /** The account's entries, all or those of a period, newest first. */
   statement(pesel: Pesel, page: StatementRequest): Promise<Statement>;
+  /** @param id its beginning is enough, from 8 characters on, where no other receipt begins so */
   receipt(id: string): Promise<Receipt>;
-  /** All accounts, by PESEL. */
+  /** All accounts, or those of a name, by PESEL. */
   accounts(page: AccountsRequest): Promise<Page<Account>>;
   /** @param at as it was then, as for `account` */
   position(at?: Date): Promise<Position>;
-  audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport>;
+  audit(options?: AuditOptions): Promise<AuditReport>;
+  /**
+   * The journal as double entry, as text, made as it is read. If it fails before its end, what it gave is to be thrown
+   * away. See `ExportRequest`.
+   */
+  export(request: ExportRequest): AsyncIterable<string>;
   close(): Promise<void>;
 }
 
-/** Where the receipt of an opening or an exchange is. */
+/** Where the receipt is. */
 export interface Recorded {
   readonly receiptId: string;
   /** Whether an earlier request with the same key had done it. */
   readonly replayed: boolean;
 }
 
-/** The account after an exchange, and its receipt. */
+/** The account after a request, and its receipt. */
 export interface Settlement extends Recorded {
   readonly account: Account;
   /** What was exchanged. Absent where the answer does not tell, as that of `POST /api/exchange/{pesel}`. */
@@ -65,9 +72,9 @@ export interface Settlement extends Recorded {
 }
 
 /** What a line of a bulk asks for. One that cannot be read is its own answer. */
-export type BulkLine = Opening | ExchangeOrder | Cash | FxError;
+export type BulkLine = BulkRequest | FxError;
 
-/** What became of it: a Settlement for an order, Recorded for an opening, or why nothing was done. */
+/** What became of it: Recorded for an opening, a Settlement for anything else, or why nothing was done. */
 export type BulkAnswer = Settlement | Recorded | FxError;
 
 export interface RatesInForce extends LatestTable {
@@ -88,18 +95,22 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
-export interface StatementRequest extends PageRequest {
-  /** The first and the last day, in Poland. */
-  readonly from?: CalendarDate | undefined;
-  readonly to?: CalendarDate | undefined;
-}
-
 export interface AccountsRequest extends PageRequest {
+  /** As `parseNameSought` reads it, of the names that holders have now. */
+  readonly name?: readonly string[] | undefined;
   /**
    * As they were then, as for `account`. Those that were not open yet are left out, so that a page may have fewer than
    * `limit` accounts, or none, and not be the last.
    */
   readonly at?: Date | undefined;
+}
+
+export interface StatementRequest extends PageRequest {
+  /** The first and the last day, in Poland. */
+  readonly from?: CalendarDate | undefined;
+  readonly to?: CalendarDate | undefined;
+  /** Only the entry with this idempotency key. */
+  readonly key?: string | undefined;
 }
 
 export interface Page<T> {
@@ -131,6 +142,31 @@ export interface CurrencyPosition {
   readonly house: bigint;
 }
 
+export interface AuditOptions {
+  readonly onStart?: ((ledger: AuditStart) => void) | undefined;
+  readonly onProgress?: ((done: AuditProgress) => void) | undefined;
+  /** Takes the heads of all accounts, by PESEL, for a checkpoint. The audit waits for it. */
+  readonly onHeads?: ((heads: readonly AccountHead[]) => Promise<void>) | undefined;
+  /** The heads of an earlier checkpoint, which the chains must still hold. */
+  readonly against?: AsyncIterable<readonly AccountHead[]> | undefined;
+}
+
+export interface AuditStart {
+  /** Of the ledger. */
+  readonly schemaVersion: number;
+  /** How many there are to read, or about how many; 0 if the store cannot tell cheaply. */
+  readonly entries: number;
+}
+
+/** How far an account's chain goes. */
+export interface AccountHead {
+  /** The customer's id: 20 letters. */
+  readonly customer: string;
+  readonly entries: number;
+  /** Of the last entry, in hexadecimal. */
+  readonly hash: string;
+}
+
 export interface AuditProgress {
   readonly accounts: number;
   readonly entries: number;
@@ -144,6 +180,31 @@ export interface AuditReport {
   /** Empty when everything agrees. At most the first 1000. */
   readonly findings: readonly AuditFinding[];
   readonly findingsTotal: number;
+  /** SHA-256 over the lines of all heads, as a checkpoint has them: equal where all chains are. */
+  readonly digest: string;
+  /** If the audit was against a checkpoint. */
+  readonly against?: Comparison;
+}
+
+/** What is left of a checkpoint. */
+export interface Comparison {
+  /** Of the checkpoint. */
+  readonly accounts: number;
+  /** How many of them the ledger has, by their customers' ids. If none, it is another ledger, and `lost` is empty. */
+  readonly found: number;
+  /** Those whose chains do not hold what the checkpoint saw. */
+  readonly lost: readonly LostHead[];
+}
+
+/** An account that is missing, has fewer entries, or another entry than the checkpoint saw. */
+export interface LostHead {
+  readonly customer: string;
+  /** The PESEL; undefined if the ledger does not have the account. */
+  readonly account: string | undefined;
+  /** In the checkpoint. The entry of this number had the hash that is lost. */
+  readonly entries: number;
+  /** In the ledger; 0 if the account is missing. */
+  readonly entriesNow: number;
 }
 
 /** One disagreement. Its account and texts have PESELs. */

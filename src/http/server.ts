@@ -12,7 +12,7 @@ import { maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
-import { type Operation, operations } from "../wire/operations.ts";
+import { hasLines, type Operation, operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
@@ -21,7 +21,9 @@ import { answerError, answerMalformed } from "./errors.ts";
 import { accountHandlers } from "./handlers/accounts.ts";
 import { type BulkOptions, bulkHandlers, draining, type Stream } from "./handlers/bulk.ts";
 import { changeHandlers } from "./handlers/changes.ts";
+import { checkpointHandlers } from "./handlers/checkpoint.ts";
 import { exchangeHandlers } from "./handlers/exchange.ts";
+import { exportHandlers } from "./handlers/export.ts";
 import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
@@ -115,15 +117,19 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   const handlers: Handlers = {
-    ...accountHandlers({ ...options, prefix }),
+    ...accountHandlers({ ...options, prefix }, metrics),
     ...exchangeHandlers({ ...options, prefix }, metrics),
-    ...changeHandlers({ ...options, prefix }),
+    ...changeHandlers({ ...options, prefix }, metrics),
     ...bulkHandlers(options, metrics, lifecycle),
     ...rateHandlers(options),
     ...ledgerHandlers(options),
+    ...checkpointHandlers(options, lifecycle),
+    ...exportHandlers(options, lifecycle),
     ...serverHandlers(options, metrics, lifecycle, document),
   };
-  const routeOf = (id: string, { method, path, isBulk }: Operation): RouteOptions => {
+  const routeOf = (id: string, operation: Operation): RouteOptions => {
+    const { method, path, isBodyOptional } = operation;
+    const takesLines = hasLines(operation, "body");
     const handle = handlers[id as keyof Handlers];
     return {
       method,
@@ -132,9 +138,10 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       handler: async (request, reply) => {
         try {
           await endOfTurn();
-          if (request.body !== undefined && !isBulk) {
-            const text = readBody(reply);
-            request.body = parseJson(typeof text === "string" ? text : await text);
+          if (request.body !== undefined && !takesLines) {
+            const arriving = readBody(reply);
+            const text = typeof arriving === "string" ? arriving : await arriving;
+            request.body = isBodyOptional && text === "" ? undefined : parseJson(text);
           }
           await handle(request, reply);
         } catch (error) {
@@ -146,7 +153,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   };
   for (const [id, operation] of Object.entries<Operation>(operations)) {
     app.register((routes, _options, registered) => {
-      if (operation.isBulk) {
+      if (hasLines(operation, "body")) {
         routes.removeAllContentTypeParsers();
         routes.addContentTypeParser(bulkType, (_request, payload, done) => done(null, payload));
       }

@@ -4,6 +4,8 @@ import { FxError } from "../core/errors.ts";
 import { accountAfter, type Entry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
+import { readJournal } from "./journal-reader.ts";
+import { decodeEntry } from "./rows.ts";
 import type { FoundEntry, Store } from "./store.ts";
 
 /**
@@ -25,7 +27,7 @@ export function requireSettled(at: Date | undefined, now: Date, store: Store): v
   const detail = `must be at least ${Math.ceil(waitMs / 1000)} seconds ago`;
   throw new FxError(
     "invalid-request",
-    `The time ${detail}: entries from before it may still be on their way. Ask again later.`,
+    `The request is not valid: at ${detail}, because entries from before it may still be on their way.`,
     { fields: [{ pointer: "/at", detail }] },
   );
 }
@@ -47,7 +49,7 @@ async function* backwards(
 }
 
 /** The last entry of an account that is not later than `at`. */
-export async function lastEntryAt(store: Store, pesel: Pesel, at: Date): Promise<Entry | undefined> {
+async function lastEntryAt(store: Store, pesel: Pesel, at: Date): Promise<Entry | undefined> {
   for await (const { entry } of backwards(store, pesel)) if (entry.time <= at) return entry;
   return undefined;
 }
@@ -122,4 +124,38 @@ export async function entriesOf(
   }
   if (!isFirst) return { page, hasMore, opening: undefined, closing: undefined };
   return { page, hasMore, opening, closing: closing ?? [] };
+}
+
+/** Of one account, kept while it is not known whether they count. */
+const keptEntries = 10_000;
+
+/**
+ * All entries as `readJournal` gives them, or those that what the accounts were at `at` rests on: of each account, up to
+ * the last that is not later.
+ * @throws FxError internal if an entry cannot be read
+ */
+export async function* readEntriesAt(store: Store, at?: Date): AsyncGenerator<readonly Entry[]> {
+  /** Of one account, since its last entry that is not later. */
+  let later: Entry[] = [];
+  let ended: string | undefined;
+  for await (const rows of readJournal(store)) {
+    const entries = rows.map((row) => decodeEntry(row).entry);
+    if (at === undefined) {
+      yield entries;
+      continue;
+    }
+    const counted: Entry[] = [];
+    for (const entry of entries) {
+      if (entry.pesel === ended) continue;
+      if (entry.pesel !== later[0]?.pesel) later = [];
+      later.push(entry);
+      if (entry.time <= at) counted.push(...later.splice(0));
+      if (later.length < keptEntries) continue;
+      const last = await lastEntryAt(store, entry.pesel, at);
+      if (last !== undefined && last.sequence > entry.sequence) counted.push(...later);
+      else ended = entry.pesel;
+      later = [];
+    }
+    yield counted;
+  }
 }

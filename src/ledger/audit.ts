@@ -5,13 +5,15 @@ import { compareCurrencies, pln } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
 import { balancesJson, balancesOf, type Entry, parseEntry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
+import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { identifyTable, type RateTable, unknownSource } from "../core/rates.ts";
-import type { AuditFinding, AuditProgress, AuditReport } from "../core/service.ts";
+import type { AuditFinding, AuditReport } from "../core/service.ts";
 import { entryHash, sha256 } from "./batch.ts";
+import { type BooksAuditOptions, type ChainHead, Heads } from "./checkpoint.ts";
 import { exchangeDisagreements, misplaced, reversalDisagreements } from "./disagreements.ts";
 import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
-import type { AccountRow, Disagreement, JournalRow, Store } from "./store.ts";
+import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
 
 const findingsKept = 1000;
 const accountsPerPage = 500;
@@ -21,11 +23,9 @@ const accountsPerPage = 500;
  * and the table, each balance, and the conservation of every currency. Orders may go on meanwhile: an account is
  * checked as it was when its row was read.
  */
-export async function auditLedger(
-  store: Store,
-  onProgress: (done: AuditProgress) => void = () => {},
-): Promise<AuditReport> {
-  const audit = new Audit(store);
+export async function auditLedger(store: Store, options: BooksAuditOptions = {}): Promise<AuditReport> {
+  const heads = new Heads(await store.identityKey(), options);
+  const audit = new Audit(store, heads);
   const totalEntries = await store.entryCount();
   let after: string | undefined;
   for (;;) {
@@ -33,7 +33,8 @@ export async function auditLedger(
     const isLast = page.length < accountsPerPage;
     const through = isLast ? undefined : page.at(-1)?.pesel;
     await audit.accounts(page, { after, through });
-    onProgress({ accounts: audit.accountsRead, entries: audit.entriesRead, totalEntries });
+    await heads.give();
+    options.onProgress?.({ accounts: audit.accountsRead, entries: audit.entriesRead, totalEntries });
     if (isLast) break;
     after = through;
     await nextTurn();
@@ -47,6 +48,7 @@ class Audit {
   accountsRead = 0;
   entriesRead = 0;
   readonly #store: Store;
+  readonly #heads: Heads;
   readonly #tables: TableReader;
   readonly #checkedTables = new Set<string>();
   readonly #findings: AuditFinding[] = [];
@@ -55,26 +57,27 @@ class Audit {
   readonly #held = new Map<string, bigint>();
   readonly #journalled = new Map<string, bigint>();
 
-  constructor(store: Store) {
+  constructor(store: Store, heads: Heads) {
     this.#store = store;
+    this.#heads = heads;
     this.#tables = new TableReader(store);
   }
 
   /** Checks one page of accounts against all journal entries in their range of PESELs. */
   async accounts(
-    page: readonly AccountRow[],
+    page: readonly ListedAccountRow[],
     { after, through }: { after: string | undefined; through: string | undefined },
   ): Promise<void> {
     const rows = new Map(page.map((row) => [row.pesel, row]));
     let chain: Chain | undefined;
-    let account: AccountRow | undefined;
+    let account: ListedAccountRow | undefined;
     const end = after === undefined ? undefined : { pesel: after, sequence: Number.MAX_SAFE_INTEGER };
     for await (const entries of readJournal(this.#store, { after: end, through })) {
       this.#tables.nextSlice();
       for (const row of entries) {
         if (chain?.pesel !== row.pesel) {
           if (chain !== undefined) await this.#finish(chain, account);
-          chain = new Chain(row.pesel);
+          chain = new Chain(row.pesel, this.#heads.begin(row.pesel));
           account = rows.get(row.pesel);
         }
         // An account whose newest entry is lost is compared with the entries that are left.
@@ -119,6 +122,7 @@ class Audit {
       entries: this.entriesRead,
       findings: this.#findings,
       findingsTotal: this.#findingsTotal,
+      ...this.#heads.result(),
     };
   }
 
@@ -130,6 +134,7 @@ class Audit {
       this.#find(row.pesel, row, problem, recorded, recomputed);
     const before = chain.last;
     chain.last = row;
+    this.#heads.see(chain.head, row);
     const expected = (before?.sequence ?? 0) + 1;
     if (row.sequence !== expected) find(["gap in the sequence", String(row.sequence), String(expected)]);
     try {
@@ -233,7 +238,7 @@ class Audit {
   }
 
   /** Compares an account's row with the end of its chain. */
-  async #finish(chain: Chain, row: AccountRow | undefined): Promise<void> {
+  async #finish(chain: Chain, row: ListedAccountRow | undefined): Promise<void> {
     if (chain.later !== undefined) {
       const sequence = await this.#sequenceNow(chain.pesel);
       if (sequence === undefined || sequence < chain.later.sequence) {
@@ -248,6 +253,7 @@ class Audit {
     }
     if (row === undefined || chain.last === undefined) return;
     this.#visited.add(row.pesel);
+    this.#heads.end(chain.head, chain.last);
     const pairs: Disagreement[] = [
       ["number of entries", String(row.sequence), String(chain.last.sequence)],
       ["hash of the last entry", row.hash, chain.last.hash],
@@ -255,6 +261,7 @@ class Audit {
       ...this.#store.misplacedAccount(row, chain.last),
       ["name", row.name, chain.names?.name ?? ""],
       ["surname", row.surname, chain.names?.surname ?? ""],
+      ["words of the names", row.words.split(" ").sort().join(" "), wordsText(row)],
     ];
     for (const [problem, recorded, recomputed] of pairs) {
       if (recorded !== recomputed) this.#find(row.pesel, undefined, problem, recorded, recomputed);
@@ -294,6 +301,7 @@ class Audit {
 /** The state of one account after the entries read so far. */
 class Chain {
   readonly pesel: string;
+  readonly head: ChainHead;
   last: JournalRow | undefined;
   /** Of the last exchange's table. */
   epoch = 0;
@@ -304,8 +312,9 @@ class Chain {
   /** In the order in which an account has them. */
   readonly balances: { readonly currency: CurrencyCode; minor: bigint }[] = [];
 
-  constructor(pesel: string) {
+  constructor(pesel: string, head: ChainHead) {
     this.pesel = pesel;
+    this.head = head;
   }
 
   move(currency: CurrencyCode, minor: bigint): void {
@@ -350,6 +359,10 @@ function readBalances({ balances }: AccountRow): Money[] {
 
 function add<K>(totals: Map<K, bigint>, currency: K, minor: bigint): void {
   totals.set(currency, (totals.get(currency) ?? 0n) + minor);
+}
+
+function wordsText(row: AccountRow): string {
+  return holderWords(row).sort().join(" ");
 }
 
 function minorText(minor: bigint): string {

@@ -1,12 +1,16 @@
-import type { AuditProgress, AuditReport, Position } from "../core/service.ts";
+import type { ExportRequest } from "../core/export.ts";
+import type { AuditReport, Position } from "../core/service.ts";
 import { auditLedger } from "./audit.ts";
+import type { BooksAuditOptions } from "./checkpoint.ts";
+import { exportJournal } from "./export.ts";
 import { positionOf } from "./position.ts";
 import type { Store } from "./store.ts";
 
 /** What takes reading the whole journal. */
 export interface Books {
-  audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport>;
+  audit(options?: BooksAuditOptions): Promise<AuditReport>;
   position(at?: Date): Promise<Position>;
+  export(request: ExportRequest): AsyncIterable<string>;
   /** Ends what is under way, which then fails. */
   close(): Promise<void>;
 }
@@ -14,8 +18,9 @@ export interface Books {
 /** Reads in this thread, a slice at a time. */
 export function booksOf(store: Store): Books {
   return {
-    audit: (onProgress) => auditLedger(store, onProgress),
+    audit: (options) => auditLedger(store, options),
     position: (at) => positionOf(store, at),
+    export: (request) => exportJournal(store, request),
     close: async () => {},
   };
 }

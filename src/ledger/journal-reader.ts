@@ -3,8 +3,6 @@ import { FxError } from "../core/errors.ts";
 import type { Exchange } from "../core/exchange.ts";
 import type { Entry } from "../core/journal.ts";
 import { type RateTable, unknownTableId } from "../core/rates.ts";
-import { lastEntryAt } from "./as-of.ts";
-import { decodeEntry } from "./rows.ts";
 import type { JournalPlace, JournalRow, Store } from "./store.ts";
 
 /** The id of the table that an exchange was settled at. */
@@ -15,6 +13,8 @@ export function tableIdOf({ table, tableId }: Exchange): string {
 const pageSize = 1000;
 /** Entries worked through before the event loop has its turn: some 2 ms, in which orders wait. */
 const sliceSize = 250;
+/** The same of an export, which takes longer for each. */
+const exportedAtOnce = 100;
 
 /**
  * Reads the journal from the entry after `after` up to the account `through`, a slice at a time, in the order of
@@ -38,37 +38,19 @@ export async function* readJournal(
   }
 }
 
-/** Of one account, kept while it is not known whether they count. */
-const keptEntries = 10_000;
-
 /**
- * All entries as `readJournal` gives them, or those that what the accounts were at `at` rests on: of each account, up to
- * the last that is not later.
- * @throws FxError internal if an entry cannot be read
+ * Reads the entries that there are now in the order in which they were made, a slice at a time, as `readJournal` does.
+ * Of an account those are the first ones, up to any.
  */
-export async function* readEntries(store: Store, at?: Date): AsyncGenerator<readonly Entry[]> {
-  /** Of one account, since its last entry that is not later. */
-  let later: Entry[] = [];
-  let ended: string | undefined;
-  for await (const rows of readJournal(store)) {
-    const entries = rows.map((row) => decodeEntry(row).entry);
-    if (at === undefined) {
-      yield entries;
-      continue;
-    }
-    const counted: Entry[] = [];
-    for (const entry of entries) {
-      if (entry.pesel === ended) continue;
-      if (entry.pesel !== later[0]?.pesel) later = [];
-      later.push(entry);
-      if (entry.time <= at) counted.push(...later.splice(0));
-      if (later.length < keptEntries) continue;
-      const last = await lastEntryAt(store, entry.pesel, at);
-      if (last !== undefined && last.sequence > entry.sequence) counted.push(...later);
-      else ended = entry.pesel;
-      later = [];
-    }
-    yield counted;
+export async function* readEntries(store: Store): AsyncGenerator<readonly Entry[]> {
+  const through = await store.newestEntry();
+  let after: string | undefined;
+  while (after !== through) {
+    const found = await store.entries({ after, through, limit: exportedAtOnce });
+    yield found.map(({ entry }) => entry);
+    // The newest could only be missing if the ledger was changed by hand.
+    after = found.at(-1)?.entry.id ?? through;
+    await nextTurn();
   }
 }
 
@@ -83,9 +65,12 @@ export class TableReader {
     this.#store = store;
   }
 
-  async table(id: string): Promise<RateTable | undefined> {
-    await this.#look(id);
-    return this.loaded(id);
+  /** @throws FxError internal if there is no such table */
+  async required(id: string): Promise<RateTable> {
+    if (!this.#tables.has(id)) await this.#look(id);
+    const table = this.loaded(id);
+    if (table !== undefined) return table;
+    throw new FxError("internal", `Table ${id} is missing from the store. Run fx audit.`);
   }
 
   /**

@@ -1,13 +1,9 @@
 import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
-import { FxError } from "../core/errors.ts";
-import { knownDigits } from "../core/money.ts";
-import type { RateTable } from "../core/rates.ts";
 import type { Position } from "../core/service.ts";
-import { readEntries, TableReader, tableIdOf } from "./journal-reader.ts";
+import { readEntriesAt } from "./as-of.ts";
+import { TableReader, tableIdOf } from "./journal-reader.ts";
+import { spreadEarned, twiceSpread } from "./spread.ts";
 import type { Store } from "./store.ts";
-
-/** Mid values are summed in whole 10^−20 PLN, finer than any rate times any minor unit, so the sum is exact. */
-const valueScale = 20;
 
 /** All exchanges of one currency for another at one table, less those that were reversed. */
 interface Flow {
@@ -26,7 +22,7 @@ interface Flow {
 export async function positionOf(store: Store, at?: Date): Promise<Position> {
   const deposited = new Map<CurrencyCode, bigint>([[pln, 0n]]);
   const flows = new Map<string, Flow>();
-  for await (const entries of readEntries(store, at)) {
+  for await (const entries of readEntriesAt(store, at)) {
     for (const entry of entries) {
       const { debited, credited, exchange } = entry;
       if (exchange === undefined) {
@@ -52,13 +48,10 @@ export async function positionOf(store: Store, at?: Date): Promise<Position> {
   const tables = new TableReader(store);
   let spread = 0n;
   for (const { table: id, from, to, sold, bought } of flows.values()) {
-    const table = await tables.table(id);
-    if (table === undefined) {
-      throw new FxError("internal", `Table ${id} is missing from the store. Run fx audit.`);
-    }
+    const table = await tables.required(id);
     add(house, from, sold);
     add(house, to, -bought);
-    spread += twiceMidValue(from, sold, table) - twiceMidValue(to, bought, table);
+    spread += twiceSpread({ currency: from, minor: sold }, { currency: to, minor: bought }, table);
   }
   const currencies = [...new Set([...deposited.keys(), ...house.keys()])].sort(compareCurrencies);
   return {
@@ -66,20 +59,8 @@ export async function positionOf(store: Store, at?: Date): Promise<Position> {
       const long = house.get(currency) ?? 0n;
       return { currency, customers: (deposited.get(currency) ?? 0n) - long, house: long };
     }),
-    spreadEarned: { currency: pln, minor: spread / (2n * 10n ** BigInt(valueScale - 2)) },
+    spreadEarned: spreadEarned(spread),
   };
-}
-
-/** Twice the PLN value of `minor` at the table's mid rate, in 10^−20 PLN. Twice, so that the mid stays whole. */
-function twiceMidValue(currency: CurrencyCode, minor: bigint, table: RateTable): bigint {
-  const digits = knownDigits(currency);
-  const rate = table.rates.get(currency);
-  if (currency === pln || rate === undefined) return 2n * minor * 10n ** BigInt(valueScale - digits);
-  const scale = Math.max(rate.bid.scale, rate.ask.scale);
-  const twiceMid =
-    rate.bid.coefficient * 10n ** BigInt(scale - rate.bid.scale) +
-    rate.ask.coefficient * 10n ** BigInt(scale - rate.ask.scale);
-  return minor * twiceMid * 10n ** BigInt(valueScale - digits - scale);
 }
 
 function add(totals: Map<CurrencyCode, bigint>, currency: CurrencyCode, minor: bigint): void {

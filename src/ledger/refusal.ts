@@ -39,8 +39,11 @@ export function replayOf({ code, message }: Refusal): FxError {
 
 /** @throws FxError idempotency-key-reused */
 export function requireSameRequest(same: boolean): asserts same {
-  if (same) return;
-  throw new FxError(
+  if (!same) throw keyReused();
+}
+
+export function keyReused(): FxError {
+  return new FxError(
     "idempotency-key-reused",
     "This Idempotency-Key was used on this account for another request. Use a new key for a new request.",
   );

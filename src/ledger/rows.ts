@@ -10,6 +10,7 @@ import type {
   FoundEntry,
   JournalPlace,
   JournalRow,
+  ListedAccountRow,
   RateTableRow,
   Refusal,
   RefusalRow,
@@ -123,13 +124,20 @@ export function missingTable(id: string): FxError {
   );
 }
 
+export function missingIdentityKey(): never {
+  throw new FxError(
+    "storage-unavailable",
+    "The key of the customers' ids is missing from the ledger. Restore the ledger from a backup.",
+  );
+}
+
 export function decodeAcceptedTable({ epoch, id, source, number, vouched }: AcceptedTableRow): AcceptedTable {
   return { epoch, id, source, number, vouched: vouched === 1 };
 }
 
 /** A row as the database gives it: a PESEL is a number there, without the zeros before it. */
-export function accountRow(row: object): AccountRow {
-  return withPesel(row as AccountRow);
+export function accountRow(row: object): ListedAccountRow {
+  return withPesel(row as ListedAccountRow);
 }
 
 /** A row as the database gives it, like `accountRow`. */

@@ -1,23 +1,17 @@
 import { Readable } from "node:stream";
 import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
-import {
-  type Change,
-  planChange,
-  type Request,
-  requestOf,
-  requestText,
-  requestTextOf,
-} from "../core/change.ts";
+import { type Change, planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import { addDays, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
+import type { ExportRequest } from "../core/export.ts";
 import { accountAfter, type Entry, type Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
 import type {
   AccountsRequest,
-  AuditProgress,
+  AuditOptions,
   AuditReport,
   BulkAnswer,
   BulkLine,
@@ -34,7 +28,8 @@ import type {
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
-import { isEntryId } from "./entry-id.ts";
+import { tableOf } from "./checkpoint.ts";
+import { idsFrom, isEntryId } from "./entry-id.ts";
 import { type RefusalRetention, requireSameRequest } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { FoundEntry, Store } from "./store.ts";
@@ -42,6 +37,8 @@ import type { FoundEntry, Store } from "./store.ts";
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
 const daysToPrevious = 30;
+/** Of an id: its time, but for the last 65 seconds. */
+const shortestBeginning = 8;
 /** Of a bulk, taken in and not answered. */
 const chunksAtOnce = 8;
 
@@ -70,7 +67,7 @@ export class LedgerService implements ExchangeService {
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
-    return this.#batcher.run(this.#command(requestOf(opening)));
+    return this.#batcher.run(this.#command({ kind: "opening", ...opening }));
   }
 
   async account(pesel: Pesel, at?: Date): Promise<Account> {
@@ -84,7 +81,7 @@ export class LedgerService implements ExchangeService {
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
-    return this.#batcher.run(this.#command(requestOf(order)) as Command<Settlement>);
+    return this.#batcher.run(this.#command({ kind: "exchange", ...order }) as Command<Settlement>);
   }
 
   change(change: Change): Promise<Settlement> {
@@ -92,7 +89,7 @@ export class LedgerService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(requestOf(line)));
+    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(line));
     return Readable.from(lines).map(
       (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
       { concurrency: chunksAtOnce },
@@ -128,8 +125,13 @@ export class LedgerService implements ExchangeService {
     return this.#rates.history(table, since);
   }
 
-  async statement(pesel: Pesel, { limit, cursor, from, to }: StatementRequest): Promise<Statement> {
+  async statement(pesel: Pesel, { limit, cursor, from, to, key }: StatementRequest): Promise<Statement> {
     await this.account(pesel);
+    if (key !== undefined) {
+      const found = await this.#store.entryWithKey(pesel, key);
+      const items = found === undefined ? [] : [receiptOf(found)];
+      return { items, next: undefined, opening: undefined, closing: undefined };
+    }
     const before = cursor === undefined ? undefined : await this.#entryOf(pesel, cursor);
     const start = from === undefined ? undefined : startOfDay(from);
     const end = to === undefined ? undefined : startOfDay(addDays(to, 1));
@@ -146,15 +148,29 @@ export class LedgerService implements ExchangeService {
   }
 
   async receipt(id: string): Promise<Receipt> {
-    const found = isEntryId(id) ? await this.#store.entry(id) : undefined;
+    const [found, another] = await this.#entriesFrom(id.toLowerCase());
+    if (another !== undefined) {
+      const ids = `${found?.entry.id} and ${another.entry.id}`;
+      throw incompleteId(`More than one receipt begins with ${id}, such as ${ids}. Give more of the id.`);
+    }
     if (found !== undefined) return receiptOf(found);
     throw new FxError("not-found", "There is no receipt with this id.");
   }
 
-  async accounts({ limit, cursor, at }: AccountsRequest): Promise<Page<Account>> {
+  /** The entry with this id, or two of those whose ids begin so. */
+  async #entriesFrom(id: string): Promise<readonly FoundEntry[]> {
+    if (isEntryId(id)) return [(await this.#store.entry(id)) ?? []].flat();
+    const ids = idsFrom(id);
+    if (ids !== undefined && id.length < shortestBeginning) {
+      throw incompleteId(`Give at least ${shortestBeginning} characters of the id.`);
+    }
+    return ids === undefined ? [] : this.#store.entriesIn(ids, 2);
+  }
+
+  async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
     requireSettled(at, this.#now(), this.#store);
     if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
-    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1 });
+    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1, name });
     const page = accounts.slice(0, limit).map(decodeAccount);
     const items = at === undefined ? page : await accountsAt(this.#store, page, at);
     return { items, next: accounts.length > limit ? page.at(-1)?.pesel : undefined };
@@ -165,8 +181,19 @@ export class LedgerService implements ExchangeService {
     return this.#books.position(at);
   }
 
-  audit(onProgress?: (done: AuditProgress) => void): Promise<AuditReport> {
-    return this.#books.audit(onProgress);
+  async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {
+    const table = against && (await tableOf(against));
+    if (onStart !== undefined) {
+      onStart({ schemaVersion: this.#store.schemaVersion, entries: await this.#store.entryCount() });
+    }
+    return this.#books.audit({ ...options, against: table });
+  }
+
+  async *export(request: ExportRequest): AsyncGenerator<string> {
+    const { from = "", to = "9999-12-31", at } = request;
+    if (from > to) throw unfit("/from", "is after to");
+    requireSettled(at, this.#now(), this.#store);
+    yield* this.#books.export(request);
   }
 
   #command(request: Request): Command<Settlement | Recorded> {
@@ -234,6 +261,17 @@ function receiptOf({ entry, reversedBy }: FoundEntry): Receipt {
 
 function accountNotFound(message = "There is no account for this PESEL."): never {
   throw new FxError("account-not-found", message);
+}
+
+function unfit(pointer: string, detail: string): FxError {
+  const message = `The request is not valid: ${pointer.slice(1)} ${detail}.`;
+  return new FxError("invalid-request", message, { fields: [{ pointer, detail }] });
+}
+
+function incompleteId(message: string): FxError {
+  return new FxError("invalid-request", message, {
+    fields: [{ pointer: "/id", detail: "is too short a beginning" }],
+  });
 }
 
 function unknownCursor(): FxError {

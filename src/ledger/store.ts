@@ -3,6 +3,7 @@ import type { ErrorCode } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable, TableInForce, TableLedger } from "../core/rates.ts";
+import type { IdRange } from "./entry-id.ts";
 
 /**
  * Where accounts, the journal and the tables are kept. One suite, test/ledger/store.contract.ts, holds for every
@@ -19,8 +20,11 @@ export interface Store extends TableLedger {
    */
   transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T>;
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
-  /** By PESEL, from the one after `after`. As rows, because the audit reads ones that may not decode. */
-  accounts(page: { after?: string | undefined; limit: number }): Promise<AccountRow[]>;
+  /**
+   * By PESEL, from the one after `after`: all, or those of whose names a word begins with each of `name`. As rows,
+   * because the audit reads ones that may not decode.
+   */
+  accounts(page: AccountsPage): Promise<ListedAccountRow[]>;
   /** Entries of one account from the one before `before`, which is one of them, newest first. */
   statement(pesel: Pesel, page: { before?: Entry | undefined; limit: number }): Promise<FoundEntry[]>;
   /** All entries in the order of (pesel, sequence), from the one after `after`, up to those of the account `through`. */
@@ -29,7 +33,22 @@ export interface Store extends TableLedger {
     through?: string | undefined;
     limit: number;
   }): Promise<JournalRow[]>;
+  /**
+   * All entries from the one after `after` up to `through`, in the order in which they were made; for those of several
+   * processes that is as exact as their clocks. Unlike that of `journal`, it tells nothing of dates of birth.
+   */
+  entries(page: {
+    after?: string | undefined;
+    through?: string | undefined;
+    limit: number;
+  }): Promise<SealedEntry[]>;
+  /** The id of the last one in that order. */
+  newestEntry(): Promise<string | undefined>;
   entry(id: string): Promise<FoundEntry | undefined>;
+  /** Entries whose ids are in the range, in no order. SQLite may miss some from around when a clock was set back. */
+  entriesIn(ids: IdRange, limit: number): Promise<FoundEntry[]>;
+  /** The account's entry with this idempotency key. */
+  entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined>;
   /** The links from entries to their reversals, by the id of the entry, from the one after `after`. */
   reversals(page: { after?: string | undefined; limit: number }): Promise<ReversalLink[]>;
   /**
@@ -46,6 +65,8 @@ export interface Store extends TableLedger {
   table(id: string): Promise<RateTable | undefined>;
   /** An entry whose request was answered as done is committed at most so long after its time. */
   readonly commitsWithinMs: number;
+  /** The secret of this ledger for `customerId`: made with its schema, and the same for good. */
+  identityKey(): Promise<string>;
   /** The version of the schema that this fx writes, which is that of every store it has open. */
   readonly schemaVersion: number;
   /** Fails unless the store answers now. */
@@ -150,6 +171,13 @@ export interface ReversalLink {
   readonly by: string;
 }
 
+export interface AccountsPage {
+  readonly after?: string | undefined;
+  readonly limit: number;
+  /** As `nameWords` gives them. */
+  readonly name?: readonly string[] | undefined;
+}
+
 export interface JournalPlace {
   readonly pesel: string;
   readonly sequence: number;
@@ -170,6 +198,11 @@ export interface AccountRow {
   readonly time: number;
   /** 1 or 0. */
   readonly closed: number;
+}
+
+export interface ListedAccountRow extends AccountRow {
+  /** What it is found by: words in any order, with spaces between. */
+  readonly words: string;
 }
 
 /** A row of the table `journal`: what the entry is found by, the text of it, and its hash. A store may have more columns. */

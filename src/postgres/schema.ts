@@ -1,10 +1,16 @@
+import { holderWords } from "../core/names.ts";
+import { type Connection, listOf, listText } from "./connection.ts";
+
+/** SQL, or what takes more than SQL. Both run in the transaction of the upgrade. */
+export type Migration = string | ((connection: Connection) => Promise<void>);
+
 /**
  * The steps that bring a database from version n to n + 1, for n = 0, 1, …; the one row of `fx_schema` holds n.
  * A step that has been released is never changed: add one. A step runs in one transaction.
  *
  * A PESEL is a bigint: as text it would sort as the database's collation has it, which is not always by its digits.
  */
-export const migrations: readonly string[] = [
+export const migrations: readonly Migration[] = [
   `
   create table if not exists account (
     pesel bigint not null primary key,
@@ -90,4 +96,47 @@ export const migrations: readonly string[] = [
     reversed_by uuid not null
   );
   `,
+  // The key under which a customer's id is made of a PESEL. It never leaves the ledger. Two UUIDs have 244 random bits.
+  `
+  create table identity_key (
+    id integer not null primary key check (id = 1),
+    value text not null
+  );
+  insert into identity_key values (1, gen_random_uuid()::text || gen_random_uuid()::text);
+  `,
+  // What accounts are found by: see `nameWords`. In the order of bytes, a range has the words with one beginning.
+  async (connection) => {
+    await connection.query(`
+      create table name_word (
+        pesel bigint not null,
+        word text collate "C" not null,
+        primary key (pesel, word)
+      )
+    `);
+    await fillNameWords(connection);
+    await connection.query("create index name_word_word on name_word (word, pesel); analyze name_word");
+  },
 ];
+
+const accountsAtOnce = 5000;
+
+async function fillNameWords(connection: Connection): Promise<void> {
+  const page = "select pesel, name, surname from account where pesel > $1 order by pesel limit $2";
+  const insert =
+    "insert into name_word (pesel, word) " +
+    `select * from unnest(${listOf(1, "bigint")}, ${listOf(2, "text")})`;
+  for (let after = -1; ; ) {
+    const accounts = await connection.query(page, [after, accountsAtOnce]);
+    const words = accounts.flatMap(({ pesel, name, surname }) =>
+      holderWords({ name: String(name), surname: String(surname) }).map(
+        (word) => [Number(pesel), word] as const,
+      ),
+    );
+    await connection.query(insert, [
+      listText(words.map(([pesel]) => pesel)),
+      listText(words.map(([, word]) => word)),
+    ]);
+    if (accounts.length < accountsAtOnce) return;
+    after = Number(accounts.at(-1)?.pesel);
+  }
+}

@@ -4,42 +4,48 @@ import { type Entry, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
+import type { IdRange } from "../ledger/entry-id.ts";
 import { gather } from "../ledger/gather.ts";
 import {
   accountRow,
   decodeAcceptedTable,
+  decodeEntry,
   decodeTable,
   foundEntry,
   journalRow,
+  missingIdentityKey,
   rangeOf,
 } from "../ledger/rows.ts";
 import type {
   AcceptedTableRow,
   AccountRow,
+  AccountsPage,
   Decision,
   Disagreement,
   FoundEntry,
   JournalPlace,
   JournalRow,
+  ListedAccountRow,
   Loaded,
   OpenOptions,
   RateTableRow,
   ReversalLink,
+  SealedEntry,
   Store,
   StoredAccount,
   Touch,
 } from "../ledger/store.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
 import { isRetryable, storageFailure } from "./failures.ts";
-import { migratePostgres } from "./migrate.ts";
+import { findSchema, migratePostgres } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import { refusePooler } from "./pooler.ts";
 import { migrations } from "./schema.ts";
 import {
-  accountList,
   accountsByPesel,
   journalList,
   loadTable,
+  pageAccounts,
   readInForce,
   saveTables,
   selectAccounts,
@@ -62,6 +68,10 @@ export const countEntries =
   `select round(count(*) * greatest(1, pg_relation_size('journal') / (${pagesCounted}.0 * ` +
   `current_setting('block_size')::integer))) as entries from journal where ctid < '(${pagesCounted},0)'`;
 const accountsAtOnce = 256;
+const leastId = "00000000-0000-0000-0000-000000000000";
+const greatestId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+/** An upgrade reads every account, and the processes that start meanwhile wait for it. */
+const upgradeDeadlineMs = 3_600_000;
 
 /**
  * Opens a ledger in a PostgreSQL database and, for writing, brings its schema up to date. Any number of processes may work on one
@@ -120,7 +130,10 @@ export class PostgresStore implements Store {
   async prepare(options: OpenOptions): Promise<void> {
     const passing = { isRetryable: (error: unknown) => isRetryable(error) && !isAbsent(error) };
     await this.#persist((connection) => refusePooler(connection, this.#place), passing);
-    await this.#persist((connection) => migratePostgres(connection, options), passing);
+    const schema = await this.#persist((connection) => findSchema(connection, options), passing);
+    if (schema === "current") return;
+    const deadlineMs = schema === "older" ? upgradeDeadlineMs : undefined;
+    await this.#persist((connection) => migratePostgres(connection, options), { ...passing, deadlineMs });
   }
 
   async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
@@ -136,12 +149,8 @@ export class PostgresStore implements Store {
     return this.#account(pesel);
   }
 
-  async accounts({ after, limit }: { after?: string | undefined; limit: number }): Promise<AccountRow[]> {
-    const rows = await this.#all(
-      `select ${accountList} from account where pesel > $1 order by pesel limit $2`,
-      Number(after ?? -1),
-      limit,
-    );
+  async accounts({ after, limit, name = [] }: AccountsPage): Promise<ListedAccountRow[]> {
+    const rows = await this.#all(pageAccounts(name.length), Number(after ?? -1), limit, ...name);
     return rows.map(accountRow);
   }
 
@@ -176,14 +185,56 @@ export class PostgresStore implements Store {
     return rows.map(journalRow);
   }
 
+  async entries({
+    after = leastId,
+    through = greatestId,
+    limit,
+  }: {
+    after?: string | undefined;
+    through?: string | undefined;
+    limit: number;
+  }): Promise<SealedEntry[]> {
+    const rows = await this.#all(
+      "select entry, hash from journal where id > $1 and id <= $2 order by id limit $3",
+      after,
+      through,
+      limit,
+    );
+    return rows.map((row) => decodeEntry(row as unknown as JournalRow));
+  }
+
+  async newestEntry(): Promise<string | undefined> {
+    const [row] = await this.#all("select id from journal order by id desc limit 1");
+    return row && String(row.id);
+  }
+
   async entry(id: string): Promise<FoundEntry | undefined> {
     if (!isUuid(id)) return undefined;
     const [row] = await this.#all(`${selectFound} where journal.id = $1`, id);
     return row && foundEntry(row);
   }
 
+  async entriesIn({ first, last }: IdRange, limit: number): Promise<FoundEntry[]> {
+    const rows = await this.#all(
+      `${selectFound} where journal.id between $1 and $2 limit $3`,
+      first,
+      last,
+      limit,
+    );
+    return rows.map(foundEntry);
+  }
+
+  async entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined> {
+    const [row] = await this.#all(
+      `${selectFound} where pesel = $1 and idempotency_key = $2`,
+      Number(pesel),
+      key,
+    );
+    return row && foundEntry(row);
+  }
+
   async reversals({
-    after = "00000000-0000-0000-0000-000000000000",
+    after = leastId,
     limit,
   }: {
     after?: string | undefined;
@@ -224,6 +275,11 @@ export class PostgresStore implements Store {
       }),
     );
     return Number(rows[0]?.entries ?? 0);
+  }
+
+  async identityKey(): Promise<string> {
+    const [row] = await this.#all("select value from identity_key");
+    return row === undefined ? missingIdentityKey() : String(row.value);
   }
 
   inForce(): Promise<TableInForce | undefined> {
@@ -281,9 +337,14 @@ export class PostgresStore implements Store {
   /** Does `work` again, with growing, jittered pauses, for as long as that may help and the deadline allows. */
   async #persist<T>(
     work: (connection: Connection) => Promise<T>,
-    options: { first?: boolean; isRetryable?: (error: unknown) => boolean; mayBeDone?: () => boolean } = {},
+    options: {
+      first?: boolean;
+      isRetryable?: (error: unknown) => boolean;
+      mayBeDone?: () => boolean;
+      deadlineMs?: number | undefined;
+    } = {},
   ): Promise<T> {
-    const { deadlineMs } = this.#place;
+    const { deadlineMs = this.#place.deadlineMs } = options;
     const end = performance.now() + deadlineMs;
     for (let tries = 1; ; tries += 1) {
       try {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Entry } from "../core/journal.ts";
+import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
 import { entryId } from "../ledger/entry-id.ts";
@@ -52,8 +53,9 @@ const movingColumns = ["pesel", "balances", "sequence", "hash", "time", "closed"
 const accountColumns = ["name", "surname", ...movingColumns] as const;
 const journalColumns = ["pesel", "sequence", "id", "idempotency_key", "entry", "hash"] as const;
 const reversalColumns = ["id", "reversed_by"] as const;
+const wordColumns = ["pesel", "word"] as const;
 
-export const accountList = accountColumns.join(", ");
+const accountList = accountColumns.join(", ");
 export const journalList = journalColumns.join(", ");
 /** Entries as `foundEntry` reads them. */
 export const selectFound =
@@ -83,6 +85,18 @@ const insertInto = (table: string, columns: readonly string[], types = typeOf): 
 
 /** The accounts of a list of PESELs. */
 export const selectAccounts = `select ${accountList} from account where pesel = any(${listOf(1, "bigint")})`;
+/** Whether a word begins as the parameter does: no letter sorts after the one added to the end of the range. */
+const begins = (nth: number): string => `word >= $${nth} and word < $${nth} || chr(${0x10ffff})`;
+/** Takes the PESEL to go on after, the limit, and as many words. */
+export const pageAccounts = (words: number): string =>
+  `select ${accountList}, coalesce((select string_agg(word, ' ') from name_word as own ` +
+  "where own.pesel = account.pesel), '') as words from account where pesel > $1" +
+  Array.from(
+    { length: words },
+    (_, index) =>
+      ` and exists (select 1 from name_word where name_word.pesel = account.pesel and ${begins(index + 3)})`,
+  ).join("") +
+  " order by pesel limit $2";
 const lockAccounts = `${selectAccounts} order by pesel for update`;
 const findKeys =
   `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
@@ -111,6 +125,8 @@ const updateOf = (columns: readonly string[]): string =>
 const updateAccounts = updateOf(movingColumns);
 const renameAccounts = updateOf(["pesel", "name", "surname"]);
 const insertReversals = insertInto("reversal", reversalColumns);
+const deleteWords = `delete from name_word where pesel = any(${listOf(1, "bigint")}) and ${inTransaction(2)}`;
+const insertWords = insertInto("name_word", wordColumns);
 const findReversed = `${selectFound} where journal.id = any(${listOf(1, "uuid")})`;
 const insertEntries = insertInto("journal", journalColumns);
 const selectInForce = "select epoch, table_id from accepted_table order by epoch desc limit $1";
@@ -257,7 +273,9 @@ export class Transaction<T> {
   #statements({ accounts, entries, accepted, refusals }: Writes, loaded: Loaded): Statement[] {
     const rows = accounts.map(encodeAccount).sort((a, b) => (a.pesel < b.pesel ? -1 : 1));
     const isNew = ({ pesel }: AccountRow) => loaded.account(pesel as Pesel) === undefined;
-    const renamed = new Set(entries.filter(({ entry }) => entry.holder).map(({ entry }) => entry.pesel));
+    const named = new Set(entries.filter(({ entry }) => entry.holder).map(({ entry }) => entry.pesel));
+    const renamed = rows.filter((row) => !isNew(row) && named.has(row.pesel as Pesel));
+    const words = [...rows.filter(isNew), ...renamed].flatMap(wordRows);
     return [
       // First, so that of two processes that put a table in force only one commits.
       ...(accepted === undefined ? [] : acceptStatements(accepted, (loaded.inForce?.epoch ?? 0) + 1)),
@@ -267,11 +285,9 @@ export class Transaction<T> {
         rows.filter((row) => !isNew(row)),
       ),
       ...rowsStatement(insertAccounts, accountColumns, rows.filter(isNew)),
-      ...rowsStatement(
-        renameAccounts,
-        ["pesel", "name", "surname"],
-        rows.filter((row) => !isNew(row) && renamed.has(row.pesel as Pesel)),
-      ),
+      ...rowsStatement(renameAccounts, ["pesel", "name", "surname"], renamed),
+      ...rowsStatement(deleteWords, ["pesel"], renamed),
+      ...rowsStatement(insertWords, wordColumns, words),
       ...rowsStatement(insertEntries, journalColumns, entries.map(encodeEntry)),
       ...rowsStatement(insertReversals, reversalColumns, entries.flatMap(reversalOf)),
       ...(refusals === undefined ? [] : refusalStatements(refusals)),
@@ -282,6 +298,10 @@ export class Transaction<T> {
 function encodeEntry({ entry, text, hash }: SealedEntry) {
   const { pesel, sequence, id, key = null } = entry;
   return { pesel, sequence, id, idempotency_key: key, entry: text, hash };
+}
+
+function wordRows(account: AccountRow) {
+  return holderWords(account).map((word) => ({ pesel: account.pesel, word }));
 }
 
 function reversalOf({ entry: { id, reverses } }: SealedEntry) {

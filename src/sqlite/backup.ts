@@ -6,7 +6,7 @@ import { auditLedger } from "../ledger/audit.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { removeDatabase, syncToDisk } from "./file.ts";
 import { openReader } from "./open.ts";
-import { migrations as releasedMigrations } from "./schema.ts";
+import { type Migration, migrations as releasedMigrations } from "./schema.ts";
 import { openSqlite } from "./store.ts";
 
 /**
@@ -48,7 +48,7 @@ export async function backUpSqlite(
     const copy = isOlder
       ? openSqlite(upgraded, { migrations })
       : openSqlite(partial, { access: "read", migrations });
-    const report = await auditLedger(copy, onProgress).finally(() => copy.close());
+    const report = await auditLedger(copy, { onProgress }).finally(() => copy.close());
     if (report.findingsTotal > 0) return report;
     syncToDisk(partial);
     renameSync(partial, destination);
@@ -61,7 +61,7 @@ export async function backUpSqlite(
 }
 
 /** @returns the version of its schema */
-function copyLedger(source: string, destination: string, migrations: readonly string[]): number {
+function copyLedger(source: string, destination: string, migrations: readonly Migration[]): number {
   const { database, version, requireFile } = openReader(source, migrations);
   try {
     database.prepare("vacuum into ?").run(destination);

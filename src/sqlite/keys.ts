@@ -1,10 +1,11 @@
 import type { StatementSyncInstance } from "@photostructure/sqlite";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import { decodeEntry, decodeRefusal, encodeRefusal } from "../ledger/rows.ts";
-import type { JournalRow, Refusal, RefusalRow, Touch, Writes } from "../ledger/store.ts";
+import { decodeRefusal, encodeRefusal, foundEntry } from "../ledger/rows.ts";
+import type { FoundEntry, Refusal, RefusalRow, Touch, Writes } from "../ledger/store.ts";
+import { reversedBy } from "./statements.ts";
 
-const selectEntry = "select entry, hash from journal where pesel = ? and idempotency_key = ?";
+const selectEntry = `select *, ${reversedBy} from journal where pesel = ? and idempotency_key = ?`;
 const selectRefusal = "select * from refusal where pesel = ? and idempotency_key = ?";
 const selectAnyRefusal = "select 1 from refusal limit 1";
 /** Of an array of PESELs and keys, each joined to one text. */
@@ -34,12 +35,12 @@ export class Keys {
   }
 
   answered(pesel: Pesel, key: string): Entry | Refusal | undefined {
-    return this.#entry(pesel, key) ?? this.#refusal(pesel, key);
+    return this.entry(pesel, key)?.entry ?? this.#refusal(pesel, key);
   }
 
-  #entry(pesel: Pesel, key: string): Entry | undefined {
-    const row = this.#statement(selectEntry).get(Number(pesel), key) as JournalRow | undefined;
-    return row && decodeEntry(row).entry;
+  entry(pesel: Pesel, key: string): FoundEntry | undefined {
+    const row = this.#statement(selectEntry).get(Number(pesel), key);
+    return row && foundEntry(row);
   }
 
   #refusal(pesel: Pesel, key: string): Refusal | undefined {
@@ -68,7 +69,7 @@ export class Keys {
     const places = new Set(written.map(({ entry }) => placeOf(entry)));
     for (const touch of keyed) {
       if (places.has(placeOf(touch))) continue;
-      if (this.#entry(touch.pesel, touch.key as string) !== undefined) throw new KeyTaken();
+      if (this.entry(touch.pesel, touch.key as string) !== undefined) throw new KeyTaken();
     }
   }
 

@@ -1,6 +1,6 @@
 import { positionInId } from "../ledger/entry-id.ts";
 import { peselText } from "../ledger/rows.ts";
-import type { AccountRow, Disagreement, JournalRow } from "../ledger/store.ts";
+import type { AccountRow, Disagreement, JournalRow, ListedAccountRow } from "../ledger/store.ts";
 
 /** An account's row as SQLite has it: with the position of its newest entry, from which those before it are found. */
 export interface LinkedAccountRow extends AccountRow {
@@ -24,11 +24,13 @@ export type AccountValues = readonly [
   balances: string,
   time: number,
   closed: number,
+  words: string,
 ];
 
-export function accountRows(rows: readonly AccountValues[]): AccountRow[] {
+export function accountRows(rows: readonly AccountValues[]): ListedAccountRow[] {
   return rows.map(
-    ([pesel, name, surname, newest, sequence, hash, balances, time, closed]): LinkedAccountRow => ({
+    ([pesel, name, surname, newest, sequence, hash, balances, time, closed, words]): ListedAccountRow &
+      LinkedAccountRow => ({
       pesel: peselText(pesel),
       name,
       surname,
@@ -38,6 +40,7 @@ export function accountRows(rows: readonly AccountValues[]): AccountRow[] {
       balances,
       time,
       closed,
+      words,
     }),
   );
 }

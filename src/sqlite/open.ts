@@ -6,11 +6,11 @@ import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } f
 import type { OpenOptions } from "../ledger/store.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { LedgerFile, removeDatabase, syncToDisk } from "./file.ts";
-import { applicationId, migrations as releasedMigrations } from "./schema.ts";
+import { applicationId, type Migration, migrations as releasedMigrations } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
   /** The steps of another version of fx, in a test. */
-  readonly migrations?: readonly string[];
+  readonly migrations?: readonly Migration[];
 }
 
 export interface OpenDatabase {
@@ -125,7 +125,7 @@ function whenFree<T>(work: () => T): T {
  */
 export function openReader(
   path: string,
-  migrations: readonly string[] = releasedMigrations,
+  migrations: readonly Migration[] = releasedMigrations,
 ): OpenDatabase & { readonly file: LedgerFile } {
   if (!isThere(path))
     throw unusable(`There is no database at ${path}. fx serve, fx account create and fx batch create one.`);
@@ -168,7 +168,7 @@ function openReadOnly({ path, isQuiet }: LedgerFile): DatabaseSyncInstance {
 }
 
 /** A new ledger gets its name when it is whole, so that no process ever finds a part of one. */
-function create(path: string, migrations: readonly string[]): void {
+function create(path: string, migrations: readonly Migration[]): void {
   const folder = dirname(resolve(path));
   if (!existsSync(folder)) {
     throw unusable(`${path} cannot be made: the folder ${folder} does not exist.`);
@@ -198,12 +198,18 @@ function nameUnlessTaken(draft: string, path: string): void {
   }
 }
 
-function initialize(database: DatabaseSyncInstance, migrations: readonly string[]): void {
-  database.exec(`begin; ${migrations.join("\n")}`);
-  mark(database, migrations);
+function initialize(database: DatabaseSyncInstance, migrations: readonly Migration[]): void {
+  database.exec("begin");
+  migrate(database, migrations);
 }
 
-function mark(database: DatabaseSyncInstance, { length }: readonly string[]): void {
+/** Ends the transaction. */
+function migrate(database: DatabaseSyncInstance, migrations: readonly Migration[], from = 0): void {
+  for (const step of migrations.slice(from)) {
+    if (typeof step === "string") database.exec(step);
+    else step(database);
+  }
+  const { length } = migrations;
   database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${length}; commit`);
 }
 
@@ -211,17 +217,16 @@ function mark(database: DatabaseSyncInstance, { length }: readonly string[]): vo
 function upgrade(
   database: DatabaseSyncInstance,
   path: string,
-  migrations: readonly string[],
+  migrations: readonly Migration[],
   onUpgrade: (from: number, to: number) => void,
 ): void {
   database.exec("begin immediate");
   const from = versionOf(database, path, migrations);
-  for (const migration of migrations.slice(from)) database.exec(migration);
-  mark(database, migrations);
+  migrate(database, migrations, from);
   if (from < migrations.length) onUpgrade(from, migrations.length);
 }
 
-function versionOf(database: DatabaseSyncInstance, path: string, migrations: readonly string[]): number {
+function versionOf(database: DatabaseSyncInstance, path: string, migrations: readonly Migration[]): number {
   const version = pragma(database.prepare("pragma user_version"));
   const marked = pragma(database.prepare("pragma application_id")) === applicationId;
   const strange = !marked && database.prepare("select 1 from sqlite_schema limit 1").get() !== undefined;

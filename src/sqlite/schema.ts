@@ -1,3 +1,9 @@
+import type { DatabaseSyncInstance } from "@photostructure/sqlite";
+import { holderWords } from "../core/names.ts";
+
+/** SQL, or what takes more than SQL. Both run in the transaction of the upgrade. */
+export type Migration = string | ((database: DatabaseSyncInstance) => void);
+
 /**
  * The journal is a table that grows at its end only, and each entry names the account's entry before it: an index of
  * (pesel, sequence) would be one more page at a random place to read and write for every order. What an order does
@@ -7,7 +13,7 @@
  * The steps that bring a database from version n to n + 1, for n = 0, 1, …; `PRAGMA user_version` holds n.
  * A step that has been released is never changed: add one.
  */
-export const migrations: readonly string[] = [
+export const migrations: readonly Migration[] = [
   `
   create table account (
     pesel integer primary key,
@@ -83,6 +89,29 @@ export const migrations: readonly string[] = [
     reversed_by integer not null
   ) strict;
   `,
+  // The key under which a customer's id is made of a PESEL. It never leaves the ledger.
+  `
+  create table identity_key (
+    id integer primary key check (id = 1),
+    value text not null
+  ) strict;
+  insert into identity_key values (1, hex(randomblob(32)));
+  `,
+  // What accounts are found by: see `nameWords`.
+  (database) => {
+    database.function("words_of", (name: string, surname: string) =>
+      JSON.stringify(holderWords({ name, surname })),
+    );
+    database.exec(`
+      create table name_word (
+        pesel integer not null,
+        word text not null,
+        primary key (pesel, word)
+      ) strict, without rowid;
+      insert into name_word select pesel, value from account, json_each(words_of(name, surname));
+      create index name_word_word on name_word (word, pesel);
+    `);
+  },
 ];
 
 /** "fx" and a version mark, in the file's header: tells a database of fx from any other SQLite file. */

@@ -13,13 +13,13 @@ export const reversedBy =
   "(select later.entry ->> 'id' from reversal join journal as later on later.position = reversal.reversed_by " +
   "where reversal.position = journal.position) as reversed_by";
 /** An account is as its newest entry leaves it; without that entry, which an audit tells, it holds nothing. */
-const selectAccounts =
-  "select account.pesel, name, surname, newest, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
+const accountColumns =
+  "account.pesel, name, surname, newest, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
   "case when entry is null then '{}' when json_valid(entry) then coalesce(entry ->> 'balances', '') else '' end as balances, " +
   "case when json_valid(entry) then entry ->> 'time' else 0 end as time, " +
-  "case when json_valid(entry) then entry ->> 'kind' = 'closing' else 0 end as closed " +
-  "from account left join journal on position = newest and journal.pesel = account.pesel";
-export const selectAccount = `${selectAccounts} where account.pesel = ?`;
+  "case when json_valid(entry) then entry ->> 'kind' = 'closing' else 0 end as closed";
+const fromAccount = "from account left join journal on position = newest and journal.pesel = account.pesel";
+export const selectAccount = `select ${accountColumns} ${fromAccount} where account.pesel = ?`;
 export const insertTable =
   "insert into rate_table (id, source, number, trading_date, effective_date, rates) values (?, ?, ?, ?, ?, ?) " +
   "on conflict do nothing";
@@ -34,4 +34,9 @@ export const selectTables =
 export const pageJournal =
   `select ${journalColumns} from journal_order as place join journal using (position) ` +
   "where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ? order by place.pesel, place.sequence limit ?";
-export const pageAccounts = `${selectAccounts} where account.pesel > ? order by account.pesel limit ?`;
+export const pageEntries =
+  "select entry, hash from journal where position > ? and position <= ? order by position limit ?";
+export const pageOfAccounts =
+  `select ${accountColumns}, coalesce((select group_concat(word, ' ') from name_word as own ` +
+  `where own.pesel = account.pesel), '') as words ${fromAccount}`;
+export const pageAccounts = `${pageOfAccounts} where account.pesel > ? order by account.pesel limit ?`;

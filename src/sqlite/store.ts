@@ -4,16 +4,18 @@ import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
-import { entryId, positionInId } from "../ledger/entry-id.ts";
-import { decodeAccount, foundEntry, rangeOf } from "../ledger/rows.ts";
+import { entryId, type IdRange, positionInId } from "../ledger/entry-id.ts";
+import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey, rangeOf } from "../ledger/rows.ts";
 import type {
-  AccountRow,
+  AccountsPage,
   Decision,
   FoundEntry,
   JournalPlace,
   JournalRow,
+  ListedAccountRow,
   Loaded,
   ReversalLink,
+  SealedEntry,
   Store,
   StoredAccount,
   Touch,
@@ -21,6 +23,7 @@ import type {
 } from "../ledger/store.ts";
 import { AccountCache } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
+import { entriesIn } from "./ids.ts";
 import { isKeyTaken, Keys } from "./keys.ts";
 import {
   type AccountValues,
@@ -31,13 +34,14 @@ import {
   misplacedAccount,
   misplacedEntry,
 } from "./links.ts";
+import { selectPage, writeWords } from "./name-words.ts";
 import { checkpointPages, type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
 import {
   appendEntry,
   insertAccount,
   insertReversal,
-  pageAccounts,
+  pageEntries,
   pageJournal,
   renameAccount,
   reversedBy,
@@ -181,8 +185,8 @@ export class SqliteStore implements Store {
     return account;
   }
 
-  async accounts({ after, limit }: { after?: string | undefined; limit: number }): Promise<AccountRow[]> {
-    return accountRows(this.#arrays<AccountValues>(pageAccounts, Number(after ?? -1), limit));
+  async accounts(page: AccountsPage): Promise<ListedAccountRow[]> {
+    return accountRows(this.#arrays<AccountValues>(...selectPage(page)));
   }
 
   async statement(
@@ -235,6 +239,17 @@ export class SqliteStore implements Store {
     }
   }
 
+  async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
+    const [first, last] = [after, through].map((id) => id && positionInId(id));
+    const range = [first || 0, last || Number.MAX_SAFE_INTEGER, limit];
+    return this.#all<JournalRow>(pageEntries, ...range).map(decodeEntry);
+  }
+
+  async newestEntry(): Promise<string | undefined> {
+    const byPosition = "select entry, hash from journal order by position desc limit 1";
+    return this.#all<JournalRow>(byPosition).map(decodeEntry)[0]?.entry.id;
+  }
+
   async entry(id: string): Promise<FoundEntry | undefined> {
     return this.#read(() => this.#entry(id));
   }
@@ -244,6 +259,16 @@ export class SqliteStore implements Store {
     const row = this.#statement(byPosition).get(positionInId(id));
     const found = row && foundEntry(row);
     return found?.entry.id === id ? found : undefined;
+  }
+
+  async entriesIn(ids: IdRange, limit: number): Promise<FoundEntry[]> {
+    return this.#read(() =>
+      entriesIn((sql) => this.#statement(sql), ids, { last: this.#lastPosition(), limit }),
+    );
+  }
+
+  async entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined> {
+    return this.#read(() => this.#keys.entry(pesel, key));
   }
 
   async reversals({ after, limit }: { after?: string | undefined; limit: number }): Promise<ReversalLink[]> {
@@ -258,6 +283,10 @@ export class SqliteStore implements Store {
   /** Positions have no gaps, and to count would be to read the whole journal. */
   async entryCount(): Promise<number> {
     return this.#lastPosition();
+  }
+
+  async identityKey(): Promise<string> {
+    return this.#all<{ value: string }>("select value from identity_key")[0]?.value ?? missingIdentityKey();
   }
 
   async inForce(): Promise<TableInForce | undefined> {
@@ -347,6 +376,7 @@ export class SqliteStore implements Store {
       if (isNew) insert.get(Number(pesel), name, surname, newest);
       else if (isRenamed) this.#statement(renameAccount).get(newest, name, surname, Number(pesel));
       else update.get(newest, Number(pesel));
+      if (isNew || isRenamed) writeWords((sql) => this.#statement(sql), account, isNew);
       return { account, newest };
     });
   }

@@ -65,9 +65,10 @@ const done = {
   replayed: z.boolean().meta({ description: "Whether an earlier request with the same key had done it" }),
 };
 
+const exchanged = money.optional().meta({ description: "Of an order" });
 export const settledLine = z
-  .object({ status: z.literal(200).meta(int32), ...done, account, sold: money, bought: money })
-  .meta({ id: "SettledLine", description: "The order is settled" });
+  .object({ status: z.literal(200).meta(int32), ...done, account, sold: exchanged, bought: exchanged })
+  .meta({ id: "SettledLine", description: "The order, deposit or withdrawal is done" });
 
 export const openedLine = z
   .object({ status: z.literal(204).meta(int32), ...done })

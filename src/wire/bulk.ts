@@ -1,8 +1,8 @@
-import { type Opening, parseOpening } from "../core/account.ts";
-import { type Cash, parseCash } from "../core/change.ts";
+import { parseOpening } from "../core/account.ts";
+import { type BulkRequest, parseCash } from "../core/change.ts";
 import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
-import { type ExchangeOrder, parseTerms } from "../core/exchange.ts";
+import { parseTerms } from "../core/exchange.ts";
 import { jsonString } from "../core/journal.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { BulkAnswer } from "../core/service.ts";
@@ -29,33 +29,33 @@ export const bulkType = "application/x-ndjson";
  * otherwise an order.
  * @throws FxError with which the single endpoint refuses the same, in the same order of checks
  */
-export function parseBulkLine(text: string, today: CalendarDate): Opening | ExchangeOrder | Cash {
-  const body = parseJson(text, "line");
-  if (isCash(body)) {
-    const { kind, pesel, ...fields } = parseCashLine(body);
-    return parseCash(kind, { ...fields, pesel: parsePesel(pesel, today) });
+export function parseBulkLine(text: string, today: CalendarDate): BulkRequest {
+  return parseLine(parseJson(text, "line"), today);
+}
+
+/** Reads what JSON.parse made of a line, as `parseBulkLine` does. */
+export function parseLine(line: unknown, today: CalendarDate): BulkRequest {
+  if (has(line, "kind")) return parseCash(parseCashLine(line), today);
+  if (["name", "surname", "pln", "initial"].some((field) => has(line, field))) {
+    return { kind: "opening", ...parseOpening(parseOpeningLine(line), today) };
   }
-  if (isOpening(body)) return parseOpening(parseOpeningLine(body), today);
-  const { key, table, ...fields } = parseOrderLine(body);
+  const { key, table, ...fields } = parseOrderLine(line);
   const pesel = parsePesel(fields.pesel, today);
   // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
   const { from, to, side, amount } = parseTerms(fields);
-  return { pesel, from, to, side, amount, table, key };
+  return { kind: "exchange", pesel, from, to, side, amount, table, key };
 }
 
 /**
  * The line that `parseBulkLine` reads as this, without a line feed.
  * @throws FxError invalid-amount if a JSON number cannot say the amount exactly, invalid-request if it has no valid key
  */
-export function encodeBulkLine(line: Opening | ExchangeOrder | Cash): string {
-  const { key } = line;
+export function encodeBulkLine(line: BulkRequest): string {
+  const { kind, pesel, key } = line;
   if (key !== undefined) requireKey(key);
-  if ("kind" in line) {
-    const { kind, pesel } = line;
-    return JSON.stringify({ kind, pesel, ...encodeCash(line), key });
-  }
-  if ("initial" in line) return JSON.stringify({ ...encodeOpening(line), key });
-  const { pesel, from, to, side, amount, table } = line;
+  if (kind === "opening") return JSON.stringify({ ...encodeOpening(line), key });
+  if (kind !== "exchange") return JSON.stringify({ kind, pesel, ...encodeCash(line), key });
+  const { from, to, side, amount, table } = line;
   const pinned = table === undefined ? "" : `,"table":${jsonString(table)}`;
   const named = key === undefined ? "" : `,"key":${jsonString(key)}`;
   const order = `"pesel":"${pesel}","from":${jsonString(from)},"to":${jsonString(to)}`;
@@ -101,7 +101,7 @@ export function decodeBulkAnswer(body: unknown): {
   }
   if (status === 200) {
     const { line, receipt, replayed, account, sold, bought } = read(settledLine, body);
-    const exchanged = { sold: decodeMoney(sold), bought: decodeMoney(bought) };
+    const exchanged = sold && bought && { sold: decodeMoney(sold), bought: decodeMoney(bought) };
     return { line, answer: { account: accountOf(account), receiptId: receipt, replayed, ...exchanged } };
   }
   const refused = read(refusedLine, body);
@@ -110,14 +110,6 @@ export function decodeBulkAnswer(body: unknown): {
   return { line: refused.line, answer };
 }
 
-function isCash(body: unknown): boolean {
-  return typeof body === "object" && body !== null && "kind" in body;
-}
-
-function isOpening(body: unknown): boolean {
-  return (
-    typeof body === "object" &&
-    body !== null &&
-    ("name" in body || "surname" in body || "pln" in body || "initial" in body)
-  );
+function has(line: unknown, field: string): boolean {
+  return typeof line === "object" && line !== null && field in line;
 }

@@ -8,7 +8,7 @@ import { type Entry, jsonString, type Receipt } from "../core/journal.ts";
 import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
-import type { AuditReport, Page, Position, RateOnDay, RatesInForce, Statement } from "../core/service.ts";
+import type { Page, Position, RateOnDay, RatesInForce, Statement } from "../core/service.ts";
 import * as entrySchemas from "./entry-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -40,12 +40,17 @@ export function decodeAccount(body: unknown, closed = false): Account {
 }
 
 export function encodeAccounts({ items, next }: Page<Account>): schemas.AccountsJson {
-  return { users: items.map(encodeAccount), next: next ?? null };
+  return { users: items.map(encodeListedAccount), next: next ?? null };
+}
+
+/** Says whether an account is closed, as the four fields of `encodeAccount` do not. */
+export function encodeListedAccount(account: Account): schemas.ListedAccountJson {
+  return account.closed ? { ...encodeAccount(account), closed: true } : encodeAccount(account);
 }
 
 export function decodeAccounts(body: unknown): Page<Account> {
   const { users, next } = read(schemas.accounts, body);
-  return { items: users.map((user) => accountOf(user)), next: next ?? undefined };
+  return { items: users.map((user) => accountOf(user, user.closed)), next: next ?? undefined };
 }
 
 export function encodeQuote(quote: Quote): schemas.QuoteJson {
@@ -195,35 +200,6 @@ export function decodePosition(body: unknown): Position {
       house: moneyOf(symbol, house).minor,
     })),
     spreadEarned: moneyOf(spreadEarned.symbol, spreadEarned.amount),
-  };
-}
-
-export function encodeAudit({ accounts, entries, findings, findingsTotal }: AuditReport): schemas.AuditJson {
-  return {
-    ok: findingsTotal === 0,
-    accounts,
-    entries,
-    findings: findings.map(({ entry = null, id = null, account, ...figures }) => ({
-      account,
-      entry,
-      id,
-      ...figures,
-    })),
-    findingsTotal,
-  };
-}
-
-export function decodeAudit(body: unknown): AuditReport {
-  const { accounts, entries, findings, findingsTotal } = read(schemas.audit, body);
-  return {
-    accounts,
-    entries,
-    findings: findings.map((finding) => ({
-      ...finding,
-      entry: finding.entry ?? undefined,
-      id: finding.id ?? undefined,
-    })),
-    findingsTotal,
   };
 }
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
 import { bulkType } from "./bulk.ts";
-import { type Operation, operations } from "./operations.ts";
+import { hasLines, type Operation, operations } from "./operations.ts";
 import { statusOf } from "./problem.ts";
 import * as schemas from "./schemas.ts";
 
@@ -71,9 +71,19 @@ const tags: Readonly<Record<Operation["tag"], string>> = {
 };
 
 function describe(id: string, operation: Operation): OpenApiOperation {
-  const { method, path, summary, description, tag, body, success, errors } = operation;
-  const json = (schema: z.ZodType) => ({
-    [operation.isBulk ? bulkType : "application/json"]: { schema: { $ref: referenceTo(schema) } },
+  const {
+    method,
+    path,
+    summary,
+    description,
+    tag,
+    body,
+    isBodyOptional = false,
+    success,
+    errors,
+  } = operation;
+  const json = (schema: z.ZodType, part: "body" | "answer" = "answer") => ({
+    [hasLines(operation, part) ? bulkType : "application/json"]: { schema: { $ref: referenceTo(schema) } },
   });
   return {
     operationId: id,
@@ -85,13 +95,14 @@ function describe(id: string, operation: Operation): OpenApiOperation {
       ...queryParameters(operation.query),
       ...headerParameters(operation),
     ],
-    ...(method === "POST" && body && { requestBody: { required: true, content: json(body) } }),
+    ...(method === "POST" &&
+      body && { requestBody: { required: !isBodyOptional, content: json(body, "body") } }),
     responses: {
       [success.status]: {
         description: "Done",
         ...(success.headers && { headers: headersNamed(success.headers) }),
         ...(success.schema && { content: json(success.schema) }),
-        ...(success.type && { content: { [success.type]: { schema: { type: plainTypes[success.type] } } } }),
+        ...(success.types && { content: Object.fromEntries(success.types.map(plainContent)) }),
       },
       ...(operation.sameShape &&
         success.schema && {
@@ -138,7 +149,7 @@ function pathParameters(path: string): object[] {
 
 const inPath: Readonly<Record<string, z.ZodType>> = {
   pesel: schemas.pesel,
-  id: schemas.entryId,
+  id: schemas.receiptId,
   code: schemas.symbol,
 };
 
@@ -186,7 +197,9 @@ const responseHeaders = {
   },
 };
 
-const plainTypes = { "text/plain": "string", "application/json": "object" } as const;
+function plainContent(type: string) {
+  return [type, { schema: { type: type === "application/json" ? "object" : "string" } }];
+}
 
 function referenceTo(schema: z.ZodType): string {
   const id = schema.meta()?.id;

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
+import { audit, checkpointLine } from "./audit-schemas.ts";
 import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
 import * as entrySchemas from "./entry-schemas.ts";
 import * as queries from "./query-schemas.ts";
@@ -16,14 +17,16 @@ export interface Operation {
   readonly query?: z.ZodType;
   readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
   readonly body?: z.ZodType;
-  /** Whether the body and the answer are lines of JSON, and the schemas are of a line. */
-  readonly isBulk?: boolean;
+  /** What comes as lines of JSON: its schema is of a line. */
+  readonly lines?: "body" | "answer" | "both";
+  /** Whether the body may be left out. */
+  readonly isBodyOptional?: boolean;
   readonly success: {
     readonly status: 200 | 204;
     /** Of a JSON answer. */
     readonly schema?: z.ZodType;
     /** Of an answer without a schema. */
-    readonly type?: "text/plain" | "application/json";
+    readonly types?: readonly ("text/plain" | "text/csv" | "application/json" | "application/x-ndjson")[];
     readonly headers?: readonly ("Fx-Account" | "Fx-Receipt" | "Idempotency-Replayed")[];
   };
   /** Beside those that any operation may answer. */
@@ -32,7 +35,14 @@ export interface Operation {
   readonly sameShape?: number;
 }
 
+export function hasLines({ lines }: Operation, part: "body" | "answer"): boolean {
+  return lines === part || lines === "both";
+}
+
 const storage = "storage-unavailable";
+
+/** Of a path that names the account. */
+const ofAccount = ["invalid-pesel", "account-not-found"] as const;
 
 /** A change of an account, whose answer is the account after it. */
 function change<Body extends z.ZodType>(path: string, body: Body, refusals: readonly AnswerCode[]) {
@@ -49,8 +59,6 @@ function change<Body extends z.ZodType>(path: string, body: Body, refusals: read
     },
     errors: [
       "invalid-request",
-      "invalid-pesel",
-      "account-not-found",
       "account-closed",
       ...refusals,
       "idempotency-key-reused",
@@ -130,16 +138,16 @@ export const operations = {
   bulk: {
     method: "POST",
     path: "/api/bulk",
-    summary: "Carry out orders and openings, one a line, without limit",
+    summary: "Carry out orders, openings, deposits and withdrawals, one a line, without limit",
     description:
-      "Newline-delimited JSON both ways, as a stream: read the answers while you send. A line is an order or an " +
-      "opening, of at most 16 KiB. Each is answered in its place, once it is durable, as the single request would " +
+      "Newline-delimited JSON both ways, as a stream: read the answers while you send. A line is an order, an opening, " +
+      "a deposit or a withdrawal, of at most 16 KiB. Each is answered in its place, once it is durable, as the single request would " +
       "be: with `status` and the account or the problem. One that fails stops no other. Lines of one account are " +
       "done in their order. Blank lines count and are not answered. A last line whose `line` is null says why the " +
       "server ends the stream early. After that, or if the connection breaks, send the lines without an answer " +
       "again, with the same keys.",
     tag: "exchange",
-    isBulk: true,
+    lines: "both",
     body: bulkLine,
     success: { status: 200, schema: bulkAnswer },
     errors: ["invalid-request", "overloaded"],
@@ -169,7 +177,9 @@ export const operations = {
     method: "GET",
     path: "/api/receipts/{id}",
     summary: "One entry, with all that is needed to compute it again",
-    description: "`Fx-Receipt` in the answer to the request has its path.",
+    description:
+      "`Fx-Receipt` in the answer to the request has its path. The beginning of an id is enough, from 8 characters on, " +
+      "where no other receipt begins so.",
     tag: "exchange",
     success: { status: 200, schema: entrySchemas.entry },
     errors: ["invalid-request", "not-found", storage],
@@ -195,6 +205,7 @@ export const operations = {
   },
   deposit: {
     ...change("/api/user/{pesel}/deposits", schemas.cash, [
+      ...ofAccount,
       "rates-unavailable",
       "unsupported-currency",
       "invalid-amount",
@@ -207,6 +218,7 @@ export const operations = {
   },
   withdraw: {
     ...change("/api/user/{pesel}/withdrawals", schemas.cash, [
+      ...ofAccount,
       "unsupported-currency",
       "invalid-amount",
       "insufficient-funds",
@@ -217,12 +229,13 @@ export const operations = {
       "sent again takes out nothing twice.",
   },
   rename: {
-    ...change("/api/user/{pesel}/name", schemas.renaming, []),
+    ...change("/api/user/{pesel}/name", schemas.renaming, ofAccount),
     summary: "Change the holder's name",
     description: "Gives both names, as they are from now on. Entries from before keep theirs.",
   },
   closeAccount: {
-    ...change("/api/user/{pesel}/closing", schemas.closing, ["account-not-empty"]),
+    ...change("/api/user/{pesel}/closing", schemas.closing, [...ofAccount, "account-not-empty"]),
+    isBodyOptional: true,
     summary: "Close an account that holds nothing",
     description:
       "All balances must be 0. A closed account can be read, with `Fx-Account: closed`, and opened again with " +
@@ -239,7 +252,7 @@ export const operations = {
     summary: "Undo an exchange, a deposit or a withdrawal",
     description:
       "Makes the exactly opposite entry, at the table of the entry that it undoes. Each can be undone once. Nothing is " +
-      "edited: both entries stay and name each other.",
+      "edited: both entries stay and name each other. Takes the whole id.",
   },
   statement: {
     method: "GET",
@@ -247,7 +260,8 @@ export const operations = {
     summary: "The entries of an account",
     description:
       "Newest first: all, or those of the days from `from` to `to`, both included, in Poland. `opening` and what the " +
-      "entries moved add up to `closing`. `next` is the cursor of the next page.",
+      "entries moved add up to `closing`. `next` is the cursor of the next page. With `key`, only the entry whose " +
+      "request had that `Idempotency-Key`, or none: a request that was refused, or has not arrived, made none.",
     tag: "accounts",
     query: queries.statementQuery,
     success: { status: 200, schema: entrySchemas.statement },
@@ -256,7 +270,7 @@ export const operations = {
   accounts: {
     method: "GET",
     path: "/api/users",
-    summary: "All accounts, by PESEL",
+    summary: "All accounts, or those of a name, by PESEL",
     description:
       "`next` is the cursor of the next page. With `at`, the accounts as they were then. Those that were not open yet are " +
       "left out, so a page may have fewer than `limit` and not be the last.",
@@ -285,8 +299,48 @@ export const operations = {
       "Recomputes every balance and every exchange from the journal and the tables. It reads all of them, which can " +
       "take minutes.",
     tag: "ledger",
-    success: { status: 200, schema: schemas.audit },
+    success: { status: 200, schema: audit },
     errors: [storage],
+  },
+  checkpoint: {
+    method: "GET",
+    path: "/api/audit/checkpoint",
+    summary: "Audit, and say how far the chain of each account goes",
+    description:
+      "Newline-delimited JSON, streamed: a first line, a line for each account by PESEL, and the audit. Keep it elsewhere, " +
+      "and send it to `/api/audit/comparison` to find out whether a ledger is an older copy. If the last line is missing, or its `ok` is " +
+      "false, it is no checkpoint.",
+    tag: "ledger",
+    lines: "answer",
+    success: { status: 200, schema: checkpointLine },
+    errors: [storage],
+  },
+  compareCheckpoint: {
+    method: "POST",
+    path: "/api/audit/comparison",
+    summary: "Audit, and compare with an earlier checkpoint",
+    description:
+      "Takes a checkpoint as it was given. `against` in the answer names each account that is missing, has fewer " +
+      "entries, or another entry than the checkpoint saw. New accounts and new entries are fine.",
+    tag: "ledger",
+    lines: "body",
+    body: checkpointLine,
+    success: { status: 200, schema: audit },
+    errors: ["invalid-request", storage, "overloaded"],
+  },
+  exportJournal: {
+    method: "GET",
+    path: "/api/export",
+    summary: "The journal as double entry",
+    description:
+      "Text that hledger or beancount reads, CSV with a line for each posting, or JSON with a line for each entry; in " +
+      "the order in which the entries were made. Each entry balances in each currency. Customers are told apart by an " +
+      "id that is made of the PESEL and a secret of the ledger. The answer is a stream. Its last line says that it " +
+      "came to its end, and with how many entries; without that line it is to be thrown away.",
+    tag: "ledger",
+    query: queries.exportQuery,
+    success: { status: 200, types: ["text/plain", "text/csv", "application/x-ndjson"] },
+    errors: ["invalid-request", storage, "overloaded"],
   },
   live: {
     method: "GET",
@@ -313,7 +367,7 @@ export const operations = {
     summary: "Metrics for Prometheus",
     description: "In the text format of Prometheus.",
     tag: "server",
-    success: { status: 200, type: "text/plain" },
+    success: { status: 200, types: ["text/plain"] },
     errors: [],
   },
   openApi: {
@@ -322,7 +376,7 @@ export const operations = {
     summary: "This document",
     description: "OpenAPI 3.1. `/docs` shows it, and lets you try it.",
     tag: "server",
-    success: { status: 200, type: "application/json" },
+    success: { status: 200, types: ["application/json"] },
     errors: [],
   },
 } as const satisfies Record<string, Operation>;

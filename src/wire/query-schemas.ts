@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { parseDate, parseTime } from "../core/date.ts";
+import { exportFormats } from "../core/export.ts";
 import { cursor, wholeNumber } from "./schemas.ts";
 
 /** The shapes of queries about pages, periods and times. */
@@ -30,6 +31,14 @@ const at = z
 export const statementQuery = z
   .strictObject({
     ...page,
+    key: z
+      .string()
+      .meta({
+        pattern: "^[!-~]{1,255}$",
+        description: "Only the entry whose request had this `Idempotency-Key`",
+        examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
+      })
+      .optional(),
     from: givenDate.optional().meta({ description: "The first day, in Poland" }),
     to: givenDate.optional().meta({ description: "The last day, in Poland" }),
   })
@@ -40,7 +49,40 @@ export const statementQuery = z
 
 export const atQuery = z.strictObject({ at: at.optional() });
 
-export const accountsQuery = z.strictObject({ ...page, at: at.optional() });
+export const accountsQuery = z.strictObject({
+  ...page,
+  name: z
+    .string()
+    .optional()
+    .meta({
+      pattern: "[^\\s]",
+      description:
+        "Accounts of this name only: each of its words begins a word of the holder's name or surname, in any order, " +
+        "in any case, with or without marks",
+      example: "kowal jan",
+    }),
+  at: at.optional(),
+});
+
+export const exportQuery = z.strictObject({
+  format: z
+    .string()
+    .refine((text) => exportFormats.some((format) => format === text), {
+      error: `must be one of ${exportFormats.join(", ")}`,
+    })
+    .meta({ pattern: `^(${exportFormats.join("|")})$`, description: `One of ${exportFormats.join(", ")}` }),
+  from: givenDate.optional().meta({ description: "The first day, in Poland" }),
+  to: givenDate.optional().meta({ description: "The last day, in Poland" }),
+  at: at.optional(),
+  full: z
+    .string()
+    .refine((text) => text === "true" || text === "false", { error: "must be true or false" })
+    .optional()
+    .meta({
+      pattern: "^(true|false)$",
+      description: "With PESELs, names, notes, reasons and idempotency keys (by default false)",
+    }),
+});
 
 /** The time in a query, where + is a space, though many clients send it as it is. */
 export function timeIn(text: string): Date | undefined {

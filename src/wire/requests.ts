@@ -6,9 +6,7 @@ import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
 import { maskPesels } from "../core/mask.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { AccountsRequest, PageRequest, StatementRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
-import * as queries from "./query-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /**
@@ -30,7 +28,7 @@ export function parseOrderBody(body: unknown) {
 /** An opening in a line of a bulk. */
 export function parseOpeningLine(line: unknown) {
   const { name, surname, pesel, pln, initial, key } = read(openingLine, line, "line");
-  return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal, key: lineKey(key) };
+  return { name, surname, pesel, initial: amountOf(pln ?? initial) as Decimal, key: checkedKey(key) };
 }
 
 /** An order in a line of a bulk. */
@@ -42,7 +40,7 @@ export function parseOrderLine(line: unknown) {
     to,
     toBuy: amountOf(toBuy),
     toSell: amountOf(toSell),
-    key: lineKey(key),
+    key: checkedKey(key),
     table,
   };
 }
@@ -54,15 +52,16 @@ export function parseCashBody(body: unknown) {
 
 export function parseCashLine(body: unknown) {
   const { kind, pesel, amount, currency, note, key } = read(cashLine, body, "line");
-  return { kind, pesel, amount: amountOf(amount), currency, note, key: lineKey(key) };
+  return { kind, pesel, amount: amountOf(amount), currency, note, key: checkedKey(key) };
 }
 
 export function parseRenamingBody(body: unknown) {
   return read(schemas.renaming, body, "body");
 }
 
+/** @param body may be left out */
 export function parseClosingBody(body: unknown): void {
-  read(schemas.closing, body, "body");
+  if (body !== undefined) read(schemas.closing, body, "body");
 }
 
 export function parseReversalBody(body: unknown) {
@@ -97,40 +96,6 @@ export function encodeChange(change: Change): { readonly path: string; readonly 
 export function parseQuoteQuery(query: unknown) {
   const { from, to, toBuy, toSell } = read(schemas.quoteQuery, query, "query");
   return { from, to, toBuy: amountOf(toBuy), toSell: amountOf(toSell) };
-}
-
-export function parseStatementQuery(query: unknown): StatementRequest {
-  return read(queries.statementQuery, query, "query");
-}
-
-export function encodeStatementQuery({ from, to, ...page }: StatementRequest): Record<string, string> {
-  return { ...encodePage(page), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-}
-
-/** The time of a query. */
-export function parseAtQuery(query: unknown): Date | undefined {
-  return timeOf(read(queries.atQuery, query, "query"));
-}
-
-export function encodeAtQuery(at: Date | undefined): Record<string, string> {
-  return at === undefined ? {} : { at: at.toISOString() };
-}
-
-export function parseAccountsQuery(query: unknown): AccountsRequest {
-  const { at, ...page } = read(queries.accountsQuery, query, "query");
-  return { ...page, at: timeOf({ at }) };
-}
-
-export function encodeAccountsQuery({ at, ...page }: AccountsRequest): Record<string, string> {
-  return { ...encodePage(page), ...encodeAtQuery(at) };
-}
-
-function encodePage({ limit, cursor }: PageRequest): Record<string, string> {
-  return { limit: String(limit), ...(cursor !== undefined && { cursor }) };
-}
-
-function timeOf({ at }: { at?: string | undefined }): Date | undefined {
-  return at === undefined ? undefined : queries.timeIn(at);
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {
@@ -224,7 +189,7 @@ export function exactNumber(amount: Decimal): number {
   );
 }
 
-function lineKey(key: string | undefined): string | undefined {
+export function checkedKey(key: string | undefined): string | undefined {
   if (key !== undefined) requireKey(key);
   return key;
 }
@@ -289,7 +254,7 @@ function numbersAreExact(text: string): boolean {
 /** Where a fault is. */
 type What = "body" | "query" | "line";
 
-function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T {
+export function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T {
   const { data, error } = schema.safeParse(untrusted);
   if (error === undefined) return data;
   const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted)).slice(0, 20);
@@ -323,6 +288,8 @@ function detailOf(issue: z.core.$ZodIssue, value: unknown): string {
       return `must be at least ${issue.minimum}`;
     case "too_big":
       return `must be at most ${issue.maximum}`;
+    case "invalid_value":
+      return `must be ${issue.values.join(" or ")}`;
     default:
       return "is not valid";
   }

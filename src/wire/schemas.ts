@@ -97,6 +97,11 @@ export const entryId = z.string().meta({
   description: "Of an entry of the journal, and so of its receipt",
   examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
 });
+export const receiptId = z.string().meta({
+  pattern: "^[0-9a-fA-F-]{8,36}$",
+  description: "Of an entry of the journal, and so of its receipt",
+  examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
+});
 export const cursor = z
   .string()
   .regex(/^[!-~]{1,100}$/)
@@ -104,7 +109,7 @@ export const cursor = z
 const source = z
   .string()
   .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
-const count = z.int().min(0).meta({ format: "int64" });
+export const count = z.int().min(0).meta({ format: "int64" });
 
 const holder = { name: givenName, surname: givenName, pesel };
 const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "44051401359" };
@@ -236,7 +241,11 @@ export const quote = z
 
 export const next = cursor.nullable().meta({ description: "The cursor of the next page; null on the last" });
 
-export const accounts = z.object({ users: z.array(account), next }).meta({ id: "Accounts" });
+export const listedAccount = account
+  .extend({ closed: z.literal(true).optional().meta({ description: "Present if the account is closed" }) })
+  .meta({ id: "ListedAccount" });
+
+export const accounts = z.object({ users: z.array(listedAccount), next }).meta({ id: "Accounts" });
 
 const rateTable = {
   table: tableNumber,
@@ -273,25 +282,6 @@ export const position = z
     id: "Position",
     description: "Amounts are decimal text, because totals may pass what a JSON number holds exactly",
   });
-
-export const audit = z
-  .object({
-    ok: z.boolean(),
-    accounts: count,
-    entries: count,
-    findings: z.array(
-      z.object({
-        account: z.string(),
-        entry: z.int().meta({ format: "int64" }).nullable(),
-        id: z.string().nullable(),
-        problem: z.string(),
-        recorded: z.string(),
-        recomputed: z.string(),
-      }),
-    ),
-    findingsTotal: count,
-  })
-  .meta({ id: "Audit" });
 
 export const problem = z
   .object({
@@ -330,7 +320,7 @@ export const ready = z
 
 export type AccountJson = z.infer<typeof account>;
 export type AccountsJson = z.infer<typeof accounts>;
-export type AuditJson = z.infer<typeof audit>;
+export type ListedAccountJson = z.infer<typeof listedAccount>;
 export type ExchangeJson = z.infer<typeof exchange>;
 export type MoneyJson = z.infer<typeof money>;
 export type PositionJson = z.infer<typeof position>;

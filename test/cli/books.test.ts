@@ -3,10 +3,12 @@ import { copyFileSync, renameSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
 import { openBooks } from "../../src/cli/books.ts";
 import { parseStorePlace, type StorePlace } from "../../src/cli/place.ts";
+import { exportFormats, isWholeExport } from "../../src/core/export.ts";
 import type { AuditProgress } from "../../src/core/service.ts";
 import { booksOf } from "../../src/ledger/books.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
+import { exported } from "../support/bookkeeping.ts";
 import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
 
 /** A ledger with three exchanges, and its books as a server reads them. */
@@ -29,6 +31,11 @@ for (const { name, database } of adapters) {
       const { store, books } = await ledgerOn(t, await database(t));
       assert.deepEqual(await books.audit(), await booksOf(store).audit());
       assert.deepEqual(await books.position(), await booksOf(store).position());
+      for (const format of exportFormats) {
+        const text = await exported(books, { format, full: true });
+        assert.equal(text, await exported(booksOf(store), { format, full: true }));
+        assert.ok(isWholeExport(text));
+      }
     });
 
     test("say what was, to each who asks about another time at once", async (t) => {
@@ -37,7 +44,7 @@ for (const { name, database } of adapters) {
       const asked = await Promise.all([before, now, undefined, before].map((at) => books.position(at)));
       assert.deepEqual(
         asked.map(({ currencies }) => currencies.map(({ customers }) => customers)),
-        [[0n], [187_500n, 30_000n], [187_500n, 30_000n], [0n]],
+        [[0n], [189_000n, 30_000n], [189_000n, 30_000n], [0n]],
       );
       assert.equal(asked[0], asked[3]);
     });
@@ -54,7 +61,7 @@ for (const { name, database } of adapters) {
     test("tell how far an audit is", async (t) => {
       const { books } = await ledgerOn(t, await database(t));
       const told: AuditProgress[] = [];
-      await books.audit((done) => told.push(done));
+      await books.audit({ onProgress: (done) => told.push(done) });
       assert.deepEqual(told, [{ accounts: 3, entries: 6, totalEntries: 6 }]);
     });
 
@@ -64,13 +71,29 @@ for (const { name, database } of adapters) {
       await shared.run(
         `update journal set entry = '[' where pesel = '${adult()}' and sequence = 2 returning pesel`,
       );
-      await assert.rejects(books.position(), { name: "FxError", code: "internal", message: /Run fx audit/ });
+      const failure = { name: "FxError", code: "internal", message: /Run fx audit/ };
+      await assert.rejects(books.position(), failure);
+      await assert.rejects(exported(books, { format: "csv" }), failure);
     });
 
     test("end when the ledger is closed", async (t) => {
       const { books, service } = await ledgerOn(t, await database(t));
       const failed = assert.rejects(books.audit(), { code: "storage-unavailable" });
       await new Promise((next) => setImmediate(next));
+      await service.close();
+      await failed;
+    });
+
+    test("are exported to four at once, and no more", async (t) => {
+      const { books, service } = await ledgerOn(t, await database(t));
+      const open = () => books.export({ format: "csv", full: false })[Symbol.asyncIterator]();
+      const four = Array.from({ length: 4 }, open);
+      const firsts = await Promise.all(four.map((parts) => parts.next()));
+      for (const { value } of firsts) assert.match(value, /^id,time/);
+      await assert.rejects(open().next(), { code: "overloaded" });
+      await four[0]?.return?.();
+      await open().next();
+      const failed = assert.rejects(four[1]?.next() as Promise<unknown>, { code: "storage-unavailable" });
       await service.close();
       await failed;
     });

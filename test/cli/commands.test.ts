@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
-import { startServer } from "../../src/cli/commands/serve/server.ts";
-import { loadConfig } from "../../src/cli/config.ts";
+import { describe, test } from "node:test";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 import { adult } from "../support/fixture.ts";
-import type { Ran } from "../support/run-fx.ts";
-import { runHere } from "../support/run-here.ts";
+import { documentOf, type OpenLedger, places, result } from "../support/places.ts";
 
 const jan = adult(0);
 const anna = adult(1);
@@ -17,40 +11,6 @@ const masked = (pesel: string) => `${pesel.slice(0, 6)}*****`;
 /** Exchanges at the demo's table in force, 069/C/NBP/2022: USD 4.2113 and 4.2963, EUR 4.5962 and 4.6890. */
 const table = "069/C/NBP/2022";
 const tableId = tablesOf("demo", demoTables()).at(-1)?.id;
-
-/** Runs the command line `fx …`, with this on standard input. */
-type Fx = (command: string, stdin?: string) => Promise<Ran>;
-
-/** Runs commands on an empty ledger of the test's own, at the demo's rates. */
-type OpenLedger = (t: TestContext) => Promise<Fx>;
-
-const places: Readonly<Record<string, OpenLedger>> = {
-  embedded: async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "fx-commands-"));
-    t.after(() => rmSync(folder, { recursive: true }));
-    return commandsAt(`sqlite:${join(folder, "fx.db")}`);
-  },
-  remote: async (t) => {
-    const { settings } = loadConfig({ port: "0", rates: "demo" }, { HOME: "/nonexistent" });
-    const start = { logLevel: "silent", version: "0.0.0", prepare: async () => {} } as const;
-    const server = await startServer(settings, start);
-    t.after(() => server.stop());
-    return commandsAt(server.url);
-  },
-};
-
-function commandsAt(FX_URL: string): Fx {
-  return (command, stdin = "") => runHere(command.split(" "), { env: { FX_URL, FX_RATES: "demo" }, stdin });
-}
-
-/** What a command printed, once it has ended with exit 0 and nothing on stderr. */
-async function result(ran: Promise<Ran>): Promise<string> {
-  const { stdout, stderr, exit } = await ran;
-  assert.deepEqual([stderr, exit], ["", 0]);
-  return stdout;
-}
-
-const documentOf = async (ran: Promise<Ran>) => JSON.parse(await result(ran));
 
 /** The same commands, with the same output, on a store in the command's process and on a server. */
 for (const [place, openLedger] of Object.entries(places)) {
@@ -192,7 +152,9 @@ for (const [place, openLedger] of Object.entries(places)) {
       const [entry] = await documentOf(fx(`account history ${jan} --json --limit 1`));
       assert.match(
         await result(fx(`receipt ${entry.id}`)),
-        new RegExp(`^receipt\t${entry.id}\ntime\t${entry.time}\npesel\t\\d{6}\\*{5}\nsold\t429\\.63 PLN\n`),
+        new RegExp(
+          `^receipt\t${entry.id}\nkind\texchange\ntime\t${entry.time}\npesel\t\\d{6}\\*{5}\nsold\t429\\.63 PLN\n`,
+        ),
       );
     });
 
@@ -214,10 +176,10 @@ for (const [place, openLedger] of Object.entries(places)) {
             line
               .split("\t")
               .filter((_, column) => column !== 1)
-              .slice(0, 3),
+              .slice(0, 4),
           );
-      const newest = ["2", "429.63 PLN", "100.00 USD"];
-      assert.deepEqual(await rows(`account history ${jan}`), [newest, ["1", "", "1000.00 PLN"]]);
+      const newest = ["2", "exchange", "429.63 PLN", "100.00 USD"];
+      assert.deepEqual(await rows(`account history ${jan}`), [newest, ["1", "opening", "", "1000.00 PLN"]]);
       assert.deepEqual(await rows(`account history ${jan} --limit 1`), [newest]);
     });
 
@@ -233,6 +195,19 @@ for (const [place, openLedger] of Object.entries(places)) {
       );
       const listed: { pesel: string }[] = await documentOf(fx("account list --json"));
       assert.deepEqual(listed.map(({ pesel }) => pesel).sort(), [jan, anna].sort());
+    });
+
+    test("account list --name has those of the name, and says if there are none", async (t) => {
+      const fx = await withDollars(t);
+      await result(fx(`account create ${anna} --name Anna --surname Żółć --pln 10.5`));
+      assert.equal(await result(fx("account list --name zol")), `${masked(anna)}\tAnna\tŻółć\t10.50 PLN\n`);
+      const { stdout, stderr, exit } = await fx("account list --name nobody");
+      assert.deepEqual([stdout, stderr, exit], ["", "There are no accounts of this name.\n", 0]);
+      const refused = await fx("account list --name .");
+      assert.deepEqual(
+        [refused.stderr.split("\n")[0], refused.exit],
+        ["fx: The name must have a letter or a digit.", 3],
+      );
     });
 
     test("a PESEL can come from standard input", async (t) => {
@@ -270,6 +245,49 @@ for (const [place, openLedger] of Object.entries(places)) {
       assert.deepEqual(currencies[1], { symbol: "USD", customers: "100.00", house: "-100.00" });
       assert.deepEqual(spreadEarned, { symbol: "PLN", amount: "4.25" });
     });
+
+    test("export is the journal as double entry", async (t) => {
+      const fx = await withDollars(t);
+      const lines = (await result(fx("export --format csv"))).split("\n");
+      assert.deepEqual(
+        lines.slice(1, -3).map((line) =>
+          line
+            .split(",")
+            .slice(-3)
+            .join(" ")
+            .replace(/:[A-P]{20}/, ""),
+        ),
+        [
+          "Assets:Cash 1000.00 PLN",
+          "Liabilities:Customers -1000.00 PLN",
+          "Liabilities:Customers 429.63 PLN",
+          "Equity:House -429.63 PLN",
+          "Equity:House 100.00 USD",
+          "Liabilities:Customers -100.00 USD",
+          "Equity:Spread 4.25 PLN",
+        ],
+      );
+      assert.equal(lines.at(-2), `end of export: 2 entries${",".repeat(9)}`);
+      assert.ok((await result(fx("export --format ndjson --full --from 2020-01-01"))).includes(jan));
+      assert.doesNotMatch(await result(fx("export --format ndjson --to 2020-01-01")), new RegExp(jan));
+    });
+
+    for (const [options, says, exit] of [
+      ["--format csv --from 2026-06-02 --to 2026-06-01", "from is after to", 3],
+      ["--format csv --at 2999-01-01T00:00:00Z", "at must be at least 10 s ago", 3],
+      ["--format csv --from 1.6.2026", "is not a date. Write one like 2026-01-31", 2],
+      ["--format csv --at 12:00", "is not a time. Write one like 2026-01-31T23:59:59Z", 2],
+      ["--format xlsx", "Allowed choices are hledger, beancount, csv, ndjson", 2],
+      ["", "required option '--format <format>' not specified", 2],
+    ] as const) {
+      test(`export ${options} prints nothing, says what is wrong, and is exit ${exit}`, async (t) => {
+        const fx = await openLedger(t);
+        await result(fx(`account create ${jan} --name Jan --surname Kowalski --pln 1000`));
+        const ran = await fx(`export ${options}`.trim());
+        assert.deepEqual([ran.stdout, ran.exit], ["", exit]);
+        assert.ok(ran.stderr.toLowerCase().includes(says.toLowerCase()), ran.stderr);
+      });
+    }
 
     test("audit finds nothing, and is exit 0", async (t) => {
       const fx = await withDollars(t);

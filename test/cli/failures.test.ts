@@ -45,6 +45,7 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
   for (const [name, command] of [
     ["exchange", order],
     ["account create", opening],
+    ["account deposit", ["account", "deposit", adult(0), "--amount", "1", "--currency", "PLN"]],
   ] as const) {
     test(`makes ${name} exit 8 after the request was sent again with its key, which is printed`, async () => {
       const server = await openStandIn("die");

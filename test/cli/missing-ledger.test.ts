@@ -22,9 +22,15 @@ const others: readonly string[] = [
   "quote --from PLN --to USD --to-buy 1",
   "rates show",
   "rates history USD",
-  "receipt 019e9a70-3c5e-7000-8000-5d1f0c2b7a11",
+  `account deposit ${pesel} --amount 1 --currency PLN`,
+  `account withdraw ${pesel} --amount 1 --currency PLN`,
+  `account rename ${pesel} --name Jan --surname Nowak`,
+  `account close ${pesel}`,
+  "receipt show 019e9a70-3c5e-7000-8000-5d1f0c2b7a11",
+  "receipt reverse 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --reason slip",
   "position",
   "audit",
+  "export --format csv",
   "backup copy.db",
 ];
 const creators = ["account create", "batch"];

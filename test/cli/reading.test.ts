@@ -29,10 +29,13 @@ const reading: readonly (readonly string[])[] = [
   ["account", "history", pesel],
   ["position"],
   ["audit"],
+  ["export", "--format", "hledger"],
   ["rates"],
   ["rates", "history", "USD"],
   ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"],
   ["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1", "--dry-run"],
+  ["account", "deposit", pesel, "--amount", "1", "--currency", "USD", "--dry-run"],
+  ["account", "withdraw", pesel, "--amount", "1", "--currency", "PLN", "--dry-run"],
 ];
 
 function folder(t: TestContext): string {

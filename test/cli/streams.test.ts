@@ -31,6 +31,11 @@ describe("streams", () => {
     assert.equal(JSON.parse(stdout).length, count);
   });
 
+  test("an export comes whole through a pipe", async () => {
+    const { stdout } = await runFx(["export", "--format", "hledger"], { env });
+    assert.ok(stdout.endsWith(`\n; end of export: ${count} entries\n`));
+  });
+
   test("a list of nothing is a JSON document too", async () => {
     const { stdout, stderr } = await runFx(["account", "list", "--json"], { env: { FX_URL: "memory:" } });
     assert.deepEqual([stdout, stderr], ["[]\n", "There are no accounts.\n"]);
@@ -143,6 +148,13 @@ describe("a reader that has had enough", () => {
 
   test("ends a long list quietly, with exit 141", async () => {
     const { child, ended } = spawnFx(["account", "list"], { env });
+    child.stdout.once("data", () => child.stdout.destroy());
+    const { stderr, exit } = await ended;
+    assert.deepEqual([stderr, exit], ["", 141]);
+  });
+
+  test("ends an export quietly, with exit 141", async () => {
+    const { child, ended } = spawnFx(["export", "--format", "ndjson"], { env });
     child.stdout.once("data", () => child.stdout.destroy());
     const { stderr, exit } = await ended;
     assert.deepEqual([stderr, exit], ["", 141]);

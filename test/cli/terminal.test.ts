@@ -44,7 +44,7 @@ describe("at a terminal", () => {
       /sold +429\.63 PLN\nbought +100\.00 USD\nask +4\.2963 PLN for 1 USD\ntable +069\/C\/NBP\/2022 of 2022-04-08/,
     );
     assert.match(text, /Before +After\nPLN +10\u202f000\.00 +9\u202f570\.37\nUSD +0\.00 +100\.00\n/);
-    assert.match(text, /fx: Nothing was exchanged\.\n$/);
+    assert.match(text, /fx: Nothing was done\.\n$/);
     assert.equal(exit, 9);
     assert.match(await balances(), /\nPLN\t10000\.00\n$/);
   });

@@ -21,6 +21,13 @@ exchange 80010112340 --from PLN --to USD --to-buy 100 --yes --key buy-1
 exchange 80010112340 --from USD --to JPY --to-sell 12.50 --yes
 exchange 80010112340 --from PLN --to USD --to-buy 100 --yes --key buy-1
 exchange 80010112340 --from PLN --to USD --to-buy 99999 --yes
+account deposit 80010112340 --amount 250.50 --currency EUR --note counter-2 --yes --key in-1
+account withdraw 80010112340 --amount 70.37 --currency PLN --yes
+account withdraw 80010112340 --amount 70.37 --currency GBP --dry-run
+account rename 80010112340 --name Anna --surname Nowak-Zielińska --dry-run
+account close 80010112340 --yes
+receipt --pesel 80010112340 --key in-1
+receipt --pesel 80010112340 --key in-2
 account show 80010112340
 account show 75061598768
 account list

@@ -4,10 +4,11 @@ import { createServer, request as forward, type Server } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { openHttpService } from "../../src/client/http-service.ts";
+import { pln } from "../../src/core/currency.ts";
 import { FxError } from "../../src/core/errors.ts";
 import type { BulkAnswer, BulkLine } from "../../src/core/service.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
-import { adult, opening, terms } from "../support/fixture.ts";
+import { adult, decimal, opening, terms } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
 
 /** A server with two accounts of 1000 PLN. */
@@ -25,7 +26,17 @@ async function instance(t: TestContext) {
   };
 }
 
+const opened = { kind: "opening" as const, ...opening({ index: 5, pln: "5" }) };
+const deposit = {
+  kind: "deposit",
+  pesel: adult(5),
+  amount: decimal("1.5"),
+  currency: pln,
+  note: "a",
+} as const;
+
 const order = (index: number, key?: string, text = "buy 0.01 USD for PLN") => ({
+  kind: "exchange" as const,
   pesel: adult(index % 2),
   ...terms(text),
   key,
@@ -116,8 +127,9 @@ describe("a bulk at a server", () => {
       order(0, "a"),
       unreadable,
       order(0, "b", "buy 9999 USD for PLN"),
-      opening({ index: 5, pln: "5" }),
+      opened,
       order(0, "a"),
+      { ...deposit, key: "d" },
     ]);
     assert.deepEqual(answers.map(outcome), [
       "done",
@@ -125,11 +137,15 @@ describe("a bulk at a server", () => {
       "insufficient-funds",
       "done",
       "replayed",
+      "done",
     ]);
     assert.equal(answers[1], unreadable);
     const [first] = answers;
     assert.ok(first !== undefined && "account" in first);
     assert.deepEqual([first.bought?.minor, first.account.balances.at(-1)?.minor], [1n, 1n]);
+    const last = answers.at(-1);
+    assert.ok(last !== undefined && "account" in last);
+    assert.deepEqual([last.bought, last.account.balances.at(-1)?.minor], [undefined, 650n]);
   });
 
   test("answers a line that cannot be read before more come", async (t) => {
@@ -231,7 +247,7 @@ describe("a bulk at an older server", () => {
     const lines = Array.from({ length: 100 }, (_, index) =>
       order(index, `k${index}`, index < 2 ? "buy 1 USD for PLN" : "sell 0.01 USD for PLN"),
     );
-    const answers = await bulk(t, older.url, [...lines, opening({ index: 5, pln: "5" })]);
+    const answers = await bulk(t, older.url, [...lines, opened, deposit]);
     assert.deepEqual(new Set(answers.map(outcome)), new Set(["done"]));
     assert.equal(await exchanges(), 100);
     assert.ok(older.seen.most <= 64);

@@ -55,4 +55,13 @@ describe("masking", () => {
     assert.equal(maskPesels(`run it with --id ${id}.`), `run it with --id ${id}.`);
     assert.equal(maskPesels("1".repeat(32)), "111111*****");
   });
+
+  test("leaves the id of a receipt as it is", () => {
+    const told = "This was reversed before: receipt 01a2031d-6efe-776e-aa78-b50000000003.";
+    assert.equal(maskPesels(told), told);
+    assert.equal(
+      maskPesels("receipts/01a2031d-6efe-776e-aa78-44051401359"),
+      "receipts/01a2031d-6efe-776e-aa78-440514*****",
+    );
+  });
 });

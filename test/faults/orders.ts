@@ -35,7 +35,10 @@ export async function sendOrder(url: string, { key, ...body }: Order): Promise<O
   };
 }
 
-/** Checks that the journal has each of these orders once, as it was answered, no other, and that the audit is clean. */
+/**
+ * Checks that the journal has each of these requests once, as it was answered, and no other with a key, and that the
+ * audit is clean.
+ */
 export async function assertSettledOnce(
   store: Store,
   receiptByKey: ReadonlyMap<string, string>,
@@ -43,8 +46,8 @@ export async function assertSettledOnce(
   const settled = new Map<string, string>();
   for await (const rows of readJournal(store)) {
     for (const { entry } of rows.map(decodeEntry)) {
-      if (entry.kind !== "exchange") continue;
       const { key, id } = entry;
+      if (key === undefined && entry.kind === "opening") continue;
       assert.ok(key !== undefined && !settled.has(key), "one entry for each key");
       settled.set(key, id);
     }

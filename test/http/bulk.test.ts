@@ -16,6 +16,7 @@ import { everyPage } from "../support/service.ts";
 const pesel = adult(1);
 const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 100_000 };
 const order = { pesel, from: "PLN", to: "USD", toBuy: 1 };
+const deposit = { kind: "deposit", pesel, amount: 101, currency: "usd", note: "Counter 2" };
 /** A service over a store that somebody else closes. */
 const lasting = { close: async () => {} };
 /** So many orders with keys. */
@@ -67,6 +68,41 @@ for (const adapter of adapters) {
       ]);
       assert.deepEqual(answers[4]?.sold, { symbol: "PLN", amount: 3.7 });
       assert.deepEqual(answers[4]?.bought, { symbol: "USD", amount: 1 });
+    });
+
+    test("puts money in and takes it out, among openings and orders", async (t) => {
+      const { url, service } = await started(t, lasting, "", { store: await adapter.open(t) });
+      const answers = await sendBulk(url, [
+        { ...opening, pln: 0 },
+        { ...deposit, key: "in" },
+        { ...order, from: "USD", to: "PLN", toBuy: undefined, toSell: 100 },
+        { ...deposit, kind: "withdrawal", currency: "PLN", amount: 362.68 },
+        { ...deposit, key: "in" },
+        { ...deposit, key: "in", note: "another" },
+        { ...deposit, kind: "withdrawal", amount: 1.01 },
+      ]);
+      assert.deepEqual(answers.map(brief), [
+        "1 204",
+        "2 200",
+        "3 200",
+        "4 200",
+        "5 200 replayed",
+        "6 422 idempotency-key-reused",
+        "7 400 insufficient-funds",
+      ]);
+      assert.deepEqual(Object.keys(answers[1] ?? {}), ["line", "status", "account", "receipt", "replayed"]);
+      const currencies = (line: number) =>
+        answers[line - 1]?.account?.currencies.map(({ symbol, amount }) => `${amount} ${symbol}`);
+      assert.deepEqual(
+        [currencies(2), currencies(4)],
+        [
+          ["0 PLN", "101 USD"],
+          ["0 PLN", "1 USD"],
+        ],
+      );
+      const { kind, note, key } = await service.receipt(answers[1]?.receipt ?? "");
+      assert.deepEqual([kind, note, key], ["deposit", "Counter 2", "in"]);
+      assert.deepEqual((await service.audit()).findings, []);
     });
 
     test("does the lines of one account one after the other", async (t) => {
@@ -160,18 +196,20 @@ describe("a line of a bulk", () => {
     ["without a balance", "user", { ...person, pln: undefined }],
     ["with an impossible PESEL", "user", { ...person, pesel: "1" }],
     ["of an account that exists", "user", opening],
+    ["with a note too long", "deposits", { ...deposit, note: "x".repeat(201) }],
+    ["of a deposit without an amount", "deposits", { ...deposit, amount: undefined }],
+    ["of a deposit with an unknown field", "deposits", { ...deposit, pln: 1 }],
+    ["of a deposit of 0", "deposits", { ...deposit, amount: 0 }],
+    ["of a deposit in an unknown currency", "deposits", { ...deposit, currency: "XXX" }],
+    ["of a withdrawal without cover", "withdrawals", { ...deposit, kind: "withdrawal" }],
   ] as const) {
     test(`${name} is refused as a request of its own is`, async () => {
       const account = name === "of an unknown account" ? adult(9) : pesel;
-      const single = await send(
-        server.url,
-        "POST",
-        path === "user" ? "/api/user" : `/api/exchange/${account}`,
-        {
-          headers: { "content-type": "application/json" },
-          body: typeof line === "string" || line instanceof Buffer ? line : JSON.stringify(line),
-        },
-      );
+      const paths = { user: "/api/user", exchange: `/api/exchange/${account}` };
+      const at = path === "user" || path === "exchange" ? paths[path] : `/api/user/${pesel}/${path}`;
+      const body = typeof line === "string" || line instanceof Buffer ? line : JSON.stringify(bodyIn(line));
+      const headers = { "content-type": "application/json" };
+      const single = await send(server.url, "POST", at, { headers, body });
       const alone = isProblem(single);
       const [answer, next] = await sendBulk(server.url, [line, order]);
       const { instance, ...problem } = alone;
@@ -188,8 +226,21 @@ describe("a line of a bulk", () => {
       const answers = await sendBulk(server.url, [
         { ...order, key },
         { ...opening, key },
+        { ...deposit, key },
       ]);
-      assert.deepEqual(answers.map(brief), ["1 400 invalid-request", "2 400 invalid-request"]);
+      assert.deepEqual(
+        answers.map(brief),
+        [1, 2, 3].map((line) => `${line} 400 invalid-request`),
+      );
+    });
+  }
+
+  for (const kind of ["opening", "exchange", "reversal", "Deposit", "", null, 1]) {
+    test(`of the kind ${JSON.stringify(kind)} is refused by that field, and told which there are`, async () => {
+      const [answer] = await sendBulk(server.url, [{ ...deposit, kind }]);
+      assert.deepEqual(answer?.problem?.errors, [
+        { pointer: "/kind", detail: "must be deposit or withdrawal" },
+      ]);
     });
   }
 
@@ -333,15 +384,20 @@ describe("a bulk over HTTP", () => {
     const { url } = await started(t);
     const none = await linesCounted(url);
     assert.deepEqual([none.settled, none.opened, none["insufficient-funds"]], [0, 0, 0]);
-    await sendBulk(url, [opening, { ...order, key: "k" }, { ...order, key: "k" }, order, "{", ""]);
+    const keyed = { ...order, key: "k" };
+    const taken = { ...deposit, kind: "withdrawal", amount: 1e6 };
+    await sendBulk(url, [opening, keyed, keyed, order, "{", "", deposit, deposit, taken]);
     const { settled, opened, replayed, "invalid-request": invalid } = await linesCounted(url);
     assert.deepEqual(
       { settled, opened, replayed, invalid },
-      { settled: 2, opened: 1, replayed: 1, invalid: 1 },
+      { settled: 4, opened: 1, replayed: 1, invalid: 1 },
     );
     const { text } = await send(url, "GET", "/metrics");
     assert.match(text, /^fx_orders_total\{result="settled"\} 2$/m);
     assert.match(text, /^fx_orders_total\{result="replayed"\} 1$/m);
+    assert.match(text, /^fx_changes_total\{kind="opening",result="opened"\} 1$/m);
+    assert.match(text, /^fx_changes_total\{kind="deposit",result="settled"\} 2$/m);
+    assert.match(text, /^fx_changes_total\{kind="withdrawal",result="insufficient-funds"\} 1$/m);
   });
 
   test("is one line in the log, which says what came of its lines, and no PESEL", async (t) => {
@@ -503,3 +559,10 @@ describe("a stop", () => {
     await closed;
   });
 });
+
+/** The body of the single request that asks for the same as a line. */
+function bodyIn(line: object): object {
+  if (!("kind" in line)) return line;
+  const { kind: _, pesel: __, ...body } = line as typeof deposit;
+  return body;
+}

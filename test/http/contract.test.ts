@@ -87,6 +87,19 @@ describe("the contract", () => {
     assert.equal((receipt.json as { bought: { amount: number } }).bought.amount, 10.01);
   });
 
+  test("an exchange on a closed account is refused with 400; it can be read, and opened again with 204", async () => {
+    const pesel = await opened(0);
+    assert.equal((await post(`/api/user/${pesel}/closing`, {})).status, 200);
+    assert.equal(isProblem(await order(pesel, { toSell: 1 }), "account-closed").status, 400);
+    const { status, headers, json } = await read(pesel);
+    assert.deepEqual([status, headers.get("fx-account")], [200, "closed"]);
+    const currencies = [{ symbol: "PLN", amount: 0 }];
+    assert.deepEqual(json, { name: "Jan", surname: "Kowalski", pesel, currencies });
+    assert.equal((await post("/api/user", { name: "Jan", surname: "Lis", pesel, pln: 5 })).status, 204);
+    assert.equal((await order(pesel, { toSell: 5 })).status, 200);
+    isProblem(await post("/api/user", { name: "Jan", surname: "Lis", pesel, pln: 5 }), "account-exists");
+  });
+
   test("a key sent again gets the first answer, byte for byte, marked as replayed", async () => {
     const pesel = await opened();
     const first = await order(pesel, { toSell: 10 }, { "idempotency-key": "k-1" });
@@ -289,6 +302,8 @@ describe("gaps of the description", () => {
 
   test("gap: several things wrong", async () => {
     const pesel = await opened(1);
+    const closed = await opened(0);
+    await post(`/api/user/${closed}/closing`, {});
     const all = { pesel: adult(9000), from: "XAU", to: "xau", toSell: 0, extra: 1 };
     /** Each step mends the fault that was told; `path` is the PESEL in the path. */
     const steps: [body: object, path: string, code: ErrorCode][] = [
@@ -298,6 +313,7 @@ describe("gaps of the description", () => {
       [{ ...all, extra: undefined }, pesel, "pesel-mismatch"],
       [{ ...all, extra: undefined }, adult(9000), "same-currency"],
       [{ ...all, extra: undefined, to: "USD" }, adult(9000), "account-not-found"],
+      [{ ...all, extra: undefined, to: "USD", pesel: closed }, closed, "account-closed"],
       [{ ...all, extra: undefined, to: "USD", pesel }, pesel, "rates-unavailable"],
       [{ ...all, extra: undefined, to: "USD", pesel }, pesel, "unsupported-currency"],
       [{ from: "PLN", to: "USD", toSell: 0, pesel }, pesel, "invalid-amount"],

@@ -9,7 +9,13 @@ import { adult } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
-/** The three endpoints and the statuses of their rows. */
+const change = (path: (pesel: string) => string) => ({
+  method: "POST",
+  path,
+  statuses: [200, 400, 404, 500],
+});
+
+/** The three endpoints and the statuses of their rows, and those that change an account likewise. */
 const rows = {
   create: { method: "POST", path: () => "/api/user", statuses: [204, 400, 409, 500] },
   read: { method: "GET", path: (pesel: string) => `/api/user/${pesel}`, statuses: [200, 400, 404, 500] },
@@ -18,12 +24,20 @@ const rows = {
     path: (pesel: string) => `/api/exchange/${pesel}`,
     statuses: [200, 400, 404, 500],
   },
+  deposit: change((pesel) => `/api/user/${pesel}/deposits`),
+  withdrawal: change((pesel) => `/api/user/${pesel}/withdrawals`),
+  renaming: change((pesel) => `/api/user/${pesel}/name`),
+  closing: change((pesel) => `/api/user/${pesel}/closing`),
+  reversal: change((id) => `/api/receipts/${id}/reversal`),
 };
 type Row = (typeof rows)[keyof typeof rows];
-const posts = [rows.create, rows.exchange];
+const { read: _, closing: __, ...others } = rows;
+const posts = Object.values(others);
 const holder = adult(1);
 const opening = { name: "Jan", surname: "Kowalski", pesel: holder as string, pln: 1000 };
 const order = { pesel: holder as string, from: "PLN", to: "USD", toSell: 10 };
+const cash = { amount: 5, currency: "PLN" };
+const names = { name: "Jan", surname: "Nowak" };
 
 let server: TestServer;
 
@@ -85,6 +99,9 @@ describe("what is wrong with a body is answered with 400", () => {
   for (const [what, request] of wrong) {
     test(what, async () => {
       for (const row of posts) assert.equal(await isRefused(row, request), "invalid-request");
+      const isNothing = request.body === undefined || JSON.stringify(request.body) === "{}";
+      const code = isNothing ? "account-not-empty" : "invalid-request";
+      assert.equal(await isRefused(rows.closing, request), code);
     });
   }
 
@@ -124,6 +141,12 @@ test("a PESEL of any form in the path is answered with 400", async () => {
   for (const pesel of [...paths.map(encodeURIComponent), "44051401359%00", "%20", "'%20or%201=1"]) {
     assert.equal(await isRefused(rows.read, {}, pesel), "invalid-pesel", pesel);
     assert.equal(await isRefused(rows.exchange, { body: order }, pesel), "invalid-pesel", pesel);
+    if (pesel === "") continue;
+    assert.equal(await isRefused(rows.deposit, { body: cash }, pesel), "invalid-pesel", pesel);
+    assert.equal(await isRefused(rows.withdrawal, { body: cash }, pesel), "invalid-pesel", pesel);
+    assert.equal(await isRefused(rows.renaming, { body: names }, pesel), "invalid-pesel", pesel);
+    assert.equal(await isRefused(rows.closing, {}, pesel), "invalid-pesel", pesel);
+    assert.equal(await isRefused(rows.reversal, { body: { reason: "a slip" } }, pesel), "not-found", pesel);
   }
 });
 
@@ -286,7 +309,7 @@ describe("what is not HTTP", () => {
 });
 
 describe("wrong input of every kind", () => {
-  const runs = { numRuns: 150 };
+  const runs = { numRuns: 400 };
   const field = fc.oneof(
     fc.constantFrom(
       "pesel",
@@ -298,6 +321,10 @@ describe("wrong input of every kind", () => {
       "surname",
       "pln",
       "initial",
+      "amount",
+      "currency",
+      "note",
+      "reason",
       "__proto__",
     ),
     fc.string(),
@@ -310,6 +337,8 @@ describe("wrong input of every kind", () => {
   const body = fc.oneof(
     fc.dictionary(field, value).map((fields) => JSON.stringify({ ...order, ...fields })),
     fc.dictionary(field, value).map((fields) => JSON.stringify({ ...opening, ...fields })),
+    fc.dictionary(field, value).map((fields) => JSON.stringify({ ...cash, ...fields })),
+    fc.dictionary(field, value).map((fields) => JSON.stringify({ ...names, ...fields })),
     fc.dictionary(field, value).map((fields) => JSON.stringify(fields)),
     fc.json(),
     fc.string({ unit: "binary" }),

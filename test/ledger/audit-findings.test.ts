@@ -1,34 +1,50 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { type Exchange, priceExchange } from "../../src/core/exchange.ts";
-import type { Entry } from "../../src/core/journal.ts";
+import type { Entry, EntryKind } from "../../src/core/journal.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { unknownSource, unknownTableId } from "../../src/core/rates.ts";
 import type { AuditFinding } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters } from "../support/adapters.ts";
-import { appending, emptyAccount, groszEntry, money, openingEntry } from "../support/entries.ts";
+import { appending, emptyAccount, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
+import { counted } from "../support/service.ts";
 
+const ids = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g;
 const facts = ({ entry, problem, recorded, recomputed }: AuditFinding) => [
   entry ?? "-",
   problem,
-  recorded,
-  recomputed,
+  recorded.replaceAll(ids, "an id"),
+  recomputed.replaceAll(ids, "an id"),
 ];
 const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () => now);
 
-/** Appends entries to an account without one, whatever they say. Their hashes are right. */
+/**
+ * Appends entries to an account, whatever they say. Their hashes are right. One that undoes another names it by its
+ * number among these, or by its id.
+ */
 async function append(store: Store, pesel: Pesel, entries: readonly Entry[]): Promise<void> {
   await store.transact([{ pesel, key: undefined }], ({ account, nextId }) => {
-    account(pesel);
+    const before = account(pesel) ?? emptyAccount(pesel);
+    const ids = entries.map(nextId);
     return appending(
-      entries.map((entry) => ({ ...entry, id: nextId() })),
-      emptyAccount(pesel),
+      entries.map((entry, index) => ({
+        ...entry,
+        id: ids[index] as string,
+        reverses: ids[Number(entry.reverses) - 1] ?? entry.reverses,
+      })),
+      before,
     );
   });
+}
+
+/** An entry of any kind at this place, after which the account holds so much. */
+function nth(sequence: number, kind: EntryKind, minor: bigint, fields: Partial<Entry> = {}): Entry {
+  const balances = [money(minor)];
+  return nextEntry(emptyAccount(adult(), { sequence: sequence - 1 }), kind, { balances, ...fields });
 }
 
 /** The entry after the opening, for this order at the bank's table, and with what is to be wrong in it. */
@@ -41,6 +57,18 @@ const opened = openingEntry(adult());
 const usdBought = [money(63_000n), money(10_000n, "USD")];
 const buy = (fields: Partial<Entry & Exchange>) =>
   exchanged("buy 100 USD for PLN", { balances: usdBought, ...fields });
+
+const deposit = nth(2, "deposit", 101_000n, { credited: money(1000n) });
+/** Of that deposit. */
+function reversal(sequence: number, fields: Partial<Entry> = {}): Entry {
+  const facts = { reverses: "2", note: "a slip", debited: money(1000n) };
+  return nth(sequence, "reversal", 100_000n, { ...facts, ...fields });
+}
+const bought = buy({}).exchange as Exchange;
+const atTable = (number: string) =>
+  `toBuy 370.00 PLN for 100.00 USD at none, 3.7, table ${number} (${table.id}) of ${table.effectiveDate}`;
+const undoable = "an earlier exchange, deposit or withdrawal of the account";
+const nowhere = "01a1fc0e-8c6f-70af-a44a-e5ac3576edce";
 
 const forgeries: [what: string, entries: readonly Entry[], findings: readonly unknown[][]][] = [
   [
@@ -106,6 +134,68 @@ const forgeries: [what: string, entries: readonly Entry[], findings: readonly un
     "a table that nobody has",
     [opened, buy({ tableId: "no-such-table" })],
     [[2, "rate table", "no-such-table", "no such table in the store"]],
+  ],
+  [
+    "a reversal of an opening",
+    [opened, reversal(2, { debited: money(100_000n), reverses: "1", balances: [money(0n)] })],
+    [[2, "entry that is undone", "an id", undoable]],
+  ],
+  [
+    "a reversal of a reversal",
+    [
+      ...[opened, deposit, reversal(3)],
+      reversal(4, { debited: undefined, credited: money(1000n), reverses: "3", balances: [money(101_000n)] }),
+    ],
+    [[4, "entry that is undone", "an id", undoable]],
+  ],
+  [
+    "a reversal of an entry that is not there",
+    [opened, reversal(2, { reverses: nowhere, balances: [money(99_000n)] })],
+    [[2, "entry that is undone", "an id", undoable]],
+  ],
+  [
+    "a reversal that takes less than came",
+    [opened, deposit, reversal(3, { debited: money(999n), balances: [money(100_001n)] })],
+    [[3, "taken by the reversal", "9.99 PLN", "10.00 PLN"]],
+  ],
+  [
+    "a reversal that gives what was not taken",
+    [opened, deposit, reversal(3, { credited: money(1n), balances: [money(100_001n)] })],
+    [[3, "given by the reversal", "0.01 PLN", "nothing"]],
+  ],
+  [
+    "a reversal of an exchange at another table",
+    [
+      opened,
+      buy({}),
+      reversal(3, {
+        debited: money(10_000n, "USD"),
+        credited: money(37_000n),
+        exchange: { ...bought, table: "1/C/NBP/2026" },
+        reverses: "2",
+        balances: [money(100_000n), money(0n, "USD")],
+      }),
+    ],
+    [[3, "exchange that is undone", atTable("1/C/NBP/2026"), atTable(table.number)]],
+  ],
+  [
+    "a withdrawal of more than there was",
+    [opened, nth(2, "withdrawal", -1n, { debited: money(100_001n) })],
+    [[2, "negative balance", "-1 minor units", "at least 0 PLN"]],
+  ],
+  [
+    "the closing of an account that holds money",
+    [opened, nth(2, "closing", 100_000n)],
+    [[2, "closing", "an account that holds money", "an empty account"]],
+  ],
+  [
+    "a deposit into a closed account",
+    [
+      openingEntry(adult(), { minor: 0n }),
+      nth(2, "closing", 0n),
+      nth(3, "deposit", 1n, { credited: money(1n) }),
+    ],
+    [[3, "entry of a closed account", "deposit", "opening"]],
   ],
   [
     "other balances than the entries come to",
@@ -199,7 +289,12 @@ for (const { name, open, database } of adapters) {
         await service.createAccount(opening({ index: 1 }));
       };
       during(store, 1, meanwhile, true);
-      assert.deepEqual(await service.audit(), { accounts: 1, entries: 1, findings: [], findingsTotal: 0 });
+      assert.deepEqual(counted(await service.audit()), {
+        accounts: 1,
+        entries: 1,
+        findings: [],
+        findingsTotal: 0,
+      });
     });
 
     test("knows a table that came into force after it began", async (t) => {
@@ -214,7 +309,7 @@ for (const { name, open, database } of adapters) {
         await service.exchange(order(pesels[500]));
       };
       during(store, 2, meanwhile, false);
-      assert.deepEqual(await service.audit(), {
+      assert.deepEqual(counted(await service.audit()), {
         accounts: 501,
         entries: 503,
         findings: [],
@@ -239,7 +334,7 @@ for (const { name, open, database } of adapters) {
 
     test("finds nothing in a ledger without accounts", async (t) => {
       const report = await serviceOn(await open(t)).audit();
-      assert.deepEqual(report, { accounts: 0, entries: 0, findings: [], findingsTotal: 0 });
+      assert.deepEqual(counted(report), { accounts: 0, entries: 0, findings: [], findingsTotal: 0 });
     });
 
     test("says of how many entries it has read how many", async (t) => {
@@ -248,7 +343,7 @@ for (const { name, open, database } of adapters) {
       await service.createAccount(opening());
       store.entryCount = async () => 1234;
       const told: unknown[] = [];
-      await service.audit((done) => told.push(done));
+      await service.audit({ onProgress: (done) => told.push(done) });
       assert.deepEqual(told, [{ accounts: 1, entries: 1, totalEntries: 1234 }]);
     });
   });
@@ -274,8 +369,23 @@ for (const { name, open, database } of adapters) {
       assert.deepEqual(await findingsAfter(t, edit), [
         ["-", "name", "Ewa", "Jan"],
         ["-", "surname", "Nowak", "Kowalski"],
+        ["-", "words of the names", "jan kowalski", "ewa nowak"],
       ]);
     });
+
+    for (const [what, edit, words] of [
+      ["not found by its surname", "delete from name_word where word = 'kowalski' and pesel = ?", "jan"],
+      [
+        "found by a name that it has not",
+        "update name_word set word = 'nowak' where word = 'kowalski' and pesel = ?",
+        "jan nowak",
+      ],
+      ["found by no name", "delete from name_word where pesel = ?", ""],
+    ] as const) {
+      test(`tells of an account that is ${what}`, async (t) => {
+        assert.deepEqual(await findingsAfter(t, edit), [["-", "words of the names", words, "jan kowalski"]]);
+      });
+    }
 
     test("quotes an entry that cannot be read, and blames no hash after it", async (t) => {
       const edit = "update journal set entry = 'x44051401359' where pesel = ? and sequence = 2";
@@ -319,10 +429,48 @@ for (const { name, open, database } of adapters) {
       const edits = ["journal", "account"].map(
         (rows) => `update ${rows} set pesel = '${adult(3)}' where pesel = ?`,
       );
-      assert.deepEqual(
-        await findingsAfter(t, ...edits),
-        [1, 2, 3].map((entry) => [entry, "PESEL of the row", adult(3), adult()]),
+      assert.deepEqual(await findingsAfter(t, ...edits), [
+        ...[1, 2, 3].map((entry) => [entry, "PESEL of the row", adult(3), adult()]),
+        ["-", "words of the names", "", "jan kowalski"],
+      ]);
+    });
+
+    /** What is found of a deposit and its reversal after an edit of their link, and what else is appended then. */
+    async function findingsAboutLinks(t: TestContext, edit: string, more: readonly Entry[] = []) {
+      const { open, run } = await openDatabase(t);
+      const store = await open();
+      await putInForce(store, table);
+      await append(store, adult(), [opened, deposit, reversal(3)]);
+      await run(edit);
+      const id = (await store.statement(adult(), { limit: 2 }))[1]?.entry.id;
+      await append(
+        store,
+        adult(),
+        more.map((entry) => ({ ...entry, reverses: id })),
       );
+      return (await serviceOn(store).audit()).findings.map(facts);
+    }
+
+    test("finds a reversal to which no link leads", async (t) => {
+      assert.deepEqual(await findingsAboutLinks(t, "delete from reversal"), [
+        [3, "link to the reversal", "none", "an id"],
+      ]);
+    });
+
+    test("finds that one deposit was undone twice", async (t) => {
+      const again = [reversal(4, { balances: [money(99_000n)] })];
+      assert.deepEqual(await findingsAboutLinks(t, "delete from reversal", again), [
+        [3, "link to the reversal", "an id", "an id"],
+      ]);
+    });
+
+    test("finds a link that leads to no reversal", async (t) => {
+      const column = name === "sqlite:" ? "position" : "id";
+      const edit = `update reversal set reversed_by = ${column}`;
+      assert.deepEqual(await findingsAboutLinks(t, edit), [
+        [3, "link to the reversal", "an id", "an id"],
+        ["-", "link to a reversal", "an id to an id", "no such reversal"],
+      ]);
     });
 
     if (name !== "sqlite:") return;

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { balanceLimit } from "../../src/core/money.ts";
+import { nameWords } from "../../src/core/names.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { RateTable } from "../../src/core/rates.ts";
+import { type IdRange, idsFrom } from "../../src/ledger/entry-id.ts";
 import { encodeAccount } from "../../src/ledger/rows.ts";
 import type { Decision, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
-import { appending, groszEntry, money, openingEntry } from "../support/entries.ts";
+import { appending, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { adult, identified, table } from "../support/fixture.ts";
 import { publishedOf, tableOf } from "../support/rates.ts";
 
@@ -248,6 +250,14 @@ export function storeContract(adapter: Adapter): void {
       return { store, pesels };
     }
 
+    test("the key of the customers' ids is long, and its own", async (t) => {
+      const [one, other] = [await adapter.open(t), await adapter.open(t)];
+      const keys = [await one.identityKey(), await one.identityKey(), await other.identityKey()];
+      assert.match(keys[0] ?? "", /^[\da-fA-F-]{64,}$/);
+      assert.equal(keys[0], keys[1]);
+      assert.notEqual(keys[0], keys[2]);
+    });
+
     test("what is not there is undefined or empty", async (t) => {
       const store = await adapter.open(t);
       assert.equal(await store.account(adult()), undefined);
@@ -333,6 +343,26 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await places({ after: { pesel: third, sequence: Number.MAX_SAFE_INTEGER } }), []);
     });
 
+    test("entries come in the order in which they were made, after one and through another", async (t) => {
+      const { store, pesels } = await filled(t);
+      const made = (await Promise.all(pesels.map((pesel) => store.statement(pesel, { limit: 10 })))).flat();
+      const ids = made.map(({ entry }) => entry.id).sort();
+      const all = await store.entries({ limit: 100 });
+      assert.deepEqual(
+        all.map(({ entry }) => entry.id),
+        ids,
+      );
+      const { text, hash } = all[4] as SealedEntry;
+      assert.deepEqual([text, hash], [made.find(({ entry }) => entry.id === ids[4])?.text, all[4]?.hash]);
+      const some = await store.entries({ after: ids[1], through: ids[6], limit: 3 });
+      assert.deepEqual(
+        some.map(({ entry }) => entry.id),
+        ids.slice(2, 5),
+      );
+      assert.deepEqual(await store.entries({ after: ids[6], through: ids[6], limit: 3 }), []);
+      assert.equal(await store.newestEntry(), ids.at(-1));
+    });
+
     test("an entry is found by its id, whole", async (t) => {
       const { store } = await filled(t);
       for (const sealed of await store.statement(adult(), { limit: 10 })) {
@@ -348,6 +378,160 @@ export function storeContract(adapter: Adapter): void {
         (at) => id.slice(0, at) + (id[at] === "7" ? "6" : "7") + id.slice(at + 1),
       );
       for (const other of others) assert.equal(await store.entry(other), undefined);
+    });
+  });
+
+  describe(`accounts by name in ${adapter.name}`, () => {
+    const holders = [
+      ["Jan", "Kowalski"],
+      ["Anna Maria", "Nowak-Kowalska"],
+      ["Łukasz", "Żółć"],
+      ["Jan", "Zięba"],
+      ["Janina", "Kowal"],
+    ];
+
+    /** The surnames of those found, in the order in which they come. */
+    async function find(store: Store, sought: string, page: { after?: string; limit?: number } = {}) {
+      const rows = await store.accounts({ limit: 10, ...page, name: nameWords(sought) });
+      return rows.map(({ surname }) => surname);
+    }
+
+    async function filled(t: TestContext) {
+      const store = await adapter.open(t);
+      for (const [index, [name = "", surname = ""]] of holders.entries()) {
+        await create(store, adult(index), { holder: { name, surname } });
+      }
+      return store;
+    }
+
+    for (const [sought, surnames] of [
+      ["kow", ["Kowalski", "Nowak-Kowalska", "Kowal"]],
+      ["KOWAL", ["Kowalski", "Nowak-Kowalska", "Kowal"]],
+      ["kowalsk", ["Kowalski", "Nowak-Kowalska"]],
+      ["walski", []],
+      ["jan kow", ["Kowalski", "Kowal"]],
+      ["kow jan", ["Kowalski", "Kowal"]],
+      ["kowalska nowak maria", ["Nowak-Kowalska"]],
+      ["lu zol", ["Żółć"]],
+      ["łukasz Ż", ["Żółć"]],
+      ["jan jan", ["Kowalski", "Zięba", "Kowal"]],
+      ["j", ["Kowalski", "Zięba", "Kowal"]],
+    ] as const) {
+      test(`"${sought}" finds ${surnames.join(", ") || "nobody"}`, async (t) => {
+        const store = await filled(t);
+        const rows = await store.accounts({ limit: 10, name: nameWords(sought) });
+        assert.deepEqual(rows.map(({ surname }) => surname).sort(), surnames.toSorted());
+        assert.deepEqual(
+          rows.map(({ pesel }) => pesel).sort(),
+          rows.map(({ pesel }) => pesel),
+        );
+      });
+    }
+
+    test("take no sign for any letter", async (t) => {
+      const store = await filled(t);
+      for (const word of ["%", "_an", "j*", "[j]an"]) {
+        assert.deepEqual(await store.accounts({ limit: 10, name: [word] }), []);
+      }
+    });
+
+    test("come in pages, each once, although two of its words begin so", async (t) => {
+      const store = await adapter.open(t);
+      const pesels = [0, 1, 2, 3, 4].map(adult).sort();
+      for (const pesel of pesels) {
+        await create(store, pesel, { holder: { name: "Anna Antonina", surname: "Antczak-Andrzejewska" } });
+      }
+      const first = await store.accounts({ limit: 3, name: ["an"] });
+      const second = await store.accounts({ after: first.at(-1)?.pesel, limit: 3, name: ["an"] });
+      assert.deepEqual(
+        [first, second].map((page) => page.map(({ pesel }) => pesel)),
+        [pesels.slice(0, 3), pesels.slice(3)],
+      );
+    });
+
+    test("are found by the name that they have now", async (t) => {
+      const store = await filled(t);
+      await store.transact([touch(adult())], (loaded) => {
+        const account = loaded.account(adult()) as StoredAccount;
+        const holder = { name: "Jan", surname: "Lis" };
+        return appending([nextEntry(account, "renaming", { id: loaded.nextId(), holder })], account);
+      });
+      assert.deepEqual(await find(store, "lis jan"), ["Lis"]);
+      assert.deepEqual(await find(store, "kowalski"), []);
+    });
+
+    test("are not found by the name of an opening that failed", async (t) => {
+      const store = await filled(t);
+      const holder = { name: "Ewa", surname: "Lis" };
+      await assert.rejects(create(store, adult(7), { holder, sequence: 0 }), { code: "storage-unavailable" });
+      assert.deepEqual(await find(store, "lis"), []);
+    });
+
+    test("give the words that they are found by", async (t) => {
+      const store = await filled(t);
+      const [row] = await store.accounts({ limit: 1, name: ["nowak"] });
+      assert.deepEqual(row?.words.split(" ").sort(), ["anna", "kowalska", "maria", "nowak"]);
+      const all = await store.accounts({ limit: 10 });
+      assert.equal(all.filter(({ words }) => words === row?.words).length, 1);
+    });
+  });
+
+  describe(`entries by the beginning of an id in ${adapter.name}`, () => {
+    const times = [0, 0, 1, 5, 5, 5, 70_000, 70_001];
+    const start = 0x019e9a703c00;
+    const timeText = (ms: number) => (start + ms).toString(16).padStart(12, "0").replace(/^.{8}/, "$&-");
+
+    /** An entry at each of the times, whose ids these are. */
+    async function spread(t: TestContext): Promise<{ store: Store; ids: readonly string[] }> {
+      const store = await adapter.open(t);
+      const ids: string[] = [];
+      for (const [index, ms] of times.entries()) {
+        const pesel = adult(index);
+        await store.transact([touch(pesel)], ({ nextId }) => {
+          const id = timeText(ms) + nextId().slice(13);
+          ids[index] = id;
+          return appending([openingEntry(pesel, { id })]);
+        });
+      }
+      return { store, ids };
+    }
+
+    const found = async (store: Store, text: string, limit = 100) =>
+      (await store.entriesIn(idsFrom(text) as IdRange, limit)).map(({ entry }) => entry.id).sort();
+
+    test("are found from 8 characters on, and no others", async (t) => {
+      const { store, ids } = await spread(t);
+      for (const length of [8, 9, 10, 12, 13, 14, 15, 20, 23, 24, 30, 35, 36]) {
+        for (const id of ids) {
+          const text = id.slice(0, length);
+          assert.deepEqual(await found(store, text), ids.filter((id) => id.startsWith(text)).sort(), text);
+        }
+      }
+    });
+
+    test("are none before the first, between two and after the last", async (t) => {
+      const { store } = await spread(t);
+      for (const ms of [-1, 2, 4, 6, 69_999, 70_002]) assert.deepEqual(await found(store, timeText(ms)), []);
+    });
+
+    test("are as many as asked for", async (t) => {
+      const { store, ids } = await spread(t);
+      assert.equal((await found(store, ids[0]?.slice(0, 8) ?? "", 2)).length, 2);
+    });
+
+    test("are none in an empty ledger", async (t) => {
+      assert.deepEqual(await found(await adapter.open(t), timeText(0)), []);
+    });
+  });
+
+  describe(`an entry by its key in ${adapter.name}`, () => {
+    test("is its account's", async (t) => {
+      const store = await adapter.open(t);
+      const entry = await create(store, adult(), { key: "open" });
+      await create(store, adult(1), { key: "other" });
+      assert.deepEqual((await store.entryWithKey(adult(), "open"))?.entry, entry);
+      assert.equal(await store.entryWithKey(adult(), "other"), undefined);
+      assert.equal(await store.entryWithKey(adult(2), "open"), undefined);
     });
   });
 

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
+import { pln } from "../../src/core/currency.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
+import { sealEntry } from "../../src/ledger/batch.ts";
 import { positionInId } from "../../src/ledger/entry-id.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
+import type { Store } from "../../src/ledger/store.ts";
 import { migrations as postgresMigrations } from "../../src/postgres/schema.ts";
 import { applicationId, migrations as sqliteMigrations } from "../../src/sqlite/schema.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
-import { fixedRates, now, table, terms } from "../support/fixture.ts";
-import { exchangeReceipt } from "../support/service.ts";
+import { openingEntry } from "../support/entries.ts";
+import { decimal, fixedRates, now, table, terms } from "../support/fixture.ts";
+import { counted, exchangeReceipt, texts } from "../support/service.ts";
 
 /** What an fx with schema 1 wrote: its entries, in the order of commits, and its tables. */
 const before = JSON.parse(
@@ -26,10 +30,11 @@ const entries = before.entries.map(({ text, hash }) => {
 });
 const anna = "80010112340" as Pesel;
 
-/** Statements that make a database of schema 1 or 2 with all of it, as the fx of that schema did. */
+const quoted = (...values: unknown[]) =>
+  values.map((value) => (value == null ? "null" : `'${String(value).replaceAll("'", "''")}'`)).join(", ");
+
+/** Statements that make a database of a schema up to 4 with all of it, as the fx of that schema did. */
 function statementsBefore(name: string, schema = 1): string[] {
-  const quoted = (...values: unknown[]) =>
-    values.map((value) => (value == null ? "null" : `'${String(value).replaceAll("'", "''")}'`)).join(", ");
   const tables = before.tables.map(
     ({ number, trading_date, effective_date, rates }) =>
       `insert into rate_table (number, trading_date, effective_date, rates) values (${quoted(number, trading_date, effective_date, rates)})`,
@@ -54,16 +59,60 @@ function statementsBefore(name: string, schema = 1): string[] {
         : `update account set ${moved} where pesel = ${Number(pesel)}`;
     return [`insert into journal ${journal}`, account];
   });
-  const version = isSqlite
+  const [first, ...upgrades] = migrationsTo(name, schema);
+  return [...(first ?? []), ...versionOf(name, schema), ...tables, ...rows, ...upgrades.flat()];
+}
+
+/** The statements of each step. */
+function migrationsTo(name: string, schema: number): string[][] {
+  return (name === "sqlite:" ? sqliteMigrations : postgresMigrations).slice(0, schema).map((migration) =>
+    String(migration)
+      .split(/;\n/)
+      .filter((sql) => sql.trim() !== ""),
+  );
+}
+
+function versionOf(name: string, schema: number): string[] {
+  return name === "sqlite:"
     ? [`pragma application_id = ${applicationId}`, `pragma user_version = ${schema}`]
     : [
         "create table fx_schema (id integer not null primary key check (id = 1), version integer not null)",
         `insert into fx_schema (id, version) values (1, ${schema})`,
       ];
-  const [first, ...upgrades] = (isSqlite ? sqliteMigrations : postgresMigrations)
-    .slice(0, schema)
-    .map((migration) => migration.split(/;\n/).filter((sql) => sql.trim() !== ""));
-  return [...(first ?? []), ...version, ...tables, ...rows, ...upgrades.flat()];
+}
+
+/** What an fx with schema 3 wrote: its entries, in the order of commits, and the rows of the other tables. */
+const third = JSON.parse(readFileSync(new URL("../fixtures/ledger-3.json", import.meta.url), "utf8")) as Pick<
+  Before,
+  "entries"
+> &
+  Record<"rate_table" | "accepted_table" | "refusal", Record<string, unknown>[]>;
+
+/** Statements that make a database of schema 3 with all of it. */
+function statementsOf3(name: string): string[] {
+  const insert = (into: string, row: Record<string, unknown>) =>
+    `insert into ${into} (${Object.keys(row).join(", ")}) values (${quoted(...Object.values(row))})`;
+  const holders = new Map<string, object>();
+  const newest = new Map<string, string>();
+  const positions = new Map<string, number>();
+  const journal = third.entries.map(({ text, hash }) => {
+    const { id, pesel, sequence, key, name: first, surname, balances } = JSON.parse(text);
+    const position = positionInId(id);
+    const common = { pesel, sequence, idempotency_key: key, entry: text, hash };
+    const holder = { name: first, surname };
+    const account = { pesel, ...(sequence === 1 ? holder : holders.get(pesel)) };
+    if (sequence === 1) holders.set(pesel, holder);
+    const isSqlite = name === "sqlite:";
+    const head = isSqlite ? { newest: position } : { balances: JSON.stringify(balances), sequence, hash };
+    newest.set(pesel, insert("account", { ...account, ...head }));
+    const previous = positions.get(pesel);
+    positions.set(pesel, position);
+    return insert("journal", isSqlite ? { position, previous, ...common } : { id, ...common });
+  });
+  const others = (["rate_table", "accepted_table", "refusal"] as const).flatMap((table) =>
+    third[table].map((row) => insert(table, row)),
+  );
+  return [...migrationsTo(name, 3).flat(), ...versionOf(name, 3), ...journal, ...newest.values(), ...others];
 }
 
 for (const adapter of adapters) {
@@ -84,7 +133,12 @@ for (const adapter of adapters) {
         const kept = await store.entry(id);
         assert.deepEqual([kept?.text, kept?.hash], [text, hash]);
       }
-      assert.deepEqual(await service.audit(), { accounts: 2, entries: 5, findings: [], findingsTotal: 0 });
+      assert.deepEqual(counted(await service.audit()), {
+        accounts: 2,
+        entries: 5,
+        findings: [],
+        findingsTotal: 0,
+      });
       const { currencies, spreadEarned } = await service.position();
       assert.deepEqual(
         currencies.map(({ house }) => house),
@@ -155,7 +209,12 @@ for (const adapter of adapters) {
       const store = await openWith({ onUpgrade: (from, to) => told.push(from, to) });
       assert.deepEqual(told, [2, store.schemaVersion]);
       const service = new LedgerService(store, fixedRates(), () => now);
-      assert.deepEqual(await service.audit(), { accounts: 2, entries: 5, findings: [], findingsTotal: 0 });
+      assert.deepEqual(counted(await service.audit()), {
+        accounts: 2,
+        entries: 5,
+        findings: [],
+        findingsTotal: 0,
+      });
       const order = { ...terms("buy 500 USD for PLN"), pesel: anna, key: "order-1" };
       assert.equal((await service.exchange(order)).replayed, true);
     });
@@ -175,6 +234,128 @@ for (const adapter of adapters) {
           ? "position, pesel, sequence, idempotency_key, entry, hash) values (99, 1"
           : "id, pesel, sequence, idempotency_key, entry, hash) values ('0190b2c4-0000-7000-8000-000000000000', 1";
       await run(`insert into journal (${columns}, 1, 'k', '{}', '')`);
+    });
+  });
+  describe(`a ledger of schema 4 over ${adapter.name}`, () => {
+    async function database(t: TestContext): Promise<SharedDatabase> {
+      const made = await openDatabase(t);
+      for (const sql of statementsBefore(adapter.name, 4)) await made.run(sql);
+      return made;
+    }
+    const found = async (store: Store, name: string) =>
+      (await store.accounts({ limit: 10, name: [name] })).map(({ surname }) => surname);
+
+    test("finds its accounts by name once it is upgraded, and has a clean audit", async (t) => {
+      const store = await (await database(t)).open();
+      assert.deepEqual(await found(store, "now"), ["Nowak"]);
+      assert.deepEqual((await new LedgerService(store, fixedRates()).audit()).findings, []);
+    });
+
+    test("finds each account by name, however many there are", async (t) => {
+      const { run, open } = await database(t);
+      const more =
+        adapter.name === "sqlite:"
+          ? "(pesel, name, surname, newest) with recursive n (n) as (select 1 union all select n + 1 from n where n < 12000) " +
+            "select n, 'Jan', 'Łęcki' || n, 1 from n"
+          : "(pesel, name, surname, balances, sequence, hash) select n, 'Jan', 'Łęcki' || n, '{}', 1, '' from generate_series(1, 12000) as n";
+      await run(`insert into account ${more}`);
+      const store = await open();
+      assert.deepEqual(await found(store, "lecki1200"), ["Łęcki1200", "Łęcki12000"]);
+      for (const n of [1, 5000, 5001, 12000]) assert.equal((await found(store, `lecki${n}`))[0], `Łęcki${n}`);
+    });
+  });
+
+  describe(`a ledger of schema 3 over ${adapter.name}`, () => {
+    const later = new Date("2026-06-08T15:00:00Z");
+
+    async function database(t: TestContext): Promise<SharedDatabase> {
+      const made = await openDatabase(t);
+      for (const sql of statementsOf3(adapter.name)) await made.run(sql);
+      return made;
+    }
+
+    async function upgraded(t: TestContext, clock = later) {
+      const store = await (await database(t)).open();
+      return { store, service: new LedgerService(store, fixedRates(table, store), () => clock) };
+    }
+
+    test("is upgraded, and has every entry as it was, the table in force, and a clean audit", async (t) => {
+      const { openWith } = await database(t);
+      const told: number[] = [];
+      const store = await openWith({ onUpgrade: (from, to) => told.push(from, to) });
+      assert.deepEqual(told, [3, store.schemaVersion]);
+      for (const { text, hash } of third.entries) {
+        const kept = await store.entry(JSON.parse(text).id);
+        assert.deepEqual([kept?.text, kept?.hash, kept?.reversedBy], [text, hash, undefined]);
+      }
+      assert.deepEqual(await store.inForce(), { epoch: 1, table });
+      const service = new LedgerService(store, fixedRates(table, store), () => later);
+      assert.deepEqual(await service.audit(), { accounts: 2, entries: 5, findings: [], findingsTotal: 0 });
+    });
+
+    test("answers keys from before, done or refused, with what it answered then", async (t) => {
+      const { service } = await upgraded(t);
+      const buy = { ...terms("buy 500 USD for PLN"), pesel: anna, key: "order-1" };
+      assert.equal((await service.exchange(buy)).replayed, true);
+      const zaneta = "02291234562" as Pesel;
+      const deposit = {
+        kind: "deposit",
+        pesel: zaneta,
+        amount: decimal("10"),
+        currency: pln,
+        note: undefined,
+      } as const;
+      await service.change(deposit);
+      const refused = { ...terms("buy 1 USD for PLN"), pesel: zaneta, key: "refused" };
+      await assert.rejects(service.exchange(refused), { code: "insufficient-funds", replayed: true });
+    });
+
+    test("takes every kind of change, and reverses an exchange from before", async (t) => {
+      const { service } = await upgraded(t);
+      const ids = third.entries.map(({ text }) => JSON.parse(text)).filter(({ kind }) => kind === "exchange");
+      for (const { id } of ids.toReversed()) {
+        await service.change({ kind: "reversal", pesel: anna, reverses: id, reason: "a slip" });
+      }
+      const { balances } = await service.account(anna);
+      assert.deepEqual(texts(balances), ["10000.00 PLN", "0.00 EUR", "0 JPY", "0.00 USD"]);
+      assert.equal((await service.position()).spreadEarned.minor, 0n);
+      await service.change({ kind: "renaming", pesel: anna, name: "Anna", surname: "Lis" });
+      const all = { pesel: anna, amount: decimal("10000"), currency: pln, note: undefined };
+      await service.change({ kind: "withdrawal", ...all });
+      await service.change({ kind: "closing", pesel: anna });
+      assert.equal((await service.account(anna)).closed, true);
+      assert.deepEqual((await service.audit()).findings, []);
+    });
+
+    test("makes no entry that is earlier than the account's last from before", async (t) => {
+      const { service } = await upgraded(t, new Date("2026-06-08T01:00:00Z"));
+      const { receiptId } = await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: anna });
+      const [made, last] = (await service.statement(anna, { limit: 2 })).items;
+      assert.equal(made?.id, receiptId);
+      assert.equal(made?.time.getTime(), last?.time.getTime());
+    });
+
+    test("can still be written by an fx of that schema, which was open before", async (t) => {
+      const { open, run } = await database(t);
+      const service = new LedgerService(await open(), fixedRates(), () => later);
+      const id = "0190b2c4-0000-7000-8000-000000000063";
+      const pesel = "75061598768" as Pesel;
+      const { text, hash } = sealEntry(openingEntry(pesel, { id, minor: 100n }), "");
+      const isSqlite = adapter.name === "sqlite:";
+      const common = `${pesel}, 1, null, '${text}', '${hash}'`;
+      await run(
+        isSqlite
+          ? `insert into journal (position, pesel, sequence, idempotency_key, entry, hash) values (99, ${common})`
+          : `insert into journal (id, pesel, sequence, idempotency_key, entry, hash) values ('${id}', ${common})`,
+      );
+      const columns = isSqlite ? "newest" : "balances, sequence, hash";
+      const values = isSqlite ? "99" : `'{"PLN":100}', 1, '${hash}'`;
+      await run(
+        `insert into account (pesel, name, surname, ${columns}) values (${pesel}, 'Jan', 'Kowalski', ${values})`,
+      );
+      assert.deepEqual(texts((await service.account(pesel)).balances), ["1.00 PLN"]);
+      await service.change({ kind: "deposit", pesel, amount: decimal("1"), currency: pln, note: undefined });
+      assert.deepEqual((await service.audit()).findings, []);
     });
   });
 }

@@ -6,6 +6,10 @@ const [, , url = ""] = process.argv;
 
 type Opening = components["schemas"]["Opening"];
 type Order = components["schemas"]["Order"];
+type Cash = components["schemas"]["Cash"];
+type Renaming = components["schemas"]["Renaming"];
+type Reversal = components["schemas"]["Reversal"];
+type BulkLine = components["schemas"]["BulkLine"];
 type Json<Responses> = Responses extends { 200: { content: { "application/json": infer Body } } }
   ? Body
   : never;
@@ -23,21 +27,27 @@ async function get<Path extends Readable>(path: Path, parameters: Record<string,
   return (await response.json()) as Json<paths[Path]["get"]["responses"]>;
 }
 
-async function post(path: string, body: Opening | Order, headers: Record<string, string>) {
+type Body = Opening | Order | Cash | Renaming | Reversal;
+
+async function post(path: string, body: Body | undefined, headers: Record<string, string> = {}) {
   const response = await fetch(`${url}${path}`, {
     method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
+    headers: { ...(body && { "content-type": "application/json" }), ...headers },
+    ...(body && { body: JSON.stringify(body) }),
   });
   assert.ok(response.ok, `${path} ${response.status} ${response.ok ? "" : await response.text()}`);
   return response;
 }
 
-async function exchange(order: Order, headers: Record<string, string> = {}) {
-  const response = await post(`/api/exchange/${order.pesel}`, order, headers);
+async function changed(path: string, body: Body | undefined, headers: Record<string, string> = {}) {
+  const response = await post(path, body, headers);
   const account: Json<paths["/api/exchange/{pesel}"]["post"]["responses"]> = await response.json();
   const id = response.headers.get("fx-receipt")?.split("/").at(-1) ?? "";
-  return { account, receipt: await get("/api/receipts/{id}", { id }) };
+  return { account, id, receipt: await get("/api/receipts/{id}", { id }) };
+}
+
+function exchange(order: Order, headers: Record<string, string> = {}) {
+  return changed(`/api/exchange/${order.pesel}`, order, headers);
 }
 
 async function balances(pesel: string): Promise<Record<string, number>> {
@@ -75,13 +85,49 @@ assert.deepEqual(bought.account, await get("/api/user/{pesel}", { pesel: maria }
 await exchange({ pesel: ewa, from: "PLN", to: "EUR", toSell: 999999.99 });
 const { entries, next } = await get("/api/user/{pesel}/history", { pesel: ewa, limit: "10" });
 assert.deepEqual(
-  entries.map((entry) => (entry.kind === "opening" ? entry.initial : entry.sold)),
+  entries.map((entry) =>
+    entry.kind === "opening" ? entry.initial : entry.kind === "exchange" && entry.sold,
+  ),
   [
     { symbol: "PLN", amount: 999999.99 },
     { symbol: "PLN", amount: 999999.99 },
   ],
 );
 assert.equal(next, null);
+
+const cash: Cash = { amount: 0.07, currency: "PLN", note: "Counter 2" };
+const deposit = await changed(`/api/user/${adam}/deposits`, cash, { "idempotency-key": "deposit" });
+assert.ok(deposit.receipt.kind === "deposit");
+assert.deepEqual([deposit.receipt.credited.amount, deposit.receipt.note], [0.07, "Counter 2"]);
+assert.deepEqual(await balances(adam), { PLN: 131072.2 });
+const undone = await changed(`/api/receipts/${deposit.id}/reversal`, { reason: "Wrong account" });
+assert.ok(undone.receipt.kind === "reversal" && undone.receipt.debited !== null);
+assert.deepEqual([undone.receipt.debited.amount, undone.receipt.reverses], [0.07, deposit.id]);
+const withdrawal = await changed(`/api/user/${adam}/withdrawals`, { amount: 131072.13, currency: "PLN" });
+assert.ok(withdrawal.receipt.kind === "withdrawal");
+const renamed = await changed(`/api/user/${adam}/name`, { name: "Adam", surname: "Wilk" });
+assert.equal(renamed.account.surname, "Wilk");
+const closing = await changed(`/api/user/${adam}/closing`, undefined);
+assert.equal(closing.receipt.kind, "closing");
+
+const lines: readonly BulkLine[] = [
+  { kind: "deposit", pesel: ewa, amount: 1, currency: "USD", note: "Counter 2", key: "1" },
+  { pesel: ewa, from: "USD", to: "PLN", toSell: 1 },
+];
+const bulk = await fetch(`${url}/api/bulk`, {
+  method: "POST",
+  headers: { "content-type": "application/x-ndjson" },
+  body: lines.map((line) => JSON.stringify(line)).join("\n"),
+});
+type Answer = components["schemas"]["BulkAnswer"];
+const answers = (await bulk.text())
+  .trimEnd()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Answer);
+assert.deepEqual(
+  answers.map((answer) => ("account" in answer ? (answer.sold ?? null) : answer.status)),
+  [null, { symbol: "USD", amount: 1 }],
+);
 
 /** What the types do not let through. */
 export const wrong = [
@@ -93,4 +139,8 @@ export const wrong = [
   { pesel: maria, from: "PLN", to: "USD", toBuy: 1, tosell: 1 } satisfies Order,
   // @ts-expect-error: no initial balance
   { name: "Jan", surname: "Lis", pesel: maria } satisfies Opening,
+  // @ts-expect-error: no currency
+  { amount: 1 } satisfies Cash,
+  // @ts-expect-error: a kind that lines do not have
+  { kind: "closing", pesel: maria, amount: 1, currency: "PLN" } satisfies BulkLine,
 ];

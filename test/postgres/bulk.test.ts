@@ -7,8 +7,13 @@ import { inTransaction } from "../support/postgres.ts";
 import { emptyDatabase, openStore } from "../support/postgres-store.ts";
 
 const accounts = 30;
-const openings = Array.from({ length: accounts }, (_, index) => opening({ index }));
-const order = (index: number, key?: string) => ({ ...terms("buy 1 USD for PLN"), pesel: adult(index), key });
+const openings = Array.from({ length: accounts }, (_, index) => ({
+  kind: "opening" as const,
+  ...opening({ index }),
+}));
+const order = (index: number, key?: string) => {
+  return { kind: "exchange" as const, ...terms("buy 1 USD for PLN"), pesel: adult(index), key };
+};
 
 async function answersTo(service: LedgerService, ...chunks: readonly BulkLine[][]): Promise<BulkAnswer[]> {
   const lines = (async function* () {

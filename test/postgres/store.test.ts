@@ -66,7 +66,9 @@ describe("how many entries there are", () => {
     await create(store, adult());
     assert.equal(await store.entryCount(), 0);
     const progress: (number | undefined)[] = [];
-    const { entries, findings } = await auditLedger(store, ({ totalEntries }) => progress.push(totalEntries));
+    const { entries, findings } = await auditLedger(store, {
+      onProgress: ({ totalEntries }) => progress.push(totalEntries),
+    });
     assert.deepEqual([entries, findings, progress], [1, [], [0]]);
   });
 });

@@ -41,11 +41,16 @@ export class FaultyStore implements Store {
   accounts: Store["accounts"] = (page) => this.#store.accounts(page);
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
   journal: Store["journal"] = (page) => this.#store.journal(page);
+  entries: Store["entries"] = (page) => this.#store.entries(page);
+  newestEntry: Store["newestEntry"] = () => this.#store.newestEntry();
   entry: Store["entry"] = (id) => this.#store.entry(id);
+  entriesIn: Store["entriesIn"] = (ids, limit) => this.#store.entriesIn(ids, limit);
+  entryWithKey: Store["entryWithKey"] = (pesel, key) => this.#store.entryWithKey(pesel, key);
   reversals: Store["reversals"] = (page) => this.#store.reversals(page);
   misplacedEntry: Store["misplacedEntry"] = (row, id, before) => this.#store.misplacedEntry(row, id, before);
   misplacedAccount: Store["misplacedAccount"] = (row, newest) => this.#store.misplacedAccount(row, newest);
   entryCount: Store["entryCount"] = () => this.#store.entryCount();
+  identityKey: Store["identityKey"] = () => this.#store.identityKey();
   inForce: Store["inForce"] = () => this.#store.inForce();
   acceptedTables: Store["acceptedTables"] = () => this.#store.acceptedTables();
   acceptTable: Store["acceptTable"] = (table, accepted) => this.#store.acceptTable(table, accepted);

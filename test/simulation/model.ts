@@ -1,8 +1,9 @@
-import type { Opening } from "../../src/core/account.ts";
+import type { Holder } from "../../src/core/account.ts";
+import type { Request } from "../../src/core/change.ts";
 import { minorUnitDigits, pln } from "../../src/core/currency.ts";
-import { formatDecimal } from "../../src/core/decimal.ts";
+import { type Decimal, formatDecimal } from "../../src/core/decimal.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
-import type { ExchangeOrder } from "../../src/core/exchange.ts";
+import type { EntryKind } from "../../src/core/journal.ts";
 import { balanceLimit } from "../../src/core/money.ts";
 import type { RateTable } from "../../src/core/rates.ts";
 import { fractionOf, priceByFractions } from "../support/fractions.ts";
@@ -18,13 +19,46 @@ const final: readonly ErrorCode[] = [
   "balance-limit",
   "unsupported-currency",
   "amount-too-small",
+  "already-reversed",
+  "account-closed",
+  "account-not-empty",
 ];
 
 type Answer = { readonly balances: ReadonlyMap<string, bigint> } | { readonly refused: ErrorCode };
 
+export type Side = readonly [currency: string, minor: bigint];
+
+export interface ModelEntry {
+  readonly kind: EntryKind;
+  readonly debited?: Side | undefined;
+  readonly credited?: Side | undefined;
+  readonly holder?: Holder | undefined;
+  readonly note?: string | undefined;
+  /** What it undoes. */
+  readonly reverses?: ModelEntry | undefined;
+  /** What undoes it. */
+  reversedBy?: ModelEntry | undefined;
+  /** Known once it was read from the ledger. */
+  id?: string | undefined;
+}
+
 interface ModelAccount {
-  balances: Map<string, bigint>;
-  entries: number;
+  readonly balances: ReadonlyMap<string, bigint>;
+  readonly closed: boolean;
+  readonly entries: ModelEntry[];
+}
+
+class Refused extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+function refuse(code: ErrorCode): never {
+  throw new Refused(code);
 }
 
 /** fx without a store, a batch or a hash: maps and plain fractions. What the real one is compared with. */
@@ -32,72 +66,125 @@ export class Model {
   readonly accounts = new Map<string, ModelAccount>();
   table: RateTable | undefined;
   /** By PESEL and key. */
-  readonly #answered = new Map<string, { readonly request: string; readonly answer: Expected }>();
-
-  open(opening: Opening): Expected {
-    const { name, surname, initial } = opening;
-    const request = JSON.stringify(["open", name, surname, formatDecimal(initial)]);
-    return this.#once(opening, request, () => this.#open(opening));
-  }
-
-  exchange(order: ExchangeOrder): Expected {
-    const { from, to, side, amount } = order;
-    const request = JSON.stringify(["exchange", from, to, side, formatDecimal(amount)]);
-    return this.#once(order, request, () => this.#exchange(order));
-  }
+  readonly #answered = new Map<string, { readonly asked: string; readonly answer: Answer }>();
 
   /** The first answer to a key is the answer to it. */
-  #once({ pesel, key }: Opening | ExchangeOrder, request: string, decide: () => Answer): Expected {
+  answer(request: Request): Expected {
+    const { pesel, key } = request;
     const earlier = key === undefined ? undefined : this.#answered.get(pesel + key);
+    const asked = askedFor(request);
     if (earlier !== undefined) {
-      const isSame = earlier.request === request;
-      return isSame
+      return earlier.asked === asked
         ? { ...earlier.answer, replayed: true }
         : { refused: "idempotency-key-reused", replayed: false };
     }
-    const answer = { ...decide(), replayed: false };
+    const answer = this.#decide(request);
     if (key !== undefined && (!("refused" in answer) || final.includes(answer.refused))) {
-      this.#answered.set(pesel + key, { request, answer });
+      this.#answered.set(pesel + key, { asked, answer });
     }
-    return answer;
+    return { ...answer, replayed: false };
   }
 
-  #open({ pesel, initial }: Opening): Answer {
-    if (this.accounts.has(pesel)) return { refused: "account-exists" };
-    const [numerator, denominator] = fractionOf({ ...initial, coefficient: initial.coefficient * 100n });
-    if (denominator !== 1n || numerator < 0n) return { refused: "invalid-amount" };
-    if (numerator > balanceLimit) return { refused: "balance-limit" };
-    const account: ModelAccount = { balances: new Map([[pln, numerator]]), entries: 1 };
-    this.accounts.set(pesel, account);
-    return { balances: account.balances };
+  #decide(request: Request): Answer {
+    const account = this.accounts.get(request.pesel);
+    try {
+      const entry = this.#entryFor(request, account);
+      const balances = new Map(account?.balances);
+      for (const [[currency, minor], sign] of flows(entry)) {
+        const changed = (balances.get(currency) ?? 0n) + sign * minor;
+        if (changed < 0n) refuse("insufficient-funds");
+        if (changed > balanceLimit) refuse("balance-limit");
+        balances.set(currency, changed);
+      }
+      const entries = account?.entries ?? [];
+      entries.push(entry);
+      if (entry.reverses !== undefined) entry.reverses.reversedBy = entry;
+      this.accounts.set(request.pesel, { balances, closed: entry.kind === "closing", entries });
+      return { balances };
+    } catch (error) {
+      if (error instanceof Refused) return { refused: error.code };
+      throw error;
+    }
   }
 
-  #exchange(order: ExchangeOrder): Answer {
-    const { pesel, from, to, side, amount } = order;
-    const account = this.accounts.get(pesel);
-    if (account === undefined) return { refused: "account-not-found" };
-    const table = this.table;
-    if (table === undefined) return { refused: "rates-unavailable" };
-    if (order.table !== undefined && ![table.number, table.id].includes(order.table))
-      return { refused: "rate-changed" };
-    if ([from, to].some((code) => code !== pln && !table.rates.has(code))) {
-      return { refused: "unsupported-currency" };
+  #entryFor(request: Request, account: ModelAccount | undefined): ModelEntry {
+    const { kind } = request;
+    if (kind === "opening") {
+      if (account?.closed === false) refuse("account-exists");
+      const { name, surname, initial } = request;
+      const minor = minorOf(initial, 2);
+      if (minor === undefined || minor < 0n) refuse("invalid-amount");
+      return { kind, holder: { name, surname }, credited: [pln, minor] };
     }
-    const digits = minorUnitDigits(side === "toBuy" ? to : from) ?? 0;
-    const [numerator, denominator] = fractionOf({
-      ...amount,
-      coefficient: amount.coefficient * 10n ** BigInt(digits),
-    });
-    if (denominator !== 1n || numerator <= 0n) return { refused: "invalid-amount" };
-    const price = priceByFractions(order, table);
-    if (price === undefined) return { refused: "amount-too-small" };
-    const [sold, bought] = price;
-    const left = (account.balances.get(from) ?? 0n) - sold;
-    if (left < 0n) return { refused: "insufficient-funds" };
-    const raised = (account.balances.get(to) ?? 0n) + bought;
-    if (raised > balanceLimit) return { refused: "balance-limit" };
-    account.balances = new Map([...account.balances, [from, left], [to, raised]]);
-    account.entries += 1;
-    return { balances: account.balances };
+    if (account === undefined) refuse("account-not-found");
+    if (account.closed) refuse("account-closed");
+    switch (kind) {
+      case "exchange":
+        return this.#exchange(request);
+      case "deposit": {
+        const { note, currency } = request;
+        if (currency !== pln && !(this.table ?? refuse("rates-unavailable")).rates.has(currency)) {
+          refuse("unsupported-currency");
+        }
+        return { kind, credited: cash(request), note };
+      }
+      case "withdrawal":
+        return { kind, debited: cash(request), note: request.note };
+      case "reversal": {
+        const reverses = account.entries.find(({ id }) => id === request.reverses) ?? refuse("not-found");
+        if (!["exchange", "deposit", "withdrawal"].includes(reverses.kind)) refuse("not-reversible");
+        if (reverses.reversedBy !== undefined) refuse("already-reversed");
+        const { debited: credited, credited: debited } = reverses;
+        return { kind, reverses, debited, credited, note: request.reason };
+      }
+      case "renaming":
+        return { kind, holder: { name: request.name, surname: request.surname } };
+      case "closing":
+        if ([...account.balances.values()].some((minor) => minor !== 0n)) refuse("account-not-empty");
+        return { kind };
+    }
   }
+
+  #exchange(order: Request & { kind: "exchange" }): ModelEntry {
+    const { from, to, side, amount } = order;
+    const table = this.table ?? refuse("rates-unavailable");
+    if (order.table !== undefined && ![table.number, table.id].includes(order.table)) refuse("rate-changed");
+    if ([from, to].some((code) => code !== pln && !table.rates.has(code))) refuse("unsupported-currency");
+    const asked = minorOf(amount, minorUnitDigits(side === "toBuy" ? to : from) ?? 0);
+    if (asked === undefined || asked <= 0n) refuse("invalid-amount");
+    const [sold, bought] = priceByFractions(order, table) ?? refuse("amount-too-small");
+    return { kind: "exchange", debited: [from, sold], credited: [to, bought] };
+  }
+}
+
+/** What an entry takes from its account, and then what it gives. */
+export function flows({ debited, credited }: ModelEntry): [side: Side, sign: bigint][] {
+  return [
+    ...(debited ? [[debited, -1n] as [Side, bigint]] : []),
+    ...(credited ? [[credited, 1n] as [Side, bigint]] : []),
+  ];
+}
+
+function cash({ currency, amount }: Request & { kind: "deposit" | "withdrawal" }): Side {
+  const digits = minorUnitDigits(currency) ?? refuse("unsupported-currency");
+  const minor = minorOf(amount, digits);
+  if (minor === undefined || minor <= 0n) refuse("invalid-amount");
+  return [currency, minor];
+}
+
+/** undefined where the amount is finer than the minor unit. */
+function minorOf(amount: Decimal, digits: number): bigint | undefined {
+  const [numerator, denominator] = fractionOf({
+    ...amount,
+    coefficient: amount.coefficient * 10n ** BigInt(digits),
+  });
+  return denominator === 1n ? numerator : undefined;
+}
+
+/** What is asked for, apart from the account, the key and the table that an order is pinned to. */
+function askedFor(request: Request): string {
+  const { pesel: _pesel, key: _key, ...facts } = { ...request, table: undefined };
+  return JSON.stringify(facts, (_, value) =>
+    typeof value === "object" && "coefficient" in value ? formatDecimal(value) : value,
+  );
 }

@@ -1,19 +1,23 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Opening } from "../../src/core/account.ts";
-import type { CurrencyCode } from "../../src/core/currency.ts";
+import type { Request } from "../../src/core/change.ts";
+import { type CurrencyCode, compareCurrencies, minorUnitDigits, pln } from "../../src/core/currency.ts";
 import { warsawDate } from "../../src/core/date.ts";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
-import { type ExchangeOrder, parseTerms } from "../../src/core/exchange.ts";
+import { parseTerms } from "../../src/core/exchange.ts";
+import type { Receipt } from "../../src/core/journal.ts";
+import type { Pesel } from "../../src/core/pesel.ts";
+import type { RateTable } from "../../src/core/rates.ts";
+import type { Recorded, Settlement } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { LedgerRates } from "../../src/rates/ledger-rates.ts";
-import { adult, decimal, now, opening } from "../support/fixture.ts";
+import { adult, decimal, now } from "../support/fixture.ts";
 import { valueAtBid } from "../support/fractions.ts";
 import { Bank } from "./bank.ts";
 import { type Fault, FaultyStore } from "./faulty-store.ts";
-import { type Expected, Model } from "./model.ts";
+import { type Expected, flows, Model, type ModelEntry, type Side } from "./model.ts";
 
 const dayMs = 86_400_000;
 const accounts = 6;
@@ -21,16 +25,14 @@ const steps = 25;
 const commandsPerStep = 8;
 const currencies = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR", "THB"];
 
-type Command =
-  | { readonly kind: "open"; readonly request: Opening }
-  | { readonly kind: "exchange"; readonly request: ExchangeOrder };
-
 /**
- * Plays one seed against a ledger that several processes work on: clients that send, repeat and misuse keys; banks that
- * publish, correct and predate tables; processes that look at their bank now and then, or trade at another one; and
- * commits that fail, whose answers are lost, or in which the process dies. Every answer and, after every step, every
- * account is compared with the model. No order may leave anybody richer than the table in force allows, and at the end
- * the audit must be clean. The same seed plays the same game.
+ * Plays one seed against a ledger that several processes work on: clients that send every kind of request, and repeat
+ * and misuse keys; banks that publish, correct and predate tables; processes that look at their bank now and then, or
+ * trade at another one; clocks that jump back; and commits that fail, whose answers are lost, or in which the process
+ * dies. Every answer and, after every step, every account and entry is compared with the model. After every step,
+ * customers and house together have what was paid in and not out, no time of an account goes back, and no exchange has
+ * left anybody richer than the table in force allows. At the end the audit must be clean. The same seed plays the same
+ * game.
  */
 export async function simulate(seed: number, database: { open(): Promise<Store> }): Promise<void> {
   const game = new Game(seed, () => database.open());
@@ -59,7 +61,7 @@ class Game {
   readonly #chance: () => number;
   readonly #open: () => Promise<Store>;
   readonly #model = new Model();
-  readonly #sent: Command[] = [];
+  readonly #sent: Request[] = [];
   readonly #banks: readonly Bank[];
   readonly #processes: Process[] = [];
   #clock = now.getTime();
@@ -80,14 +82,14 @@ class Game {
     const { service } = this.#processes[0] as Process;
     const report = await service.audit();
     assert.deepEqual(report.findings, []);
-    const entries = [...this.#model.accounts.values()].reduce((sum, account) => sum + account.entries, 0);
-    assert.equal(report.entries, entries, "entries in the journal");
+    const entries = [...this.#model.accounts.values()].flatMap((account) => account.entries);
+    assert.equal(report.entries, entries.length, "entries in the journal");
     await this.#compareTables();
     for (const process of this.#processes) await process.service.close();
   }
 
   async #step(): Promise<void> {
-    this.#clock += this.#below(12 * 3_600_000);
+    this.#clock += this.#below(8) === 0 ? -this.#below(2 * dayMs) : this.#below(12 * 3_600_000);
     const today = warsawDate(new Date(this.#clock));
     for (const bank of this.#banks) if (this.#below(3) === 0) bank.publish(today);
     const place = this.#below(this.#processes.length);
@@ -110,7 +112,7 @@ class Game {
       "dies after",
     ]);
     const { fault } = store;
-    const before = this.#worth();
+    const before = new Set(this.#entries());
     await this.#turn(service, store, 1 + this.#below(commandsPerStep));
     store.fault = "none";
     if (fault.startsWith("dies")) {
@@ -119,12 +121,8 @@ class Game {
       this.#processes[place] = await this.#look(bank, new FaultyStore(await this.#open()));
     }
     await this.#compare((this.#processes[place] as Process).service);
-    for (const [pesel, worth] of this.#worth()) {
-      assert.ok(
-        worth <= (before.get(pesel) ?? worth),
-        "an order left its account richer than the table in force allows",
-      );
-    }
+    const added = this.#entries().filter((entry) => !before.has(entry));
+    this.#requireNoGain(added.filter(({ kind }) => kind === "exchange"));
   }
 
   /** A process that opens its rates, or looks at its bank again: both look at the ledger, and judge alike. */
@@ -150,19 +148,21 @@ class Game {
     return { bank, store, rates, service: new LedgerService(store, rates, () => new Date(this.#clock)) };
   }
 
-  /** What each account is worth at the bids of the table in force. */
-  #worth(): Map<string, bigint> {
-    const { table, accounts } = this.#model;
-    if (table === undefined) return new Map();
-    return new Map(
-      [...accounts].map(([pesel, { balances }]) => [
-        pesel,
-        [...balances].reduce(
-          (sum, [currency, minor]) => sum + valueAtBid({ currency: currency as CurrencyCode, minor }, table),
-          0n,
-        ),
-      ]),
-    );
+  #entries(): ModelEntry[] {
+    return [...this.#model.accounts.values()].flatMap(({ entries }) => entries);
+  }
+
+  /** What an exchange gives is worth no more than what it takes, at the bids of the table in force. */
+  #requireNoGain(exchanges: readonly ModelEntry[]): void {
+    const { table } = this.#model;
+    for (const exchange of exchanges) {
+      const worth = flows(exchange).map(
+        ([[currency, minor], sign]) =>
+          sign * valueAtBid({ currency: currency as CurrencyCode, minor }, table as RateTable),
+      );
+      const gain = worth.reduce((sum, one) => sum + one, 0n);
+      assert.ok(gain <= 0n, "an exchange left its account richer than the table in force allows");
+    }
   }
 
   /** The tables that were in force took effect one after the other, and none came back, but for changes of source. */
@@ -183,21 +183,12 @@ class Game {
   async #turn(service: LedgerService, store: FaultyStore, count: number): Promise<void> {
     const { fault } = store;
     const commands = Array.from({ length: count }, () => this.#command());
-    const answers = commands.map((command) =>
-      answerOf(
-        command.kind === "open"
-          ? service.createAccount(command.request)
-          : service.exchange(command.request).then(({ account, replayed }) => ({
-              balances: new Map(account.balances.map(({ currency, minor }) => [currency, minor])),
-              replayed,
-            })),
-      ),
-    );
+    const answers = commands.map((request) => answerOf(send(service, request)));
     if (FaultyStore.written(fault)) {
-      const expected = commands.map((command) => this.#expect(command));
+      const expected = commands.map((request) => this.#model.answer(request));
       if (fault === "none") {
         for (const [index, answer] of (await Promise.all(answers)).entries()) {
-          compareAnswer(answer, expected[index] as Expected, commands[index] as Command);
+          compareAnswer(answer, expected[index] as Expected, commands[index] as Request);
         }
       }
     }
@@ -214,12 +205,6 @@ class Game {
     }
   }
 
-  #expect(command: Command): Expected {
-    return command.kind === "open"
-      ? this.#model.open(command.request)
-      : this.#model.exchange(command.request);
-  }
-
   async #compare(service: LedgerService): Promise<void> {
     for (let index = 0; index < accounts; index += 1) {
       const held = await service.account(adult(index)).catch((error) => error);
@@ -232,28 +217,116 @@ class Game {
         held.balances.map(({ currency, minor }: never) => [currency, minor]),
       );
       assert.deepEqual(balances, Object.fromEntries(expected.balances), `balances of account ${index}`);
-      const { items } = await service.statement(adult(index), { limit: 1 });
-      assert.equal(items[0]?.sequence, expected.entries, `entries of account ${index}`);
+      assert.equal(held.closed, expected.closed, `whether account ${index} is closed`);
+      const { name, surname } = held;
+      const holder = expected.entries.findLast((entry) => entry.holder !== undefined)?.holder;
+      assert.deepEqual({ name, surname }, holder, `holder of account ${index}`);
+      const { items } = await service.statement(adult(index), { limit: 1000 });
+      compareEntries(items.toReversed(), expected.entries, `account ${index}`);
     }
+    await this.#comparePosition(service);
+  }
+
+  /** Customers and house together have what was paid in and not out. */
+  async #comparePosition(service: LedgerService): Promise<void> {
+    const deposited = new Map<string, bigint>([[pln, 0n]]);
+    const held = new Map<string, bigint>([[pln, 0n]]);
+    for (const { balances, entries } of this.#model.accounts.values()) {
+      for (const [currency, minor] of balances) held.set(currency, (held.get(currency) ?? 0n) + minor);
+      for (const entry of entries) {
+        if ((entry.reverses ?? entry).kind === "exchange") continue;
+        for (const [[currency, minor], sign] of flows(entry)) {
+          deposited.set(currency, (deposited.get(currency) ?? 0n) + sign * minor);
+        }
+      }
+    }
+    const { currencies } = await service.position();
+    const expected = [...held.keys()].sort(compareCurrencies as never).map((currency) => {
+      const customers = held.get(currency) ?? 0n;
+      return { currency, customers, house: (deposited.get(currency) ?? 0n) - customers };
+    });
+    assert.deepEqual(currencies, expected, "the position");
   }
 
   /** A new request, an earlier one sent again, or an earlier key with another body. */
-  #command(): Command {
-    const command = this.#nextCommand();
-    if (command.request.key !== undefined) this.#sent.push(command);
-    return command;
-  }
-
-  #nextCommand(): Command {
+  #command(): Request {
     const earlier = this.#sent.length > 0 && this.#below(4) === 0 ? this.#pick(this.#sent) : undefined;
     if (earlier !== undefined && this.#below(4) > 0) return earlier;
-    const key = earlier?.request.key ?? (this.#below(3) > 0 ? `key-${this.#below(1e9)}` : undefined);
-    const index = this.#below(accounts);
-    if (this.#below(4) === 0) {
-      const pln = this.#pick(["0", "0.01", "1000", "250000.50", "0.001", "-1", "9999999999999.99", "1e13"]);
-      return { kind: "open", request: opening({ index, pln, ...(key === undefined ? {} : { key }) }) };
+    const key = earlier?.key ?? (this.#below(3) > 0 ? `key-${this.#below(1e9)}` : undefined);
+    const request = this.#request(adult(this.#below(accounts)), key);
+    if (key !== undefined) this.#sent.push(request);
+    return request;
+  }
+
+  #request(pesel: Pesel, key: string | undefined): Request {
+    const holder = { name: this.#pick(["Jan", "Łucja"]), surname: this.#pick(["Kowalski", "Żółć-Nowak"]) };
+    const isOpen = this.#model.accounts.get(pesel)?.closed === false;
+    switch (isOpen || this.#below(3) === 0 ? this.#below(12) : 0) {
+      case 0: {
+        const initial = this.#pick([
+          "0",
+          "0.01",
+          "1000",
+          "1000",
+          "250000.50",
+          "0.001",
+          "-1",
+          "9999999999999.99",
+          "1e13",
+        ]);
+        return { kind: "opening", pesel, ...holder, initial: decimal(initial), key };
+      }
+      case 1:
+      case 2:
+        return { kind: "deposit", pesel, ...this.#cash(), key };
+      case 3:
+        return { kind: "withdrawal", pesel, ...this.#cash(), key };
+      case 4:
+      case 5:
+        return { kind: "reversal", pesel, reverses: this.#receipt(pesel), reason: "a slip", key };
+      case 6:
+        return { kind: "renaming", pesel, ...holder, key };
+      case 7:
+        return this.#emptying(pesel, key);
+      default:
+        return this.#exchange(pesel, key);
     }
-    const from = this.#pick(currencies);
+  }
+
+  #cash() {
+    return {
+      amount: decimal(
+        this.#pick(["0.01", "1", "0.001", "0", "9999999999999.99", this.#amount(), this.#amount()]),
+      ),
+      currency: this.#pick(currencies) as CurrencyCode,
+      note: this.#pick([undefined, "counter 2"]),
+    };
+  }
+
+  /** Of an entry that can be undone, most of the time. */
+  #receipt(pesel: Pesel): string {
+    const own = this.#model.accounts.get(pesel)?.entries ?? [];
+    const moves = own.filter(({ kind }) => kind !== "opening" && kind !== "renaming");
+    const from = moves.length > 0 && this.#below(4) > 0 ? moves : this.#pick([own, this.#entries()]);
+    return (from.length > 0 ? this.#pick(from).id : undefined) ?? "01a1fc0e-8c6f-70af-a44a-e5ac3576edce";
+  }
+
+  #held(pesel: Pesel): Side[] {
+    return [...(this.#model.accounts.get(pesel)?.balances ?? [])].filter(([, minor]) => minor > 0n);
+  }
+
+  /** Takes all of a currency out, or closes the account where nothing is left in it. */
+  #emptying(pesel: Pesel, key: string | undefined): Request {
+    const held = this.#held(pesel);
+    if (held.length === 0 || this.#below(4) === 0) return { kind: "closing", pesel, key };
+    const [currency, minor] = this.#pick(held);
+    const amount = { coefficient: minor, scale: minorUnitDigits(currency as CurrencyCode) ?? 0 };
+    return { kind: "withdrawal", pesel, amount, currency: currency as CurrencyCode, note: undefined, key };
+  }
+
+  #exchange(pesel: Pesel, key: string | undefined): Request {
+    const held = this.#held(pesel).map(([currency]) => currency);
+    const from = this.#pick(held.length > 0 && this.#below(3) > 0 ? held : currencies);
     const to = this.#pick(currencies.filter((code) => code !== from));
     const amount = decimal(this.#pick(["0.01", "1", "0.5", "0", "100", this.#amount(), this.#amount()]));
     const terms = parseTerms({
@@ -263,7 +336,7 @@ class Game {
     });
     const { id, number } = this.#model.table ?? this.#pick(this.#pick(this.#banks).published);
     const pinned = this.#below(5) === 0 ? this.#pick([id, number, "1/C/NBP/2020"]) : undefined;
-    return { kind: "exchange", request: { ...terms, pesel: adult(index), key, table: pinned } };
+    return { kind: "exchange", ...terms, pesel, key, table: pinned };
   }
 
   #amount(): string {
@@ -284,22 +357,56 @@ class Game {
 
 type Answer = ({ balances?: Map<string, bigint> } | { refused: string }) & { replayed: boolean };
 
-function answerOf(promise: Promise<{ balances?: Map<string, bigint>; replayed: boolean }>): Promise<Answer> {
-  return promise.catch((error: unknown) => {
-    if (error instanceof FxError) return { refused: error.code, replayed: error.replayed };
-    throw error;
-  });
+function send(service: LedgerService, request: Request): Promise<Recorded | Settlement> {
+  if (request.kind === "opening") return service.createAccount(request);
+  return request.kind === "exchange" ? service.exchange(request) : service.change(request);
 }
 
-function compareAnswer(answer: Answer, expected: Expected, command: Command): void {
-  const about = JSON.stringify(command, (_, value) => (typeof value === "bigint" ? String(value) : value));
+function answerOf(sent: Promise<Recorded | Settlement>): Promise<Answer> {
+  return sent.then(
+    (done) => ({
+      replayed: done.replayed,
+      ...("account" in done && {
+        balances: new Map(done.account.balances.map(({ currency, minor }) => [currency, minor])),
+      }),
+    }),
+    (error: unknown) => {
+      if (error instanceof FxError) return { refused: error.code, replayed: error.replayed };
+      throw error;
+    },
+  );
+}
+
+function compareAnswer(answer: Answer, expected: Expected, request: Request): void {
+  const about = JSON.stringify(request, (_, value) => (typeof value === "bigint" ? String(value) : value));
   if ("refused" in expected || "refused" in answer) {
     assert.deepEqual(answer, expected, about);
     return;
   }
   assert.equal(answer.replayed, expected.replayed, about);
-  if (command.kind === "exchange") {
+  if (request.kind !== "opening") {
     assert.deepEqual(Object.fromEntries(answer.balances ?? []), Object.fromEntries(expected.balances), about);
+  }
+}
+
+/** Compares an account's entries, oldest first, and lets the model know their ids. */
+function compareEntries(entries: readonly Receipt[], expected: readonly ModelEntry[], about: string): void {
+  assert.deepEqual(
+    entries.map(({ kind, sequence }) => [kind, sequence]),
+    expected.map(({ kind }, index) => [kind, index + 1]),
+    `entries of ${about}`,
+  );
+  for (const [index, entry] of entries.entries()) (expected[index] as ModelEntry).id = entry.id;
+  const side = (one: Receipt["debited"]): Side | undefined => one && [one.currency, one.minor];
+  for (const [index, entry] of entries.entries()) {
+    const { debited, credited, holder, note, reverses, reversedBy } = expected[index] as ModelEntry;
+    assert.deepEqual(
+      [side(entry.debited), side(entry.credited), entry.holder, entry.note, entry.reverses, entry.reversedBy],
+      [debited, credited, holder, note, reverses?.id, reversedBy?.id],
+      `entry ${index + 1} of ${about}`,
+    );
+    const before = entries[index - 1];
+    assert.ok(before === undefined || before.time <= entry.time, `times of ${about} go back`);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Exchange } from "../../src/core/exchange.ts";
 import type { Receipt } from "../../src/core/journal.ts";
 import { maskPesels } from "../../src/core/mask.ts";
 import { formatMoney, type Money } from "../../src/core/money.ts";
-import type { ExchangeService, Page, PageRequest } from "../../src/core/service.ts";
+import type { AuditReport, ExchangeService, Page, PageRequest } from "../../src/core/service.ts";
 
 /** The receipt of an exchange. */
 export async function exchangeReceipt(
@@ -33,6 +33,11 @@ export async function refuses(
     return error;
   }
   return assert.fail(`not refused with ${code}`);
+}
+
+/** What an audit counted and found. */
+export function counted({ digest: _, ...report }: AuditReport): Omit<AuditReport, "digest"> {
+  return report;
 }
 
 export function texts(balances: readonly Money[]): string[] {

@@ -4,15 +4,14 @@ import fc from "fast-check";
 import type { CurrencyCode } from "../../src/core/currency.ts";
 import { answerCodes, FxError } from "../../src/core/errors.ts";
 import { balanceLimit } from "../../src/core/money.ts";
+import { decodeAudit, encodeAudit } from "../../src/wire/audit.ts";
 import {
   accountText,
   decodeAccount,
-  decodeAudit,
   decodeEntry,
   decodePosition,
   decodeRates,
   encodeAccount,
-  encodeAudit,
   encodePosition,
   encodeRates,
 } from "../../src/wire/codecs.ts";
@@ -96,9 +95,26 @@ describe("figures over the wire", () => {
         { ...finding, entry: undefined, id: undefined },
       ],
       findingsTotal: 2,
+      digest: "0".repeat(64),
     };
     assert.equal(encodeAudit(report).ok, false);
     assert.deepEqual(decodeAudit(overTheWire(encodeAudit(report))), report);
+  });
+
+  test("what a checkpoint saw and an audit does not comes through", () => {
+    const digest = "0".repeat(64);
+    const clean = { accounts: 1, entries: 2, findings: [], findingsTotal: 0, digest };
+    const customer = "ABCDEFGHIJKLMNOPABCD";
+    for (const [against, ok] of [
+      [{ accounts: 2, found: 2, lost: [] }, true],
+      [{ accounts: 2, found: 0, lost: [] }, false],
+      [{ accounts: 2, found: 1, lost: [{ customer, account: undefined, entries: 2, entriesNow: 0 }] }, false],
+      [{ accounts: 2, found: 2, lost: [{ customer, account: adult(1), entries: 2, entriesNow: 1 }] }, false],
+    ] as const) {
+      const report = { ...clean, against };
+      assert.equal(encodeAudit(report).ok, ok);
+      assert.deepEqual(decodeAudit(overTheWire(encodeAudit(report))), report);
+    }
   });
 });
 

@@ -1,15 +1,23 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { parseOpening } from "../../src/core/account.ts";
+import { parseHolder, parseOpening } from "../../src/core/account.ts";
+import { parseCash, parseReason } from "../../src/core/change.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { parsePesel } from "../../src/core/pesel.ts";
 import { bulkType, parseBulkLine } from "../../src/wire/bulk.ts";
 import { openApiDocument } from "../../src/wire/openapi.ts";
-import { parseIdempotencyKey, parseOpeningBody, parseOrderBody } from "../../src/wire/requests.ts";
-import { adult, decimal, peselOf, today } from "../support/fixture.ts";
+import {
+  parseCashBody,
+  parseIdempotencyKey,
+  parseOpeningBody,
+  parseOrderBody,
+  parseRenamingBody,
+} from "../../src/wire/requests.ts";
+import { adult, decimal, now, peselOf, today } from "../support/fixture.ts";
 import { type HttpAnswer, type HttpRequest, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -85,12 +93,15 @@ describe("generated clients can rely on it", () => {
 
   test("every text that is sent says its form", () => {
     const sent = listed.flatMap(({ parameters, requestBody }) => schemasIn([parameters, requestBody]));
-    const bodies = ["OpeningWithPln", "OpeningWithInitial", "OpeningWithBoth", "BuyOrder", "SellOrder"];
+    const bodies = [
+      ...["OpeningWithPln", "OpeningWithInitial", "OpeningWithBoth", "BuyOrder", "SellOrder"],
+      ...["Cash", "CashLine", "Renaming", "Reversal"],
+    ];
     const texts = [...sent, ...bodies.flatMap((name) => schemasIn(component(name)))].filter(
       ({ type }) => type === "string",
     );
     assert.ok(texts.length > 20);
-    for (const text of texts) assert.ok(text.pattern ?? text.format, JSON.stringify(text));
+    for (const text of texts) assert.ok(text.pattern ?? text.format ?? text.enum, JSON.stringify(text));
   });
 
   test("every example is one", () => {
@@ -125,6 +136,21 @@ describe("the document takes what the server takes", () => {
   const amount = fc.constantFrom(0.01, 1, 131072.13, 1234567.89);
   const person = { name: "Jan", surname: "Kowalski", pesel: adult(1) };
 
+  /** Texts of all kinds, and around so many characters. */
+  const textsOf = (min: number, max: number) => {
+    const characters = fc.constantFrom(
+      ..."aż李😀 \t\n\u0000\u001c\u007f\u0085\u009f\u00a0\u2028\ufeff\u200f\u202e\u200c\u00ad",
+    );
+    const short = fc.array(characters, { maxLength: 5 });
+    const long = fc.tuple(short, fc.constantFrom("a", "😀", " "), fc.integer({ min, max }), short);
+    return fc.oneof(
+      fc.string({ unit: "binary" }),
+      short.map((parts) => parts.join("")),
+      long.map(([before, one, times, after]) => before.join("") + one.repeat(times) + after.join("")),
+    );
+  };
+  const notes = textsOf(190, 201);
+
   test("of the fields of an order", () => {
     const fields = fc.record({ toBuy: amount, toSell: amount, tosell: amount }, { requiredKeys: [] });
     fc.assert(
@@ -145,17 +171,31 @@ describe("the document takes what the server takes", () => {
       surname: fc.constant("Nowak"),
       pln: fc.constant(1),
     });
+    const cash = fc.record({
+      kind: fc.constantFrom("deposit", "withdrawal", "opening", "Deposit", ""),
+      amount: fc.constantFrom(1, 0.5, "1"),
+      currency: fc.constantFrom("PLN", "usd"),
+    });
+    const noted = fc.tuple(cash, fc.record({ note: notes }, { requiredKeys: [] }));
     const key = fc.constantFrom("k", "k".repeat(255), "k".repeat(256), "", "a b", "ł", 1);
     const beside = fc.record({ key, table: fc.constant("108/C/NBP/2026"), Key: key }, { requiredKeys: [] });
     fc.assert(
-      fc.property(fc.oneof(order, opening), beside, (fields, more) => {
-        const line = { pesel: adult(1), ...fields, ...more };
-        assert.equal(
-          accepts("BulkLine")(line),
-          isTaken(() => parseBulkLine(JSON.stringify(line), today)),
-          JSON.stringify(line),
-        );
-      }),
+      fc.property(
+        fc.oneof(
+          order,
+          opening,
+          noted.map(([some, more]) => ({ ...some, ...more })),
+        ),
+        beside,
+        (fields, more) => {
+          const line = { pesel: adult(1), ...fields, ...more };
+          assert.equal(
+            accepts("BulkLine")(line),
+            isTaken(() => parseBulkLine(JSON.stringify(line), today)),
+            JSON.stringify(line),
+          );
+        },
+      ),
     );
   });
 
@@ -172,19 +212,45 @@ describe("the document takes what the server takes", () => {
     );
   });
 
-  test("of names: trimmed, in code points, without control characters", () => {
-    const characters = fc.constantFrom(
-      ..."aż李😀 \t\n\u0000\u001c\u007f\u0085\u009f\u00a0\u2028\ufeff\u200f\u202e\u200c\u00ad",
-    );
-    const short = fc.array(characters, { maxLength: 5 });
-    const long = fc.tuple(short, fc.constantFrom("a", "😀", " "), fc.integer({ min: 90, max: 101 }), short);
-    const names = fc.oneof(
-      fc.string({ unit: "binary" }),
-      short.map((parts) => parts.join("")),
-      long.map(([before, one, times, after]) => before.join("") + one.repeat(times) + after.join("")),
+  test("of deposits, changes of name and reversals", () => {
+    const cash = { pesel: adult(1), kind: "deposit" as const };
+    const bodies = fc.record(
+      { amount, currency: fc.constantFrom("PLN", "usd"), note: notes },
+      { requiredKeys: [] },
     );
     fc.assert(
-      fc.property(names, (name) => {
+      fc.property(bodies, notes, (body, text) => {
+        assert.equal(
+          accepts("Cash")(body),
+          isTaken(() => parseCash({ ...cash, ...parseCashBody(body) }, today)),
+          JSON.stringify(body),
+        );
+        assert.equal(
+          accepts("Reversal")({ reason: text }),
+          isTaken(() => parseReason(text)),
+          JSON.stringify(text),
+        );
+      }),
+      { numRuns: 1000 },
+    );
+    for (const body of [
+      {},
+      { name: "Jan" },
+      { name: "Jan", surname: " " },
+      { name: "Jan", surname: "Lis", pesel: "" },
+    ]) {
+      assert.equal(accepts("Renaming")(body), false);
+      assert.equal(
+        isTaken(() => parseHolder(parseRenamingBody(body))),
+        false,
+      );
+    }
+    assert.equal(accepts("Renaming")({ name: " Jan", surname: "Lis" }), true);
+  });
+
+  test("of names: trimmed, in code points, without control characters", () => {
+    fc.assert(
+      fc.property(textsOf(90, 101), (name) => {
         const body = { ...person, name };
         const taken = isTaken(() => parseOpening({ ...body, initial: decimal("1") }, today));
         assert.equal(accepts("Opening")({ ...body, pln: 1 }), taken, JSON.stringify(name));
@@ -250,6 +316,7 @@ describe("answers are as the document says", () => {
   const pesel = adult(1);
   const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 100 };
   const order = { pesel, from: "PLN", to: "USD", toBuy: 1 };
+  const cash = { amount: 10, currency: "PLN", note: "Counter 2" };
   const requests: [line: string, status: number, body?: object][] = [
     ["POST /api/user", 204, { ...opening, pesel: adult(3) }],
     ["POST /api/user", 409, opening],
@@ -264,6 +331,18 @@ describe("answers are as the document says", () => {
     ["POST /api/bulk", 200, { ...opening, key: "1" }],
     ["POST /api/bulk", 200, { ...opening, pesel: adult(4), key: "1" }],
     ["POST /api/bulk", 400],
+    ["POST /api/bulk", 200, { kind: "deposit", pesel, ...cash, key: "2" }],
+    [`POST /api/user/${pesel}/deposits`, 200, cash],
+    [`POST /api/user/${pesel}/deposits`, 400, { ...cash, amount: 0 }],
+    [`POST /api/user/${adult(2)}/deposits`, 404, cash],
+    [`POST /api/user/${pesel}/withdrawals`, 200, cash],
+    [`POST /api/user/${pesel}/withdrawals`, 400, { ...cash, amount: 1e6 }],
+    [`POST /api/user/${pesel}/name`, 200, { name: "Jan", surname: "Lis" }],
+    [`POST /api/user/${adult(5)}/closing`, 200],
+    [`POST /api/user/${adult(5)}/closing`, 400, {}],
+    ["POST /api/receipts/{exchange}/reversal", 200, { reason: "a slip" }],
+    ["POST /api/receipts/{opening}/reversal", 400, { reason: "a slip" }],
+    ["POST /api/receipts/none/reversal", 404, { reason: "a slip" }],
     ["GET /api/quote?from=PLN&to=USD&toSell=5", 200],
     ["GET /api/quote?from=PLN", 400],
     ["GET /api/receipts/{exchange}", 200],
@@ -272,6 +351,8 @@ describe("answers are as the document says", () => {
     ["GET /api/rates", 200],
     ["GET /api/rates/USD/history", 200],
     ["GET /api/rates/USD/history?days=x", 400],
+    [`GET /api/user/${pesel}/history`, 200],
+    [`GET /api/user/${adult(5)}/history`, 200],
     [`GET /api/user/${pesel}/history?limit=1`, 200],
     [`GET /api/user/${pesel}/history?from=2026-06-08&to=2026-06-08`, 200],
     [`GET /api/user/${pesel}/history?from=2026-06-09&to=2026-06-08`, 400],
@@ -280,9 +361,18 @@ describe("answers are as the document says", () => {
     ["GET /api/users?at=2026-06-08T11:00:00Z", 200],
     ["GET /api/position?at=2026-06-08T11:00:00Z", 200],
     ["GET /api/position?at=2026-06-08", 400],
+    [`GET /api/user/${pesel}/history?key=x`, 200],
     ["GET /api/users", 200],
+    ["GET /api/users?name=jan", 200],
+    ["GET /api/users?name=", 400],
     ["GET /api/position", 200],
     ["GET /api/audit", 200],
+    ["GET /api/export?format=csv", 200],
+    ["GET /api/export?format=csv&at=now", 400],
+    ["GET /api/audit/checkpoint", 200],
+    ["POST /api/audit/comparison", 200, { kept: true }],
+    ["POST /api/audit/comparison", 400, opening],
+    ["POST /api/audit/comparison", 400],
     ["GET /health/live", 200],
     ["GET /health/ready", 200],
     ["GET /metrics", 200],
@@ -292,6 +382,7 @@ describe("answers are as the document says", () => {
   before(async () => {
     const opened = await send(server.url, "POST", "/api/user", { body: opening });
     const done = await send(server.url, "POST", `/api/exchange/${pesel}`, { body: order });
+    await send(server.url, "POST", "/api/user", { body: { ...opening, pesel: adult(5), pln: 0 } });
     receipts = [opened, done].map(({ headers }) => headers.get("fx-receipt") ?? "");
   });
 
@@ -316,8 +407,9 @@ describe("answers are as the document says", () => {
       const reads =
         code === "overloaded"
           ? {}
-          : { get: (_: object, name: string) => name !== "close" && name !== "bulk" && failing };
-      const broken = await startServer(new Proxy({ createAccount: failing, exchange: failing }, reads));
+          : { get: (_: object, name: string) => !["close", "bulk", "export"].includes(name) && failing };
+      const writes = { createAccount: failing, exchange: failing, change: failing };
+      const broken = await startServer(new Proxy(writes, reads));
       t.after(() => broken.app.close());
       for (const [line, status, body] of requests) {
         if (status !== 200 && status !== 204) continue;
@@ -342,6 +434,7 @@ interface JsonSchema {
   readonly format?: string;
   readonly pattern?: string;
   readonly const?: string;
+  readonly enum?: readonly string[];
   readonly examples?: readonly unknown[];
   readonly oneOf?: readonly object[];
   readonly required?: readonly string[];
@@ -386,8 +479,11 @@ function isTaken(read: () => unknown): boolean {
 }
 
 function requestTo(path: string, body: object | undefined): HttpRequest {
-  const isBulk = path.endsWith("/api/bulk") && body !== undefined;
-  return { body, ...(isBulk && { headers: { "content-type": bulkType } }) };
+  const isBulk = /\/(bulk|comparison)$/.test(path) && body !== undefined;
+  return {
+    body: body !== undefined && "kept" in body ? emptyCheckpoint : body,
+    ...(isBulk && { headers: { "content-type": bulkType } }),
+  };
 }
 
 function splitLine(line: string): [method: string, path: string] {
@@ -410,13 +506,30 @@ function conforms(method: string, path: string, answer: HttpAnswer): void {
   assert.ok(described !== undefined, "the document does not list the status");
   const content = (described.content ?? {}) as Record<string, { schema: { $ref?: string } }>;
   const type = answer.headers.get("content-type")?.split(";")[0];
-  assert.equal(type, Object.keys(content)[0]);
+  const types = Object.keys(content);
+  assert.ok(type === undefined ? types.length === 0 : types.includes(type), `${type} is not ${types}`);
   const reference = type === undefined ? undefined : content[type]?.schema.$ref;
   if (reference === undefined) return;
   const validate = ajv.getSchema(`document${reference}`);
   assert.ok(validate !== undefined, reference);
-  assert.ok(validate(answer.json), JSON.stringify(validate.errors));
+  const lines = type === bulkType ? answer.text.trimEnd().split("\n") : [answer.text];
+  for (const line of lines) assert.ok(validate(JSON.parse(line)), JSON.stringify(validate.errors));
 }
+
+/** Of a ledger without accounts. */
+const emptyCheckpoint = [
+  { checkpoint: 1, time: now.toISOString(), fx: "1.2.3", schemaVersion: 1, entries: 0 },
+  {
+    ok: true,
+    accounts: 0,
+    entries: 0,
+    findings: [],
+    findingsTotal: 0,
+    digest: createHash("sha256").digest("hex"),
+  },
+]
+  .map((line) => `${JSON.stringify(line)}\n`)
+  .join("");
 
 /** The lines of Fastify's route tree as "GET /api/user/{pesel}", without HEAD and the documentation. */
 function routesOf(tree: string): string[] {

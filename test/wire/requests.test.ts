@@ -3,16 +3,15 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
+import { parseAtQuery, parseStatementQuery } from "../../src/wire/queries.ts";
 import {
   encodeIdempotencyKey,
   encodeOpening,
   encodeOrder,
-  parseAtQuery,
   parseIdempotencyKey,
   parseJson,
   parseOpeningBody,
   parseOrderBody,
-  parseStatementQuery,
 } from "../../src/wire/requests.ts";
 import { adult, decimal, opening, terms } from "../support/fixture.ts";
 
@@ -79,7 +78,7 @@ describe("a query", () => {
 
   test("of a period has dates that exist, in their order", () => {
     const period = { from: "2026-06-01", to: "2026-06-30" };
-    assert.deepEqual(parseStatementQuery(period), { limit: 50, ...period });
+    assert.deepEqual(parseStatementQuery(period), { limit: 50, key: undefined, ...period });
     assert.equal(
       detailOf(parseStatementQuery, { from: "2026-06-31" }),
       "/from must be a date, such as 2026-06-08",

@@ -2,7 +2,9 @@ import { type Command, Option } from "commander";
 import { parseOpening, planOpening } from "../../core/account.ts";
 import type { CalendarDate } from "../../core/date.ts";
 import type { Decimal } from "../../core/decimal.ts";
+import { accountAfter } from "../../core/journal.ts";
 import type { Money } from "../../core/money.ts";
+import { parseNameSought } from "../../core/names.ts";
 import type { Statement } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
@@ -28,6 +30,7 @@ import {
 import { writeRecord, writeText } from "../terminal/output.ts";
 import { readPages, writeCsv, writePages } from "../terminal/pages.ts";
 import { type Screen, write } from "../terminal/terminal.ts";
+import { defineAccountChanges } from "./account/change.ts";
 
 interface CreateOptions extends CommandOptions {
   readonly name: string;
@@ -44,6 +47,10 @@ interface ListOptions extends ShowOptions {
   readonly limit?: number;
 }
 
+interface AccountsOptions extends ListOptions {
+  readonly name?: string;
+}
+
 interface HistoryOptions extends CommandOptions {
   readonly limit?: number;
   readonly from?: CalendarDate;
@@ -54,7 +61,7 @@ interface HistoryOptions extends CommandOptions {
 export function defineAccount(program: Command, context: Context): void {
   const account = program
     .command("account")
-    .description("open accounts and look at them")
+    .description("open accounts, look at them and change them")
     .addHelpText("after", "\nExamples:\n  $ fx account show 44051401359");
   const needs = { rates: false, access: "read" } as const;
   const { stdout, stderr } = context.terminal;
@@ -77,13 +84,18 @@ export function defineAccount(program: Command, context: Context): void {
     const pesel = await context.pesel(argument);
     const opening = parseOpening({ pesel, name, surname, initial, key }, await context.today());
     const service = await context.service(options, { ...needs, access: "create" });
-    const { replayed } = await context.send(key, () => service.createAccount(opening));
-    const opened = planOpening(undefined, opening);
+    const { receiptId, replayed } = await context.send(key, () => service.createAccount(opening));
+    // One that is opened again has the currencies from before. It is open even if its receipt cannot be read now.
+    const entry = await service.receipt(receiptId).catch(() => undefined);
+    const opened = entry === undefined ? planOpening(undefined, opening) : accountAfter(entry, opening);
     if (options.json) {
       const { encodeAccount } = await import("../../wire/codecs.ts");
       return context.document({ ...encodeAccount(opened), key, replayed });
     }
     if (replayed) writeText(stderr, replayNote);
+    else if (entry !== undefined && entry.sequence > 1) {
+      writeText(stderr, "This account was closed. It is open again, with its history.");
+    }
     writeRecord(stdout, accountPairs(stdout, opened));
   });
 
@@ -103,8 +115,8 @@ export function defineAccount(program: Command, context: Context): void {
       const service = await context.service(options, needs);
       const shown = await service.account(pesel, at);
       if (!options.json) return writeRecord(stdout, accountPairs(stdout, shown));
-      const { encodeAccount } = await import("../../wire/codecs.ts");
-      context.document(encodeAccount(shown));
+      const { encodeListedAccount } = await import("../../wire/codecs.ts");
+      context.document(encodeListedAccount(shown));
     });
 
   listing(
@@ -112,19 +124,26 @@ export function defineAccount(program: Command, context: Context): void {
       serviceCommand(
         command(account, "list", "list accounts, by PESEL", [
           "fx account list",
+          "fx account list --name kowal",
           "fx account list --json | jq length",
         ]),
         needs,
+      ).option(
+        "--name <name>",
+        "only those of this name: the first letters of surname or first name, or of both; ł is found by l",
       ),
     ),
     "accounts",
-  ).action(async ({ at, ...options }: ListOptions) => {
+  ).action(async ({ at, ...options }: AccountsOptions) => {
+    const name = options.name === undefined ? undefined : parseNameSought(options.name);
     const service = await context.service(options, needs);
-    const { encodeAccount } = await import("../../wire/codecs.ts");
-    const pages = readPages((page) => service.accounts({ ...page, at }), options.limit);
-    const shape = { columns: accountColumns, row: accountCells, encode: encodeAccount };
+    const { encodeListedAccount } = await import("../../wire/codecs.ts");
+    const pages = readPages((page) => service.accounts({ ...page, name, at }), options.limit);
+    const shape = { columns: accountColumns, row: accountCells, encode: encodeListedAccount };
     const count = await writePages(stdout, pages, shape, options.json === true);
-    if (count === 0) write(stderr, "There are no accounts.");
+    if (count === 0) {
+      write(stderr, name === undefined ? "There are no accounts." : "There are no accounts of this name.");
+    }
   });
 
   listing(
@@ -160,12 +179,14 @@ export function defineAccount(program: Command, context: Context): void {
       const count = await writePages(stdout, pages, shape, options.json === true);
       if (count === 0) write(stderr, "There are no entries in that time.");
     });
+
+  defineAccountChanges(account, context);
 }
 
 /** What was there before and after a period, above its entries. */
 function writePeriod(screen: Screen, { opening, closing }: Statement): void {
   if (opening === undefined || closing === undefined) return;
-  const text = (balances: readonly Money[]) => balancesText(screen, { balances }) || "nothing";
+  const text = (balances: readonly Money[]) => balancesText(screen, { balances, closed: false }) || "nothing";
   writeRecord(screen, [
     ["opening balance", text(opening)],
     ["closing balance", text(closing)],

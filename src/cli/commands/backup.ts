@@ -5,7 +5,7 @@ import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { command, setting } from "../options.ts";
 import { ProgressLine } from "../terminal/progress.ts";
-import { auditProgress, tellReport } from "./audit.ts";
+import { auditProgress, tellReport } from "./audit/audit.ts";
 
 interface BackupOptions extends CommandOptions {
   readonly db?: string;
@@ -33,7 +33,7 @@ export function defineBackup(program: Command, context: Context): void {
       const copy = report.findingsTotal === 0 ? file : null;
       if (copy === null) context.exit = 1;
       if (options.json) {
-        const { encodeAudit } = await import("../../wire/codecs.ts");
+        const { encodeAudit } = await import("../../wire/audit.ts");
         return context.document({ file: copy, ...encodeAudit(report) });
       }
       await tellReport(stdout, report, [["copy", copy ?? "none: the ledger has the findings above"]]);

@@ -87,8 +87,12 @@ async function tellEnvironment(stdout: Screen): Promise<void> {
 
 /** The documents of each command with --json, in the shapes of docs/JSON.md. */
 const documents = [
-  ["account create, exchange", "the account, with key and replayed, and for an exchange receipt"],
-  ["account show", "the account: name, surname, pesel, currencies"],
+  ["account create", "the account, with key and replayed"],
+  ["account show", "the account: name, surname, pesel, currencies, and closed if it is"],
+  ["exchange", "the account after it, with receipt, key and replayed"],
+  ["account deposit, account withdraw", "the same; with --dry-run, the account as it would be"],
+  ["account rename, account close", "the same"],
+  ["receipt reverse", "the same"],
   ["account list", "an array of accounts"],
   ["account history", "an array of entries, newest first"],
   ["receipt", "one entry"],

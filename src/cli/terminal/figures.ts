@@ -10,18 +10,24 @@ import { amountText, type Column, moneyText, type Pairs, rateText, timeText } fr
 import type { Screen } from "./terminal.ts";
 
 export function accountPairs(screen: Screen, account: Account): Pairs {
+  return [...holderPairs(account), ...accountState(screen, account)];
+}
+
+export function holderPairs({ name, surname, pesel }: Account): Pairs {
   return [
-    ["holder", `${account.name} ${account.surname}`],
-    ["pesel", maskPesels(account.pesel)],
-    ...balancePairs(screen, account),
+    ["holder", `${name} ${surname}`],
+    ["pesel", maskPesels(pesel)],
   ];
 }
 
-/** Each currency held, the amounts right-aligned at a terminal. */
-export function balancePairs(screen: Screen, { balances }: Pick<Account, "balances">): Pairs {
+/** Whether it is closed, and each currency held, the amounts right-aligned at a terminal. */
+export function accountState(screen: Screen, { balances, closed }: Account): Pairs {
   const amounts = balances.map((balance) => amountText(screen, balance));
   const widest = screen.rich ? Math.max(0, ...amounts.map(({ length }) => length)) : 0;
-  return balances.map(({ currency }, index) => [currency, (amounts[index] ?? "").padStart(widest)]);
+  return [
+    ...optional("account", closed ? "closed" : undefined),
+    ...balances.map(({ currency }, index) => [currency, (amounts[index] ?? "").padStart(widest)] as const),
+  ];
 }
 
 export function exchangePairs(screen: Screen, exchange: Exchange): Pairs {
@@ -40,25 +46,39 @@ export function quotePairs(screen: Screen, quote: Quote): Pairs {
 }
 
 export function receiptPairs(screen: Screen, receipt: Receipt): Pairs {
-  const { id, kind, time, pesel, key, holder, note, debited, credited, exchange, reverses, reversedBy } =
-    receipt;
+  const { id, kind, time, pesel, key, reversedBy } = receipt;
   return [
     ["receipt", id],
     ["kind", kind],
     ["time", timeText(screen, time)],
     ["pesel", maskPesels(pesel)],
-    ...optional("holder", holder && `${holder.name} ${holder.surname}`),
-    ...(kind === "exchange" && exchange !== undefined
-      ? exchangePairs(screen, exchange)
-      : [
-          ...optional("out", debited && moneyText(screen, debited)),
-          ...optional("in", credited && moneyText(screen, credited)),
-          ...optional("table", exchange && `${exchange.table} of ${exchange.effectiveDate}`),
-        ]),
-    ...optional(kind === "reversal" ? "reason" : "note", note),
-    ...optional("reverses", reverses),
+    ...factPairs(screen, receipt),
     ...optional("reversed by", reversedBy),
     ...optional("key", key && maskPesels(key)),
+  ];
+}
+
+/** What an entry says beside what all of them say. */
+export function factPairs(
+  screen: Screen,
+  {
+    kind,
+    holder,
+    note,
+    debited,
+    credited,
+    exchange,
+    reverses,
+  }: Pick<Entry, "kind" | "holder" | "note" | "debited" | "credited" | "exchange" | "reverses">,
+): Pairs {
+  if (kind === "exchange" && exchange !== undefined) return exchangePairs(screen, exchange);
+  return [
+    ...optional(kind === "renaming" ? "new name" : "holder", holder && `${holder.name} ${holder.surname}`),
+    ...optional("out", debited && moneyText(screen, debited)),
+    ...optional("in", credited && moneyText(screen, credited)),
+    ...optional("table", exchange && `${exchange.table} of ${exchange.effectiveDate}`),
+    ...optional(kind === "reversal" ? "reason" : "note", note),
+    ...optional("reverses", reverses),
   ];
 }
 
@@ -83,7 +103,11 @@ export function accountText(screen: Screen, account: Account): string {
   return `${account.name} ${account.surname}, ${balancesText(screen, account)}`;
 }
 
-export function balancesText(screen: Screen, { balances }: Pick<Account, "balances">): string {
+export function balancesText(
+  screen: Screen,
+  { balances, closed }: Pick<Account, "balances" | "closed">,
+): string {
+  if (closed) return "closed";
   return balances.map((balance) => moneyText(screen, balance)).join(", ");
 }
 
@@ -93,16 +117,21 @@ export const entryColumns: readonly Column[] = [
   { title: "Kind" },
   { title: "Out", align: "right" },
   { title: "In", align: "right" },
-  { title: "Table", optional: true },
   { title: "Receipt", optional: true },
+  { title: "Table", optional: true },
 ];
+
+/** Of an id: its time, which at a terminal is enough to find a receipt by. */
+const shortId = 13;
 
 export function entryCells(screen: Screen, entry: Entry): string[] {
   const { id, kind, sequence, time, debited, credited, exchange } = entry;
   const [out, came] = [debited, credited].map((money) =>
     money === undefined ? "" : moneyText(screen, money),
   );
-  return [String(sequence), timeText(screen, time), kind, out ?? "", came ?? "", exchange?.table ?? "", id];
+  const receipt = screen.rich ? id.slice(0, shortId) : id;
+  const table = exchange?.table ?? "";
+  return [String(sequence), timeText(screen, time), kind, out ?? "", came ?? "", receipt, table];
 }
 
 export const rateColumns: readonly Column[] = [

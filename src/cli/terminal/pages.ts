@@ -75,19 +75,36 @@ async function writeEach<T>(
   writeItems: (items: readonly T[], before: number) => Promise<void> | void,
 ): Promise<number> {
   let count = 0;
-  // Node's stdout says that it is writable even when its reader is gone.
-  let isRead = true;
-  stream.once("error", () => {
-    isRead = false;
-  });
+  const isRead = readerOf(stream);
   for await (const items of pages) {
     await writeItems(items, count);
     count += items.length;
-    await taken(stream);
-    await nextTurn();
-    if (!isRead || !stream.writable) break;
+    if (!(await isRead())) break;
   }
   return count;
+}
+
+/** Writes parts as they come, like `writePages`. */
+export async function writeParts({ stream }: Screen, parts: AsyncIterable<string>): Promise<void> {
+  const isRead = readerOf(stream);
+  for await (const part of parts) {
+    stream.write(part);
+    if (!(await isRead())) break;
+  }
+}
+
+/** What it returns waits until what was written has been taken, and says whether somebody still reads. */
+function readerOf(stream: NodeJS.WritableStream): () => Promise<boolean> {
+  // Node's stdout says that it is writable even when its reader is gone.
+  let failed = false;
+  stream.once("error", () => {
+    failed = true;
+  });
+  return async () => {
+    await taken(stream);
+    await nextTurn();
+    return !failed && stream.writable;
+  };
 }
 
 /** Resolves when what was written has been taken, or when nobody takes it any more. */

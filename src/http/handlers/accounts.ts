@@ -2,7 +2,8 @@ import { parseOpening } from "../../core/account.ts";
 import { warsawDate } from "../../core/date.ts";
 import { parsePesel } from "../../core/pesel.ts";
 import { accountText, encodeStatement } from "../../wire/codecs.ts";
-import { parseAtQuery, parseOpeningBody, parseStatementQuery } from "../../wire/requests.ts";
+import { parseAtQuery, parseStatementQuery } from "../../wire/queries.ts";
+import { parseOpeningBody } from "../../wire/requests.ts";
 import {
   accountHeaders,
   type Handler,
@@ -13,13 +14,16 @@ import {
   sendJson,
   sendText,
 } from "../answers.ts";
+import type { Metrics } from "../metrics.ts";
 
-export function accountHandlers({ service, now, prefix }: HandlerContext) {
+export function accountHandlers({ service, now, prefix }: HandlerContext, metrics: Metrics) {
   const createAccount: Handler = async (request, reply) => {
-    const fields = parseOpeningBody(request.body);
-    const key = idempotencyKey(request);
-    const opening = parseOpening({ ...fields, key }, warsawDate(now()));
-    return sendText(reply, "", 204, recordedHeaders(await service.createAccount(opening), prefix));
+    const recorded = await metrics.counted("opening", async () => {
+      const fields = parseOpeningBody(request.body);
+      const key = idempotencyKey(request);
+      return service.createAccount(parseOpening({ ...fields, key }, warsawDate(now())));
+    });
+    return sendText(reply, "", 204, recordedHeaders(recorded, prefix));
   };
 
   const account: Handler = async (request, reply) => {

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { type CalendarDate, warsawDate } from "../../core/date.ts";
 import { type AnswerCode, FxError } from "../../core/errors.ts";
+import type { EntryKind } from "../../core/journal.ts";
 import type { BulkAnswer, BulkLine } from "../../core/service.ts";
 import { bulkAnswerText, bulkType, parseBulkLine } from "../../wire/bulk.ts";
 import { faultOf, type Line, readLines } from "../../wire/lines.ts";
@@ -13,10 +14,13 @@ import type { BulkOutcome, Handler, HandlerContext } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 
-/** A bulk under way. */
+/** A bulk or an export under way. */
 export interface Stream {
   readonly socket: Socket;
-  /** Takes in no more lines, answers those that were taken in, and says the reason in the last line. */
+  /**
+   * A bulk takes in no more lines, answers those that were taken in, and says the reason in the last line; an export
+   * breaks off.
+   */
   end(reason: FxError): void;
 }
 
@@ -24,6 +28,9 @@ export interface BulkOptions {
   /** A bulk ends when no byte has moved either way for so long. 30 s if absent. */
   readonly bulkIdleTimeoutMs?: number;
 }
+
+/** How many lines came to each result. */
+type Counts = Record<string, number>;
 
 /** How long a client that still sends is listened to after its bulk has been ended. */
 const lingerMs = 1000;
@@ -77,8 +84,8 @@ class BulkStream implements Stream {
   /** Not the request itself: destroying that would close the connection, and so cut off the answers. */
   readonly #body = new PassThrough();
   /** The lines that were taken in and not answered yet. */
-  readonly #taken: { readonly number: number; readonly isOrder: boolean }[] = [];
-  readonly #counts: Record<string, number> = {};
+  readonly #taken: { readonly number: number; readonly kind: EntryKind | undefined }[] = [];
+  readonly #counts: Counts = {};
   readonly #logged = new Set<string>();
   #reason: FxError | undefined;
 
@@ -109,7 +116,8 @@ class BulkStream implements Stream {
         const today = this.#today();
         const asked = lines.map((line) => readLine(line, today));
         for (const [index, { number }] of lines.entries()) {
-          this.#taken.push({ number, isOrder: "from" in (asked[index] as BulkLine) });
+          const line = asked[index] as BulkLine;
+          this.#taken.push({ number, kind: line instanceof FxError ? undefined : line.kind });
         }
         yield asked;
         // Single requests take their turn.
@@ -132,19 +140,27 @@ class BulkStream implements Stream {
   }
 
   #text(chunk: readonly BulkAnswer[]): string {
-    const results: Record<"all" | "orders", Record<string, number>> = { all: {}, orders: {} };
+    const all: Counts = {};
+    const byKind: Partial<Record<EntryKind, Counts>> = {};
     const taken = this.#taken.splice(0, chunk.length);
     let text = "";
     for (const [index, answer] of chunk.entries()) {
-      const { number, isOrder } = taken[index] as (typeof taken)[number];
+      const { number, kind } = taken[index] as (typeof taken)[number];
       text += `${bulkAnswerText(number, answer, this.#request.id)}\n`;
       const result = resultOf(answer);
-      add(results.all, result, 1);
-      if (isOrder) add(results.orders, result, 1);
+      add(all, result, 1);
+      if (kind !== undefined) {
+        byKind[kind] ??= {};
+        add(byKind[kind], result, 1);
+      }
       if (answer instanceof FxError) this.#log(answer);
     }
-    for (const [result, count] of Object.entries(results.orders)) this.#metrics.order(result, count);
-    for (const [result, count] of Object.entries(results.all)) {
+    for (const [kind, counts] of Object.entries(byKind)) {
+      for (const [result, count] of Object.entries(counts)) {
+        this.#metrics.requests(kind as EntryKind, result, count);
+      }
+    }
+    for (const [result, count] of Object.entries(all)) {
       this.#metrics.bulkLines(result, count);
       add(this.#counts, result, count);
     }
@@ -181,7 +197,7 @@ function resultOf(answer: BulkAnswer): string {
   return "account" in answer ? "settled" : "opened";
 }
 
-function add(counts: Record<string, number>, result: string, count: number): void {
+function add(counts: Counts, result: string, count: number): void {
   counts[result] = (counts[result] ?? 0) + count;
 }
 

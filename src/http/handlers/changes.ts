@@ -1,7 +1,8 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import { parseHolder } from "../../core/account.ts";
 import { type Cash, type Change, parseCash, parseReason } from "../../core/change.ts";
 import { warsawDate } from "../../core/date.ts";
+import { FxError } from "../../core/errors.ts";
 import { parsePesel } from "../../core/pesel.ts";
 import { accountText } from "../../wire/codecs.ts";
 import {
@@ -19,48 +20,54 @@ import {
   recordedHeaders,
   sendJson,
 } from "../answers.ts";
+import type { Metrics } from "../metrics.ts";
 
-export function changeHandlers({ service, now, prefix }: HandlerContext) {
-  const cash =
-    (kind: Cash["kind"]): Handler =>
+/** Each reads a request in the documented order: body, key, PESEL or receipt. */
+export function changeHandlers({ service, now, prefix }: HandlerContext, metrics: Metrics) {
+  const change =
+    (kind: Change["kind"], read: (request: FastifyRequest) => Change | Promise<Change>): Handler =>
     async (request, reply) => {
-      const fields = parseCashBody(request.body);
-      return answer(
-        reply,
-        parseCash(kind, { ...fields, pesel: peselOf(request), key: idempotencyKey(request) }),
-      );
+      const settlement = await metrics.counted(kind, async () => service.change(await read(request)));
+      const headers = { ...recordedHeaders(settlement, prefix), ...accountHeaders(settlement.account) };
+      sendJson(reply, accountText(settlement.account), 200, headers);
     };
 
-  const rename: Handler = async (request, reply) => {
-    const holder = parseHolder(parseRenamingBody(request.body));
-    return answer(reply, {
-      kind: "renaming",
-      ...holder,
-      pesel: peselOf(request),
-      key: idempotencyKey(request),
+  const cash = (kind: Cash["kind"]): Handler =>
+    change(kind, (request) => {
+      const fields = parseCashBody(request.body);
+      const key = idempotencyKey(request);
+      return parseCash({ kind, ...fields, key, pesel: pathParameter(request, "pesel") }, today());
     });
-  };
 
-  const closeAccount: Handler = async (request, reply) => {
+  const rename = change("renaming", (request) => {
+    const holder = parseHolder(parseRenamingBody(request.body));
+    const key = idempotencyKey(request);
+    return { kind: "renaming", ...holder, key, pesel: peselOf(request) };
+  });
+
+  const closeAccount = change("closing", (request) => {
     parseClosingBody(request.body);
-    return answer(reply, { kind: "closing", pesel: peselOf(request), key: idempotencyKey(request) });
-  };
+    const key = idempotencyKey(request);
+    return { kind: "closing", key, pesel: peselOf(request) };
+  });
 
-  const reverse: Handler = async (request, reply) => {
+  const reverse = change("reversal", async (request) => {
     const reason = parseReason(parseReversalBody(request.body).reason);
     const key = idempotencyKey(request);
-    const { id: reverses, pesel } = await service.receipt(pathParameter(request, "id"));
-    return answer(reply, { kind: "reversal", reverses, reason, pesel, key });
-  };
+    const given = pathParameter(request, "id");
+    const { id: reverses, pesel } = await service.receipt(given);
+    if (given.toLowerCase() !== reverses) {
+      throw new FxError("not-found", "A reversal takes the receipt's whole id, and this is its beginning.");
+    }
+    return { kind: "reversal", reverses, reason, key, pesel };
+  });
 
   function peselOf(request: FastifyRequest) {
-    return parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
+    return parsePesel(pathParameter(request, "pesel"), today());
   }
 
-  async function answer(reply: FastifyReply, change: Change): Promise<void> {
-    const settlement = await service.change(change);
-    const headers = { ...recordedHeaders(settlement, prefix), ...accountHeaders(settlement.account) };
-    sendJson(reply, accountText(settlement.account), 200, headers);
+  function today() {
+    return warsawDate(now());
   }
 
   return { deposit: cash("deposit"), withdraw: cash("withdrawal"), rename, closeAccount, reverse };

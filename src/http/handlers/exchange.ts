@@ -13,20 +13,12 @@ import {
   recordedHeaders,
   sendJson,
 } from "../answers.ts";
-import { toFxError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 
 export function exchangeHandlers({ service, now, prefix }: HandlerContext, metrics: Metrics) {
   const exchange: Handler = async (request, reply) => {
-    try {
-      const settlement = await service.exchange(parseOrder(request));
-      metrics.order(settlement.replayed ? "replayed" : "settled");
-      return sendJson(reply, accountText(settlement.account), 200, recordedHeaders(settlement, prefix));
-    } catch (error) {
-      const { code, replayed } = toFxError(error);
-      metrics.order(replayed ? "replayed" : code);
-      throw error;
-    }
+    const settlement = await metrics.counted("exchange", async () => service.exchange(parseOrder(request)));
+    return sendJson(reply, accountText(settlement.account), 200, recordedHeaders(settlement, prefix));
   };
 
   const quote: Handler = async (request, reply) =>

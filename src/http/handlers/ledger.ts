@@ -1,5 +1,6 @@
-import { encodeAccounts, encodeAudit, encodePosition } from "../../wire/codecs.ts";
-import { parseAccountsQuery, parseAtQuery } from "../../wire/requests.ts";
+import { encodeAudit } from "../../wire/audit.ts";
+import { encodeAccounts, encodePosition } from "../../wire/codecs.ts";
+import { parseAccountsQuery, parseAtQuery } from "../../wire/queries.ts";
 import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
 
 export function ledgerHandlers({ service }: Pick<HandlerContext, "service">) {

@@ -17,7 +17,7 @@ export interface Probes {
   rates(): RatesStatus;
 }
 
-/** Whether the server still takes new work, and the bulks under way, which a stop ends. */
+/** Whether the server still takes new work, and the bulks and exports under way, which a stop ends. */
 export interface Lifecycle {
   readonly draining: boolean;
   readonly streams: Set<Stream>;

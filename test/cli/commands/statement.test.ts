@@ -115,7 +115,7 @@ test("account history of days without entries says so", async (t) => {
 
 for (const [period, message] of [
   ["--from 2026-06-09 --to 2026-06-08", "--to must not be before --from."],
-  ["--from 2026-02-30", '"2026-02-30" is not a date. Write one like 2026-06-08.'],
+  ["--from 2026-02-30", '"2026-02-30" is not a date. Write one like 2026-01-31.'],
 ] as const) {
   test(`account history ${period} is exit 2`, async (t) => {
     const fx = await ledger(t);
@@ -146,6 +146,6 @@ test("--at a moment ago is exit 3, and without an offset exit 2", async (t) => {
   assert.deepEqual([JSON.parse(told.stderr).code, told.exit], ["invalid-request", 3]);
   const { stderr, exit } = await fx(`account show ${pesel} --at 2026-06-08T12:00:00`);
   const message =
-    '"2026-06-08T12:00:00" is not a time. Write one with its offset, like 2026-06-08T14:00:00+02:00.';
+    '"2026-06-08T12:00:00" is not a time. Write one with its offset, like 2026-01-31T23:59:59+01:00.';
   assert.deepEqual([stderr.split("\n")[0], exit], [`fx: ${message}`, 2]);
 });

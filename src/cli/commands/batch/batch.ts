@@ -28,7 +28,7 @@ export function defineBatch(program: Command, context: Context): void {
     command(
       program,
       "batch",
-      "carry out a file of orders or new accounts; in a pipe, one JSON result a line",
+      "carry out a file of orders, new accounts, deposits and withdrawals; in a pipe, one JSON result a line",
       [
         "fx batch orders.csv --dry-run",
         "fx batch orders.csv > results.ndjson",
@@ -42,7 +42,7 @@ export function defineBatch(program: Command, context: Context): void {
   )
     .argument(
       "<file>",
-      "CSV with a header (pesel,from,to,toBuy,toSell or name,surname,pesel,pln) or a JSON body a line; - is standard input",
+      "CSV with a header (pesel,from,to,toBuy,toSell; name,surname,pesel,pln; or kind,pesel,amount,currency,note) or JSON, an object a line; - is standard input",
     )
     .option(
       "--id <id>",
@@ -70,7 +70,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const batch = await openBatch(path, stdin as Readable, options.id, options.encoding);
   const { format } = batch;
   const service = await context.service(options, {
-    rates: format.hasOrders,
+    rates: format.needsRates,
     access: dryRun ? "read" : "create",
   });
   const { BatchRunner } = await import("./runner.ts");
@@ -127,10 +127,7 @@ function tellPlan(
     ["batch", id],
     ["file", path === "-" ? "standard input" : path],
     ...(lines === undefined ? [] : ([["lines", String(lines)]] as const)),
-    [
-      "of",
-      format.header === undefined ? "orders and new accounts" : format.hasOrders ? "orders" : "new accounts",
-    ],
+    ["of", format.holds],
     ["place", withoutPassword(address)],
   ]);
 }

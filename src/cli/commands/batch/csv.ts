@@ -5,12 +5,36 @@ import { UsageError } from "../../errors.ts";
 import { readAmount } from "./amount.ts";
 import { attempt, type BatchLine, type Format, faultIn, inAnotherEncoding, invalid } from "./line.ts";
 
-/** The fields of the wire's bodies: those that every file has, and those of which it has at least one. */
-const kinds = [
-  { hasOrders: true, always: ["pesel", "from", "to"], amounts: ["toBuy", "toSell"] },
-  { hasOrders: false, always: ["name", "surname", "pesel"], amounts: ["pln", "initial"] },
-] as const;
-type Kind = (typeof kinds)[number];
+/** What a file may hold, in fields of the wire: those that it always has, those of which it has at least one, and others. */
+interface Kind extends Pick<Format, "holds" | "needsRates"> {
+  readonly always: readonly string[];
+  readonly amounts: readonly string[];
+  readonly perhaps: readonly string[];
+}
+
+const kinds: readonly Kind[] = [
+  {
+    holds: "orders",
+    needsRates: true,
+    always: ["pesel", "from", "to"],
+    amounts: ["toBuy", "toSell"],
+    perhaps: ["key"],
+  },
+  {
+    holds: "new accounts",
+    needsRates: false,
+    always: ["name", "surname", "pesel"],
+    amounts: ["pln", "initial"],
+    perhaps: ["key"],
+  },
+  {
+    holds: "deposits and withdrawals",
+    needsRates: true,
+    always: ["kind", "pesel", "currency"],
+    amounts: ["amount"],
+    perhaps: ["note", "key"],
+  },
+];
 
 /** What may stand between cells: in Excel, the list separator of its locale (in Poland a semicolon), or a tab. */
 const separators = [";", "\t", ","] as const;
@@ -30,8 +54,8 @@ export function isEmptyRow(text: string): boolean {
 }
 
 /**
- * CSV under the header in `line`, which has the fields of orders or of accounts, in any case and order and among
- * others. The separator is the one with which it has them.
+ * CSV under the header in `line`, which has the fields of one kind of file, in any case and order and among others. The
+ * separator is the one with which it has them.
  * @param isMarked whether a file of its lines needs a byte-order mark
  * @param separator that the file names
  * @throws UsageError if it does not, or if a column differs from a field in punctuation, or has no name of its own
@@ -45,8 +69,7 @@ export function csv(line: Line, isMarked: boolean, separator?: string): Format {
     );
   }
   const { columns, kind, mark } = headerIn(line, text, separator);
-  const fields: readonly string[] = [...kind.always, ...kind.amounts];
-  const known = [...fields, "key"];
+  const known = fieldsOf(kind);
   const named = columns.filter((column) => column !== "");
   const twice = named.find((column, index) => named.indexOf(column) < index);
   if (twice !== undefined) {
@@ -63,7 +86,8 @@ export function csv(line: Line, isMarked: boolean, separator?: string): Format {
   const rows = new Rows({ columns, unread, kind, separator: mark });
   const head = `${isMarked ? "\ufeff" : ""}${separator === undefined ? "" : `sep=${separator}\n`}`;
   return {
-    hasOrders: kind.hasOrders,
+    holds: kind.holds,
+    needsRates: kind.needsRates,
     header: head + rows.text(rows.keyed),
     unread,
     read: (lines, isEnd) => rows.read(lines, isEnd),
@@ -79,26 +103,33 @@ function headerIn(
     if (separator !== undefined && separator !== mark) continue;
     const cells = recordIn(text, mark);
     if (!Array.isArray(cells)) continue;
-    const columns = cells.map(canonical);
-    while (columns.at(-1) === "") columns.pop();
-    const found = kinds.filter(
-      ({ always, amounts }) =>
-        always.every((name) => columns.includes(name)) && amounts.some((name) => columns.includes(name)),
-    );
-    const [kind] = found;
-    if (kind !== undefined && found.length === 1) return { columns, kind, mark };
+    const found = kinds.flatMap((kind) => {
+      const columns = cells.map((cell) => canonical(cell, kind));
+      const isOne =
+        kind.always.every((name) => columns.includes(name)) &&
+        kind.amounts.some((name) => columns.includes(name));
+      return isOne ? [{ columns, kind, mark }] : [];
+    });
+    const [one] = found;
+    if (one === undefined || found.length > 1) continue;
+    while (one.columns.at(-1) === "") one.columns.pop();
+    return one;
   }
   throw new UsageError(
     `Line ${line.number} is neither a JSON object nor a CSV header. A header has the columns ` +
-      "pesel,from,to,toBuy,toSell (orders) or name,surname,pesel,pln (accounts).",
+      "pesel,from,to,toBuy,toSell (orders), name,surname,pesel,pln (accounts) or " +
+      "kind,pesel,amount,currency,note (deposits and withdrawals).",
   );
 }
 
+function fieldsOf({ always, amounts, perhaps }: Kind): readonly string[] {
+  return [...always, ...amounts, ...perhaps];
+}
+
 /** A column's name: a field's in any case is the field's. */
-function canonical(cell: string): string {
+function canonical(cell: string, kind: Kind): string {
   const name = cell.trim();
-  const isNamed = (field: string) => field.toLowerCase() === name.toLowerCase();
-  return [...kinds.flatMap(({ always, amounts }) => [...always, ...amounts]), "key"].find(isNamed) ?? name;
+  return fieldsOf(kind).find((field) => field.toLowerCase() === name.toLowerCase()) ?? name;
 }
 
 /** Rows under a header. */
@@ -127,16 +158,14 @@ class Rows {
     readonly separator: Separator;
   }) {
     const indexed = columns.map((name, index) => ({ name, index }));
-    const amounts: readonly string[] = kind.amounts;
-    const always: readonly string[] = kind.always;
     this.#columns = columns;
     this.#separator = separator;
     this.#fields = indexed
-      .filter(({ name }) => always.includes(name) || amounts.includes(name))
-      .map((column) => ({ ...column, isAmount: amounts.includes(column.name) }));
+      .filter(({ name }) => name !== "key" && fieldsOf(kind).includes(name))
+      .map((column) => ({ ...column, isAmount: kind.amounts.includes(column.name) }));
     this.#unread = indexed.filter(({ name }) => unread.includes(name));
     this.#key = columns.indexOf("key");
-    this.#least = 1 + Math.max(...always.map((name) => columns.indexOf(name)));
+    this.#least = 1 + Math.max(...kind.always.map((name) => columns.indexOf(name)));
     this.keyed = this.#key >= 0 ? columns : [...columns, "key"];
   }
 

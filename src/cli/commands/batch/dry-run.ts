@@ -1,5 +1,5 @@
 import { type Account, requireAdult } from "../../../core/account.ts";
-import { planChange, requestOf, requestText } from "../../../core/change.ts";
+import { planChange, requestText } from "../../../core/change.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { Pesel } from "../../../core/pesel.ts";
@@ -17,8 +17,8 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
   readonly #service: ExchangeService;
   readonly #today: CalendarDate;
   readonly #lookup: Lookup;
-  /** Accounts as the lines so far leave them. */
-  readonly #accounts: Map<Pesel, Account | FxError>;
+  /** Accounts as the lines so far leave them, where these change them. */
+  readonly #accounts = new Map<Pesel, Account>();
   /** Lines and their answers by PESEL and key, where the file names the key and so may name it again. */
   readonly #answered = new Map<string, { readonly body: string; readonly answer: BulkAnswer }>();
   readonly #isNamed: (key: string) => boolean;
@@ -32,7 +32,6 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
     this.#service = service;
     this.#today = today;
     this.#lookup = new Lookup(service);
-    this.#accounts = this.#lookup.accounts;
     this.#isNamed = (key) => !key.startsWith(`${id}:`);
   }
 
@@ -40,7 +39,7 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
     for await (const chunk of lines) {
       const requests = chunk.filter((line): line is LineRequest => !(line instanceof FxError));
       const earlier = await this.#lookup.answersOf(requests);
-      if (requests.some((line) => !("initial" in line))) this.#table ??= await this.#tableInForce();
+      if (requests.some(({ kind }) => kind !== "opening")) this.#table ??= await this.#tableInForce();
       const answers = requests.map((line, index) => this.#decide(line, earlier[index]));
       const next = answers.values();
       yield chunk.map((line) => (line instanceof FxError ? line : (next.next().value as BulkAnswer)));
@@ -49,7 +48,7 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
 
   #decide(line: LineRequest, earlier: BulkAnswer | undefined): BulkAnswer {
     if (earlier !== undefined) return earlier;
-    const body = requestText(requestOf(line));
+    const body = requestText(line);
     const name = line.pesel + line.key;
     const before = this.#answered.get(name);
     const answer = attempt(() => (before === undefined ? this.#carryOut(line) : repeated(before, body)));
@@ -58,11 +57,10 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
     return answer;
   }
 
-  #carryOut(line: LineRequest): BulkAnswer {
-    const request = requestOf(line);
+  #carryOut(request: LineRequest): BulkAnswer {
     const { pesel, kind } = request;
     if (kind === "opening") requireAdult(pesel, this.#today);
-    const before = this.#accounts.get(pesel);
+    const before = this.#accounts.get(pesel) ?? this.#lookup.accounts.get(pesel);
     if (before instanceof FxError && kind !== "opening") throw before;
     const { account, exchange } = planChange(before instanceof FxError ? undefined : before, request, {
       table: () => this.#tableNow(),

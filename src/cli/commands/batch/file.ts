@@ -62,7 +62,7 @@ async function open(
   const format = isJson
     ? ndjson
     : head === undefined
-      ? { ...ndjson, hasOrders: false }
+      ? { ...ndjson, needsRates: false }
       : csv(head, isMarked, separator);
   return {
     isRandomId: false,

@@ -1,19 +1,14 @@
 import { hash } from "node:crypto";
-import { type Opening, parseOpening } from "../../../core/account.ts";
+import { type BulkRequest, requestFacts } from "../../../core/change.ts";
 import type { CalendarDate } from "../../../core/date.ts";
-import { formatDecimal } from "../../../core/decimal.ts";
-import { FxError } from "../../../core/errors.ts";
-import { type ExchangeOrder, parseTerms } from "../../../core/exchange.ts";
-import { jsonString } from "../../../core/journal.ts";
-import { parsePesel } from "../../../core/pesel.ts";
-import { parseOpeningBody, parseOrderBody, requireKey } from "../../../wire/requests.ts";
+import type { FxError } from "../../../core/errors.ts";
+import { parseLine } from "../../../wire/bulk.ts";
+import { requireKey } from "../../../wire/requests.ts";
 import type { UsageError } from "../../errors.ts";
 import { attempt, type BatchLine, invalid, isObject } from "./line.ts";
 
-type Asked = Opening | ExchangeOrder;
-
 /** What a line asks for, under its key. */
-export type LineRequest = Asked & { readonly key: string };
+export type LineRequest = BulkRequest & { readonly key: string };
 
 /** A line, its idempotency key, and what it asks for. */
 export interface KeyedLine {
@@ -48,7 +43,8 @@ export class LineKeys {
   }
 
   of({ number, text, body, extra, key: named, fault, withKey }: BatchLine): KeyedLine {
-    const asked = body === undefined && fault !== undefined ? fault : requestIn(body, this.#today);
+    const asked =
+      body === undefined && fault !== undefined ? fault : attempt(() => parseLine(body, this.#today));
     const own = named === undefined ? undefined : attempt(() => keyOf(named));
     const key =
       typeof own === "string"
@@ -60,7 +56,7 @@ export class LineKeys {
       hasOwnKey: key === own,
       pesel: peselOf(body),
       extra,
-      request: fault ?? (own instanceof Error ? own : asked instanceof Error ? asked : keyed(asked, key)),
+      request: fault ?? (own instanceof Error ? own : asked instanceof Error ? asked : { ...asked, key }),
       withNewKey: () => withKey(`again:${digestOf(key)}`),
     };
   }
@@ -73,39 +69,10 @@ export class LineKeys {
   }
 }
 
-function requestIn(body: unknown, today: CalendarDate): Asked | FxError | UsageError {
-  try {
-    return requestOf(body, today);
-  } catch (error) {
-    if (error instanceof FxError) return error;
-    throw error;
-  }
-}
-
-/** Checks in the same order as the server. */
-function requestOf(body: unknown, today: CalendarDate): Asked {
-  if (isOpening(body)) return parseOpening(parseOpeningBody(body), today);
-  const fields = parseOrderBody(body);
-  const pesel = parsePesel(fields.pesel, today);
-  // Listed one by one, here and below, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
-  const { from, to, side, amount } = parseTerms(fields);
-  return { pesel, from, to, side, amount };
-}
-
-function keyed(asked: Asked, key: string): LineRequest {
-  if ("initial" in asked) return { ...asked, key };
-  const { pesel, from, to, side, amount } = asked;
-  return { pesel, from, to, side, amount, key };
-}
-
-/** Everything in which two requests can differ. */
-function factsOf(asked: Asked): string {
-  if ("initial" in asked) {
-    const { pesel, name, surname, initial } = asked;
-    return JSON.stringify(["open", pesel, name, surname, formatDecimal(initial)]);
-  }
-  const { pesel, from, to, side, amount } = asked;
-  return `["exchange","${pesel}",${jsonString(from)},${jsonString(to)},"${side}","${formatDecimal(amount)}"]`;
+/** Everything in which two requests can differ. If this changed, batches that were begun would be done twice. */
+function factsOf(asked: BulkRequest): string {
+  const kind = asked.kind === "opening" ? "open" : asked.kind;
+  return JSON.stringify([kind, asked.pesel, ...requestFacts(asked)]);
 }
 
 function keyOf(named: unknown): string {
@@ -116,10 +83,6 @@ function keyOf(named: unknown): string {
 
 function digestOf(text: string): string {
   return hash("sha256", text, "buffer").toString("base64url", 0, 16);
-}
-
-function isOpening(body: unknown): boolean {
-  return isObject(body) && ("name" in body || "surname" in body || "pln" in body || "initial" in body);
 }
 
 function peselOf(body: unknown): string | null {

@@ -22,8 +22,10 @@ export interface BatchLine {
 
 /** How the lines of a file are written. */
 export interface Format {
-  /** Whether there may be orders, which need rates. */
-  readonly hasOrders: boolean;
+  /** What the lines ask for, for people. */
+  readonly holds: string;
+  /** Whether there may be requests that need rates. */
+  readonly needsRates: boolean;
   /** The header of a file whose lines have keys. */
   readonly header: string | undefined;
   /** The columns that fx does not read. */

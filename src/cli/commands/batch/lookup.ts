@@ -1,9 +1,10 @@
 import type { Account } from "../../../core/account.ts";
+import { type BulkRequest, requestText, requestTextOf } from "../../../core/change.ts";
 import { FxError } from "../../../core/errors.ts";
-import type { ExchangeOrder } from "../../../core/exchange.ts";
-import type { Entry } from "../../../core/journal.ts";
+import { accountAfter, type Entry } from "../../../core/journal.ts";
 import type { Pesel } from "../../../core/pesel.ts";
 import type { BulkAnswer, ExchangeService } from "../../../core/service.ts";
+import { keyReused } from "../../../ledger/refusal.ts";
 import type { LineRequest } from "./keys.ts";
 
 /** Questions under way at once. */
@@ -12,7 +13,7 @@ const questionsAtOnce = 64;
 /** Finds what was done before, and on which accounts. Carries nothing out, and leaves no answer under a key. */
 export class Lookup {
   readonly #service: ExchangeService;
-  /** By PESEL: the account, or why there is none. */
+  /** By PESEL: the account as the place has it, or why there is none. */
   readonly accounts = new Map<Pesel, Account | FxError>();
 
   constructor(service: ExchangeService) {
@@ -24,12 +25,17 @@ export class Lookup {
     const unknown = new Set(requests.map(({ pesel }) => pesel).filter((pesel) => !this.accounts.has(pesel)));
     await atOnce([...unknown], async (pesel) => void this.accounts.set(pesel, await this.#account(pesel)));
     const answers: (BulkAnswer | undefined)[] = requests.map(() => undefined);
-    // An order without its account would be refused, and its key keep that answer.
     const known = [...requests.entries()].filter(([, { pesel }]) => !this.#isAbsent(pesel));
     const orders: number[] = [];
-    const openings: number[] = [];
-    for (const [index, request] of known) ("initial" in request ? openings : orders).push(index);
-    const probes = orders.map((index) => ({ ...(requests[index] as ExchangeOrder), table: neverInForce }));
+    const probes: BulkRequest[] = [];
+    const others = new Map<Pesel, [index: number, request: LineRequest][]>();
+    for (const [index, request] of known) {
+      // Without an open account, an order would be refused, and its key keep that answer.
+      if (request.kind === "exchange" && !(this.accounts.get(request.pesel) as Account).closed) {
+        orders.push(index);
+        probes.push({ ...request, table: neverInForce });
+      } else others.set(request.pesel, [...(others.get(request.pesel) ?? []), [index, request]]);
+    }
     let probed = 0;
     for await (const found of this.#service.bulk(once(probes))) {
       for (const answer of found) {
@@ -38,12 +44,37 @@ export class Lookup {
         probed += 1;
       }
     }
-    await atOnce(openings, async (index) => {
-      const { pesel, key } = requests[index] as LineRequest;
-      const entry = await findEntry(this.#service, pesel, key);
-      if (entry !== undefined) answers[index] = { receiptId: entry.id, replayed: true };
+    await atOnce([...others], async ([pesel, asked]) => {
+      const entries = await this.#entries(pesel, new Set(asked.map(([, { key }]) => key)));
+      for (const [index, request] of asked) {
+        const entry = entries.get(request.key);
+        if (entry !== undefined) answers[index] = this.#answerOf(entry, request);
+      }
     });
     return answers;
+  }
+
+  /** The account's entries that were made under these keys. */
+  async #entries(pesel: Pesel, keys: ReadonlySet<string>): Promise<ReadonlyMap<string, Entry>> {
+    const found = new Map<string, Entry>();
+    for (let cursor: string | undefined; ; ) {
+      const { items, next } = await this.#service.statement(pesel, { limit: 1000, cursor });
+      for (const entry of items) {
+        if (entry.key !== undefined && keys.has(entry.key)) found.set(entry.key, entry);
+      }
+      if (next === undefined || found.size === keys.size) return found;
+      cursor = next;
+    }
+  }
+
+  /** What is answered to a request under a key that `entry` has. */
+  #answerOf(entry: Entry, request: LineRequest): BulkAnswer {
+    if (requestTextOf(entry) !== requestText(request)) return keyReused();
+    const done = { receiptId: entry.id, replayed: true };
+    if (request.kind === "opening") return done;
+    const account = accountAfter(entry, this.accounts.get(request.pesel) as Account);
+    if (request.kind !== "exchange") return { ...done, account };
+    return { ...done, account, sold: entry.debited, bought: entry.credited };
   }
 
   async #account(pesel: Pesel): Promise<Account | FxError> {
@@ -65,16 +96,6 @@ const neverInForce = "none";
 
 async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
   if (items.length > 0) yield items;
-}
-
-/** The account's entry that was made under a key. */
-async function findEntry(service: ExchangeService, pesel: Pesel, key: string): Promise<Entry | undefined> {
-  for (let cursor: string | undefined; ; ) {
-    const { items, next } = await service.statement(pesel, { limit: 1000, cursor });
-    const entry = items.find((one) => one.key === key);
-    if (entry !== undefined || next === undefined) return entry;
-    cursor = next;
-  }
 }
 
 /** Asks for each, many at once. */

@@ -5,7 +5,8 @@ import { attempt, type BatchLine, type Format, faultIn, isObject } from "./line.
 
 /** A JSON body a line, which may also name its key. */
 export const ndjson: Format = {
-  hasOrders: true,
+  holds: "orders, new accounts, deposits and withdrawals",
+  needsRates: true,
   header: undefined,
   unread: [],
   read: (lines) => lines.map(readLine),
@@ -17,7 +18,7 @@ function readLine(line: Line): BatchLine {
   const common = { number, text, withKey: (key: string) => withKey(text, key) };
   const fault = faultIn(line);
   if (fault !== undefined) return { ...common, fault };
-  const body = attempt(() => parseJson(text));
+  const body = attempt(() => parseJson(text, "line"));
   if (body instanceof FxError) return { ...common, fault: body };
   if (!isObject(body)) return { ...common, body };
   const { key, ...rest } = body;

@@ -144,7 +144,7 @@ export class BatchRunner {
       return { line, state, account, receiptId, sold, bought };
     }
     const { request } = line;
-    if (!("initial" in request)) throw new Error("the answer to an order has no account");
+    if (request instanceof Error || request.kind !== "opening") throw new Error("the answer has no account");
     const account = planOpening(undefined, request);
     return { line, state, account, receiptId, sold: undefined, bought: undefined };
   }

@@ -74,6 +74,57 @@ describe("fx batch", () => {
     assert.deepEqual([account.surname, account.currencies[0].amount], ["Nowak, z domu Lis", 50.5]);
   });
 
+  test("puts money in and takes it out by a CSV file of both, with notes and keys", async (t) => {
+    const { fx, write, balances } = await desk(t);
+    write("cash.csv", [
+      "kind,pesel,amount,currency,note,key",
+      `deposit,${adult()},2.5,USD,"counter 2, evening",k1`,
+      `withdrawal,${adult()},1000,PLN,,`,
+      `withdrawal,${adult()},0.01,PLN,,`,
+      `payout,${adult()},1,USD,,`,
+    ]);
+    const ran = await fx("batch cash.csv");
+    assert.deepEqual(
+      results(ran).map(({ ok, code }) => [ok, code]),
+      [
+        [true, undefined],
+        [true, undefined],
+        [false, "insufficient-funds"],
+        [false, "invalid-request"],
+      ],
+    );
+    assert.match(ran.stderr, /line 5, .*kind must be deposit or withdrawal/);
+    assert.deepEqual(await balances(), { PLN: 0, USD: 2.5 });
+    const [, deposit] = JSON.parse((await fx(`account history ${adult()} --json`)).stdout);
+    assert.deepEqual([deposit.kind, deposit.note, deposit.key], ["deposit", "counter 2, evening", "k1"]);
+    const again = await fx("batch cash.csv");
+    assert.match(again.stderr, /^2 lines were done before/);
+    assert.deepEqual(await balances(), { PLN: 0, USD: 2.5 });
+  });
+
+  test("takes openings, deposits and orders in one file, at the table that a line names or not at all", async (t) => {
+    const { fx, write } = await desk(t);
+    const pesel = adult(1);
+    write("mixed.ndjson", [
+      JSON.stringify({ name: "Anna", surname: "Nowak", pesel, pln: 0 }),
+      JSON.stringify({ kind: "deposit", pesel, amount: 5, currency: "USD", note: "from the old system" }),
+      JSON.stringify({ pesel, from: "USD", to: "PLN", toSell: 1, table: "069/C/NBP/2022" }),
+      JSON.stringify({ pesel, from: "USD", to: "PLN", toSell: 1, table: "1/C/NBP/2022" }),
+      JSON.stringify({ kind: "withdrawal", pesel, amount: 4.21, currency: "PLN" }),
+    ]);
+    const ran = await fx("batch mixed.ndjson");
+    assert.deepEqual(
+      results(ran).map(({ code, currencies }) => [code, currencies?.map(({ amount }) => amount)]),
+      [
+        [undefined, [0]],
+        [undefined, [0, 5]],
+        [undefined, [4.21, 4]],
+        ["rate-changed", undefined],
+        [undefined, [0, 4]],
+      ],
+    );
+  });
+
   test("takes request bodies, one a line, from standard input", async (t) => {
     const { fx, balances } = await desk(t);
     const body = { pesel: adult(), from: "PLN", to: "USD", toBuy: 1 };
@@ -223,7 +274,10 @@ describe("fx batch --dry-run", () => {
     const buy = { pesel: adult(), from: "PLN", to: "USD", toBuy: 100 };
     const spend = { pesel: adult(1), from: "PLN", to: "USD", toBuy: 1 };
     const open = { name: "Anna", surname: "Nowak", pesel: adult(1), pln: 5 };
-    await fx("batch - --id b", `${JSON.stringify(buy)}\n`);
+    const deposit = { kind: "deposit", pesel: adult(1), amount: 3, currency: "EUR" };
+    const cash = { ...deposit, pesel: adult() };
+    const done = [buy, { key: "cash", ...cash }, { ...cash, note: "a" }];
+    await fx("batch - --id b", `${done.map((line) => JSON.stringify(line)).join("\n")}\n`);
     write("orders.ndjson", [
       JSON.stringify(buy),
       own("k", buy),
@@ -236,6 +290,17 @@ describe("fx batch --dry-run", () => {
       JSON.stringify({ ...buy, toBuy: 200 }),
       JSON.stringify(open),
       "nonsense",
+      JSON.stringify({ ...cash, note: "a" }),
+      JSON.stringify(cash),
+      own("cash", cash),
+      own("cash", { ...cash, amount: 4 }),
+      JSON.stringify(deposit),
+      own("w", { ...deposit, kind: "withdrawal", amount: 4 }),
+      JSON.stringify({ ...deposit, amount: 1 }),
+      own("w", { ...deposit, kind: "withdrawal", amount: 4 }),
+      own("v", { ...deposit, kind: "withdrawal", amount: 4 }),
+      JSON.stringify({ ...deposit, currency: "ISK" }),
+      JSON.stringify({ ...deposit, pesel: adult(2) }),
     ]);
     const told = (ran: Ran) =>
       results(ran).map(({ line, ok, code, replayed, currencies }) => [line, ok, code, replayed, currencies]);
@@ -247,6 +312,29 @@ describe("fx batch --dry-run", () => {
     assert.deepEqual([dry.exit, run.exit], [3, 3]);
     assert.match(dry.stderr, /\ndry run\tnothing was done\nwould be done\t/);
     assert.match(dry.stdout, /"dryRun":true/);
+  });
+});
+
+describe("fx batch --dry-run of a long file", () => {
+  test("knows the accounts that lines long before would open, and leaves no refusal under the others' keys", async (t) => {
+    const { fx, write } = await desk(t);
+    const many = Array.from({ length: 700 }, (_, index) => adult(index + 1));
+    write("mixed.ndjson", [
+      ...many.map((pesel) => JSON.stringify({ name: "Jan", surname: "Lis", pesel, pln: 10 })),
+      ...many.map((pesel) => JSON.stringify({ kind: "deposit", pesel, amount: 1, currency: "USD" })),
+      ...many.map((pesel) => JSON.stringify({ pesel, from: "PLN", to: "USD", toBuy: 1 })),
+    ]);
+    for (const options of ["--dry-run", "--dry-run", ""]) {
+      const ran = await fx(`batch mixed.ndjson --id b ${options}`.trimEnd());
+      assert.equal(ran.exit, 0, ran.stderr.slice(0, 500));
+      assert.ok(results(ran).every(({ ok, replayed }) => ok && !replayed));
+      assert.deepEqual(
+        results(ran)
+          .at(-1)
+          ?.currencies?.map(({ amount }) => amount),
+        [5.7, 2],
+      );
+    }
   });
 });
 

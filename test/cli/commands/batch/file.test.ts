@@ -63,8 +63,8 @@ describe("the columns of a CSV file", () => {
   };
 
   test("may be others too, which are kept and not read", async (t) => {
-    const { unread, hasOrders } = await header(t, "note,name,surname,pesel,to,from,toSell,key");
-    assert.deepEqual([unread, hasOrders], [["note", "name", "surname"], true]);
+    const { unread, holds } = await header(t, "note,name,surname,pesel,to,from,toSell,key");
+    assert.deepEqual([unread, holds], [["note", "name", "surname"], "orders"]);
   });
 
   for (const [wrong, right] of [
@@ -106,7 +106,7 @@ test("a line with a field twice is refused by the field's name, and the lines be
   const read: BatchLine[] = [];
   for await (const lines of (await openBatch(path, empty)).lines) read.push(...lines);
   const faults = read.map((told) => told.fault?.message);
-  assert.deepEqual(faults, [undefined, undefined, "The body is not valid: toBuy is given more than once."]);
+  assert.deepEqual(faults, [undefined, undefined, "The line is not valid: toBuy is given more than once."]);
 });
 
 test("a batch file that nobody writes to is read to its end", async (t) => {

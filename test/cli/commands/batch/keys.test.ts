@@ -28,17 +28,24 @@ const wish: fc.Arbitrary<Wish> = fc.record({
 const form = fc.constantFrom("csv" as const, "ndjson" as const);
 type Form = "csv" | "ndjson";
 
-/** The same orders in other words: spaces, zeros, cases, and a column of nobody's. */
-function written(form: Form, wishes: readonly Wish[], spelling = 0): string {
+/** The same orders, or deposits, in other words: spaces, zeros, cases, and a column of nobody's. */
+function written(form: Form, wishes: readonly Wish[], spelling = 0, asked: Asked = "orders"): string {
   const [from, usd] = spelling % 2 === 0 ? ["PLN", "USD"] : ["pln", "usd"];
+  const header = asked === "orders" ? "pesel,from,to,toBuy,remark" : "kind,pesel,currency,amount,remark";
   const lines = wishes.map(({ account, cents }, index) => {
     const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}${spelling > 1 ? "00" : ""}`;
     const pesel = adult(account);
-    if (form === "csv") return `${pesel}, ${from},${usd},${amount},${spelling > 0 ? `note ${index}` : ""}`;
+    if (form === "csv") {
+      const cells = asked === "orders" ? `${pesel}, ${from},${usd}` : `deposit,${pesel}, ${usd}`;
+      return `${cells},${amount},${spelling > 0 ? `remark ${index}` : ""}`;
+    }
+    if (asked === "deposits")
+      return `{"kind":"deposit", "pesel":"${pesel}","currency":"${usd}","amount":${amount}}`;
     return `{ "pesel":"${pesel}","toBuy":${amount}, "from":"${from}","to":"${usd}"}`;
   });
-  return `${[...(form === "csv" ? ["pesel,from,to,toBuy,note"] : []), ...lines].join("\n")}\n`;
+  return `${[...(form === "csv" ? [header] : []), ...lines].join("\n")}\n`;
 }
+type Asked = "orders" | "deposits";
 
 /** A ledger in memory with accounts, and a folder to run files from. */
 async function desk(t: TestContext) {
@@ -83,7 +90,8 @@ async function desk(t: TestContext) {
         for (let index = 0; index < accounts; index += 1) {
           const { items } = await service.statement(adult(index), { limit: 1000 });
           for (const entry of items) {
-            if (entry.exchange !== undefined) all.push(`${index} ${formatMoney(entry.exchange.bought)}`);
+            const { kind, credited } = entry;
+            if (kind !== "opening" && credited) all.push(`${index} ${formatMoney(credited)}`);
           }
         }
         return all.sort();
@@ -107,34 +115,77 @@ function mostOf(versions: readonly (readonly Wish[])[]): string[] {
 }
 
 describe("the lines of a batch", () => {
-  test("moved, deleted, added, corrected and written differently are done once each under one id", async (t) => {
-    const open = await desk(t);
-    const file = fc.array(wish, { maxLength: 12 });
-    const edit = fc.record({
-      order: fc.infiniteStream(fc.nat()),
-      keep: fc.infiniteStream(fc.boolean()),
-      added: fc.array(wish, { maxLength: 3 }),
-      form,
-      spelling: fc.nat(2),
+  for (const asked of ["orders", "deposits"] as const)
+    test(`of ${asked}, moved, deleted, added, corrected and written differently, are done once each under one id`, async (t) => {
+      const open = await desk(t);
+      const file = fc.array(wish, { maxLength: 12 });
+      const edit = fc.record({
+        order: fc.infiniteStream(fc.nat()),
+        keep: fc.infiniteStream(fc.boolean()),
+        added: fc.array(wish, { maxLength: 3 }),
+        form,
+        spelling: fc.nat(2),
+      });
+      await fc.assert(
+        fc.asyncProperty(file, fc.array(edit, { maxLength: 4 }), async (first, edits) => {
+          const { run, done } = await open();
+          const versions = [first];
+          await run(written("csv", first, 0, asked), "b");
+          for (const { order, keep, added, form, spelling } of edits) {
+            const kept = (versions.at(-1) ?? []).filter(() => keep.next().value);
+            const moved = [...kept, ...added]
+              .map((one) => [order.next().value ?? 0, one] as const)
+              .sort(([a], [b]) => a - b)
+              .map(([, one]) => one);
+            versions.push(moved);
+            await run(written(form, moved, spelling, asked), "b");
+          }
+          assert.deepEqual(await done(), mostOf(versions));
+        }),
+        { numRuns: 60 },
+      );
     });
-    await fc.assert(
-      fc.asyncProperty(file, fc.array(edit, { maxLength: 4 }), async (first, edits) => {
-        const { run, done } = await open();
-        const versions = [first];
-        await run(written("csv", first), "b");
-        for (const { order, keep, added, form, spelling } of edits) {
-          const kept = (versions.at(-1) ?? []).filter(() => keep.next().value);
-          const moved = [...kept, ...added]
-            .map((one) => [order.next().value ?? 0, one] as const)
-            .sort(([a], [b]) => a - b)
-            .map(([, one]) => one);
-          versions.push(moved);
-          await run(written(form, moved, spelling), "b");
-        }
-        assert.deepEqual(await done(), mostOf(versions));
-      }),
-      { numRuns: 60 },
-    );
+
+  test("keep the keys that an fx before this one gave them, in whatever form they are written", async (t) => {
+    const { run } = await (await desk(t))();
+    for (const [key, ...files] of [
+      [
+        "8fsH99m8FbOugnVkdnWAMw",
+        "pesel;from;to;toBuy\n80010112340;pln;EUR;10,00",
+        '{"pesel":"80010112340","from":"PLN","to":"EUR","toBuy":10}',
+      ],
+      [
+        "G3ge0p5QSMEJoGYggMHvEQ",
+        "name,surname,pesel,pln\nMaria,Zielińska,44051401359,500.0",
+        '{"name":" Maria","surname":"Zielińska","pesel":"44051401359","initial":500}',
+      ],
+      [
+        "5-ZEfZcaY-dhHtJXbDSrmg",
+        "kind,pesel,amount,currency,note\ndeposit,80010112340,10,pln,a",
+        '{"kind":"deposit","pesel":"80010112340","amount":10.0,"currency":"PLN","note":"a"}',
+      ],
+    ] as const) {
+      for (const file of files) {
+        const [result] = await run(`${file}\n`, "b7");
+        assert.equal(result?.line.key, `b7:${key}:1`, file);
+      }
+    }
+  });
+
+  test("that differ in their kind or their note alone have keys of their own", async (t) => {
+    const { run } = await (await desk(t))();
+    const cash = { kind: "deposit", pesel: adult(), amount: 1, currency: "PLN" };
+    const lines = [
+      cash,
+      { ...cash, note: "a" },
+      { ...cash, note: "b" },
+      { ...cash, kind: "withdrawal" },
+      cash,
+    ];
+    const results = await run(lines.map((line) => JSON.stringify(line)).join("\n"), "b");
+    const keys = results.map(({ line, state }) => [line.key.split(":")[2], state]);
+    assert.deepEqual(keys, [...Array(4).fill(["1", "done"]), ["2", "done"]]);
+    assert.equal(new Set(results.map(({ line }) => line.key)).size, 5);
   });
 
   test("of another id are all done again, whatever their file's name", async (t) => {
@@ -345,6 +396,17 @@ describe("looking for what was done before", () => {
     assert.deepEqual(await done(), before);
   });
 
+  test("finds deposits and withdrawals too, and moves nothing", async (t) => {
+    const { run, found, service } = await (await desk(t))();
+    const file = (...amounts: number[]) =>
+      ["kind,pesel,amount,currency", ...amounts.map((amount) => `withdrawal,${adult()},${amount},PLN`)].join(
+        "\n",
+      );
+    await run(file(1, 2), "b");
+    assert.equal((await found(file(3, 2, 1, 1), "b"))?.lines, 2);
+    assert.equal((await service.account(adult())).balances[0]?.minor, 99_700n);
+  });
+
   test("finds accounts too, and opens none", async (t) => {
     const { run, found, service } = await (await desk(t))();
     const file = (...indexes: number[]) =>
@@ -360,6 +422,22 @@ describe("looking for what was done before", () => {
     const line = `{"key":"k","pesel":"${adult()}","from":"PLN","to":"USD","toBuy":1}`;
     await run(line);
     assert.match((await found(line))?.hint ?? "", /a new key/);
+  });
+
+  test("finds an order on an account that is closed now, and keeps no refusal of another", async (t) => {
+    const { run, found, service } = await (await desk(t))();
+    const file = (...amounts: number[]) =>
+      ["pesel,from,to,toSell", ...amounts.map((amount) => `${adult()},PLN,USD,${amount}`)].join("\n");
+    await run(file(1000), "b");
+    const [, usd] = (await service.account(adult())).balances;
+    await run(
+      `{"kind":"withdrawal","pesel":"${adult()}","amount":${Number(usd?.minor) / 100},"currency":"USD"}`,
+    );
+    await service.change({ kind: "closing", pesel: adult() });
+    assert.equal((await found(file(1, 1000), "b"))?.lines, 1);
+    const [refused] = await run(file(1, 1000), "b");
+    assert.ok(refused !== undefined && "failure" in refused);
+    assert.deepEqual([refused.failure.code, refused.failure.replayed], ["account-closed", undefined]);
   });
 
   test("leaves a line that is refused as it would be without looking", async (t) => {

@@ -42,8 +42,14 @@ describe("completion", () => {
     [["acc"], ["account"]],
     [
       ["account", ""],
-      ["create", "show", "list", "history"],
+      ["create", "show", "list", "history", "deposit", "withdraw", "rename", "close"],
     ],
+    [
+      ["receipt", ""],
+      ["show", "reverse"],
+    ],
+    [["receipt", "--pes"], ["--pesel"]],
+    [["account", "deposit", "-", "--currency", "U"], ["USD"]],
     [["rates", "--js"], ["--json"]],
     [
       ["exchange", "-", "--to-"],
@@ -149,7 +155,7 @@ describe("in a real fish", { skip: missing("fish") }, () => {
     ["fx quote --from US", ["USD\tdolar amerykański"]],
     ["fx quote --to=EU", ["--to=EUR\teuro"]],
     ["fx batch ord", ["orders of may.csv"]],
-    ["fx account ", ["create", "history", "list", "show"]],
+    ["fx account ", ["close", "create", "deposit", "history", "list", "rename", "show", "withdraw"]],
   ];
   for (const [line, expected] of rows) {
     test(line, () => {

@@ -1,0 +1,107 @@
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, resolve } from "node:path";
+import { FxError } from "../../../core/errors.ts";
+import type { AccountHead, AuditReport, AuditStart } from "../../../core/service.ts";
+import {
+  type CheckpointStart,
+  checkpointEnd,
+  checkpointHeads,
+  checkpointStart,
+  headsOf,
+} from "../../../wire/audit.ts";
+import { UsageError } from "../../errors.ts";
+
+/** A checkpoint that is being written. It gets its name when it is whole and on disk; only its owner can read it. */
+export class CheckpointFile {
+  readonly path: string;
+  readonly #part: string;
+  readonly #about: { readonly fx: string; readonly source: string };
+  #file: number | undefined;
+
+  /**
+   * @param about further things to say in the first line
+   * @throws UsageError if there is such a file; FxError storage-unavailable if none can be created
+   */
+  constructor(path: string, about: { readonly fx: string; readonly source: string }) {
+    if (existsSync(path))
+      throw new UsageError(`${path} exists. Name a new file: a checkpoint replaces nothing.`);
+    this.path = path;
+    this.#part = `${path}.part`;
+    this.#about = about;
+    this.#attempt(() => {
+      rmSync(this.#part, { force: true });
+      this.#file = openSync(this.#part, "wx", 0o600);
+    });
+  }
+
+  start(ledger: AuditStart): void {
+    this.#write(checkpointStart({ time: new Date().toISOString(), ...this.#about, ...ledger }));
+  }
+
+  add(heads: readonly AccountHead[]): void {
+    this.#write(checkpointHeads(heads));
+  }
+
+  keep(report: AuditReport): void {
+    this.#write(checkpointEnd(report));
+    this.#attempt(() => {
+      fsyncSync(this.#file as number);
+      renameSync(this.#part, this.path);
+      const folder = openSync(dirname(resolve(this.path)), "r");
+      fsyncSync(folder);
+      closeSync(folder);
+    });
+  }
+
+  /** Leaves nothing of a checkpoint that was not kept. */
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    rmSync(this.#part, { force: true });
+  }
+
+  #write(text: string): void {
+    this.#attempt(() => writeFileSync(this.#file as number, text));
+  }
+
+  #attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new FxError("storage-unavailable", `${this.path} cannot be written (${code}).`, { cause: error });
+    }
+  }
+}
+
+/** A whole checkpoint in a file. */
+export interface Checkpoint {
+  readonly start: CheckpointStart;
+  heads(): AsyncIterable<readonly AccountHead[]>;
+}
+
+/**
+ * Reads a checkpoint once, to see that it is whole before the ledger is read.
+ * @throws UsageError if it is not, or cannot be read
+ */
+export async function openCheckpoint(path: string): Promise<Checkpoint> {
+  let start: CheckpointStart | undefined;
+  try {
+    const whole = headsOf(createReadStream(path), (line) => {
+      start = line;
+    });
+    for await (const _ of whole);
+    return { start: start as CheckpointStart, heads: () => headsOf(createReadStream(path)) };
+  } catch (error) {
+    if (error instanceof FxError) throw new UsageError(`${path} cannot be compared with. ${error.message}`);
+    throw new UsageError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}

@@ -1,0 +1,54 @@
+import type { Holder } from "./account.ts";
+import { FxError } from "./errors.ts";
+
+/** Letters that are not a letter and a mark to Unicode, or not in every form, and what is typed for them. */
+const typed: Readonly<Record<string, string>> = {
+  æ: "ae",
+  ð: "d",
+  đ: "d",
+  ħ: "h",
+  ı: "i",
+  ł: "l",
+  ŋ: "n",
+  ø: "o",
+  œ: "oe",
+  ß: "ss",
+  ŧ: "t",
+  þ: "th",
+  ς: "σ",
+};
+const typedLetters = new RegExp(`[${Object.keys(typed).join("")}]`, "g");
+
+/**
+ * What a name is found by: its words, in lower case and without marks, each once. A hyphen ends a word, as in
+ * "Nowak-Kowalska"; apostrophes and other punctuation are left out, as in "O'Brien". Stores keep these words: another
+ * rule needs a step of each schema.
+ */
+export function nameWords(name: string): string[] {
+  const folded = name
+    .normalize("NFD")
+    .toLowerCase()
+    .replace(/[\s\p{Pd}]+/gu, " ")
+    .replace(/[^ \p{L}\p{N}\p{So}]/gu, "")
+    .replace(typedLetters, (letter) => typed[letter] ?? letter);
+  return [...new Set(folded.split(" ").filter((word) => word !== ""))];
+}
+
+/** The words of both names. */
+export function holderWords({ name, surname }: Holder): string[] {
+  return nameWords(`${name} ${surname}`);
+}
+
+const mostWords = 20;
+
+/**
+ * Reads what accounts are looked for by: the beginnings of words of their holders' names, in any order.
+ * @throws FxError invalid-request
+ */
+export function parseNameSought(text: string): readonly string[] {
+  const words = nameWords(text);
+  if (words.length > 0 && words.length <= mostWords) return words;
+  const detail =
+    words.length === 0 ? "must have a letter or a digit" : `must have at most ${mostWords} words`;
+  throw new FxError("invalid-request", `The name ${detail}.`, { fields: [{ pointer: "/name", detail }] });
+}

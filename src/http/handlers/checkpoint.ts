@@ -1,0 +1,82 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { PassThrough } from "node:stream";
+import { FxError } from "../../core/errors.ts";
+import type { AccountHead, AuditStart } from "../../core/service.ts";
+import { checkpointEnd, checkpointHeads, checkpointStart, encodeAudit, headsOf } from "../../wire/audit.ts";
+import { bulkType } from "../../wire/bulk.ts";
+import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
+import { logFailure, toFxError } from "../errors.ts";
+import type { Lifecycle, Probes } from "./server.ts";
+
+/** How long a client may take or send nothing. */
+const idleMs = 30_000;
+
+export function checkpointHandlers(
+  { service, now, probes }: Pick<HandlerContext, "service" | "now"> & { readonly probes: Probes },
+  lifecycle: Lifecycle,
+) {
+  const checkpoint: Handler = async (request, reply) => {
+    const { raw: response } = reply;
+    const onStart = (start: AuditStart) => {
+      reply.hijack();
+      response.writeHead(200, {
+        "content-type": `${bulkType}; charset=utf-8`,
+        "cache-control": "no-store",
+        "x-request-id": request.id,
+      });
+      response.write(checkpointStart({ time: now().toISOString(), fx: probes.version, ...start }));
+    };
+    const onHeads = (heads: readonly AccountHead[]) => writeTo(response, checkpointHeads(heads));
+    try {
+      const report = await service.audit({ onStart, onHeads });
+      response.end(checkpointEnd(report));
+    } catch (error) {
+      if (!response.headersSent) throw error;
+      // The missing last line tells.
+      if (!response.destroyed) logFailure(request, toFxError(error), error);
+      response.destroy();
+    }
+  };
+
+  const compareCheckpoint: Handler = async (request, reply) => {
+    if (request.body === undefined) {
+      throw new FxError("invalid-request", `The body must be sent as Content-Type: ${bulkType}.`);
+    }
+    // Not the request itself: destroying that would close the connection before the answer.
+    const body = new PassThrough();
+    const { raw } = request;
+    const breakOff = () => body.destroy(new FxError("invalid-request", "The body broke off."));
+    const stream = { socket: raw.socket, end: (reason: FxError) => body.destroy(reason) };
+    // Whoever reads the body hears of its errors.
+    body.on("error", () => {});
+    body.once("close", () => {
+      lifecycle.streams.delete(stream);
+      raw.setTimeout(0);
+      raw.resume();
+    });
+    raw.once("error", breakOff);
+    raw.setTimeout(idleMs, breakOff);
+    raw.pipe(body);
+    lifecycle.streams.add(stream);
+    try {
+      sendJson(reply, encodeAudit(await service.audit({ against: headsOf(body) })));
+    } finally {
+      body.destroy();
+    }
+  };
+
+  return { checkpoint, compareCheckpoint };
+}
+
+/** Resolves when there is room for more. */
+async function writeTo(response: ServerResponse, text: string): Promise<void> {
+  if (response.destroyed) throw new FxError("unreachable", "The client has gone.");
+  if (response.write(text)) return;
+  const waited = new AbortController();
+  const { signal } = waited;
+  const idle = setTimeout(() => response.destroy(), idleMs);
+  await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]);
+  clearTimeout(idle);
+  waited.abort();
+}

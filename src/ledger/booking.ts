@@ -1,0 +1,99 @@
+import { type CurrencyCode, pln } from "../core/currency.ts";
+import type { CalendarDate } from "../core/date.ts";
+import { type Decimal, formatDecimal } from "../core/decimal.ts";
+import type { Entry } from "../core/journal.ts";
+import { decimalOfMoney, knownDigits, type Money } from "../core/money.ts";
+
+/** An entry as double entry: what is told of it, by name, and postings of which each currency adds up to 0. */
+export interface Booking {
+  readonly facts: Readonly<Partial<Record<Fact | PrivateFact, string | undefined>>>;
+  readonly postings: readonly Posting[];
+}
+
+export interface Posting {
+  readonly account: string;
+  /** In units of the currency, with all of its places at least. */
+  readonly amount: string;
+  readonly currency: CurrencyCode;
+}
+
+export const facts = ["id", "time", "date", "kind", "customer", "table", "reverses"] as const;
+/** Told in a full export only. */
+export const privateFacts = ["pesel", "key", "name", "surname", "note"] as const;
+
+type Fact = (typeof facts)[number];
+type PrivateFact = (typeof privateFacts)[number];
+
+const cash = "Assets:Cash";
+const house = "Equity:House";
+const spreadEquity = "Equity:Spread";
+const spreadIncome = "Income:Spread";
+/** Each customer has one more. */
+export const houseAccounts = [cash, house, spreadEquity, spreadIncome] as const;
+
+export function customerAccount(customer: string): string {
+  return `Liabilities:Customers:${customer}`;
+}
+
+/**
+ * @param customer the id
+ * @param spread in PLN, which an exchange earned or its reversal gave back
+ * @param full whether private facts are told
+ */
+export function bookingOf(
+  entry: Entry,
+  {
+    date,
+    customer,
+    spread,
+    full,
+  }: { date: CalendarDate; customer: string; spread: Decimal | undefined; full: boolean },
+): Booking {
+  const { id, time, kind, exchange, reverses, pesel, key, holder, note, debited, credited } = entry;
+  const told = { id, time: time.toISOString(), date, kind, customer, table: exchange?.table, reverses };
+  const own = full ? { pesel, key, name: holder?.name, surname: holder?.surname, note } : {};
+  const account = customerAccount(customer);
+  // What is exchanged stays in the house: only who it belongs to changes.
+  const other = exchange === undefined ? cash : house;
+  return {
+    facts: { ...told, ...own },
+    postings: [
+      ...(debited === undefined ? [] : moved(debited, other, account)),
+      ...(credited === undefined ? [] : moved(credited, account, other)),
+      ...(spread === undefined ? [] : spreadPostings(spread)),
+    ],
+  };
+}
+
+/** What takes so much off the spread earned, so that whole grosze are left of it. */
+export function roundingBooking(date: CalendarDate, lost: Decimal): Booking {
+  const { coefficient, scale } = lost;
+  return {
+    facts: { date, kind: "rounding" },
+    postings: spreadPostings({ coefficient: -coefficient, scale }),
+  };
+}
+
+/**
+ * A balanced pair, and not income out of the house: that has what was earned in the currencies of the exchange, and
+ * what they are worth changes.
+ */
+function spreadPostings(spread: Decimal): Posting[] {
+  return pair({ currency: pln, amount: spread }, spreadIncome, spreadEquity);
+}
+
+function moved(money: Money, from: string, to: string): Posting[] {
+  return pair({ currency: money.currency, amount: decimalOfMoney(money) }, from, to);
+}
+
+function pair(
+  { currency, amount: { coefficient, scale } }: { currency: CurrencyCode; amount: Decimal },
+  from: string,
+  to: string,
+): Posting[] {
+  const text = (signed: bigint) => formatDecimal({ coefficient: signed, scale }, knownDigits(currency));
+  return [
+    { account: to, amount: text(coefficient), currency },
+    { account: from, amount: text(-coefficient), currency },
+  ];
+}

@@ -1,0 +1,54 @@
+import { type CalendarDate, warsawDate } from "../core/date.ts";
+import type { ExportRequest } from "../core/export.ts";
+import type { Entry } from "../core/journal.ts";
+import { bookingOf, roundingBooking } from "./booking.ts";
+import { customerId } from "./customer-id.ts";
+import { formatOf } from "./export-formats.ts";
+import { readEntries, TableReader, tableIdOf } from "./journal-reader.ts";
+import { exactSpread, lostInRounding, twiceSpread } from "./spread.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * The journal as double entry: text, a part at a time, in flat memory, in the order in which the entries were made. The
+ * spread of each exchange is exact; at the end, what their sum has beside whole grosze is taken off.
+ * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
+ */
+export async function* exportJournal(store: Store, request: ExportRequest): AsyncGenerator<string> {
+  const { full, from = "", to = "9999-12-31", at } = request;
+  const format = formatOf(request);
+  const key = await store.identityKey();
+  const tables = new TableReader(store);
+  let count = 0;
+  let earned = 0n;
+  let last: CalendarDate | undefined;
+  yield format.head;
+  for await (const entries of readEntries(store)) {
+    let text = "";
+    for (const entry of entries) {
+      const date = warsawDate(entry.time);
+      if (date > to || (at !== undefined && entry.time > at)) continue;
+      const customer = customerId(entry.pesel, key);
+      // Those of earlier customers, too: which of them the export has is not known before its end.
+      if (entry.sequence === 1) text += format.customer(customer);
+      if (date < from) continue;
+      const twice = await twiceSpreadOf(entry, tables);
+      const spread = twice === undefined ? undefined : exactSpread(twice);
+      text += format.booking(bookingOf(entry, { date, customer, spread, full }));
+      count += 1;
+      earned += twice ?? 0n;
+      last = date;
+    }
+    yield text;
+  }
+  const lost = lostInRounding(earned);
+  if (last !== undefined && lost.coefficient !== 0n) yield format.booking(roundingBooking(last, lost));
+  yield format.end(count);
+}
+
+/** Of an exchange; of its reversal, what it gives back. */
+async function twiceSpreadOf({ kind, exchange }: Entry, tables: TableReader): Promise<bigint | undefined> {
+  if (exchange === undefined) return undefined;
+  const { sold, bought } = exchange;
+  const twice = twiceSpread(sold, bought, await tables.required(tableIdOf(exchange)));
+  return kind === "reversal" ? -twice : twice;
+}

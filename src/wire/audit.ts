@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import { headText, isClean, parseHead } from "../core/checkpoint.ts";
+import { FxError } from "../core/errors.ts";
+import type { AccountHead, AuditReport } from "../core/service.ts";
+import * as schemas from "./audit-schemas.ts";
+import { read } from "./codecs.ts";
+import { type Line, readLines } from "./lines.ts";
+
+export type CheckpointStart = schemas.CheckpointStartJson;
+
+export function encodeAudit(report: AuditReport): schemas.AuditJson {
+  const { accounts, entries, findings, findingsTotal, digest, against } = report;
+  return {
+    ok: isClean(report),
+    accounts,
+    entries,
+    findings: findings.map(({ entry = null, id = null, account, ...figures }) => ({
+      account,
+      entry,
+      id,
+      ...figures,
+    })),
+    findingsTotal,
+    digest,
+    ...(against && {
+      against: {
+        ...against,
+        lost: against.lost.map(({ account = null, ...head }) => ({ ...head, account })),
+      },
+    }),
+  };
+}
+
+export function decodeAudit(body: unknown): AuditReport {
+  const { ok: _, findings, against, ...report } = read(schemas.audit, body);
+  return {
+    ...report,
+    findings: findings.map((finding) => ({
+      ...finding,
+      entry: finding.entry ?? undefined,
+      id: finding.id ?? undefined,
+    })),
+    ...(against && {
+      against: {
+        ...against,
+        lost: against.lost.map((head) => ({ ...head, account: head.account ?? undefined })),
+      },
+    }),
+  };
+}
+
+/** The first line of a checkpoint, with its line feed. */
+export function checkpointStart(start: Omit<CheckpointStart, "checkpoint">): string {
+  return `${JSON.stringify({ checkpoint: 1, ...start })}\n`;
+}
+
+/** The lines of accounts, each with its line feed. */
+export function checkpointHeads(heads: readonly AccountHead[]): string {
+  return heads.map((head) => `${headText(head)}\n`).join("");
+}
+
+/** The last line of a checkpoint, with its line feed. */
+export function checkpointEnd(report: AuditReport): string {
+  return `${JSON.stringify(encodeAudit(report))}\n`;
+}
+
+/** A whole checkpoint of these heads, to be compared with. */
+export async function* checkpointText(chunks: AsyncIterable<readonly AccountHead[]>): AsyncGenerator<string> {
+  const digest = createHash("sha256");
+  const counts = { accounts: 0, entries: 0 };
+  yield checkpointStart({ time: new Date().toISOString(), fx: "", schemaVersion: 0, entries: 0 });
+  for await (const heads of chunks) {
+    const text = checkpointHeads(heads);
+    digest.update(text);
+    counts.accounts += heads.length;
+    for (const { entries } of heads) counts.entries += entries;
+    yield text;
+  }
+  yield checkpointEnd({ ...counts, findings: [], findingsTotal: 0, digest: digest.digest("hex") });
+}
+
+/**
+ * The heads of a checkpoint, to be compared with.
+ * @throws FxError invalid-request, at its end at the latest, if it is not a whole one or was made with findings
+ */
+export async function* headsOf(
+  bytes: AsyncIterable<Buffer>,
+  onStart?: (start: CheckpointStart) => void,
+): AsyncGenerator<readonly AccountHead[]> {
+  const report = yield* readCheckpoint(bytes, onStart);
+  if (!isClean(report)) throw noCheckpoint("the audit that made it had findings");
+}
+
+/**
+ * Reads a checkpoint, in flat memory.
+ * @throws FxError invalid-request, at its end at the latest, if it is not a whole one
+ */
+export async function* readCheckpoint(
+  bytes: AsyncIterable<Buffer>,
+  onStart: (start: CheckpointStart) => void = () => {},
+): AsyncGenerator<readonly AccountHead[], AuditReport> {
+  const digest = createHash("sha256");
+  let start: CheckpointStart | undefined;
+  let report: AuditReport | undefined;
+  for await (const lines of readLines(bytes)) {
+    const heads: AccountHead[] = [];
+    for (const line of lines) {
+      const text = line.bytes.toString();
+      if (start === undefined) {
+        start = parseStart(text);
+        onStart(start);
+        continue;
+      }
+      const head = report === undefined ? parseHead(text) : undefined;
+      if (head === undefined) {
+        if (report !== undefined) throw noCheckpoint(`line ${line.number} comes after the end`);
+        report = parseEnd(line);
+        continue;
+      }
+      digest.update(`${text}\n`);
+      heads.push(head);
+    }
+    if (heads.length > 0) yield heads;
+  }
+  if (start === undefined) throw noCheckpoint("it is empty");
+  if (report === undefined) throw noCheckpoint("its end is missing, so it was cut off");
+  if (report.digest !== digest.digest("hex")) {
+    throw noCheckpoint("its digest is not that of its lines, so it was edited or damaged");
+  }
+  return report;
+}
+
+function parseStart(text: string): CheckpointStart {
+  const start = schemas.checkpointStart.safeParse(parsed(text)).data;
+  if (start === undefined) throw noCheckpoint("its first line is not that of one");
+  if (start.checkpoint === 1) return start;
+  throw noCheckpoint(`a newer fx (${start.fx}) wrote it, in version ${start.checkpoint} of the format`);
+}
+
+function parseEnd({ number, bytes }: Line): AuditReport {
+  const body = parsed(bytes.toString());
+  // The last line may be cut off, too.
+  if (body === undefined) throw noCheckpoint(`line ${number} is cut off or damaged`);
+  if (!schemas.audit.safeParse(body).success) throw noCheckpoint(`line ${number} is damaged`);
+  return decodeAudit(body);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function noCheckpoint(why: string): FxError {
+  return new FxError("invalid-request", `This is not a whole checkpoint: ${why}.`);
+}

@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { describe, test } from "node:test";
+import { headText, isClean } from "../../src/core/checkpoint.ts";
+import type { AccountHead, AuditReport, LostHead } from "../../src/core/service.ts";
+import { customerId } from "../../src/ledger/customer-id.ts";
+import { HeadTable } from "../../src/ledger/head-table.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import type { Store } from "../../src/ledger/store.ts";
+import { adapters, type SharedDatabase } from "../support/adapters.ts";
+import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+
+const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () => now);
+
+/** The heads that an audit gives, and its report. */
+async function checkpointOf(
+  service: LedgerService,
+): Promise<{ readonly heads: readonly AccountHead[]; readonly report: AuditReport }> {
+  const heads: AccountHead[] = [];
+  const onHeads = async (some: readonly AccountHead[]) => void heads.push(...some);
+  return { heads, report: await service.audit({ onHeads }) };
+}
+
+async function lostSince(
+  service: LedgerService,
+  heads: readonly AccountHead[],
+): Promise<readonly LostHead[] | undefined> {
+  return (await service.audit({ against: chunked(heads) })).against?.lost;
+}
+
+async function* chunked(heads: readonly AccountHead[]) {
+  for (let start = 0; start < heads.length; start += 100) yield heads.slice(start, start + 100);
+}
+
+/** Three accounts, of which the first two have exchanged. */
+async function ledgerOn(store: Store): Promise<LedgerService> {
+  const service = serviceOn(store);
+  for (const index of [0, 1, 2]) await service.createAccount(opening({ index }));
+  for (const index of [0, 1]) await exchange(service, index);
+  return service;
+}
+
+function exchange(service: LedgerService, index: number) {
+  return service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult(index) });
+}
+
+for (const { name, open, database } of adapters) {
+  describe(`a checkpoint, ${name}`, () => {
+    test("has the number of entries and the last hash of each account, by PESEL, and a digest of its lines", async (t) => {
+      const store = await open(t);
+      const { heads, report } = await checkpointOf(await ledgerOn(store));
+      const rows = await store.accounts({ limit: 10 });
+      const key = await store.identityKey();
+      assert.deepEqual(
+        heads,
+        rows.map(({ pesel, sequence, hash }) => ({
+          customer: customerId(pesel, key),
+          entries: sequence,
+          hash,
+        })),
+      );
+      const lines = heads.map((head) => `${headText(head)}\n`).join("");
+      assert.equal(report.digest, createHash("sha256").update(lines).digest("hex"));
+      assert.deepEqual([report.accounts, report.entries], [3, 5]);
+    });
+
+    test("is held by its ledger, also after more entries and new accounts", async (t) => {
+      const service = await ledgerOn(await open(t));
+      const { heads } = await checkpointOf(service);
+      await exchange(service, 0);
+      await service.createAccount(opening({ index: 3 }));
+      const report = await service.audit({ against: chunked(heads) });
+      assert.deepEqual(report.against, { accounts: 3, found: 3, lost: [] });
+      assert.ok(isClean(report));
+    });
+
+    test("shows a missing account, missing entries and another entry", async (t) => {
+      const store = await open(t);
+      const service = await ledgerOn(store);
+      const { heads } = await checkpointOf(service);
+      const key = await store.identityKey();
+      const [missing, longer, other] = [3, 0, 1].map((index) => customerId(adult(index), key));
+      const changed = heads.map((head) => {
+        if (head.customer === longer) return { ...head, entries: 5 };
+        return head.customer === other ? { ...head, hash: "0".repeat(64) } : head;
+      });
+      const hash = "f".repeat(64);
+      const report = await service.audit({
+        against: chunked([{ customer: missing as string, entries: 4, hash }, ...changed]),
+      });
+      const lost = [
+        { customer: longer, account: adult(0), entries: 5, entriesNow: 2 },
+        { customer: other, account: adult(1), entries: 2, entriesNow: 2 },
+      ].sort((a, b) => (a.account < b.account ? -1 : 1));
+      assert.deepEqual(report.against, {
+        accounts: 4,
+        found: 3,
+        lost: [...lost, { customer: missing, account: undefined, entries: 4, entriesNow: 0 }],
+      });
+      assert.deepEqual([report.findings, isClean(report)], [[], false]);
+    });
+
+    test("of another ledger is told as such, and not as lost accounts", async (t) => {
+      const { heads } = await checkpointOf(await ledgerOn(await open(t)));
+      const report = await (await ledgerOn(await open(t))).audit({ against: chunked(heads) });
+      assert.deepEqual(report.against, { accounts: 3, found: 0, lost: [] });
+      assert.equal(isClean(report), false);
+    });
+
+    test("has the same digest until an entry is added", async (t) => {
+      const service = await ledgerOn(await open(t));
+      const { digest } = await service.audit();
+      assert.equal((await checkpointOf(service)).report.digest, digest);
+      await exchange(service, 2);
+      assert.notEqual((await service.audit()).digest, digest);
+    });
+
+    test("is taken while orders go on", async (t) => {
+      const service = await ledgerOn(await open(t));
+      const orders = [0, 1, 2, 0, 1].map((index) => exchange(service, index));
+      const { heads, report } = await checkpointOf(service);
+      await Promise.all(orders);
+      assert.deepEqual([report.findings, await lostSince(service, heads)], [[], []]);
+    });
+
+    test("waits for whoever takes it, and ends with what that throws", async (t) => {
+      const service = await ledgerOn(await open(t));
+      const full = new Error("the disk is full");
+      await assert.rejects(service.audit({ onHeads: () => Promise.reject(full) }), full);
+    });
+
+    if (database !== undefined) {
+      test("shows an entry that was changed together with all hashes after it", async (t) => {
+        const shared = await database(t);
+        const service = await ledgerOn(await shared.open());
+        const { heads } = await checkpointOf(service);
+        await forge(shared, adult(0));
+        // The forger knows how hashes are made: only what is kept elsewhere shows it.
+        const forged = serviceOn(await shared.open());
+        assert.deepEqual((await forged.audit()).findings, []);
+        const lost = await lostSince(forged, heads);
+        assert.deepEqual(
+          lost?.map(({ account, entries, entriesNow }) => [account, entries, entriesNow]),
+          [[adult(0), 2, 2]],
+        );
+      });
+    }
+  });
+}
+
+/** Gives the newest entry of an account another key, and the hash that goes with it. */
+async function forge({ run }: SharedDatabase, pesel: string): Promise<void> {
+  const where = `where pesel = ${Number(pesel)}`;
+  const read = (sequence: number) =>
+    run(`select entry, hash from journal ${where} and sequence = ${sequence}`).then(
+      ([row]) => row as { entry: string; hash: string },
+    );
+  const before = await read(1);
+  const { entry } = await read(2);
+  const forged = entry.replace('"key":null', '"key":"forged"');
+  const hash = createHash("sha256")
+    .update(before.hash + forged)
+    .digest("hex");
+  await run(
+    `update journal set entry = '${forged}', hash = '${hash}', idempotency_key = 'forged' ${where} and sequence = 2 returning pesel`,
+  );
+  // PostgreSQL has a copy of the hash in the account's row.
+  await run(`update account set hash = '${hash}' ${where} returning pesel`).catch(() => {});
+}
+
+const database = (name: string) => adapters.find((adapter) => adapter.name === name)?.database;
+const postgres = database("postgres:");
+
+test("the digest of the same chains is the same in SQLite and PostgreSQL, in whatever order they were committed", {
+  skip: postgres === undefined,
+}, async (t) => {
+  const sqlite = (await database("sqlite:")?.(t)) as SharedDatabase;
+  const service = await ledgerOn(await sqlite.open());
+  const { heads, report } = await checkpointOf(service);
+  for (const order of ["position", "position desc"]) {
+    const shared = (await postgres?.(t)) as SharedDatabase;
+    const store = await shared.open();
+    await copyLedger(sqlite, shared, order);
+    const copy = await serviceOn(store).audit({ against: chunked(heads) });
+    assert.deepEqual(copy, { ...report, against: { accounts: 3, found: 3, lost: [] } });
+  }
+});
+
+/** Copies a ledger from SQLite to an empty one in PostgreSQL, its entries in that order. */
+async function copyLedger(from: SharedDatabase, to: SharedDatabase, order: string): Promise<void> {
+  const journal = "pesel, sequence, entry ->> 'id' as id, idempotency_key, entry, hash";
+  const tables = {
+    identity_key: "select * from identity_key",
+    journal: `select ${journal} from journal order by ${order}`,
+    account:
+      "select account.pesel, name, surname, entry ->> 'balances' as balances, sequence, hash, entry ->> 'time' as time " +
+      "from account join journal on position = newest",
+    rate_table: "select * from rate_table",
+    accepted_table: "select * from accepted_table",
+  };
+  await to.run("delete from identity_key returning id");
+  for (const [table, select] of Object.entries(tables)) {
+    for (const row of (await from.run(select)) as Record<string, unknown>[]) {
+      const values = Object.values(row).map((value) =>
+        value === null ? "null" : `'${String(value).replaceAll("'", "''")}'`,
+      );
+      await to.run(`insert into ${table} (${Object.keys(row)}) values (${values}) returning 1`);
+    }
+  }
+}
+
+describe("the table of a checkpoint's heads", () => {
+  test("finds each of many again, and no other", () => {
+    const table = new HeadTable();
+    const head = (index: number) => ({
+      customer: customerId(String(index), "key"),
+      entries: index + 1,
+      hash: createHash("sha256").update(String(index)).digest("hex"),
+    });
+    for (let index = 0; index < 5000; index += 1) table.add(head(index));
+    const copy = HeadTable.of(structuredClone(table.data));
+    for (let index = 0; index < 5000; index += 1) {
+      const { customer, entries, hash } = head(index);
+      const number = copy.find(customer);
+      assert.equal(number, index);
+      assert.deepEqual([copy.customer(index), copy.entries(index)], [customer, entries]);
+      assert.ok(copy.hasHash(index, hash) && !copy.hasHash(index, head(index + 1).hash));
+    }
+    assert.equal(copy.find(head(5000).customer), undefined);
+  });
+});

@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { parse } from "csv-parse/sync";
+import { exportFormats, isWholeExport } from "../../src/core/export.ts";
+import { entryKinds } from "../../src/core/journal.ts";
+import { formatMoney } from "../../src/core/money.ts";
+import type { ExchangeService } from "../../src/core/service.ts";
+import { customerId } from "../../src/ledger/customer-id.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import type { Store } from "../../src/ledger/store.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { adapters } from "../support/adapters.ts";
+import { type Balances, bookkeepers, exported, shortest } from "../support/bookkeeping.ts";
+import { seedEveryKind, seededPesels, wildNote } from "../support/every-kind.ts";
+import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
+import { everyPage, refuses } from "../support/service.ts";
+
+/** What the books have to say of the ledger: of cash, the house, the spread and each customer, in each currency. */
+async function balancesOf(service: ExchangeService, store: Store): Promise<Balances> {
+  const balances: Record<string, string> = {};
+  const add = (account: string, currency: string, amount: string) => {
+    if (shortest(amount) !== "0") balances[`${account} ${currency}`] = shortest(amount);
+  };
+  const amountOf = (money: Parameters<typeof formatMoney>[0]) => formatMoney(money).replace(/,| .*/g, "");
+  const { currencies, spreadEarned } = await service.position();
+  for (const { currency, customers, house } of currencies) {
+    add("Assets:Cash", currency, amountOf({ currency, minor: customers + house }));
+    add("Equity:House", currency, amountOf({ currency, minor: -house }));
+  }
+  add("Income:Spread", "PLN", `-${amountOf(spreadEarned)}`);
+  add("Equity:Spread", "PLN", amountOf(spreadEarned));
+  const key = await store.identityKey();
+  for (const { pesel, balances } of await everyPage((page) => service.accounts(page), 100)) {
+    for (const { currency, minor } of balances) {
+      add(`Liabilities:Customers:${customerId(pesel, key)}`, currency, amountOf({ currency, minor: -minor }));
+    }
+  }
+  return balances;
+}
+
+for (const { name, open } of adapters) {
+  describe(`an export over ${name}`, () => {
+    for (const { format, missing, check, balances } of bookkeepers) {
+      test(`of every kind of entry in every currency is right for ${format}, with the balances of fx`, {
+        skip: missing,
+      }, async (t) => {
+        const store = await open(t);
+        const service = await seedEveryKind(store);
+        const expected = await balancesOf(service, store);
+        for (const full of [false, true]) {
+          const text = await exported(service, { format, full });
+          assert.equal(check(text), "");
+          assert.deepEqual(balances(text), expected);
+        }
+      });
+    }
+
+    test("has every entry once, in the order in which they were made", async (t) => {
+      const service = await seedEveryKind(await open(t), 2);
+      const made = await Promise.all(
+        seededPesels(2).map(async (pesel) => everyPage((page) => service.statement(pesel, page), 1000)),
+      );
+      const lines = (await exported(service, { format: "ndjson" })).trim().split("\n");
+      const entries = lines.map((line) => JSON.parse(line)).filter(({ id }) => id !== undefined);
+      assert.deepEqual(
+        entries.map(({ id }) => id),
+        made
+          .flat()
+          .sort((a, b) => a.time.getTime() - b.time.getTime())
+          .map(({ id }) => id),
+      );
+      assert.deepEqual(JSON.parse(lines.at(-1) ?? ""), { kind: "end", entries: entries.length });
+    });
+  });
+}
+
+describe("an export", () => {
+  let store: Store;
+  let service: LedgerService;
+  before(async () => {
+    store = openSqlite(":memory:");
+    service = await seedEveryKind(store);
+  });
+
+  test("of the seeded ledger has every kind of entry and every currency", async () => {
+    const lines = (await exported(service, { format: "ndjson" })).trim().split("\n");
+    const entries = lines.slice(0, -2).map((line) => JSON.parse(line));
+    assert.deepEqual(new Set(entries.map(({ kind }) => kind)), new Set(entryKinds));
+    const currencies = new Set(entries.flatMap(({ postings }) => postings).map(({ currency }) => currency));
+    assert.deepEqual(currencies, new Set(["PLN", ...table.rates.keys()]));
+  });
+
+  for (const format of exportFormats) {
+    test(`as ${format} tells nothing of a person unless it is full`, async () => {
+      const isPersonal = new RegExp(
+        [...seededPesels(), "Jan", "Kowalski", "Łęcka", "SUM", "cmd", "slip", "PLN-USD"].join("|"),
+      );
+      assert.doesNotMatch(await exported(service, { format }), isPersonal);
+      const full = await exported(service, { format, full: true });
+      for (const told of [adult(1), "Kowalski", "Łęcka-Żółć", "slip", "PLN-USD-toBuy"]) {
+        assert.ok(full.includes(told), told);
+      }
+    });
+
+    test(`as ${format} is whole if it ends with its last line`, async () => {
+      const text = await exported(service, { format });
+      assert.ok(isWholeExport(text));
+      const lines = text.split("\n");
+      for (const part of [
+        text.slice(0, -1),
+        lines.slice(0, -2).join("\n"),
+        `${lines.slice(0, -2).join("\n")}\n`,
+        "",
+      ]) {
+        assert.ok(!isWholeExport(part), part.slice(-100));
+      }
+    });
+  }
+
+  test("tells customers apart by ids that another ledger gives to others", async () => {
+    const ids = async (ledger: Store) => {
+      const lines = (await exported(await seedEveryKind(ledger, 3), { format: "ndjson" })).split("\n");
+      return new Set(lines.filter(Boolean).flatMap((line) => JSON.parse(line).customer ?? []));
+    };
+    const [here, there] = [await ids(openSqlite(":memory:")), await ids(openSqlite(":memory:"))];
+    assert.equal(here.size, 3);
+    assert.equal(there.size, 3);
+    for (const id of here) {
+      assert.match(String(id), /^[A-P]{20}$/);
+      assert.ok(!there.has(id));
+    }
+  });
+
+  test("does not have the customers in the order of their PESELs, which begin with their dates of birth", async () => {
+    const ledger = openSqlite(":memory:");
+    const own = new LedgerService(ledger, fixedRates());
+    for (const index of [9, 0, 5]) await own.createAccount(opening({ index }));
+    const key = await ledger.identityKey();
+    const opened = [
+      ...(await exported(own, { format: "hledger" })).matchAll(/^account Liabilities.*:(\w+)$/gm),
+    ];
+    assert.deepEqual(
+      opened.map(([, id]) => id),
+      [9, 0, 5].map((index) => customerId(adult(index), key)),
+    );
+  });
+
+  test("has a note in JSON as it is, and in CSV so that no spreadsheet takes it for a formula", async () => {
+    const json = await exported(service, { format: "ndjson", full: true });
+    assert.ok(json.split("\n").some((line) => line !== "" && JSON.parse(line).note === wildNote));
+    const [head, ...rows] = parse(await exported(service, { format: "csv", full: true })) as string[][];
+    assert.equal(
+      head?.join(),
+      "id,time,date,kind,customer,table,reverses,pesel,key,name,surname,note,account,amount,currency",
+    );
+    const notes = new Set(rows.map((row) => row[11]));
+    assert.ok(notes.has(`'${wildNote}`) && notes.has(`slip: ${wildNote}`));
+    const own = openSqlite(":memory:");
+    const ledger = new LedgerService(own, fixedRates());
+    for (const [index, name] of ["=1", "+1", "-1", "@a", "a;=1", 'a"b'].entries()) {
+      await ledger.createAccount(opening({ index, name }));
+    }
+    const written = parse(await exported(ledger, { format: "csv", full: true })) as string[][];
+    assert.deepEqual(
+      [...new Set(written.slice(1, -1).map((row) => row[9]))],
+      ["'=1", "'+1", "'-1", "'@a", "a;'=1", 'a"b'],
+    );
+  });
+
+  test("of days has their entries, by the calendar of Warsaw, both days included", async () => {
+    const request = { format: "ndjson", from: "2026-05-30", to: "2026-05-31" } as const;
+    const lines = (await exported(service, request)).trim().split("\n");
+    const times = lines.flatMap((line) => JSON.parse(line).time ?? []);
+    assert.equal(times[0], "2026-05-29T22:00:00.000Z");
+    assert.match(times.at(-1), /^2026-05-31T21:/);
+    assert.equal(JSON.parse(lines.at(-1) ?? "").entries, times.length);
+  });
+
+  for (const { format, missing, check, balances } of bookkeepers) {
+    test(`of days is right for ${format}, and adds up to the whole with those of the other days`, {
+      skip: missing,
+    }, async () => {
+      const parts = await Promise.all(
+        [{ to: "2026-05-30" }, { from: "2026-05-31", to: "2026-06-01" }, { from: "2026-06-02" }].map((days) =>
+          exported(service, { format, ...days }),
+        ),
+      );
+      for (const part of parts) assert.equal(check(part), "");
+      const sums: Record<string, number> = {};
+      for (const [account, amount] of parts.flatMap((part) => Object.entries(balances(part)))) {
+        // Each part rounds its spread by itself.
+        if (!account.includes("Spread")) sums[account] = (sums[account] ?? 0) + Number(amount);
+      }
+      const whole = Object.entries(balances(await exported(service, { format })));
+      assert.deepEqual(
+        Object.fromEntries(
+          Object.entries(sums)
+            .map(([account, sum]) => [account, sum.toFixed(2)])
+            .filter(([, sum]) => Number(sum) !== 0),
+        ),
+        Object.fromEntries(
+          whole
+            .filter(([account]) => !account.includes("Spread"))
+            .map(([account, amount]) => [account, Number(amount).toFixed(2)]),
+        ),
+      );
+    });
+  }
+
+  test("as of a time has what was there then", async () => {
+    const { items } = await service.statement(adult(2), { limit: 100 });
+    const at = items[10]?.time as Date;
+    const lines = (await exported(service, { format: "ndjson", at })).trim().split("\n");
+    const ids = lines.flatMap((line) => JSON.parse(line).id ?? []);
+    assert.equal(ids.at(-1), items[10]?.id);
+  });
+
+  test("as of a time of the last 10 seconds is refused, and so are days that end before they begin", async () => {
+    const own = new LedgerService(openSqlite(":memory:"), fixedRates(), () => now);
+    const ask = (limits: object) => exported(own, { format: "csv", ...limits });
+    await refuses(
+      ask({ at: new Date(now.getTime() - 9_999) }),
+      "invalid-request",
+      /at must be at least 10 s/,
+    );
+    await ask({ at: new Date(now.getTime() - 10_000) });
+    await refuses(ask({ from: "2026-06-02", to: "2026-06-01" }), "invalid-request", /from is after to/);
+  });
+
+  test("of a ledger without entries has none", async () => {
+    const own = new LedgerService(openSqlite(":memory:"), fixedRates());
+    assert.equal(await exported(own, { format: "ndjson" }), '{"kind":"end","entries":0}\n');
+  });
+
+  test("has what was there when it began, and orders go on meanwhile", async () => {
+    const own = new LedgerService(openSqlite(":memory:"), fixedRates());
+    await own.createAccount(opening({ pln: "9000000" }));
+    const order = () => own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
+    await Promise.all(Array.from({ length: 600 }, order));
+    let text = "";
+    for await (const part of own.export({ format: "ndjson", full: false })) {
+      await order();
+      text += part;
+    }
+    assert.match(text, /"entries":60[12]\}\n$/);
+  });
+
+  test("without the table of an exchange fails, and says so", async () => {
+    const path = openSqlite(":memory:");
+    const own = new LedgerService(path, fixedRates());
+    await own.createAccount(opening());
+    await own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
+    const broken = new Proxy(path, {
+      get: (target, name) => {
+        if (name === "table") return async () => undefined;
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+    await refuses(
+      exported(new LedgerService(broken, fixedRates()), { format: "csv" }),
+      "internal",
+      /missing from the store. Run fx audit/,
+    );
+  });
+});
