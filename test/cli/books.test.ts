@@ -56,6 +56,8 @@ for (const { name, database } of adapters) {
       const others = await Promise.all([service.audit(), service.audit()]);
       assert.deepEqual([(await first).findings, ...others.map(({ accounts }) => accounts)], [[], 4, 4]);
       assert.equal(others[0], others[1]);
+      await service.createAccount(opening({ index: 4 }));
+      assert.equal((await service.audit()).accounts, 5);
     });
 
     test("tell how far an audit is", async (t) => {
