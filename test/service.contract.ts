@@ -7,12 +7,14 @@ import type { ExchangeService } from "../src/core/service.ts";
 import { describeBooks } from "./service-books.contract.ts";
 import { describeBulks } from "./service-bulk.contract.ts";
 import { describeChanges } from "./service-changes.contract.ts";
+import { describePast } from "./service-past.contract.ts";
 import { adult, type fixedRates, opening, table, terms } from "./support/fixture.ts";
 import { plain, refuses, texts } from "./support/service.ts";
 
 export interface Subject {
   readonly service: ExchangeService;
   readonly rates: ReturnType<typeof fixedRates>;
+  readonly clock: { now: Date };
   close(): Promise<void>;
 }
 
@@ -365,6 +367,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
     describeBooks(() => subject, person);
     describeBulks(() => subject, person);
     describeChanges(() => subject, person);
+    describePast(() => subject);
 
     const toldBy = (answer: unknown) =>
       answer instanceof FxError ? [answer.code, answer.message] : "no refusal";

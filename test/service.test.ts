@@ -7,8 +7,8 @@ import { describeExchangeService } from "./service.contract.ts";
 import { openInstance, startServer } from "./support/server.ts";
 
 describeExchangeService("ExchangeService over a store in this process", async () => {
-  const { service, rates } = await openInstance();
-  return { service: noted(service), rates, close: () => service.close() };
+  const { service, rates, clock } = await openInstance();
+  return { service: noted(service), rates, clock, close: () => service.close() };
 });
 
 describeExchangeService("ExchangeService over HTTP", async () => {
@@ -17,6 +17,7 @@ describeExchangeService("ExchangeService over HTTP", async () => {
   return {
     service,
     rates: server.rates,
+    clock: server.clock,
     close: async () => {
       await service.close();
       await server.close();

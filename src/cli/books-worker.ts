@@ -6,7 +6,7 @@ import { booksOf } from "../ledger/books.ts";
 import type { BooksAnswer, BooksQuestion, BooksWish } from "./books.ts";
 import { openStore } from "./open.ts";
 
-const { place, about, against, givesHeads } = workerData as BooksQuestion;
+const { place, about, at, against, givesHeads } = workerData as BooksQuestion;
 const port = parentPort as MessagePort;
 const answer = (message: BooksAnswer) => port.postMessage(message);
 
@@ -33,7 +33,7 @@ try {
     const onProgress = (progress: AuditProgress) => answer({ progress });
     const onHeads = givesHeads ? (heads: readonly AccountHead[]) => taken({ heads }) : undefined;
     if (about === "audit") answer({ result: await books.audit({ onProgress, onHeads, against }) });
-    else if (about === "position") answer({ result: await books.position() });
+    else if (about === "position") answer({ result: await books.position(at) });
     else {
       for await (const part of books.export(about)) await taken({ part });
       answer({ result: undefined });

@@ -12,6 +12,8 @@ import type { StorePlace } from "./place.ts";
 export interface BooksQuestion {
   readonly place: StorePlace;
   readonly about: keyof BooksResults | ExportRequest;
+  /** Of a position: when. */
+  readonly at?: Date | undefined;
   readonly against?: HeadTableData | undefined;
   readonly givesHeads?: boolean;
 }
@@ -36,7 +38,8 @@ const exportsAtOnce = 4;
 
 /**
  * Reads in a thread of its own, with a connection of its own that only reads, so that orders do not wait: at most one
- * audit and one position at a time, and those who ask while one is under way share the next; at most four exports.
+ * audit and one position at a time, and those who ask for the same while one is under way share the next; at most four
+ * exports.
  */
 export function openBooks(place: StorePlace, store: Store): Books {
   const threads = new Map<Worker, Promise<unknown>>();
@@ -52,10 +55,10 @@ export function openBooks(place: StorePlace, store: Store): Books {
   };
   const read = <T extends keyof BooksResults>(
     about: T,
-    { onHeads, against, onProgress }: BooksAuditOptions = {},
+    { at, onHeads, against, onProgress }: BooksAuditOptions & { at?: Date | undefined } = {},
   ) =>
     new Promise<BooksResults[T]>((resolve, reject) => {
-      const thread = start({ about, against, givesHeads: onHeads !== undefined });
+      const thread = start({ about, at, against, givesHeads: onHeads !== undefined });
       const fail = (error: unknown) => {
         reject(error);
         stop(thread);
@@ -88,7 +91,7 @@ export function openBooks(place: StorePlace, store: Store): Books {
       listeners.add(listener);
       return audit().finally(() => listeners.delete(listener));
     },
-    position: shared(inTurn(), () => read("position")),
+    position: shared(inTurn(), (at) => read("position", { at })),
     async *export(request) {
       if (exporting >= exportsAtOnce) throw busy();
       exporting += 1;
@@ -149,14 +152,18 @@ function inTurn(): InTurn {
   };
 }
 
-/** Does `work` for all who ask before it starts. */
-function shared<T>(inTurn: InTurn, work: () => Promise<T>): () => Promise<T> {
-  let next: Promise<T> | undefined;
-  return () => {
-    next ??= inTurn(() => {
-      next = undefined;
-      return work();
+/** Does `work` for all who ask before it starts, about the same time. */
+function shared<T>(inTurn: InTurn, work: (at?: Date) => Promise<T>): (at?: Date) => Promise<T> {
+  const waiting = new Map<number | undefined, Promise<T>>();
+  return (at) => {
+    const about = at?.getTime();
+    const asked = waiting.get(about);
+    if (asked !== undefined) return asked;
+    const next = inTurn(() => {
+      waiting.delete(about);
+      return work(at);
     });
+    waiting.set(about, next);
     return next;
   };
 }

@@ -71,7 +71,7 @@ export function dateArgument(text: string): CalendarDate {
 export function timeArgument(text: string): Date {
   const time = parseTime(text);
   if (time !== undefined) return time;
-  throw new UsageError(`"${text}" is not a time. Write one like 2026-01-31T23:59:59Z.`);
+  throw new UsageError(`"${text}" is not a time. Write one with its offset, like 2026-01-31T23:59:59+01:00.`);
 }
 
 export function wholeArgument(least: number, most: number): (text: string) => number {
@@ -80,6 +80,11 @@ export function wholeArgument(least: number, most: number): (text: string) => nu
     if (/^\d{1,9}$/.test(text) && number >= least && number <= most) return number;
     throw new UsageError(`"${text}" is not a whole number from ${least} to ${most}.`);
   };
+}
+
+/** The option of the commands that show what was. */
+export function withAtOption(command: Command): Command {
+  return command.option("--at <time>", "as it was then, at least 10 seconds ago", timeArgument);
 }
 
 function keyArgument(text: string): string {

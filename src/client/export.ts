@@ -4,7 +4,7 @@ import { FxError } from "../core/errors.ts";
 import { type ExportRequest, isWholeExport } from "../core/export.ts";
 import { exportFiles } from "../wire/export.ts";
 import { decodeProblem } from "../wire/problem.ts";
-import { encodeExportQuery } from "../wire/requests.ts";
+import { encodeExportQuery } from "../wire/queries.ts";
 import { answerOf, type Transport, textOf } from "./transport.ts";
 
 const longestLastLine = 200;

@@ -15,12 +15,12 @@ import type {
   BulkLine,
   ExchangeService,
   Page,
-  PageRequest,
   Position,
   RateOnDay,
   RatesInForce,
   Recorded,
   Settlement,
+  Statement,
   StatementRequest,
 } from "../core/service.ts";
 import { decodeAudit } from "../wire/audit.ts";
@@ -35,6 +35,7 @@ import {
   decodeStatement,
   notAnAnswer,
 } from "../wire/codecs.ts";
+import { encodeAccountsQuery, encodeAtQuery, encodeStatementQuery } from "../wire/queries.ts";
 import {
   encodeChange,
   encodeIdempotencyKey,
@@ -74,8 +75,9 @@ class HttpService implements ExchangeService {
     });
   }
 
-  account(pesel: Pesel): Promise<Account> {
-    return this.#get(`/api/user/${pesel}`, (body, headers) => decodeAccount(body, isClosed(headers)));
+  account(pesel: Pesel, at?: Date): Promise<Account> {
+    const decode = (body: unknown, headers: Answer["headers"]) => decodeAccount(body, isClosed(headers));
+    return this.#get(`/api/user/${pesel}`, decode, { query: encodeAtQuery(at) });
   }
 
   async exchange(order: ExchangeOrder): Promise<Settlement> {
@@ -111,22 +113,21 @@ class HttpService implements ExchangeService {
     return this.#get(path, decodeRateHistory, { query: { days: String(days) } });
   }
 
-  statement(pesel: Pesel, { key, ...page }: StatementRequest): Promise<Page<Receipt>> {
-    const query = { ...pageQuery(page), ...(key !== undefined && { key }) };
-    return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query });
+  statement(pesel: Pesel, page: StatementRequest): Promise<Statement> {
+    return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query: encodeStatementQuery(page) });
   }
 
   receipt(id: string): Promise<Receipt> {
     return this.#get(`/api/receipts/${encodeURIComponent(id)}`, decodeEntry);
   }
 
-  accounts({ name, ...page }: AccountsRequest): Promise<Page<Account>> {
-    const query = { ...pageQuery(page), ...(name !== undefined && { name: name.join(" ") }) };
-    return this.#get("/api/users", decodeAccounts, { query });
+  accounts(page: AccountsRequest): Promise<Page<Account>> {
+    return this.#get("/api/users", decodeAccounts, { query: encodeAccountsQuery(page) });
   }
 
-  position(): Promise<Position> {
-    return this.#get("/api/position", decodePosition, { timeoutMs: longTimeoutMs });
+  position(at?: Date): Promise<Position> {
+    const query = encodeAtQuery(at);
+    return this.#get("/api/position", decodePosition, { query, timeoutMs: longTimeoutMs });
   }
 
   async audit(options: AuditOptions = {}): Promise<AuditReport> {
@@ -213,10 +214,6 @@ function recordedIn(headers: Answer["headers"]): Recorded {
 
 function isReplay(headers: Answer["headers"]): boolean {
   return headers["idempotency-replayed"] === "true";
-}
-
-function pageQuery({ limit, cursor }: PageRequest): Record<string, string> {
-  return { limit: String(limit), ...(cursor !== undefined && { cursor }) };
 }
 
 function headerText(text: string, what: string): string {

@@ -20,22 +20,27 @@ export function warsawDate(now: Date): CalendarDate {
   return last.date;
 }
 
+/** When a day begins in Poland. */
+export function startOfDay(date: CalendarDate): Date {
+  const midnight = (hoursAhead: number) => new Date(Date.parse(date) - hoursAhead * 3_600_000);
+  const inSummer = midnight(2);
+  return warsawDate(inSummer) === date ? inSummer : midnight(1);
+}
+
+/** Reads a time as RFC 3339 has it, "2026-11-21T04:33:31Z" or with another offset. Beyond milliseconds it is cut off. */
+export function parseTime(text: string): Date | undefined {
+  const form = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
+  return form.test(text) && dateExists(text.slice(0, 10)) ? new Date(text.toUpperCase()) : undefined;
+}
+
 /** The date this many days after `date`; before it, if negative. */
 export function addDays(date: CalendarDate, days: number): CalendarDate {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** Reads a calendar date; undefined if it is none. */
+/** Reads a date of the years 1000 to 2999. */
 export function parseDate(text: string): CalendarDate | undefined {
-  return /^\d{4}-\d\d-\d\d$/.test(text) && dateExists(text) ? text : undefined;
-}
-
-/** Reads a time of RFC 3339, "2026-11-21T14:00:36.973Z"; undefined if it is none. */
-export function parseTime(text: string): Date | undefined {
-  const [, date = "", rest] =
-    /^([\d-]{10})[Tt](\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d))$/.exec(text) ?? [];
-  const time = new Date(`${parseDate(date)}T${rest?.toUpperCase()}`);
-  return Number.isNaN(time.getTime()) ? undefined : time;
+  return /^[12]\d{3}-\d\d-\d\d$/.test(text) && dateExists(text) ? text : undefined;
 }
 
 /** Whether there is such a day. Date.parse accepts 30 February, and is slower. */

@@ -19,7 +19,10 @@ import type { LatestTable, RateTable } from "./rates.ts";
 export interface ExchangeService {
   /** Opens an account. */
   createAccount(opening: Opening): Promise<Recorded>;
-  account(pesel: Pesel): Promise<Account>;
+  /**
+   * @param at the account as it was then; at least 10 seconds ago, so that no entry from before is on its way any more
+   */
+  account(pesel: Pesel, at?: Date): Promise<Account>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
   /** Does what else changes an account. Resolves only when that is durable. */
@@ -36,13 +39,14 @@ export interface ExchangeService {
   rates(): Promise<RatesInForce>;
   /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
-  /** The account's entries, newest first. */
-  statement(pesel: Pesel, page: StatementRequest): Promise<Page<Receipt>>;
+  /** The account's entries, all or those of a period, newest first. */
+  statement(pesel: Pesel, page: StatementRequest): Promise<Statement>;
   /** @param id its beginning is enough, from 8 characters on, where no other receipt begins so */
   receipt(id: string): Promise<Receipt>;
   /** All accounts, or those of a name, by PESEL. */
   accounts(page: AccountsRequest): Promise<Page<Account>>;
-  position(): Promise<Position>;
+  /** @param at as it was then, as for `account` */
+  position(at?: Date): Promise<Position>;
   audit(options?: AuditOptions): Promise<AuditReport>;
   /**
    * The journal as double entry, as text, made as it is read. If it fails before its end, what it gave is to be thrown
@@ -92,11 +96,19 @@ export interface PageRequest {
 }
 
 export interface AccountsRequest extends PageRequest {
-  /** As `parseNameSought` reads it. */
+  /** As `parseNameSought` reads it, of the names that holders have now. */
   readonly name?: readonly string[] | undefined;
+  /**
+   * As they were then, as for `account`. Those that were not open yet are left out, so that a page may have fewer than
+   * `limit` accounts, or none, and not be the last.
+   */
+  readonly at?: Date | undefined;
 }
 
 export interface StatementRequest extends PageRequest {
+  /** The first and the last day, in Poland. */
+  readonly from?: CalendarDate | undefined;
+  readonly to?: CalendarDate | undefined;
   /** Only the entry with this idempotency key. */
   readonly key?: string | undefined;
 }
@@ -105,6 +117,14 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Absent on the last page. */
   readonly next: string | undefined;
+}
+
+/** `opening` + what the entries of the period moved = `closing`. */
+export interface Statement extends Page<Receipt> {
+  /** All balances before the first entry of the period: none without `from`. Only on the first page. */
+  readonly opening: readonly Money[] | undefined;
+  /** All balances after the last entry of the period. Only on the first page. */
+  readonly closing: readonly Money[] | undefined;
 }
 
 /** Where the house stands. Over every currency, `customers` + `house` = `deposited`. */

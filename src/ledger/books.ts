@@ -9,7 +9,7 @@ import type { Store } from "./store.ts";
 /** What takes reading the whole journal. */
 export interface Books {
   audit(options?: BooksAuditOptions): Promise<AuditReport>;
-  position(): Promise<Position>;
+  position(at?: Date): Promise<Position>;
   export(request: ExportRequest): AsyncIterable<string>;
   /** Ends what is under way, which then fails. */
   close(): Promise<void>;
@@ -19,7 +19,7 @@ export interface Books {
 export function booksOf(store: Store): Books {
   return {
     audit: (options) => auditLedger(store, options),
-    position: () => positionOf(store),
+    position: (at) => positionOf(store, at),
     export: (request) => exportJournal(store, request),
     close: async () => {},
   };

@@ -1,7 +1,7 @@
 import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
 import type { Position } from "../core/service.ts";
-import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
-import { decodeEntry } from "./rows.ts";
+import { readEntriesAt } from "./as-of.ts";
+import { TableReader, tableIdOf } from "./journal-reader.ts";
 import { spreadEarned, twiceSpread } from "./spread.ts";
 import type { Store } from "./store.ts";
 
@@ -16,14 +16,14 @@ interface Flow {
 }
 
 /**
- * Derives the house's position from the journal alone.
+ * Derives the house's position from the journal alone, as it is or was.
  * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
  */
-export async function positionOf(store: Store): Promise<Position> {
+export async function positionOf(store: Store, at?: Date): Promise<Position> {
   const deposited = new Map<CurrencyCode, bigint>([[pln, 0n]]);
   const flows = new Map<string, Flow>();
-  for await (const rows of readJournal(store)) {
-    for (const { entry } of rows.map(decodeEntry)) {
+  for await (const entries of readEntriesAt(store, at)) {
+    for (const entry of entries) {
       const { debited, credited, exchange } = entry;
       if (exchange === undefined) {
         if (credited !== undefined) add(deposited, credited.currency, credited.minor);

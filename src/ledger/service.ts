@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
 import { type Change, planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
-import { warsawDate } from "../core/date.ts";
+import { addDays, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
 import type { ExportRequest } from "../core/export.ts";
@@ -22,8 +22,10 @@ import type {
   RatesInForce,
   Recorded,
   Settlement,
+  Statement,
   StatementRequest,
 } from "../core/service.ts";
+import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
 import { tableOf } from "./checkpoint.ts";
@@ -35,8 +37,6 @@ import type { FoundEntry, Store } from "./store.ts";
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
 const daysToPrevious = 30;
-/** After so long no entry comes any more whose time is before. */
-const underWayMs = 10_000;
 /** Of an id: its time, but for the last 65 seconds. */
 const shortestBeginning = 8;
 /** Of a bulk, taken in and not answered. */
@@ -70,8 +70,14 @@ export class LedgerService implements ExchangeService {
     return this.#batcher.run(this.#command({ kind: "opening", ...opening }));
   }
 
-  async account(pesel: Pesel): Promise<Account> {
-    return (await this.#store.account(pesel)) ?? accountNotFound();
+  async account(pesel: Pesel, at?: Date): Promise<Account> {
+    requireSettled(at, this.#now(), this.#store);
+    const account = (await this.#store.account(pesel)) ?? accountNotFound();
+    if (at === undefined) return account;
+    return (
+      (await accountAt(this.#store, account, at)) ??
+      accountNotFound("There was no account for this PESEL then.")
+    );
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
@@ -119,16 +125,20 @@ export class LedgerService implements ExchangeService {
     return this.#rates.history(table, since);
   }
 
-  async statement(pesel: Pesel, { limit, cursor, key }: StatementRequest): Promise<Page<Receipt>> {
+  async statement(pesel: Pesel, { limit, cursor, from, to, key }: StatementRequest): Promise<Statement> {
     await this.account(pesel);
     if (key !== undefined) {
       const found = await this.#store.entryWithKey(pesel, key);
-      return { items: found === undefined ? [] : [receiptOf(found)], next: undefined };
+      const items = found === undefined ? [] : [receiptOf(found)];
+      return { items, next: undefined, opening: undefined, closing: undefined };
     }
     const before = cursor === undefined ? undefined : await this.#entryOf(pesel, cursor);
-    const found = await this.#store.statement(pesel, { before, limit: limit + 1 });
-    const items = found.slice(0, limit).map(receiptOf);
-    return { items, next: found.length > limit ? items.at(-1)?.id : undefined };
+    const start = from === undefined ? undefined : startOfDay(from);
+    const end = to === undefined ? undefined : startOfDay(addDays(to, 1));
+    const found = await entriesOf(this.#store, pesel, { start, end, before, limit });
+    const { page, hasMore, opening, closing } = found;
+    const items = page.map(receiptOf);
+    return { items, next: hasMore ? items.at(-1)?.id : undefined, opening, closing };
   }
 
   async #entryOf(pesel: Pesel, id: string): Promise<Entry> {
@@ -157,15 +167,18 @@ export class LedgerService implements ExchangeService {
     return ids === undefined ? [] : this.#store.entriesIn(ids, 2);
   }
 
-  async accounts({ limit, cursor, name }: AccountsRequest): Promise<Page<Account>> {
+  async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
+    requireSettled(at, this.#now(), this.#store);
     if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
     const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1, name });
-    const items = accounts.slice(0, limit).map(decodeAccount);
-    return { items, next: accounts.length > limit ? items.at(-1)?.pesel : undefined };
+    const page = accounts.slice(0, limit).map(decodeAccount);
+    const items = at === undefined ? page : await accountsAt(this.#store, page, at);
+    return { items, next: accounts.length > limit ? page.at(-1)?.pesel : undefined };
   }
 
-  position(): Promise<Position> {
-    return this.#books.position();
+  async position(at?: Date): Promise<Position> {
+    requireSettled(at, this.#now(), this.#store);
+    return this.#books.position(at);
   }
 
   async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {
@@ -179,9 +192,7 @@ export class LedgerService implements ExchangeService {
   async *export(request: ExportRequest): AsyncGenerator<string> {
     const { from = "", to = "9999-12-31", at } = request;
     if (from > to) throw unfit("/from", "is after to");
-    if (at !== undefined && at.getTime() > this.#now().getTime() - underWayMs) {
-      throw unfit("/at", "must be at least 10 s ago: entries before it may still be on their way");
-    }
+    requireSettled(at, this.#now(), this.#store);
     yield* this.#books.export(request);
   }
 
@@ -248,8 +259,8 @@ function receiptOf({ entry, reversedBy }: FoundEntry): Receipt {
   return { ...entry, reversedBy };
 }
 
-function accountNotFound(): never {
-  throw new FxError("account-not-found", "There is no account for this PESEL.");
+function accountNotFound(message = "There is no account for this PESEL."): never {
+  throw new FxError("account-not-found", message);
 }
 
 function unfit(pointer: string, detail: string): FxError {

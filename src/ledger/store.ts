@@ -63,6 +63,8 @@ export interface Store extends TableLedger {
   /** How many entries there are, or about how many; 0 where the store cannot tell without reading them. */
   entryCount(): Promise<number>;
   table(id: string): Promise<RateTable | undefined>;
+  /** An entry whose request was answered as done is committed at most so long after its time. */
+  readonly commitsWithinMs: number;
   /** The secret of this ledger for `customerId`: made with its schema, and the same for good. */
   identityKey(): Promise<string>;
   /** The version of the schema that this fx writes, which is that of every store it has open. */

@@ -50,6 +50,7 @@ import {
   saveTables,
   selectAccounts,
   selectFound,
+  selectNewest,
   Transaction,
   tableList,
 } from "./transaction.ts";
@@ -104,21 +105,25 @@ export class PostgresStore implements Store {
   readonly schemaVersion = migrations.length;
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
   readonly transactionsAtOnce: number;
+  readonly commitsWithinMs: number;
   readonly #place: PostgresPlace;
   readonly #pool: Pool;
   /** Those that were in force or asked for, by id. */
   readonly #tables = new Map<string, RateTable>();
-  /** Accounts that are asked for at once are read by one statement. */
-  readonly #accounts = new DataLoader((pesels: readonly Pesel[]) => this.#accountsOf(pesels), {
-    cache: false,
-    batchScheduleFn: (read) => void gather(() => this.#asked, accountsAtOnce).then(read),
+  readonly #account = readTogether(async (pesels: readonly Pesel[]) => {
+    const found = accountsByPesel(await this.#all(selectAccounts, listText(pesels)));
+    return pesels.map((pesel) => found.get(pesel));
   });
-  /** How many accounts the next statement will read. */
-  #asked = 0;
+  readonly #newest = readTogether(async (pesels: readonly Pesel[]) => {
+    const rows = await this.#all(selectNewest, listText(pesels));
+    const found = new Map(rows.map(foundEntry).map((newest) => [newest.entry.pesel, newest]));
+    return pesels.map((pesel) => found.get(pesel));
+  });
 
   constructor(place: PostgresPlace) {
     this.#place = place;
     this.#pool = new Pool(place);
+    this.commitsWithinMs = place.deadlineMs;
     this.transactionsAtOnce = Math.max(1, Math.min(3, Math.ceil(place.poolSize) - 1));
   }
 
@@ -141,15 +146,7 @@ export class PostgresStore implements Store {
   }
 
   account(pesel: Pesel): Promise<StoredAccount | undefined> {
-    this.#asked += 1;
-    return this.#accounts.load(pesel);
-  }
-
-  async #accountsOf(pesels: readonly Pesel[]): Promise<(StoredAccount | undefined)[]> {
-    this.#asked = 0;
-    const rows = await this.#all(selectAccounts, listText(pesels));
-    const found = accountsByPesel(rows);
-    return pesels.map((pesel) => found.get(pesel));
+    return this.#account(pesel);
   }
 
   async accounts({ after, limit, name = [] }: AccountsPage): Promise<ListedAccountRow[]> {
@@ -161,6 +158,7 @@ export class PostgresStore implements Store {
     pesel: Pesel,
     { before, limit }: { before?: Entry | undefined; limit: number },
   ): Promise<FoundEntry[]> {
+    if (before === undefined && limit === 1) return [(await this.#newest(pesel)) ?? []].flat();
     const rows = await this.#all(
       `${selectFound} where pesel = $1 and sequence < $2 order by sequence desc limit $3`,
       Number(pesel),
@@ -363,6 +361,22 @@ export class PostgresStore implements Store {
       }
     }
   }
+}
+
+/** Reads those that are asked for at once by one statement. */
+function readTogether<T>(read: (pesels: readonly Pesel[]) => Promise<T[]>): (pesel: Pesel) => Promise<T> {
+  let asked = 0;
+  const loader = new DataLoader<Pesel, T>(
+    (pesels) => {
+      asked = 0;
+      return read(pesels);
+    },
+    { cache: false, batchScheduleFn: (go) => void gather(() => asked, accountsAtOnce).then(go) },
+  );
+  return (pesel) => {
+    asked += 1;
+    return loader.load(pesel);
+  };
 }
 
 function timeText(ms: number): string {

@@ -62,6 +62,11 @@ export const selectFound =
   `select ${journalColumns.map((column) => `journal.${column}`).join(", ")}, reversed_by ` +
   "from journal left join reversal on reversal.id = journal.id";
 
+/** The newest entries of a list of PESELs. */
+export const selectNewest =
+  `${selectFound} where (pesel, sequence) in ` +
+  `(select pesel, sequence from account where pesel = any(${listOf(1, "bigint")}))`;
+
 /** Rows as parameters, a column each: one statement, prepared once, takes any number of them. */
 const unnest = (columns: readonly string[], types = typeOf): string =>
   `unnest(${columns.map((column, index) => listOf(index + 1, types[column] ?? "text")).join(", ")})`;

@@ -78,6 +78,8 @@ interface Head {
 export class SqliteStore implements Store {
   readonly schemaVersion: number;
   readonly transactionsAtOnce = 1;
+  /** From the decision to the commit is one turn of the event loop. */
+  readonly commitsWithinMs = 0;
   readonly misplacedEntry = misplacedEntry;
   readonly misplacedAccount = misplacedAccount;
   readonly #opened: OpenDatabase;

@@ -8,7 +8,7 @@ import { type Entry, jsonString, type Receipt } from "../core/journal.ts";
 import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
-import type { Page, Position, RateOnDay, RatesInForce } from "../core/service.ts";
+import type { Page, Position, RateOnDay, RatesInForce, Statement } from "../core/service.ts";
 import * as entrySchemas from "./entry-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -113,13 +113,23 @@ export function decodeEntry(body: unknown): Receipt {
   return entryOf(read(entrySchemas.entry, body));
 }
 
-export function encodeStatement({ items, next }: Page<Receipt>): entrySchemas.StatementJson {
-  return { entries: items.map(encodeEntry), next: next ?? null };
+export function encodeStatement({ items, next, opening, closing }: Statement): entrySchemas.StatementJson {
+  return {
+    entries: items.map(encodeEntry),
+    next: next ?? null,
+    opening: opening?.map(encodeMoney) ?? null,
+    closing: closing?.map(encodeMoney) ?? null,
+  };
 }
 
-export function decodeStatement(body: unknown): Page<Receipt> {
-  const { entries, next } = read(entrySchemas.statement, body);
-  return { items: entries.map(entryOf), next: next ?? undefined };
+export function decodeStatement(body: unknown): Statement {
+  const { entries, next, opening, closing } = read(entrySchemas.statement, body);
+  return {
+    items: entries.map(entryOf),
+    next: next ?? undefined,
+    opening: opening?.map(decodeMoney),
+    closing: closing?.map(decodeMoney),
+  };
 }
 
 export function encodeRates({ table, previous, recorded, notTraded }: RatesInForce): schemas.RatesJson {

@@ -65,8 +65,20 @@ export const entry = z
     },
   });
 
+const balances = z.array(money).nullable();
+
 export const statement = z
-  .object({ entries: z.array(entry), next })
+  .object({
+    entries: z.array(entry),
+    next,
+    opening: balances.meta({
+      description:
+        "All balances before the first entry of the period; empty without `from`. null after the first page",
+    }),
+    closing: balances.meta({
+      description: "All balances after the last entry of the period. null after the first page",
+    }),
+  })
   .meta({ id: "Statement", description: "Newest first" });
 
 export type EntryJson = z.infer<typeof entry>;

@@ -97,8 +97,10 @@ export const operations = {
     path: "/api/user/{pesel}",
     summary: "The holder and the balances of an account",
     description:
-      "PLN first, then by symbol. A currency once held stays listed, at 0 if nothing is left of it.",
+      "PLN first, then by symbol. A currency once held stays listed, at 0 if nothing is left of it. With `at`, the " +
+      "account as it was then; `account-not-found` if it was not open yet.",
     tag: "accounts",
+    query: queries.atQuery,
     success: { status: 200, schema: schemas.account, headers: ["Fx-Account"] },
     errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },
@@ -197,7 +199,7 @@ export const operations = {
     summary: "Bid and ask of one currency, table by table",
     description: "Oldest first, over the `days` that end with the table in force.",
     tag: "rates",
-    query: queries.rateHistoryQuery,
+    query: schemas.rateHistoryQuery,
     success: { status: 200, schema: schemas.rateHistory },
     errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage],
   },
@@ -257,8 +259,9 @@ export const operations = {
     path: "/api/user/{pesel}/history",
     summary: "The entries of an account",
     description:
-      "Newest first. `next` is the cursor of the next page. With `key`, only the entry whose request had that " +
-      "`Idempotency-Key`, or none: a request that was refused, or has not arrived, made none.",
+      "Newest first: all, or those of the days from `from` to `to`, both included, in Poland. `opening` and what the " +
+      "entries moved add up to `closing`. `next` is the cursor of the next page. With `key`, only the entry whose " +
+      "request had that `Idempotency-Key`, or none: a request that was refused, or has not arrived, made none.",
     tag: "accounts",
     query: queries.statementQuery,
     success: { status: 200, schema: entrySchemas.statement },
@@ -268,7 +271,9 @@ export const operations = {
     method: "GET",
     path: "/api/users",
     summary: "All accounts, or those of a name, by PESEL",
-    description: "`next` is the cursor of the next page.",
+    description:
+      "`next` is the cursor of the next page. With `at`, the accounts as they were then. Those that were not open yet are " +
+      "left out, so a page may have fewer than `limit` and not be the last.",
     tag: "ledger",
     query: queries.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
@@ -278,10 +283,13 @@ export const operations = {
     method: "GET",
     path: "/api/position",
     summary: "What customers hold, what the house is long or short, and the spread earned",
-    description: "Over every currency, `customers` and `house` add up to what was deposited.",
+    description:
+      "Over every currency, `customers` and `house` add up to what was deposited. With `at`, as it was then: " +
+      "`customers` is the sum of `/api/users` at the same time, exactly.",
     tag: "ledger",
+    query: queries.atQuery,
     success: { status: 200, schema: schemas.position },
-    errors: [storage],
+    errors: ["invalid-request", storage],
   },
   audit: {
     method: "GET",

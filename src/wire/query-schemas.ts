@@ -1,19 +1,56 @@
 import * as z from "zod";
 import { parseDate, parseTime } from "../core/date.ts";
 import { exportFormats } from "../core/export.ts";
-import { cursor } from "./schemas.ts";
+import { cursor, wholeNumber } from "./schemas.ts";
 
-/** The shapes of queries, as those of bodies and answers are in schemas.ts. */
+/** The shapes of queries about pages, periods and times. */
 
-export const pageQuery = z.strictObject({
+const page = {
   limit: wholeNumber(z.int().min(1).max(1000).default(50)).meta({
     format: "int32",
     description: "Maximum number of items on the page",
   }),
   cursor: cursor.optional(),
-});
+};
+const givenDate = z
+  .string()
+  .refine((text) => parseDate(text) !== undefined, "must be a date, such as 2026-06-08")
+  .meta({ format: "date", examples: ["2026-06-08"] });
+const at = z
+  .string()
+  .refine(
+    (text) => timeIn(text) !== undefined,
+    "must be a date and time with an offset, such as 2026-06-08T12:00:00Z",
+  )
+  .meta({
+    format: "date-time",
+    description: "As it was at this time (RFC 3339), which must be at least 10 seconds ago",
+    examples: ["2026-06-08T12:00:00Z", "2026-06-08T14:00:00+02:00"],
+  });
 
-export const accountsQuery = pageQuery.extend({
+export const statementQuery = z
+  .strictObject({
+    ...page,
+    key: z
+      .string()
+      .meta({
+        pattern: "^[!-~]{1,255}$",
+        description: "Only the entry whose request had this `Idempotency-Key`",
+        examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
+      })
+      .optional(),
+    from: givenDate.optional().meta({ description: "The first day, in Poland" }),
+    to: givenDate.optional().meta({ description: "The last day, in Poland" }),
+  })
+  .refine(({ from, to }) => from === undefined || to === undefined || from <= to, {
+    path: ["to"],
+    error: "must not be before from",
+  });
+
+export const atQuery = z.strictObject({ at: at.optional() });
+
+export const accountsQuery = z.strictObject({
+  ...page,
   name: z
     .string()
     .optional()
@@ -24,28 +61,7 @@ export const accountsQuery = pageQuery.extend({
         "in any case, with or without marks",
       example: "kowal jan",
     }),
-});
-
-export const statementQuery = pageQuery.extend({
-  key: z
-    .string()
-    .meta({
-      pattern: "^[!-~]{1,255}$",
-      description: "Only the entry whose request had this `Idempotency-Key`",
-      examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
-    })
-    .optional(),
-});
-
-export const rateHistoryQuery = z.strictObject({
-  days: wholeNumber(z.int().min(1).max(3660).default(90)).meta({
-    format: "int32",
-    description: "Number of days, ending with that of the table in force",
-  }),
-});
-
-const dateText = z.string().refine((text) => parseDate(text) !== undefined, {
-  error: "must be a date such as 2026-01-31",
+  at: at.optional(),
 });
 
 export const exportQuery = z.strictObject({
@@ -55,15 +71,9 @@ export const exportQuery = z.strictObject({
       error: `must be one of ${exportFormats.join(", ")}`,
     })
     .meta({ pattern: `^(${exportFormats.join("|")})$`, description: `One of ${exportFormats.join(", ")}` }),
-  from: dateText.optional().meta({ format: "date", description: "The first day, in Warsaw" }),
-  to: dateText.optional().meta({ format: "date", description: "The last day, in Warsaw" }),
-  at: z
-    .string()
-    .refine((text) => parseTime(text) !== undefined, {
-      error: "must be a time such as 2026-01-31T23:59:59Z",
-    })
-    .optional()
-    .meta({ format: "date-time", description: "The journal as it was then; at least 10 s ago" }),
+  from: givenDate.optional().meta({ description: "The first day, in Poland" }),
+  to: givenDate.optional().meta({ description: "The last day, in Poland" }),
+  at: at.optional(),
   full: z
     .string()
     .refine((text) => text === "true" || text === "false", { error: "must be true or false" })
@@ -74,10 +84,7 @@ export const exportQuery = z.strictObject({
     }),
 });
 
-/** A whole number that comes as the text of a query. */
-function wholeNumber<T extends z.ZodType>(schema: T) {
-  return z.preprocess(
-    (text) => (typeof text === "string" && /^\d{1,9}$/.test(text) ? Number(text) : text),
-    schema,
-  );
+/** The time in a query, where + is a space, though many clients send it as it is. */
+export function timeIn(text: string): Date | undefined {
+  return parseTime(text.replace(/ (?=\d\d:\d\d$)/, "+"));
 }

@@ -1,17 +1,12 @@
 import type * as z from "zod";
 import type { Opening } from "../core/account.ts";
 import type { Cash, Change } from "../core/change.ts";
-import { parseTime } from "../core/date.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
-import type { ExportFormat, ExportRequest } from "../core/export.ts";
 import { maskPesels } from "../core/mask.ts";
-import { parseNameSought } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { AccountsRequest, PageRequest, StatementRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
-import * as queries from "./query-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /**
@@ -103,43 +98,8 @@ export function parseQuoteQuery(query: unknown) {
   return { from, to, toBuy: amountOf(toBuy), toSell: amountOf(toSell) };
 }
 
-export function parsePageQuery(query: unknown): PageRequest {
-  return read(queries.pageQuery, query, "query");
-}
-
-export function parseExportQuery(query: unknown): ExportRequest {
-  const { format, from, to, at, full } = read(queries.exportQuery, query, "query");
-  return {
-    format: format as ExportFormat,
-    from,
-    to,
-    at: at === undefined ? undefined : parseTime(at),
-    full: full === "true",
-  };
-}
-
-export function encodeExportQuery({ format, from, to, at, full }: ExportRequest): Record<string, string> {
-  return {
-    format,
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-    ...(at !== undefined && { at: at.toISOString() }),
-    ...(full && { full: "true" }),
-  };
-}
-
-export function parseAccountsQuery(query: unknown): AccountsRequest {
-  const { name, ...page } = read(queries.accountsQuery, query, "query");
-  return { ...page, name: name === undefined ? undefined : parseNameSought(name) };
-}
-
-export function parseStatementQuery(query: unknown): StatementRequest {
-  const { key, ...page } = read(queries.statementQuery, query, "query");
-  return { ...page, key: checkedKey(key) };
-}
-
 export function parseRateHistoryQuery(query: unknown): { days: number } {
-  return read(queries.rateHistoryQuery, query, "query");
+  return read(schemas.rateHistoryQuery, query, "query");
 }
 
 /**
@@ -229,7 +189,7 @@ export function exactNumber(amount: Decimal): number {
   );
 }
 
-function checkedKey(key: string | undefined): string | undefined {
+export function checkedKey(key: string | undefined): string | undefined {
   if (key !== undefined) requireKey(key);
   return key;
 }
@@ -294,7 +254,7 @@ function numbersAreExact(text: string): boolean {
 /** Where a fault is. */
 type What = "body" | "query" | "line";
 
-function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T {
+export function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T {
   const { data, error } = schema.safeParse(untrusted);
   if (error === undefined) return data;
   const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted)).slice(0, 20);

@@ -202,6 +202,13 @@ export const quoteQuery = z
   })
   .refine(exactlyOneAmount, { path: [], error: "must have exactly one of toBuy and toSell" });
 
+export const rateHistoryQuery = z.strictObject({
+  days: wholeNumber(z.int().min(1).max(3660).default(90)).meta({
+    format: "int32",
+    description: "Number of days, ending with that of the table in force",
+  }),
+});
+
 export const money = z.object({ symbol: currency, amount }).meta({ id: "Money" });
 
 export const account = z
@@ -325,4 +332,12 @@ export type ReadyJson = z.infer<typeof ready>;
 
 function exactlyOneAmount(order: { toBuy?: unknown; toSell?: unknown }): boolean {
   return (order.toBuy === undefined) !== (order.toSell === undefined);
+}
+
+/** A whole number that comes as the text of a query. */
+export function wholeNumber<T extends z.ZodType>(schema: T) {
+  return z.preprocess(
+    (text) => (typeof text === "string" && /^\d{1,9}$/.test(text) ? Number(text) : text),
+    schema,
+  );
 }

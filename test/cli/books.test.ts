@@ -38,6 +38,17 @@ for (const { name, database } of adapters) {
       }
     });
 
+    test("say what was, to each who asks about another time at once", async (t) => {
+      const { books } = await ledgerOn(t, await database(t));
+      const before = new Date(now.getTime() - 1);
+      const asked = await Promise.all([before, now, undefined, before].map((at) => books.position(at)));
+      assert.deepEqual(
+        asked.map(({ currencies }) => currencies.map(({ customers }) => customers)),
+        [[0n], [189_000n, 30_000n], [189_000n, 30_000n], [0n]],
+      );
+      assert.equal(asked[0], asked[3]);
+    });
+
     test("have what was answered before they were asked for, also by who shares an audit", async (t) => {
       const { service } = await ledgerOn(t, await database(t));
       const first = service.audit();
@@ -45,6 +56,8 @@ for (const { name, database } of adapters) {
       const others = await Promise.all([service.audit(), service.audit()]);
       assert.deepEqual([(await first).findings, ...others.map(({ accounts }) => accounts)], [[], 4, 4]);
       assert.equal(others[0], others[1]);
+      await service.createAccount(opening({ index: 4 }));
+      assert.equal((await service.audit()).accounts, 5);
     });
 
     test("tell how far an audit is", async (t) => {

@@ -2,11 +2,12 @@ import { after, before, describe, type TestContext } from "node:test";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Subject } from "../service.contract.ts";
 import { describeChanges } from "../service-changes.contract.ts";
+import { describePast } from "../service-past.contract.ts";
 import { adapters } from "../support/adapters.ts";
 import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
 
 for (const { name, open } of adapters) {
-  describe(`changes of accounts over ${name}`, () => {
+  describe(`changes of accounts, and what they were, over ${name}`, () => {
     let subject: Subject;
     let people = 0;
     const cleanUps: (() => unknown)[] = [];
@@ -16,8 +17,9 @@ for (const { name, open } of adapters) {
         after: (cleanUp: () => unknown) => cleanUps.push(cleanUp),
       } as unknown as TestContext);
       const rates = fixedRates(table, store);
-      const service = new LedgerService(store, rates, () => now);
-      subject = { service, rates, close: () => service.close() };
+      const clock = { now };
+      const service = new LedgerService(store, rates, () => clock.now);
+      subject = { service, rates, clock, close: () => service.close() };
     });
     after(async () => {
       for (const cleanUp of cleanUps.reverse()) await cleanUp();
@@ -31,5 +33,6 @@ for (const { name, open } of adapters) {
         return adult(people);
       },
     );
+    describePast(() => subject);
   });
 }

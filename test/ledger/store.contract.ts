@@ -285,6 +285,16 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.statement(adult(), { before: oldest[0]?.entry, limit: 2 }), []);
     });
 
+    test("each that asks for an account's newest entry at once gets its own", async (t) => {
+      const { store, pesels } = await filled(t);
+      const asked = [pesels[2], pesels[0], adult(99), pesels[2], pesels[1]] as Pesel[];
+      const found = await Promise.all(asked.map((pesel) => store.statement(pesel, { limit: 1 })));
+      assert.deepEqual(
+        found.map((page) => page.map(({ entry }) => [entry.pesel, entry.sequence])),
+        asked.map((pesel) => (pesels.includes(pesel) ? [[pesel, 3]] : [])),
+      );
+    });
+
     test("each that asks for an account at once gets its own", async (t) => {
       const { store, pesels } = await filled(t);
       const asked = [pesels[2], pesels[0], adult(99), pesels[2], pesels[1]] as Pesel[];

@@ -109,7 +109,7 @@ describe("a server that is told of:", () => {
     const notices: string[] = [];
     const store = await openPostgres(url, { onNotice: (notice) => notices.push(notice) });
     t.after(() => store.close());
-    await Promise.all(Array.from({ length: connections }, () => store.statement(adult(), { limit: 1 })));
+    await Promise.all(Array.from({ length: connections }, () => store.statement(adult(), { limit: 2 })));
     return notices;
   }
 

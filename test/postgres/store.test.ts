@@ -78,7 +78,7 @@ describe("the pool", () => {
     const { url, run } = await emptyDatabase(t);
     const store = await openStore(t, url, { poolSize: 2 });
     await create(store, adult());
-    const read = await Promise.all(Array.from({ length: 200 }, () => store.statement(adult(), { limit: 1 })));
+    const read = await Promise.all(Array.from({ length: 200 }, () => store.statement(adult(), { limit: 2 })));
     assert.ok(read.every(([newest]) => newest?.entry.sequence === 1));
     const [{ connections } = {}] = await run(
       "select count(*)::int as connections from pg_stat_activity where application_name = 'fx' and datname = current_database()",
@@ -90,7 +90,7 @@ describe("the pool", () => {
     const { url } = await emptyDatabase(t);
     const store = await openStore(t, url, { poolSize: 2 });
     await create(store, adult());
-    const reading = Promise.all(Array.from({ length: 20 }, () => store.statement(adult(), { limit: 1 })));
+    const reading = Promise.all(Array.from({ length: 20 }, () => store.statement(adult(), { limit: 2 })));
     await Promise.all([store.close(), reading]);
     await assert.rejects(store.account(adult()), { code: "storage-unavailable" });
   });
@@ -99,7 +99,7 @@ describe("the pool", () => {
     const { url, run } = await emptyDatabase(t);
     const store = await openStore(t, url);
     await create(store, adult());
-    await Promise.all(Array.from({ length: 5 }, () => store.statement(adult(), { limit: 1 })));
+    await Promise.all(Array.from({ length: 5 }, () => store.statement(adult(), { limit: 2 })));
     await run(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fx' and datname = current_database()",
     );

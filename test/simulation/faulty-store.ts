@@ -60,6 +60,9 @@ export class FaultyStore implements Store {
   get transactionsAtOnce(): number {
     return this.#store.transactionsAtOnce;
   }
+  get commitsWithinMs(): number {
+    return this.#store.commitsWithinMs;
+  }
   get schemaVersion(): number {
     return this.#store.schemaVersion;
   }

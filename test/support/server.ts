@@ -11,11 +11,12 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { type Operation, operations } from "../../src/wire/operations.ts";
 import { fixedRates, now, table } from "./fixture.ts";
 
-/** An instance of fx over a store in memory, at one fixed table, as of `now`. */
+/** An instance of fx over a store in memory, at one fixed table, as of `now` until its clock is set. */
 export async function openInstance(store: Store = openSqlite(":memory:")) {
   const rates = fixedRates(table, store);
+  const clock = { now };
   await store.saveTables([table]);
-  return { store, rates, service: new LedgerService(store, rates, () => now) };
+  return { store, rates, clock, service: new LedgerService(store, rates, () => clock.now) };
 }
 
 export interface TestServer {
@@ -23,6 +24,7 @@ export interface TestServer {
   readonly url: string;
   readonly store: Store;
   readonly rates: ReturnType<typeof fixedRates>;
+  readonly clock: { now: Date };
   readonly service: ExchangeService;
   /** Everything logged so far. */
   log(): string;
@@ -36,7 +38,7 @@ export async function startServer(
   prefix = "",
   options: { readonly store?: Store; readonly bulkIdleTimeoutMs?: number } = {},
 ): Promise<TestServer> {
-  const { store, rates, service: ledger } = await openInstance(options.store);
+  const { store, rates, clock, service: ledger } = await openInstance(options.store);
   const service = new Proxy(ledger, {
     get: (target, name) => {
       const method: unknown = Reflect.get(replace, name) || Reflect.get(target, name);
@@ -60,7 +62,7 @@ export async function startServer(
       ping: () => store.ping(),
       rates: () => rates.status(),
     },
-    now: () => now,
+    now: () => clock.now,
     prefix,
     log: { level: "info", stream },
   });
@@ -72,6 +74,7 @@ export async function startServer(
     url: `http://127.0.0.1:${port}`,
     store,
     rates,
+    clock,
     service,
     log: () => lines.join(""),
     close: async () => {

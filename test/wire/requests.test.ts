@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
+import { parseAtQuery, parseStatementQuery } from "../../src/wire/queries.ts";
 import {
   encodeIdempotencyKey,
   encodeOpening,
@@ -45,6 +46,47 @@ describe("numbers in a body", () => {
   test("are not looked for in strings", () => {
     const body = { "1.00000000000000001": '\\"12345678901234567"' };
     assert.deepEqual(parseJson(JSON.stringify(body)), body);
+  });
+});
+
+describe("a query", () => {
+  const detailOf = (parse: (query: unknown) => unknown, query: object) => {
+    try {
+      parse(query);
+    } catch (error) {
+      assert.ok(error instanceof FxError && error.code === "invalid-request");
+      return error.fields?.map(({ pointer, detail }) => `${pointer} ${detail}`).join();
+    }
+    return assert.fail("not refused");
+  };
+
+  test("has a time with its offset, where + may have become a space", () => {
+    const noon = "2026-06-08T12:00:00.000Z";
+    for (const at of [noon, "2026-06-08T14:00:00+02:00", "2026-06-08T14:00:00 02:00"]) {
+      assert.equal(parseAtQuery({ at })?.toISOString(), noon);
+    }
+    assert.equal(parseAtQuery({}), undefined);
+  });
+
+  test("with another time is refused, and so is one with a misspelt name", () => {
+    const detail = "/at must be a date and time with an offset, such as 2026-06-08T12:00:00Z";
+    for (const at of ["", "2026-06-08", "2026-06-08T12:00:00", ["2026-06-08T12:00:00Z"]]) {
+      assert.equal(detailOf(parseAtQuery, { at }), typeof at === "string" ? detail : "/at must be a string");
+    }
+    assert.equal(detailOf(parseAtQuery, { At: "" }), "/At is not a known field");
+  });
+
+  test("of a period has dates that exist, in their order", () => {
+    const period = { from: "2026-06-01", to: "2026-06-30" };
+    assert.deepEqual(parseStatementQuery(period), { limit: 50, key: undefined, ...period });
+    assert.equal(
+      detailOf(parseStatementQuery, { from: "2026-06-31" }),
+      "/from must be a date, such as 2026-06-08",
+    );
+    assert.equal(
+      detailOf(parseStatementQuery, { from: "2026-06-02", to: "2026-06-01" }),
+      "/to must not be before from",
+    );
   });
 });
 

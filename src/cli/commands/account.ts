@@ -1,22 +1,35 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { parseOpening, planOpening } from "../../core/account.ts";
+import type { CalendarDate } from "../../core/date.ts";
 import type { Decimal } from "../../core/decimal.ts";
 import { accountAfter } from "../../core/journal.ts";
+import type { Money } from "../../core/money.ts";
 import { parseNameSought } from "../../core/names.ts";
+import type { Statement } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
 import {
   amountArgument,
   command,
+  dateArgument,
   peselArgument,
   replayNote,
   serviceCommand,
   wholeArgument,
+  withAtOption,
   withKeyOption,
 } from "../options.ts";
-import { accountCells, accountColumns, accountPairs, entryCells, entryColumns } from "../terminal/figures.ts";
+import {
+  accountCells,
+  accountColumns,
+  accountPairs,
+  balancesText,
+  entryCells,
+  entryColumns,
+} from "../terminal/figures.ts";
 import { writeRecord, writeText } from "../terminal/output.ts";
-import { readPages, writePages } from "../terminal/pages.ts";
-import { write } from "../terminal/terminal.ts";
+import { readPages, writeCsv, writePages } from "../terminal/pages.ts";
+import { type Screen, write } from "../terminal/terminal.ts";
 import { defineAccountChanges } from "./account/change.ts";
 
 interface CreateOptions extends CommandOptions {
@@ -26,12 +39,23 @@ interface CreateOptions extends CommandOptions {
   readonly key?: string;
 }
 
-interface ListOptions extends CommandOptions {
+interface ShowOptions extends CommandOptions {
+  readonly at?: Date;
+}
+
+interface ListOptions extends ShowOptions {
   readonly limit?: number;
 }
 
 interface AccountsOptions extends ListOptions {
   readonly name?: string;
+}
+
+interface HistoryOptions extends CommandOptions {
+  readonly limit?: number;
+  readonly from?: CalendarDate;
+  readonly to?: CalendarDate;
+  readonly csv?: boolean;
 }
 
 export function defineAccount(program: Command, context: Context): void {
@@ -75,41 +99,46 @@ export function defineAccount(program: Command, context: Context): void {
     writeRecord(stdout, accountPairs(stdout, opened));
   });
 
-  serviceCommand(
-    command(account, "show", "show an account's balances", [
-      "fx account show 44051401359",
-      "fx account show - < pesel.txt",
-    ]),
-    needs,
+  withAtOption(
+    serviceCommand(
+      command(account, "show", "show an account's balances", [
+        "fx account show 44051401359",
+        "fx account show 44051401359 --at 2026-06-30T23:59:59+02:00",
+        "fx account show - < pesel.txt",
+      ]),
+      needs,
+    ),
   )
     .addArgument(peselArgument())
-    .action(async (argument: string, options: CommandOptions) => {
+    .action(async (argument: string, { at, ...options }: ShowOptions) => {
       const pesel = await context.pesel(argument);
       const service = await context.service(options, needs);
-      const shown = await service.account(pesel);
+      const shown = await service.account(pesel, at);
       if (!options.json) return writeRecord(stdout, accountPairs(stdout, shown));
       const { encodeListedAccount } = await import("../../wire/codecs.ts");
       context.document(encodeListedAccount(shown));
     });
 
   listing(
-    serviceCommand(
-      command(account, "list", "list accounts, by PESEL", [
-        "fx account list",
-        "fx account list --name kowal",
-        "fx account list --json | jq length",
-      ]),
-      needs,
-    ).option(
-      "--name <name>",
-      "only those of this name: the first letters of surname or first name, or of both; ł is found by l",
+    withAtOption(
+      serviceCommand(
+        command(account, "list", "list accounts, by PESEL", [
+          "fx account list",
+          "fx account list --name kowal",
+          "fx account list --json | jq length",
+        ]),
+        needs,
+      ).option(
+        "--name <name>",
+        "only those of this name: the first letters of surname or first name, or of both; ł is found by l",
+      ),
     ),
     "accounts",
-  ).action(async (options: AccountsOptions) => {
+  ).action(async ({ at, ...options }: AccountsOptions) => {
     const name = options.name === undefined ? undefined : parseNameSought(options.name);
     const service = await context.service(options, needs);
     const { encodeListedAccount } = await import("../../wire/codecs.ts");
-    const pages = readPages((page) => service.accounts({ ...page, name }), options.limit);
+    const pages = readPages((page) => service.accounts({ ...page, name, at }), options.limit);
     const shape = { columns: accountColumns, row: accountCells, encode: encodeListedAccount };
     const count = await writePages(stdout, pages, shape, options.json === true);
     if (count === 0) {
@@ -121,20 +150,48 @@ export function defineAccount(program: Command, context: Context): void {
     serviceCommand(
       command(account, "history", "show an account's statement, newest first", [
         "fx account history 44051401359 --limit 20",
+        "fx account history 44051401359 --from 2026-06-01 --to 2026-06-30 --csv > june.csv",
       ]),
       needs,
     ).addArgument(peselArgument()),
     "entries",
-  ).action(async (argument: string, options: ListOptions) => {
-    const pesel = await context.pesel(argument);
-    const service = await context.service(options, needs);
-    const { encodeEntry } = await import("../../wire/codecs.ts");
-    const pages = readPages((page) => service.statement(pesel, page), options.limit);
-    const shape = { columns: entryColumns, row: entryCells, encode: encodeEntry };
-    await writePages(stdout, pages, shape, options.json === true);
-  });
+  )
+    .option("--from <date>", "from the beginning of this day, in Poland", dateArgument)
+    .option("--to <date>", "to the end of this day, in Poland", dateArgument)
+    .addOption(new Option("--csv", "print CSV with headings, for a spreadsheet").conflicts("json"))
+    .action(async (argument: string, { from, to, csv, ...options }: HistoryOptions) => {
+      const isPeriod = from !== undefined || to !== undefined;
+      if (isPeriod && (from ?? "") > (to ?? "~")) throw new UsageError("--to must not be before --from.");
+      const pesel = await context.pesel(argument);
+      const service = await context.service(options, needs);
+      const ends = isPeriod && stdout.rich && !csv && !options.json;
+      const pages = readPages(async (page) => {
+        const statement = await service.statement(pesel, { ...page, from, to });
+        if (ends) writePeriod(stdout, statement);
+        return statement;
+      }, options.limit);
+      if (csv) {
+        const { statementCells, statementHeadings } = await import("../terminal/statement-csv.ts");
+        return writeCsv(stdout, pages, statementHeadings, statementCells);
+      }
+      const { encodeEntry } = await import("../../wire/codecs.ts");
+      const shape = { columns: entryColumns, row: entryCells, encode: encodeEntry };
+      const count = await writePages(stdout, pages, shape, options.json === true);
+      if (count === 0) write(stderr, "There are no entries in that time.");
+    });
 
   defineAccountChanges(account, context);
+}
+
+/** What was there before and after a period, above its entries. */
+function writePeriod(screen: Screen, { opening, closing }: Statement): void {
+  if (opening === undefined || closing === undefined) return;
+  const text = (balances: readonly Money[]) => balancesText(screen, { balances, closed: false }) || "nothing";
+  writeRecord(screen, [
+    ["opening balance", text(opening)],
+    ["closing balance", text(closing)],
+  ]);
+  write(screen, "");
 }
 
 function listing(command: Command, items: string): Command {

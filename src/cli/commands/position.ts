@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Money } from "../../core/money.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { command, serviceCommand } from "../options.ts";
+import { command, serviceCommand, withAtOption } from "../options.ts";
 import { amountText, moneyText, writeRecord, writeTable } from "../terminal/output.ts";
 import { write } from "../terminal/terminal.ts";
 
@@ -9,12 +9,17 @@ const needs = { rates: false, access: "read" } as const;
 
 export function definePosition(program: Command, context: Context): void {
   const { stdout } = context.terminal;
-  serviceCommand(
-    command(program, "position", "show what customers hold and where the house stands", ["fx position"]),
-    needs,
-  ).action(async (options: CommandOptions) => {
+  withAtOption(
+    serviceCommand(
+      command(program, "position", "show what customers hold and where the house stands", [
+        "fx position",
+        "fx position --at 2026-06-30T23:59:59+02:00",
+      ]),
+      needs,
+    ),
+  ).action(async ({ at, ...options }: CommandOptions & { readonly at?: Date }) => {
     const service = await context.service(options, needs);
-    const position = await service.position();
+    const position = await service.position(at);
     if (options.json) {
       const { encodePosition } = await import("../../wire/codecs.ts");
       return context.document(encodePosition(position));

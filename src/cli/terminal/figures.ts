@@ -103,7 +103,10 @@ export function accountText(screen: Screen, account: Account): string {
   return `${account.name} ${account.surname}, ${balancesText(screen, account)}`;
 }
 
-export function balancesText(screen: Screen, { balances, closed }: Account): string {
+export function balancesText(
+  screen: Screen,
+  { balances, closed }: Pick<Account, "balances" | "closed">,
+): string {
   if (closed) return "closed";
   return balances.map((balance) => moneyText(screen, balance)).join(", ");
 }

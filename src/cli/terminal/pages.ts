@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Page, PageRequest } from "../../core/service.ts";
+import { csvLine } from "../../wire/csv.ts";
 import { type Column, writeTable } from "./output.ts";
 import { type Screen, write } from "./terminal.ts";
 
@@ -29,22 +30,19 @@ export async function* readPages<T>(
   } while (cursor !== undefined && left > 0);
 }
 
-/** Writes pages as they come, so that memory stays flat, and stops when nobody reads on. Returns how many items. */
+/** Writes pages as a table, or as an array of JSON. Returns how many items. */
 export async function writePages<T>(
   screen: Screen,
   pages: AsyncIterable<readonly T[]>,
   { columns, row, encode }: Listing<T>,
   json: boolean,
 ): Promise<number> {
-  const { stream } = screen;
-  let count = 0;
-  const isRead = readerOf(stream);
-  for await (const items of pages) {
+  const count = await writeEach(screen, pages, async (items, before) => {
     if (json) {
       const texts = items.map(
-        (item, nth) => `${count + nth === 0 ? "[" : ","}\n${JSON.stringify(encode(item))}`,
+        (item, nth) => `${before + nth === 0 ? "[" : ","}\n${JSON.stringify(encode(item))}`,
       );
-      stream.write(texts.join(""));
+      screen.stream.write(texts.join(""));
     } else {
       await writeTable(
         screen,
@@ -52,10 +50,37 @@ export async function writePages<T>(
         items.map((item) => row(screen, item)),
       );
     }
+  });
+  if (json) write(screen, count === 0 ? "[]" : "\n]");
+  return count;
+}
+
+/** Writes pages as lines of CSV under headings. */
+export async function writeCsv<T>(
+  screen: Screen,
+  pages: AsyncIterable<readonly T[]>,
+  headings: readonly string[],
+  cells: (item: T) => readonly string[],
+): Promise<void> {
+  screen.stream.write(csvLine(headings));
+  await writeEach(screen, pages, (items) => {
+    screen.stream.write(items.map((item) => csvLine(cells(item))).join(""));
+  });
+}
+
+/** Writes pages as they come, so that memory stays flat, and stops when nobody reads on. Returns how many items. */
+async function writeEach<T>(
+  { stream }: Screen,
+  pages: AsyncIterable<readonly T[]>,
+  writeItems: (items: readonly T[], before: number) => Promise<void> | void,
+): Promise<number> {
+  let count = 0;
+  const isRead = readerOf(stream);
+  for await (const items of pages) {
+    await writeItems(items, count);
     count += items.length;
     if (!(await isRead())) break;
   }
-  if (json) write(screen, count === 0 ? "[]" : "\n]");
   return count;
 }
 

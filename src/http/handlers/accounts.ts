@@ -2,7 +2,8 @@ import { parseOpening } from "../../core/account.ts";
 import { warsawDate } from "../../core/date.ts";
 import { parsePesel } from "../../core/pesel.ts";
 import { accountText, encodeStatement } from "../../wire/codecs.ts";
-import { parseOpeningBody, parseStatementQuery } from "../../wire/requests.ts";
+import { parseAtQuery, parseStatementQuery } from "../../wire/queries.ts";
+import { parseOpeningBody } from "../../wire/requests.ts";
 import {
   accountHeaders,
   type Handler,
@@ -26,8 +27,9 @@ export function accountHandlers({ service, now, prefix }: HandlerContext, metric
   };
 
   const account: Handler = async (request, reply) => {
+    const at = parseAtQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    const found = await service.account(pesel);
+    const found = await service.account(pesel, at);
     return sendJson(reply, accountText(found), 200, accountHeaders(found));
   };
 

@@ -2,7 +2,7 @@ import { pipeline } from "node:stream/promises";
 import type { FastifyRequest } from "fastify";
 import { warsawDate } from "../../core/date.ts";
 import { exportFiles } from "../../wire/export.ts";
-import { parseExportQuery } from "../../wire/requests.ts";
+import { parseExportQuery } from "../../wire/queries.ts";
 import type { Handler, HandlerContext } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Lifecycle } from "./server.ts";

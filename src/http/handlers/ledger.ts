@@ -1,14 +1,14 @@
 import { encodeAudit } from "../../wire/audit.ts";
 import { encodeAccounts, encodePosition } from "../../wire/codecs.ts";
-import { parseAccountsQuery } from "../../wire/requests.ts";
+import { parseAccountsQuery, parseAtQuery } from "../../wire/queries.ts";
 import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
 
 export function ledgerHandlers({ service }: Pick<HandlerContext, "service">) {
   const accounts: Handler = async (request, reply) =>
     sendJson(reply, encodeAccounts(await service.accounts(parseAccountsQuery(request.query))));
 
-  const position: Handler = async (_request, reply) =>
-    sendJson(reply, encodePosition(await service.position()));
+  const position: Handler = async (request, reply) =>
+    sendJson(reply, encodePosition(await service.position(parseAtQuery(request.query))));
 
   const audit: Handler = async (_request, reply) => sendJson(reply, encodeAudit(await service.audit()));
 

@@ -1,0 +1,161 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Account } from "../core/account.ts";
+import { FxError } from "../core/errors.ts";
+import { accountAfter, type Entry } from "../core/journal.ts";
+import type { Money } from "../core/money.ts";
+import type { Pesel } from "../core/pesel.ts";
+import { readJournal } from "./journal-reader.ts";
+import { decodeEntry } from "./rows.ts";
+import type { FoundEntry, Store } from "./store.ts";
+
+/**
+ * What an account was at a time is what its last entry in sequence that is not later left. In entries made by an older
+ * fx times may go back; then that entry may follow one that is later.
+ */
+
+/** An entry is in the ledger at most so long after its time: see `Store.commitsWithinMs`, and docs/LEDGER.md. */
+const settledAfterMs = 10_000;
+/** Entries read before the event loop has its turn: some 2 ms, in which orders wait. */
+const sliceSize = 256;
+/** Accounts that are looked back on at once. */
+const accountsAtOnce = 32;
+
+/** @throws FxError invalid-request if entries from before `at` may still be on their way */
+export function requireSettled(at: Date | undefined, now: Date, store: Store): void {
+  const waitMs = Math.max(settledAfterMs, store.commitsWithinMs);
+  if (at === undefined || at.getTime() + waitMs <= now.getTime()) return;
+  const detail = `must be at least ${Math.ceil(waitMs / 1000)} seconds ago`;
+  throw new FxError(
+    "invalid-request",
+    `The request is not valid: at ${detail}, because entries from before it may still be on their way.`,
+    { fields: [{ pointer: "/at", detail }] },
+  );
+}
+
+/** An account's entries from the one before `before`, newest first; the first `atFirst` are read at once. */
+async function* backwards(
+  store: Store,
+  pesel: Pesel,
+  { before, atFirst = 1 }: { before?: Entry | undefined; atFirst?: number } = {},
+): AsyncGenerator<FoundEntry> {
+  let place = before;
+  for (let limit = atFirst; ; limit = Math.min(4 * limit, sliceSize)) {
+    const found = await store.statement(pesel, { before: place, limit });
+    yield* found;
+    if (found.length < limit) return;
+    place = found.at(-1)?.entry;
+    await nextTurn();
+  }
+}
+
+/** The last entry of an account that is not later than `at`. */
+async function lastEntryAt(store: Store, pesel: Pesel, at: Date): Promise<Entry | undefined> {
+  for await (const { entry } of backwards(store, pesel)) if (entry.time <= at) return entry;
+  return undefined;
+}
+
+/** An account as it was, from what it is now; undefined if it was not open yet. */
+export async function accountAt(store: Store, account: Account, at: Date): Promise<Account | undefined> {
+  let last: Entry | undefined;
+  let isRenamed = false;
+  for await (const { entry } of backwards(store, account.pesel)) {
+    if (last === undefined && entry.time > at) {
+      isRenamed ||= entry.holder !== undefined;
+      continue;
+    }
+    last ??= entry;
+    if (!isRenamed) return accountAfter(last, account);
+    if (entry.holder !== undefined) return accountAfter(last, entry.holder);
+  }
+  return undefined;
+}
+
+/** Those of the accounts that were open, as they were. */
+export async function accountsAt(store: Store, accounts: readonly Account[], at: Date): Promise<Account[]> {
+  const found: Account[] = [];
+  for (let start = 0; start < accounts.length; start += accountsAtOnce) {
+    const some = accounts.slice(start, start + accountsAtOnce);
+    for (const account of await Promise.all(some.map((each) => accountAt(store, each, at)))) {
+      if (account !== undefined) found.push(account);
+    }
+    await nextTurn();
+  }
+  return found;
+}
+
+/** From `start` until before `end`. */
+export interface Period {
+  readonly start: Date | undefined;
+  readonly end: Date | undefined;
+}
+
+/** A page of a period's entries, newest first: up to `limit` from the one before `before`. */
+export async function entriesOf(
+  store: Store,
+  pesel: Pesel,
+  { start, end, before, limit }: Period & { readonly before: Entry | undefined; readonly limit: number },
+): Promise<{
+  readonly page: readonly FoundEntry[];
+  readonly hasMore: boolean;
+  /** Before and after the period; only where the page is the first. */
+  readonly opening: readonly Money[] | undefined;
+  readonly closing: readonly Money[] | undefined;
+}> {
+  const isFirst = before === undefined;
+  const page: FoundEntry[] = [];
+  let hasMore = false;
+  let opening: readonly Money[] = [];
+  let closing: readonly Money[] | undefined;
+  const atFirst = isFirst && end !== undefined ? 1 : limit + 1;
+  for await (const found of backwards(store, pesel, { before, atFirst })) {
+    const { time, balances } = found.entry;
+    if (isFirst && closing === undefined && end !== undefined && time >= end) continue;
+    closing ??= balances;
+    if (start !== undefined && time < start) {
+      opening = balances;
+      break;
+    }
+    if (page.length < limit) {
+      page.push(found);
+      continue;
+    }
+    hasMore = true;
+    if (start === undefined || !isFirst) break;
+  }
+  if (!isFirst) return { page, hasMore, opening: undefined, closing: undefined };
+  return { page, hasMore, opening, closing: closing ?? [] };
+}
+
+/** Of one account, kept while it is not known whether they count. */
+const keptEntries = 10_000;
+
+/**
+ * All entries as `readJournal` gives them, or those that what the accounts were at `at` rests on: of each account, up to
+ * the last that is not later.
+ * @throws FxError internal if an entry cannot be read
+ */
+export async function* readEntriesAt(store: Store, at?: Date): AsyncGenerator<readonly Entry[]> {
+  /** Of one account, since its last entry that is not later. */
+  let later: Entry[] = [];
+  let ended: string | undefined;
+  for await (const rows of readJournal(store)) {
+    const entries = rows.map((row) => decodeEntry(row).entry);
+    if (at === undefined) {
+      yield entries;
+      continue;
+    }
+    const counted: Entry[] = [];
+    for (const entry of entries) {
+      if (entry.pesel === ended) continue;
+      if (entry.pesel !== later[0]?.pesel) later = [];
+      later.push(entry);
+      if (entry.time <= at) counted.push(...later.splice(0));
+      if (later.length < keptEntries) continue;
+      const last = await lastEntryAt(store, entry.pesel, at);
+      if (last !== undefined && last.sequence > entry.sequence) counted.push(...later);
+      else ended = entry.pesel;
+      later = [];
+    }
+    yield counted;
+  }
+}

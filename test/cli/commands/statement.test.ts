@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { parse } from "csv-parse/sync";
+import { LedgerService } from "../../../src/ledger/service.ts";
+import { openSqlite } from "../../../src/sqlite/store.ts";
+import { cash } from "../../service-changes.contract.ts";
+import { adult, fixedRates, opening, terms } from "../../support/fixture.ts";
+import { runHere } from "../../support/run-here.ts";
+
+const pesel = adult();
+
+/** A ledger of June 2026, which commands read: an opening on the 8th, and on the 9th what `more` does. */
+async function ledger(t: TestContext, more?: (service: LedgerService) => Promise<unknown>) {
+  const folder = mkdtempSync(join(tmpdir(), "fx-statement-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "fx.db");
+  let now = new Date("2026-06-08T12:00:00Z");
+  const service = new LedgerService(openSqlite(path), fixedRates(), () => now);
+  await service.createAccount(opening());
+  now = new Date("2026-06-09T21:30:05.678Z");
+  await (more ?? ((fx) => fx.exchange({ pesel, ...terms("buy 100 USD for PLN"), key: "k-1" })))(service);
+  await service.close();
+  return (command: string, columns?: number) =>
+    runHere(command.split(" "), {
+      env: { FX_URL: `sqlite:${path}`, FX_RATES: "demo", NO_COLOR: "1", LANG: "C.UTF-8" },
+      ...(columns !== undefined && { columns }),
+    });
+}
+
+const heading =
+  "Entry,Date,Time,Kind,Out,Out currency,Out balance,In,In currency,In balance,Bid,Ask,Table,Note,Receipt,Reverses,Reversed by,Key";
+
+/** The rows of CSV, by their headings. */
+function rowsOf(text: string): Record<string, string>[] {
+  return parse(text, { columns: true, record_delimiter: "\r\n" }) as Record<string, string>[];
+}
+
+test("account history --csv has a heading and a line for each entry, with Warsaw's date and time", async (t) => {
+  const fx = await ledger(t);
+  const { stdout, stderr, exit } = await fx(`account history ${pesel} --csv`);
+  assert.deepEqual([stderr, exit], ["", 0]);
+  const [first, exchange = "", opened = "", ...rest] = stdout.split("\r\n");
+  assert.deepEqual([first, rest], [heading, [""]]);
+  assert.match(
+    exchange,
+    /^2,2026-06-09,23:30:05,exchange,370\.00,PLN,630\.00,100\.00,USD,100\.00,,3\.7,108\/C\/NBP\/2026,,[0-9a-f-]{36},,,k-1$/,
+  );
+  assert.match(opened, /^1,2026-06-08,14:00:00,opening,,,,1000\.00,PLN,1000\.00,,,,,[0-9a-f-]{36},,,$/);
+});
+
+test("account history --csv names a reversal, its reason, and the entry that it reverses", async (t) => {
+  const fx = await ledger(t, async (service) => {
+    const { receiptId: reverses } = await service.change(cash("deposit", pesel, "7 PLN"));
+    const change = { kind: "reversal", pesel, reverses, reason: 'a "slip", twice', key: undefined } as const;
+    await service.change(change);
+  });
+  const [reversal = {}, deposit = {}] = rowsOf((await fx(`account history ${pesel} --csv`)).stdout);
+  assert.deepEqual(
+    [reversal.Kind, reversal.Note, reversal.Reverses, reversal.Out, reversal["Out balance"]],
+    ["reversal", 'a "slip", twice', deposit.Receipt, "7.00", "1000.00"],
+  );
+  assert.equal(deposit["Reversed by"], reversal.Receipt);
+});
+
+test("account history --csv has no cell that a spreadsheet would run", async (t) => {
+  const fx = await ledger(t, async (service) => {
+    const notes = ['=HYPERLINK("x")', "+1", "-1", "@a", "＝1", "a=1"];
+    for (const [nth, note] of notes.entries()) {
+      await service.change(cash("deposit", pesel, "1 PLN", { note, key: `=${nth}` }));
+    }
+  });
+  const rows = rowsOf((await fx(`account history ${pesel} --csv --limit 6`)).stdout);
+  assert.deepEqual(rows.map(({ Note }) => Note).reverse(), [
+    `'=HYPERLINK("x")`,
+    "'+1",
+    "'-1",
+    "'@a",
+    "'＝1",
+    "a=1",
+  ]);
+  assert.ok(rows.every(({ Key }) => Key?.startsWith("'=")));
+});
+
+test("account history --csv and --json together are exit 2", async (t) => {
+  const fx = await ledger(t);
+  assert.equal((await fx(`account history ${pesel} --csv --json`)).exit, 2);
+});
+
+test("account history --from --to has the entries of those days in Warsaw", async (t) => {
+  const fx = await ledger(t);
+  const rows = async (period: string) =>
+    (await fx(`account history ${pesel} ${period}`)).stdout.split("\n").map((line) => line.split("\t")[0]);
+  assert.deepEqual(await rows("--from 2026-06-09"), ["2", ""]);
+  assert.deepEqual(await rows("--to 2026-06-08"), ["1", ""]);
+  assert.deepEqual(await rows("--from 2026-06-08 --to 2026-06-09"), ["2", "1", ""]);
+});
+
+test("account history of a period shows at a terminal what was there before and after", async (t) => {
+  const fx = await ledger(t);
+  const { stdout } = await fx(`account history ${pesel} --from 2026-06-09 --to 2026-06-30`, 120);
+  assert.match(
+    stdout,
+    /^opening balance {2}1\u202f000\.00 PLN\nclosing balance {2}630\.00 PLN, 100\.00 USD\n\n#.*\n2 .*exchange/,
+  );
+});
+
+test("account history of days without entries says so", async (t) => {
+  const fx = await ledger(t);
+  const { stdout, stderr, exit } = await fx(`account history ${pesel} --from 2026-06-10`);
+  assert.deepEqual([stdout, stderr, exit], ["", "There are no entries in that time.\n", 0]);
+});
+
+for (const [period, message] of [
+  ["--from 2026-06-09 --to 2026-06-08", "--to must not be before --from."],
+  ["--from 2026-02-30", '"2026-02-30" is not a date. Write one like 2026-01-31.'],
+] as const) {
+  test(`account history ${period} is exit 2`, async (t) => {
+    const fx = await ledger(t);
+    const { stderr, exit } = await fx(`account history ${pesel} ${period}`);
+    assert.deepEqual([stderr.split("\n")[0], exit], [`fx: ${message}`, 2]);
+  });
+}
+
+test("--at shows an account, the accounts and the position as they were", async (t) => {
+  const fx = await ledger(t);
+  const at = "--at 2026-06-08T14:00:00+02:00";
+  assert.match((await fx(`account show ${pesel} ${at}`)).stdout, /\nPLN\t1000\.00\n$/);
+  assert.match((await fx(`account list ${at}`)).stdout, /\tKowalski\t1000\.00 PLN\n$/);
+  assert.equal((await fx(`position ${at}`)).stdout, "PLN\t1000.00\t0.00\nspread earned\t0.00 PLN\n");
+  assert.match((await fx(`account show ${pesel}`)).stdout, /\nPLN\t630\.00\nUSD\t100\.00\n$/);
+});
+
+test("--at before the account was opened is exit 4, and before any account an empty list", async (t) => {
+  const fx = await ledger(t);
+  const { stderr, exit } = await fx(`account show ${pesel} --at 2026-06-08T11:59:59Z`);
+  assert.deepEqual([stderr.split("\n")[0], exit], ["fx: There was no account for this PESEL then.", 4]);
+  assert.equal((await fx("account list --at 2026-06-08T11:59:59Z --json")).stdout, "[]\n");
+});
+
+test("--at a moment ago is exit 3, and without an offset exit 2", async (t) => {
+  const fx = await ledger(t);
+  const told = await fx(`account show ${pesel} --at ${new Date().toISOString()} --json`);
+  assert.deepEqual([JSON.parse(told.stderr).code, told.exit], ["invalid-request", 3]);
+  const { stderr, exit } = await fx(`account show ${pesel} --at 2026-06-08T12:00:00`);
+  const message =
+    '"2026-06-08T12:00:00" is not a time. Write one with its offset, like 2026-01-31T23:59:59+01:00.';
+  assert.deepEqual([stderr.split("\n")[0], exit], [`fx: ${message}`, 2]);
+});

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Entry } from "../../src/core/journal.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import type { Store } from "../../src/ledger/store.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { adapters } from "../support/adapters.ts";
+import { appending, emptyAccount, money, nextEntry, openingEntry } from "../support/entries.ts";
+import { adult, fixedRates } from "../support/fixture.ts";
+import { texts } from "../support/service.ts";
+
+const minutes = (count: number) => new Date(Date.UTC(2026, 5, 8, 12, count));
+
+/** Deposits of 1.00 PLN after an opening with nothing, at these minutes. */
+async function written(store: Store, times: readonly number[]): Promise<LedgerService> {
+  await store.transact([{ pesel: adult(), key: undefined }], ({ nextId }) => {
+    const entries: Entry[] = [];
+    for (const [index, time] of times.entries()) {
+      const at = { id: nextId(), time: minutes(time) };
+      const balances = [money(BigInt(index) * 100n)];
+      const before = emptyAccount(adult(), { sequence: index });
+      entries.push(
+        index === 0
+          ? openingEntry(adult(), { minor: 0n, ...at })
+          : nextEntry(before, "deposit", { credited: money(100n), balances, ...at }),
+      );
+    }
+    return appending(entries);
+  });
+  return new LedgerService(store, fixedRates(), () => minutes(100_000));
+}
+
+const balanceAt = async (service: LedgerService, minute: number) =>
+  texts((await service.account(adult(), minutes(minute))).balances)[0];
+const customersAt = async (service: LedgerService, minute: number) =>
+  (await service.position(minutes(minute))).currencies[0]?.customers;
+
+for (const { name, open } of adapters) {
+  describe(`entries of an older fx whose times go back, ${name}`, () => {
+    test("count up to the last in sequence that is not later", async (t) => {
+      const service = await written(await open(t), [0, 10, 40, 20, 50]);
+      assert.equal(await balanceAt(service, 15), "1.00 PLN");
+      assert.equal(await customersAt(service, 15), 100n);
+      assert.equal(await balanceAt(service, 30), "3.00 PLN");
+      assert.equal(await customersAt(service, 30), 300n);
+    });
+
+    test("are in the statement of their place in the sequence", async (t) => {
+      const day = 24 * 60;
+      const service = await written(await open(t), [0, 2 * day, day, 3 * day]);
+      const shown = async (date: string) => {
+        const period = { limit: 10, from: date, to: date };
+        const { items, opening, closing } = await service.statement(adult(), period);
+        return [items.map(({ sequence }) => sequence), texts(opening ?? []), texts(closing ?? [])];
+      };
+      assert.deepEqual(await shown("2026-06-09"), [[3, 2], ["0.00 PLN"], ["2.00 PLN"]]);
+      assert.deepEqual(await shown("2026-06-10"), [[], ["2.00 PLN"], ["2.00 PLN"]]);
+    });
+  });
+}
+
+/** More than the reader of the journal keeps of one account. */
+const many = 10_500;
+
+for (const [what, last, expected] of [
+  ["of which none counts", many, 0n],
+  ["that count because one after them does", 0, BigInt(many) * 100n],
+] as const) {
+  test(`an account with thousands of later entries, ${what}, is summed as it was`, async () => {
+    const times = Array.from({ length: many }, (_, index) => index + 10);
+    const service = await written(openSqlite(":memory:"), [0, ...times, last]);
+    assert.equal(await customersAt(service, 5), expected === 0n ? 0n : expected + 100n);
+    assert.equal(await balanceAt(service, 5), expected === 0n ? "0.00 PLN" : "10501.00 PLN");
+  });
+}
+
+test("while an account is followed far back, the event loop is never held for long", async () => {
+  const service = await written(
+    openSqlite(":memory:"),
+    Array.from({ length: 20_000 }, (_, index) => index),
+  );
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    timer = setImmediate(count);
+  };
+  let timer = setImmediate(count);
+  await service.account(adult(), minutes(1));
+  clearImmediate(timer);
+  assert.ok(turns > 20_000 / 256, `${turns} turns`);
+});
+
+test("in PostgreSQL with a longer deadline, a time is refused for as long", async () => {
+  const store = Object.create(openSqlite(":memory:"), { commitsWithinMs: { value: 30_000 } }) as Store;
+  const service = new LedgerService(store, fixedRates(), () => minutes(1));
+  await assert.rejects(service.position(new Date(minutes(1).getTime() - 29_999)), {
+    code: "invalid-request",
+    message: /at least 30 seconds ago/,
+  });
+});

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { afterEach, before, describe, test } from "node:test";
+import type { Pesel } from "../src/core/pesel.ts";
+import type { ExchangeService, PageRequest } from "../src/core/service.ts";
+import type { Subject } from "./service.contract.ts";
+import { cash } from "./service-changes.contract.ts";
+import { adult, now, opening, terms } from "./support/fixture.ts";
+import { everyPage, refuses, texts } from "./support/service.ts";
+
+/** The part about what was: accounts and the position at a time, and the statement of a period. */
+export function describePast(subjectNow: () => Subject): void {
+  let subject: Subject;
+  let service: ExchangeService;
+  let people = 500;
+  before(() => {
+    subject = subjectNow();
+    service = subject.service;
+  });
+  afterEach(() => {
+    subject.clock.now = now;
+  });
+
+  /** Sets the clock, to "2026-06-08T13:00Z", say. */
+  const setClock = (time: string) => {
+    subject.clock.now = new Date(time);
+  };
+  const personAt = async (time: string): Promise<Pesel> => {
+    setClock(time);
+    people += 1;
+    await service.createAccount(opening({ index: people }));
+    return adult(people);
+  };
+  const depositAt = async (time: string, pesel: Pesel, words: string) => {
+    setClock(time);
+    await service.change(cash("deposit", pesel, words));
+  };
+
+  describe("an account at a time", () => {
+    const balancesAt = async (pesel: Pesel, time: string) =>
+      texts((await service.account(pesel, new Date(time))).balances);
+
+    test("has the balances that its last entry until then left", async () => {
+      const pesel = await personAt("2026-06-08T12:00:00Z");
+      await depositAt("2026-06-08T13:00:00Z", pesel, "5 PLN");
+      await depositAt("2026-06-08T14:00:00Z", pesel, "7 USD");
+      setClock("2026-06-08T15:00:00Z");
+      assert.deepEqual(await balancesAt(pesel, "2026-06-08T12:59:59.999Z"), ["1000.00 PLN"]);
+      assert.deepEqual(await balancesAt(pesel, "2026-06-08T13:00:00Z"), ["1005.00 PLN"]);
+      assert.deepEqual(await balancesAt(pesel, "2026-06-08T14:30:00Z"), ["1005.00 PLN", "7.00 USD"]);
+    });
+
+    test("is not found before it was opened", async () => {
+      const pesel = await personAt("2026-06-08T12:00:00Z");
+      setClock("2026-06-08T13:00:00Z");
+      await refuses(
+        service.account(pesel, new Date("2026-06-08T11:59:59Z")),
+        "account-not-found",
+        "There was no account for this PESEL then.",
+      );
+    });
+
+    test("has the name of that time", async () => {
+      const pesel = await personAt("2026-06-08T12:00:00Z");
+      await depositAt("2026-06-08T12:10:00Z", pesel, "5 PLN");
+      setClock("2026-06-08T13:00:00Z");
+      await service.change({ kind: "renaming", pesel, name: "Ewa", surname: "Lis", key: undefined });
+      await depositAt("2026-06-08T13:10:00Z", pesel, "5 PLN");
+      setClock("2026-06-08T15:00:00Z");
+      const names = ["12:30", "13:00", "14:00"].map(async (time) => {
+        const { name, surname } = await service.account(pesel, new Date(`2026-06-08T${time}:00Z`));
+        return `${name} ${surname}`;
+      });
+      assert.deepEqual(await Promise.all(names), ["Jan Kowalski", "Ewa Lis", "Ewa Lis"]);
+    });
+
+    test("is closed if it was then", async () => {
+      const pesel = await personAt("2026-06-08T12:00:00Z");
+      await service.change(cash("withdrawal", pesel, "1000 PLN"));
+      setClock("2026-06-08T13:00:00Z");
+      await service.change({ kind: "closing", pesel, key: undefined });
+      setClock("2026-06-08T14:00:00Z");
+      await service.createAccount(opening({ index: people }));
+      setClock("2026-06-08T15:00:00Z");
+      const closed = ["12:30", "13:30", "14:30"].map(async (time) => {
+        return (await service.account(pesel, new Date(`2026-06-08T${time}:00Z`))).closed;
+      });
+      assert.deepEqual(await Promise.all(closed), [false, true, false]);
+    });
+  });
+
+  for (const [what, ask] of [
+    ["an account", (at: Date) => service.account(adult(1), at)],
+    ["the accounts", (at: Date) => service.accounts({ limit: 1, at })],
+    ["the position", (at: Date) => service.position(at)],
+  ] as const) {
+    test(`${what} at a time of the last 10 seconds is refused`, async () => {
+      setClock("2026-06-08T13:00:00Z");
+      await ask(new Date("2026-06-08T12:59:50Z"));
+      const { fields } = await refuses(
+        ask(new Date("2026-06-08T12:59:50.001Z")),
+        "invalid-request",
+        "The request is not valid: at must be at least 10 seconds ago, because entries from before it may still be on their way.",
+      );
+      assert.deepEqual(fields, [{ pointer: "/at", detail: "must be at least 10 seconds ago" }]);
+    });
+  }
+
+  test("the accounts at a time are those that were open, as they were, and the position is their sum", async () => {
+    const first = await personAt("2026-06-09T12:00:00Z");
+    await service.exchange({ pesel: first, ...terms("buy 10 USD for PLN") });
+    const at = new Date("2026-06-09T12:30:00Z");
+    const later = await personAt("2026-06-09T13:00:00Z");
+    await service.exchange({ pesel: first, ...terms("buy 20 USD for PLN") });
+    setClock("2026-06-09T14:00:00Z");
+    const accounts = await everyPage((page) => service.accounts({ ...page, at }), 7);
+    const pesels = accounts.map(({ pesel }) => pesel);
+    assert.ok(pesels.includes(first) && !pesels.includes(later));
+    const { currencies } = await service.position(at);
+    for (const { currency, customers } of currencies) {
+      const held = accounts.flatMap(({ balances }) => balances.filter((each) => each.currency === currency));
+      assert.equal(
+        held.reduce((sum, { minor }) => sum + minor, 0n),
+        customers,
+        currency,
+      );
+    }
+    assert.notDeepEqual((await service.position()).currencies, currencies);
+  });
+
+  test("a page of accounts that were not open yet is empty, and not the last", async () => {
+    await personAt("2026-06-08T12:00:00Z");
+    await personAt("2026-06-08T12:00:00Z");
+    setClock("2026-06-08T13:00:00Z");
+    const { items, next } = await service.accounts({ limit: 1, at: new Date("2026-06-08T11:00:00Z") });
+    assert.deepEqual(items, []);
+    assert.ok(next !== undefined);
+  });
+
+  describe("the statement of a period", () => {
+    /** Three days in Warsaw: opened on the 10th; a deposit in the first and in the last second of the 11th, and on the 12th. */
+    const person = async () => {
+      const pesel = await personAt("2026-06-10T12:00:00Z");
+      await depositAt("2026-06-10T22:00:00.000Z", pesel, "1 PLN");
+      await depositAt("2026-06-11T21:59:59.999Z", pesel, "2 USD");
+      await depositAt("2026-06-11T22:00:00.000Z", pesel, "4 PLN");
+      setClock("2026-06-13T12:00:00Z");
+      return pesel;
+    };
+    const shown = async (pesel: Pesel, period: { from?: string; to?: string }, page?: PageRequest) => {
+      const { items, opening, closing } = await service.statement(pesel, { limit: 10, ...page, ...period });
+      return [items.map(({ sequence }) => sequence), opening && texts(opening), closing && texts(closing)];
+    };
+
+    test("has the entries of its days in Warsaw, both included, and what was there before and after", async () => {
+      const pesel = await person();
+      assert.deepEqual(await shown(pesel, { from: "2026-06-11", to: "2026-06-11" }), [
+        [3, 2],
+        ["1000.00 PLN"],
+        ["1001.00 PLN", "2.00 USD"],
+      ]);
+    });
+
+    test("begins with nothing if it has no first day, and ends with what is there now if it has no last", async () => {
+      const pesel = await person();
+      const now = ["1005.00 PLN", "2.00 USD"];
+      assert.deepEqual(await shown(pesel, {}), [[4, 3, 2, 1], [], now]);
+      assert.deepEqual(await shown(pesel, { from: "2026-06-12" }), [[4], ["1001.00 PLN", "2.00 USD"], now]);
+      assert.deepEqual(await shown(pesel, { to: "2026-06-10" }), [[1], [], ["1000.00 PLN"]]);
+    });
+
+    test("without entries ends with what it begins with", async () => {
+      const pesel = await person();
+      const now = ["1005.00 PLN", "2.00 USD"];
+      assert.deepEqual(await shown(pesel, { from: "2026-06-13", to: "2026-06-20" }), [[], now, now]);
+      assert.deepEqual(await shown(pesel, { to: "2026-06-09" }), [[], [], []]);
+    });
+
+    test("comes page by page, its balances on the first", async () => {
+      const pesel = await person();
+      const period = { from: "2026-06-11", to: "2026-06-11" };
+      const first = await service.statement(pesel, { limit: 1, ...period });
+      assert.deepEqual(texts(first.opening ?? []), ["1000.00 PLN"]);
+      assert.deepEqual(await shown(pesel, period, { limit: 1, cursor: first.next }), [
+        [2],
+        undefined,
+        undefined,
+      ]);
+      const all = await everyPage((page) => service.statement(pesel, { ...page, ...period }), 1);
+      assert.deepEqual(
+        all.map(({ sequence }) => sequence),
+        [3, 2],
+      );
+    });
+  });
+}
