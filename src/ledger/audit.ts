@@ -261,7 +261,7 @@ class Audit {
       ...this.#store.misplacedAccount(row, chain.last),
       ["name", row.name, chain.names?.name ?? ""],
       ["surname", row.surname, chain.names?.surname ?? ""],
-      ["words of the names", row.words.split(" ").sort().join(" "), wordsText(row)],
+      ...misplacedWords(row),
     ];
     for (const [problem, recorded, recomputed] of pairs) {
       if (recorded !== recomputed) this.#find(row.pesel, undefined, problem, recorded, recomputed);
@@ -361,8 +361,10 @@ function add<K>(totals: Map<K, bigint>, currency: K, minor: bigint): void {
   totals.set(currency, (totals.get(currency) ?? 0n) + minor);
 }
 
-function wordsText(row: AccountRow): string {
-  return holderWords(row).sort().join(" ");
+/** An account has no words if an fx from before them has opened it. */
+function misplacedWords(row: ListedAccountRow): Disagreement[] {
+  if (row.words === "") return [];
+  return [["words of the names", row.words.split(" ").sort().join(" "), holderWords(row).sort().join(" ")]];
 }
 
 function minorText(minor: bigint): string {

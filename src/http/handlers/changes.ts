@@ -22,6 +22,9 @@ import {
 } from "../answers.ts";
 import type { Metrics } from "../metrics.ts";
 
+/** Characters of a UUID. */
+const wholeId = 36;
+
 /** Each reads a request in the documented order: body, key, PESEL or receipt. */
 export function changeHandlers({ service, now, prefix }: HandlerContext, metrics: Metrics) {
   const change =
@@ -55,10 +58,10 @@ export function changeHandlers({ service, now, prefix }: HandlerContext, metrics
     const reason = parseReason(parseReversalBody(request.body).reason);
     const key = idempotencyKey(request);
     const given = pathParameter(request, "id");
-    const { id: reverses, pesel } = await service.receipt(given);
-    if (given.toLowerCase() !== reverses) {
-      throw new FxError("not-found", "A reversal takes the receipt's whole id, and this is its beginning.");
+    if (given.length !== wholeId) {
+      throw new FxError("not-found", "There is no receipt with this id. A reversal takes the whole id.");
     }
+    const { id: reverses, pesel } = await service.receipt(given);
     return { kind: "reversal", reverses, reason, key, pesel };
   });
 
