@@ -5,6 +5,7 @@ import { formatDecimal } from "../src/core/decimal.ts";
 import { type ErrorCode, FxError } from "../src/core/errors.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { describeBooks } from "./service-books.contract.ts";
+import { describeBulks } from "./service-bulk.contract.ts";
 import { describeChanges } from "./service-changes.contract.ts";
 import { adult, type fixedRates, opening, table, terms } from "./support/fixture.ts";
 import { plain, refuses, texts } from "./support/service.ts";
@@ -362,6 +363,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
     });
 
     describeBooks(() => subject, person);
+    describeBulks(() => subject, person);
     describeChanges(() => subject, person);
 
     const toldBy = (answer: unknown) =>

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
@@ -24,6 +23,7 @@ import type {
 import { AccountCache } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { entriesIn } from "./ids.ts";
+import { JournalOrder } from "./journal-order.ts";
 import { isKeyTaken, Keys } from "./keys.ts";
 import {
   type AccountValues,
@@ -48,11 +48,6 @@ import {
   selectAccount,
   updateAccount,
 } from "./statements.ts";
-
-/** Entries put in order for an audit before the event loop has its turn again: a few ms, in which orders wait. */
-const orderedAtOnce = 2_000;
-/** The same where no orders are taken: more at once are faster, and a signal waits for a second. */
-const orderedByReader = 500_000;
 
 /** Commands of a batch that no single order waits beside. */
 const largeBatch = 512;
@@ -92,13 +87,13 @@ export class SqliteStore implements Store {
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
   #logPages = checkpointPages;
-  /** The position of the last entry that `#orderJournal` has indexed. */
-  #orderedTo = 0;
+  readonly #order: JournalOrder;
 
   constructor(opened: OpenDatabase) {
     this.schemaVersion = opened.version;
     this.#opened = opened;
     this.#database = opened.database;
+    this.#order = new JournalOrder((sql, ...range) => this.#all(sql, ...range), opened.isReadOnly);
     this.#accounts = new AccountCache(
       () => {
         opened.requireFile();
@@ -211,30 +206,9 @@ export class SqliteStore implements Store {
     limit: number;
   }): Promise<JournalRow[]> {
     const { afterPesel, afterSequence, throughPesel } = rangeOf(page);
-    await this.#orderJournal();
+    await this.#order.extend(this.#lastPosition());
     const range = [afterPesel, afterSequence, throughPesel, page.limit];
     return journalRows(this.#arrays<JournalValues>(pageJournal, ...range));
-  }
-
-  /** Indexes the entries that are new since the last time, for this connection only, in steps. */
-  async #orderJournal(): Promise<void> {
-    this.#run(
-      `create temp table if not exists journal_order
-       (pesel, sequence, position, primary key (pesel, sequence, position)) without rowid`,
-    );
-    const last = this.#lastPosition();
-    const atOnce = this.#opened.isReadOnly ? orderedByReader : orderedAtOnce;
-    while (this.#orderedTo < last) {
-      const next = Math.min(this.#orderedTo + atOnce, last);
-      this.#all(
-        `insert into journal_order select pesel, sequence, position from journal
-         where position > ? and position <= ? order by pesel, sequence`,
-        this.#orderedTo,
-        next,
-      );
-      this.#orderedTo = next;
-      if (next < last) await nextTurn();
-    }
   }
 
   async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {

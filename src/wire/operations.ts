@@ -3,6 +3,7 @@ import type { AnswerCode } from "../core/errors.ts";
 import { audit, checkpointLine } from "./audit-schemas.ts";
 import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
 import * as entrySchemas from "./entry-schemas.ts";
+import * as queries from "./query-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
@@ -196,7 +197,7 @@ export const operations = {
     summary: "Bid and ask of one currency, table by table",
     description: "Oldest first, over the `days` that end with the table in force.",
     tag: "rates",
-    query: schemas.rateHistoryQuery,
+    query: queries.rateHistoryQuery,
     success: { status: 200, schema: schemas.rateHistory },
     errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage],
   },
@@ -259,7 +260,7 @@ export const operations = {
       "Newest first. `next` is the cursor of the next page. With `key`, only the entry whose request had that " +
       "`Idempotency-Key`, or none: a request that was refused, or has not arrived, made none.",
     tag: "accounts",
-    query: schemas.statementQuery,
+    query: queries.statementQuery,
     success: { status: 200, schema: entrySchemas.statement },
     errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
   },
@@ -269,7 +270,7 @@ export const operations = {
     summary: "All accounts, or those of a name, by PESEL",
     description: "`next` is the cursor of the next page.",
     tag: "ledger",
-    query: schemas.accountsQuery,
+    query: queries.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
     errors: ["invalid-request", storage],
   },
@@ -329,7 +330,7 @@ export const operations = {
       "id that is made of the PESEL and a secret of the ledger. The answer is a stream. Its last line says that it " +
       "came to its end, and with how many entries; without that line it is to be thrown away.",
     tag: "ledger",
-    query: schemas.exportQuery,
+    query: queries.exportQuery,
     success: { status: 200, types: ["text/plain", "text/csv", "application/x-ndjson"] },
     errors: ["invalid-request", storage, "overloaded"],
   },

@@ -11,6 +11,7 @@ import { parseNameSought } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AccountsRequest, PageRequest, StatementRequest } from "../core/service.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
+import * as queries from "./query-schemas.ts";
 import * as schemas from "./schemas.ts";
 
 /**
@@ -103,11 +104,11 @@ export function parseQuoteQuery(query: unknown) {
 }
 
 export function parsePageQuery(query: unknown): PageRequest {
-  return read(schemas.pageQuery, query, "query");
+  return read(queries.pageQuery, query, "query");
 }
 
 export function parseExportQuery(query: unknown): ExportRequest {
-  const { format, from, to, at, full } = read(schemas.exportQuery, query, "query");
+  const { format, from, to, at, full } = read(queries.exportQuery, query, "query");
   return {
     format: format as ExportFormat,
     from,
@@ -128,17 +129,17 @@ export function encodeExportQuery({ format, from, to, at, full }: ExportRequest)
 }
 
 export function parseAccountsQuery(query: unknown): AccountsRequest {
-  const { name, ...page } = read(schemas.accountsQuery, query, "query");
+  const { name, ...page } = read(queries.accountsQuery, query, "query");
   return { ...page, name: name === undefined ? undefined : parseNameSought(name) };
 }
 
 export function parseStatementQuery(query: unknown): StatementRequest {
-  const { key, ...page } = read(schemas.statementQuery, query, "query");
+  const { key, ...page } = read(queries.statementQuery, query, "query");
   return { ...page, key: checkedKey(key) };
 }
 
 export function parseRateHistoryQuery(query: unknown): { days: number } {
-  return read(schemas.rateHistoryQuery, query, "query");
+  return read(queries.rateHistoryQuery, query, "query");
 }
 
 /**

@@ -69,13 +69,16 @@ describe("fx serve", () => {
     );
   });
 
-  test("logs JSON lines to stderr, and no PESEL in them", async () => {
+  test("logs JSON lines to stderr, and no PESEL and no name that is looked for in them", async () => {
     const server = await startFx();
     await fetch(`${server.url}/api/user/${adult(0)}`);
+    await fetch(`${server.url}/api/users?name=Kowalska`);
+    await fetch(`${server.url}/api/users?name=Kowalska&name=Nowak`);
     const { stderr } = await server.stop();
     const lines = linesOf(stderr);
     assert.ok(lines.some(({ status }) => status === 404));
-    assert.ok(!stderr.includes(adult(0)));
+    assert.ok(lines.some(({ route }) => route === "/api/users"));
+    for (const text of [adult(0), "Kowalska", "kowalska"]) assert.ok(!stderr.includes(text));
   });
 
   test("--log-level warn leaves out the requests", async () => {
