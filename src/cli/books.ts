@@ -50,7 +50,7 @@ export function openBooks(place: StorePlace, store: Store): Books {
     const thread = startThread({ ...question, place });
     const ended = new Promise((resolve) => thread.on("exit", resolve));
     threads.set(thread, ended);
-    ended.then(() => threads.delete(thread));
+    void ended.then(() => threads.delete(thread));
     return thread;
   };
   const read = <T extends keyof BooksResults>(
