@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { type ErrorCode, FxError } from "../core/errors.ts";
 import type { ExportRequest } from "../core/export.ts";
 import type { AccountHead, AuditProgress, AuditReport, Position } from "../core/service.ts";
-import type { Books } from "../ledger/books.ts";
+import { type Books, booksOf } from "../ledger/books.ts";
 import type { BooksAuditOptions } from "../ledger/checkpoint.ts";
 import type { HeadTableData } from "../ledger/head-table.ts";
 import type { Store } from "../ledger/store.ts";
@@ -45,6 +45,7 @@ export function openBooks(place: StorePlace, store: Store): Books {
   const threads = new Map<Worker, Promise<unknown>>();
   const listeners = new Set<(done: AuditProgress) => void>();
   let exporting = 0;
+  let isClosing = false;
 
   const start = (question: Omit<BooksQuestion, "place">) => {
     const thread = startThread({ ...question, place });
@@ -55,9 +56,13 @@ export function openBooks(place: StorePlace, store: Store): Books {
   };
   const read = <T extends keyof BooksResults>(
     about: T,
-    { at, onHeads, against, onProgress }: BooksAuditOptions & { at?: Date | undefined } = {},
+    { at, onHeads, against, onProgress }: BooksAuditOptions & { at?: Date | undefined },
+    here: () => Promise<BooksResults[T]>,
   ) =>
     new Promise<BooksResults[T]>((resolve, reject) => {
+      let isBegun = false;
+      const canReadHere = ({ failure }: Extract<BooksAnswer, { failure: unknown }>) =>
+        !isBegun && !isClosing && failure.code === "storage-unavailable";
       const thread = start({ about, at, against, givesHeads: onHeads !== undefined });
       const fail = (error: unknown) => {
         reject(error);
@@ -68,7 +73,9 @@ export function openBooks(place: StorePlace, store: Store): Books {
         else if ("heads" in answer)
           onHeads?.(answer.heads).then(() => thread.postMessage("next" satisfies BooksWish), fail);
         else if ("result" in answer) resolve(answer.result as BooksResults[T]);
+        else if ("failure" in answer && canReadHere(answer)) resolve(here());
         else if ("failure" in answer) reject(failureOf(answer));
+        isBegun = true;
       });
       thread.on("error", reject);
       thread.on("exit", () => reject(closed()));
@@ -81,17 +88,20 @@ export function openBooks(place: StorePlace, store: Store): Books {
   const onProgress = (done: AuditProgress) => {
     for (const listener of listeners) listener(done);
   };
-  const audit = shared(auditInTurn, () => read("audit", { onProgress }));
+  // On a full disk SQLite shares a file with no other connection, and the one that has it reads.
+  const here = booksOf(store);
+  const audits = (options: BooksAuditOptions) => read("audit", options, () => here.audit(options));
+  const audit = shared(auditInTurn, () => audits({ onProgress }));
   return {
     async audit(options = {}) {
       // Whose checkpoint it is does not share it.
       if (options.onHeads !== undefined || options.against !== undefined)
-        return auditInTurn(() => read("audit", options));
+        return auditInTurn(() => audits(options));
       const listener = options.onProgress ?? (() => {});
       listeners.add(listener);
       return audit().finally(() => listeners.delete(listener));
     },
-    position: shared(inTurn(), (at) => read("position", { at })),
+    position: shared(inTurn(), (at) => read("position", { at }, () => here.position(at))),
     async *export(request) {
       if (exporting >= exportsAtOnce) throw busy();
       exporting += 1;
@@ -116,6 +126,7 @@ export function openBooks(place: StorePlace, store: Store): Books {
       }
     },
     async close() {
+      isClosing = true;
       for (const thread of threads.keys()) stop(thread);
       await Promise.all(threads.values());
     },

@@ -114,7 +114,8 @@ export class Bulk {
       isReached ||= this.#answered > 0 || fault.isBusy === true || open.length > 0;
       // A server may start listening in a moment, which is worth the wait once something was begun.
       const isPassing = fault.isOpen || fault.isBusy === true || codeOf(fault.failure) === "unreachable";
-      const most = fault.isBusy ? busyAttempts : attempts;
+      // Who has lines that may have been done is told soon.
+      const most = fault.isBusy && open.length === 0 ? busyAttempts : attempts;
       const isSafe = open.every(({ line }) => "key" in line && line.key !== undefined);
       if (!isReached || !isPassing || !isSafe || failures.length >= most) return this.#fail(failures);
       await this.#transport.pause(Math.min(failures.length, attempts), fault.retryAfterSeconds);

@@ -274,9 +274,9 @@ for (const [place, openLedger] of Object.entries(places)) {
 
     for (const [options, says, exit] of [
       ["--format csv --from 2026-06-02 --to 2026-06-01", "from is after to", 3],
-      ["--format csv --at 2999-01-01T00:00:00Z", "at must be at least 10 s ago", 3],
+      ["--format csv --at 2999-01-01T00:00:00Z", "at must be at least 10 seconds ago", 3],
       ["--format csv --from 1.6.2026", "is not a date. Write one like 2026-01-31", 2],
-      ["--format csv --at 12:00", "is not a time. Write one like 2026-01-31T23:59:59Z", 2],
+      ["--format csv --at 12:00", "is not a time. Write one with its offset", 2],
       ["--format xlsx", "Allowed choices are hledger, beancount, csv, ndjson", 2],
       ["", "required option '--format <format>' not specified", 2],
     ] as const) {
@@ -291,7 +291,10 @@ for (const [place, openLedger] of Object.entries(places)) {
 
     test("audit finds nothing, and is exit 0", async (t) => {
       const fx = await withDollars(t);
-      assert.equal(await result(fx("audit")), "accounts\t1\nentries\t2\nfindings\t0\n");
+      assert.match(
+        await result(fx("audit")),
+        /^accounts\t1\nentries\t2\nfindings\t0\ndigest\t[0-9a-f]{64}\n$/,
+      );
       assert.equal((await documentOf(fx("audit --json"))).ok, true);
     });
 

@@ -254,7 +254,7 @@ test("audit findings are exit 1, and the report is the result", async () => {
   database.exec("update journal set entry = replace(entry, '100000', '900000')");
   database.close();
   const text = await runHere(["audit"], { env });
-  assert.match(text.stdout, /\naccounts\t1\nentries\t1\nfindings\t[1-9]\d*\n$/);
+  assert.match(text.stdout, /\naccounts\t1\nentries\t1\nfindings\t[1-9]\d*\ndigest\t[0-9a-f]{64}\n$/);
   assert.equal(text.exit, 1);
   const json = await runHere(["audit", "--json"], { env });
   assert.deepEqual([JSON.parse(json.stdout).ok, json.exit], [false, 1]);

@@ -22,6 +22,7 @@ export async function openStandIn(...answers: string[]): Promise<StandIn> {
       const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
       const end = text.indexOf("\r\n\r\n");
       if (end < 0 || Buffer.byteLength(text.slice(end + 4)) < length) return;
+      if (/transfer-encoding: chunked/i.test(text) && !text.endsWith("\r\n0\r\n\r\n")) return;
       requests.push(text);
       text = "";
       const answer = answers[Math.min(requests.length, answers.length) - 1] as string;

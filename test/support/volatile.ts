@@ -2,9 +2,7 @@
 export function settled(output: string): string {
   return output
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f-]{21}/g, "<id>")
-    .replaceAll(/\b[0-9a-f]{64}\b/g, "<hash>")
-    .replaceAll(/\b[A-P]{20}\b/g, "<customer>")
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}\b(?!-)/g, "<id>")
+    .replaceAll(/(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}(?![0-9a-f-])/g, "<id>")
     .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?/g, "<time>")
     .replaceAll(/\b\d\d:\d\d:\d\d(?=, every)/g, "<time>")
     .replaceAll(/\b\d{4}-\d\d-\d\d(?= in Warsaw| \*)/g, "<date>")
