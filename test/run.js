@@ -13,10 +13,12 @@ const files = readdirSync(new URL("test", root), { recursive: true, encoding: "u
   .filter((file) => file.endsWith(".test.ts"))
   .map((file) => `test/${file}`)
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  .filter((file) => !isFast || !imports(new URL(file, root), /^node:child_process$/))
   .sort();
+const startsProcess = (file) => imports(new URL(file, root), /^node:child_process$/);
+const inProcess = files.filter((file) => !startsProcess(file));
+const withProcesses = files.filter(startsProcess);
 
-if (files.length === 0) {
+if ((isFast ? inProcess : files).length === 0) {
   throw new Error(`There is no ${isFast ? "fast " : ""}test for ${wanted.join(", ") || "anything"}.`);
 }
 // The files are named one by one, because a pattern that matches nothing runs 0 tests and passes.
@@ -24,18 +26,28 @@ const cores = Math.max(2, availableParallelism());
 // One more than there are cores, because many tests wait for a process or a clock.
 const runner = ["--import", "tsx", "--test", `--test-concurrency=${cores + 1}`];
 if (isFast) {
-  await run({ FX_TEST_POSTGRES: "none" }, process.execPath, ...runner, "--test-timeout=600000", ...bundles());
+  await run(
+    { FX_TEST_POSTGRES: "none" },
+    process.execPath,
+    ...runner,
+    "--test-timeout=600000",
+    ...bundles(cores),
+  );
 } else {
   const [env] = await Promise.all([sharedPostgres(), run({}, "npm", "run", "--silent", "build")]);
-  await run(env, process.execPath, ...runner, "--test-timeout=120000", ...files);
+  // The longest first, so that none is left over at the end.
+  const all = [...bundles(4 * cores), ...withProcesses];
+  await run(env, process.execPath, ...runner, "--test-timeout=240000", ...all);
 }
 
-/** A few files that import all the others: to load the same modules again for each takes as long as its tests. */
-function bundles() {
+/**
+ * A few files that import all that start no process: to load the same modules again for each takes as long as its tests.
+ */
+function bundles(most) {
   const folder = mkdtempSync(join(tmpdir(), "fx-fast-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return Array.from({ length: Math.min(cores, files.length) }, (_, nth) => {
-    const own = files.filter((_file, index) => index % cores === nth);
+  return Array.from({ length: Math.min(most, inProcess.length) }, (_, nth) => {
+    const own = inProcess.filter((_file, index) => index % most === nth);
     const path = join(folder, `fast-${nth + 1}.test.mjs`);
     writeFileSync(
       path,

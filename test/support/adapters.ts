@@ -25,7 +25,7 @@ export interface SharedDatabase {
   run(sql: string): Promise<readonly unknown[]>;
 }
 
-/** Every kind of store, without PostgreSQL if FX_TEST_POSTGRES is "none". A suite that holds for all runs over this list. */
+/** Every kind of store, without PostgreSQL if FX_TEST_POSTGRES is "none". FX_TEST_SERIALIZABLE=1 adds its serializable transactions. A suite that holds for all runs over this list. */
 export const adapters: readonly Adapter[] = [
   { name: "memory:", open: async (t) => closing(t, openSqlite(":memory:")), database: undefined },
   adapterOf("sqlite:", async (t) => {
@@ -44,7 +44,9 @@ export const adapters: readonly Adapter[] = [
     ? []
     : [
         adapterOf("postgres:", postgresDatabase({})),
-        adapterOf("postgres: serializable", postgresDatabase({ serializable: true })),
+        ...(process.env.FX_TEST_SERIALIZABLE === "1"
+          ? [adapterOf("postgres: serializable", postgresDatabase({ serializable: true }))]
+          : []),
       ]),
 ];
 
