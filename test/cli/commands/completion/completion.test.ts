@@ -147,7 +147,7 @@ for (const { shell, start, setUp } of typed) {
 
 describe("in a real fish", { skip: missing("fish") }, () => {
   const rows: [line: string, expected: string[]][] = [
-    ["fx acc", ["account\topen accounts and look at them"]],
+    ["fx acc", ["account\topen accounts, look at them and change them"]],
     [
       "fx account show --ur",
       ["--url\twhere to work: a running server, or sqlite:PATH, postgres://… or memory: in this process"],
