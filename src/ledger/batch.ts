@@ -134,8 +134,8 @@ export class Batcher {
   }
 
   /**
-   * Runs commands of a bulk, those of one account in their order, when no single ones wait. Answers each in its place: with what it came to,
-   * or with its FxError. An FxError in place of a command is its answer.
+   * Runs commands of a bulk, those of one account in their order, after the single ones that wait. Answers each in its
+   * place, with what it came to or with its FxError. An FxError in place of a command is its own answer.
    */
   runAll<T>(commands: readonly (Command<T> | FxError)[]): Promise<(T | FxError)[]> {
     return new Promise((resolve) => {
@@ -263,7 +263,7 @@ class Work {
   #decide({ request, decide }: Pending): unknown {
     const { pesel, key, body } = request;
     const account = this.#accounts.get(pesel) ?? this.#loaded.account(pesel);
-    // Joined once, because V8 hashes every joined text anew.
+    // Joined once: V8 computes the hash of each new string again.
     const place = key === undefined ? undefined : pesel + key;
     const earlier = place === undefined ? undefined : this.#earlier(request, place);
     if (earlier?.kind === "refusal") {

@@ -392,7 +392,7 @@ describe("of several things that are wrong, the first is told: body, PESEL, acco
   const deposit = { amount: 0, currency: "XXX", note: "" };
   const noted = { ...deposit, note: undefined };
 
-  /** Each step mends the fault that was told. */
+  /** Each step corrects what the answer before it named. */
   async function steps(path: string, ...told: readonly [body: unknown, pesel: string, code: ErrorCode][]) {
     try {
       for (const [body, pesel, code] of told) {

@@ -305,7 +305,7 @@ describe("gaps of the description", () => {
     const closed = await opened(0);
     await post(`/api/user/${closed}/closing`, {});
     const all = { pesel: adult(9000), from: "XAU", to: "xau", toSell: 0, extra: 1 };
-    /** Each step mends the fault that was told; `path` is the PESEL in the path. */
+    /** Each step corrects what the answer before it named; `path` is the PESEL in the path. */
     const steps: [body: object, path: string, code: ErrorCode][] = [
       [all, "123", "invalid-request"],
       [{ ...all, extra: undefined }, "123", "invalid-pesel"],

@@ -23,7 +23,7 @@ export interface Terminal {
   readonly stderr: Screen;
   /** Whether a question can be asked: on stderr, with the answer from stdin. */
   readonly interactive: boolean;
-  /** Whether someone is there: any of the three streams is a terminal. */
+  /** Whether any of the three streams is a terminal. */
   readonly attended: boolean;
   readonly env: Environment;
 }
