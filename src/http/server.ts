@@ -14,6 +14,7 @@ import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
 import { hasLines, type Operation, operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
+import type {} from "./access.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { registerDocs } from "./docs.ts";
@@ -99,6 +100,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   app.decorateRequest("outcome", undefined);
+  app.decorateRequest("caller", undefined);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
   // Where there is no route, the body does not matter.
