@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
-import { type Caller, includes } from "../core/role.ts";
+import { type Caller, includes, type Tokens } from "../core/role.ts";
 import type { Operation } from "../wire/operation.ts";
 
 declare module "fastify" {
@@ -14,16 +14,10 @@ declare module "fastify" {
   }
 }
 
-/** The tokens in force. */
-export interface Tokens {
-  /** Whose token this is, which may have expired. Asked at every request, so it takes less than 1 µs. */
-  callerOf(token: string): Caller | undefined;
-}
-
 export interface AccessOptions {
   readonly now: () => Date;
   /** Without it, nobody is asked for a token. */
-  readonly tokens?: Tokens;
+  readonly tokens?: Tokens | undefined;
 }
 
 export interface Access {
