@@ -1,4 +1,5 @@
 import { hash as digest } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Holder } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
 import { type Entry, entryText } from "../core/journal.ts";
@@ -66,8 +67,13 @@ type Verdict = { readonly answer: unknown } | { readonly refusal: unknown };
 /** Single commands in a commit at most. */
 const batchLimit = 256;
 /** Commands of a bulk in a commit at most: while there are single ones, few, so that these do not wait for long. */
-const bulkLimit = { alone: 1024, besideSingle: 128 };
+const bulkLimit = { alone: 1024, besideSingle: 64 };
 const besideSingleMs = 1000;
+/**
+ * While there are single ones, each chunk of a bulk waits until the process has been idle for this share of the time, or
+ * for so long.
+ */
+const idleBesideSingle = { share: 0.4, longestWaitMs: 50 };
 /** A file's next lines take longer than a turn to be read, and a small commit costs each of its lines more. */
 const bulkPatienceMs = 1;
 const queueLimit = 16_384;
@@ -94,6 +100,8 @@ export class Batcher {
   readonly #lanes: readonly Lane[];
   readonly #single: Pending[] = [];
   #lastSingleMs = Number.NEGATIVE_INFINITY;
+  #utilization = performance.eventLoopUtilization();
+  #idleDueMs = 0;
 
   constructor(
     store: Store,
@@ -162,6 +170,17 @@ export class Batcher {
       }
       settled();
     });
+  }
+
+  /** Resolves when a bulk may bring more: at once or, beside single ones, when the process has been idle enough. */
+  async admit(): Promise<void> {
+    const now = performance.eventLoopUtilization();
+    const { active, idle } = performance.eventLoopUtilization(now, this.#utilization);
+    this.#utilization = now;
+    const { share, longestWaitMs } = idleBesideSingle;
+    this.#idleDueMs = Math.max(0, this.#idleDueMs + (active * share) / (1 - share) - idle);
+    if (this.#isAlone()) this.#idleDueMs = 0;
+    else await pause(Math.min(longestWaitMs, this.#idleDueMs));
   }
 
   /** Resolves when everything that was taken in has been answered. */

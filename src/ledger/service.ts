@@ -40,7 +40,7 @@ const daysToPrevious = 30;
 /** Of an id: its time, but for the last 65 seconds. */
 const shortestBeginning = 8;
 /** Of a bulk, taken in and not answered. */
-const chunksAtOnce = 8;
+const chunksAtOnce = 16;
 
 /** ExchangeService over a store and the rates in force. `now` is injected so that tests control the time. */
 export class LedgerService implements ExchangeService {
@@ -90,10 +90,17 @@ export class LedgerService implements ExchangeService {
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
     const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(line));
-    return Readable.from(lines).map(
+    return Readable.from(this.#paced(lines)).map(
       (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
       { concurrency: chunksAtOnce },
     );
+  }
+
+  async *#paced(lines: AsyncIterable<readonly BulkLine[]>): AsyncGenerator<readonly BulkLine[]> {
+    for await (const chunk of lines) {
+      await this.#batcher.admit();
+      yield chunk;
+    }
   }
 
   async quote(terms: ExchangeTerms): Promise<Quote> {
