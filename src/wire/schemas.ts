@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { unfitForNames } from "../core/account.ts";
+import { unfitForNames, unfitToBegin } from "../core/account.ts";
 import { parseDecimal } from "../core/decimal.ts";
 import { answerCodes } from "../core/errors.ts";
 
@@ -52,7 +52,7 @@ export const pesel = z.string().meta({
 });
 /** Of text with no more than so many characters between the first and the last. */
 function givenTextPattern(between: number): string {
-  return `^\\s*[^\\s\\u200c\\u200d${unfitForNames}]([^${unfitForNames}]{0,${between}}[^\\s${unfitForNames}])?\\s*$`;
+  return `^\\s*[^\\s${unfitToBegin}${unfitForNames}]([^${unfitForNames}]{0,${between}}[^\\s${unfitForNames}])?\\s*$`;
 }
 
 /** Measured after trimming, in code points, which `maxLength` cannot say. */
@@ -109,6 +109,13 @@ export const cursor = z
 const source = z
   .string()
   .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
+export const by = z
+  .string()
+  .optional()
+  .meta({
+    description: "The name of the token that the request came with; absent if it came without one",
+    examples: ["counter-2"],
+  });
 export const count = z.int().min(0).meta({ format: "int64" });
 
 const holder = { name: givenName, surname: givenName, pesel };
