@@ -59,7 +59,7 @@ function givenTextPattern(between: number): string {
 const givenName = z.string().meta({
   pattern: givenTextPattern(98),
   description:
-    "1 to 100 characters of any script, without control or invisible characters. Space around it is removed",
+    "1 to 100 characters of any script, without control or invisible characters. Space around it is removed, and it is kept in NFC",
   examples: ["Łucja"],
 });
 export const keptName = z.string().meta({ minLength: 1, maxLength: 100, examples: ["Łucja"] });
@@ -84,7 +84,7 @@ export const idempotencyKey = z.string().meta({
   description:
     "1 to 255 visible ASCII characters, bare or quoted. A request repeated with the same key and body has no further " +
     "effect and gets the first answer, even if that was a refusal (kept for 30 days). Only `rate-changed`, `rates-unavailable`, 5xx and " +
-    "requests that are wrong in themselves leave the key free",
+    "requests that are wrong in themselves leave the key free. A key that another token used is refused",
   examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
 });
 export const tableInForce = z.string().meta({
