@@ -214,6 +214,8 @@ export interface AuditFinding {
   readonly entry: number | undefined;
   /** That entry's id. */
   readonly id: string | undefined;
+  /** The name of the token that it says it was made with. */
+  readonly by?: string | undefined;
   readonly problem: string;
   readonly recorded: string;
   readonly recomputed: string;

@@ -5,7 +5,14 @@ import { FxError } from "../core/errors.ts";
 import { type Entry, entryText } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
 import { gather } from "./gather.ts";
-import { isFinal, type RefusalRetention, refusalRetention, replayOf, requireSameRequest } from "./refusal.ts";
+import {
+  isFinal,
+  type RefusalRetention,
+  refusalRetention,
+  replayOf,
+  requireSameRequest,
+  requireSameToken,
+} from "./refusal.ts";
 import type {
   Loaded,
   Refusal,
@@ -47,6 +54,8 @@ export type Decide<T> = (account: StoredAccount | undefined, circumstances: Circ
 
 /** What a command is about. */
 export interface Request extends Touch {
+  /** The name of the token that it came with. */
+  readonly by?: string | undefined;
   /** What it asks for: the same text for requests that are the same. */
   readonly body: () => string;
 }
@@ -287,6 +296,7 @@ class Work {
     // Joined once: V8 computes the hash of each new string again.
     const place = key === undefined ? undefined : pesel + key;
     const earlier = place === undefined ? undefined : this.#earlier(request, place);
+    if (earlier !== undefined) requireSameToken(earlier, request.by);
     if (earlier?.kind === "refusal") {
       requireSameRequest(earlier.digest === sha256(body()));
       throw replayOf(earlier);
@@ -312,10 +322,10 @@ class Work {
     return found && { entry: found.entry, reversedBy: this.#reversed.get(id) ?? found.reversedBy };
   }
 
-  #keep({ pesel, key, body }: Request, { code, message }: FxError): void {
+  #keep({ pesel, key, by, body }: Request, { code, message }: FxError): void {
     if (key === undefined) return;
     const digest = sha256(body());
-    const refusal: Refusal = { kind: "refusal", pesel, key, digest, code, message, time: this.#time };
+    const refusal: Refusal = { kind: "refusal", pesel, key, by, digest, code, message, time: this.#time };
     this.#refusals.push(refusal);
     this.#answered.set(pesel + key, refusal);
   }

@@ -204,11 +204,11 @@ export class LedgerService implements ExchangeService {
   }
 
   #command(request: Request): Command<Settlement | Recorded> {
-    const { kind, pesel, key } = request;
+    const { kind, pesel, key, by } = request;
     const body = () => requestText(request);
     const reverses = kind === "reversal" ? request.reverses : undefined;
     return {
-      request: { pesel, key, reverses, body },
+      request: { pesel, key, by, reverses, body },
       decide: (stored, { earlier, inForce, nextId, entryOf }) => {
         if (earlier !== undefined) {
           requireSameRequest(requestTextOf(earlier) === body());
@@ -228,6 +228,7 @@ export class LedgerService implements ExchangeService {
           sequence: (stored?.sequence ?? 0) + 1,
           time: stored !== undefined && stored.time > now ? stored.time : now,
           key,
+          by,
           holder: plan.holder,
           reverses: plan.reverses,
           note: plan.note,

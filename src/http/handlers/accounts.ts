@@ -21,7 +21,8 @@ export function accountHandlers({ service, now, prefix }: HandlerContext, metric
     const recorded = await metrics.counted("opening", async () => {
       const fields = parseOpeningBody(request.body);
       const key = idempotencyKey(request);
-      return service.createAccount(parseOpening({ ...fields, key }, warsawDate(now())));
+      const by = request.caller?.name;
+      return service.createAccount(parseOpening({ ...fields, key, by }, warsawDate(now())));
     });
     return sendText(reply, "", 204, recordedHeaders(recorded, prefix));
   };

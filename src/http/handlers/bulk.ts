@@ -115,7 +115,8 @@ class BulkStream implements Stream {
       for await (const lines of readLines(this.#body)) {
         if (lines.length === 0) continue;
         const today = this.#today();
-        const asked = lines.map((line) => readLine(line, today));
+        const by = this.request.caller?.name;
+        const asked = lines.map((line) => readLine(line, today, by));
         for (const [index, { number }] of lines.entries()) {
           const line = asked[index] as BulkLine;
           this.#taken.push({ number, kind: line instanceof FxError ? undefined : line.kind });
@@ -182,11 +183,11 @@ class BulkStream implements Stream {
   }
 }
 
-function readLine(line: Line, today: CalendarDate): BulkLine {
+function readLine(line: Line, today: CalendarDate, by: string | undefined): BulkLine {
   try {
     const fault = faultOf(line);
     if (fault !== undefined) throw new FxError("invalid-request", fault);
-    return parseBulkLine(line.bytes.toString(), today);
+    return parseBulkLine(line.bytes.toString(), today, by);
   } catch (error) {
     return toFxError(error);
   }
