@@ -15,6 +15,7 @@ import type {
   AuditReport,
   BulkAnswer,
   BulkLine,
+  CommitFigures,
   ExchangeService,
   Page,
   Position,
@@ -235,6 +236,10 @@ export class LedgerService implements ExchangeService {
         };
       },
     };
+  }
+
+  get commits(): CommitFigures {
+    return this.#batcher.figures;
   }
 
   /** Answers what was taken in, then closes the rates and the store. */
