@@ -18,7 +18,7 @@ export function traceOf(header: string | string[] | undefined): Trace | undefine
   return hasPesel(trace_id) || hasPesel(span_id) ? undefined : { trace_id, span_id };
 }
 
-/** A few of a hundred random ids have 11 digits in a row, and one in a thousand has those of a PESEL. */
+/** Of random ids, one in twenty has 11 digits in a row, and three in a thousand have those of a PESEL. */
 function hasPesel(id: string): boolean {
   return [...id.matchAll(/(?=(\d{11}))/g)].some(([, digits = ""]) => {
     try {
