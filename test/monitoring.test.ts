@@ -166,7 +166,10 @@ describe("promtool", {
 
   test("can read the queries of the dashboard", () => {
     const rules = queries.map((expr, nth) => ({ record: `panel:${nth}`, expr }));
-    const answer = promtool(["check", "rules"], JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
+    const answer = promtool(
+      ["check", "rules", "/dev/stdin"],
+      JSON.stringify({ groups: [{ name: "dashboard", rules }] }),
+    );
     assert.match(answer ?? "", new RegExp(`SUCCESS: ${queries.length} rules found`));
   });
 

@@ -2,11 +2,10 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { CurrencyCode } from "../core/currency.ts";
 import { answerCodes, FxError } from "../core/errors.ts";
 import { type EntryKind, entryKinds } from "../core/journal.ts";
-import { fetchOutcomes } from "../core/rates.ts";
-import type { BulkAnswer, BulkLine, Recorded } from "../core/service.ts";
+import { fetchOutcomes, type RatesStatus } from "../core/rates.ts";
+import type { BulkAnswer, BulkLine, CommitFigures, Recorded } from "../core/service.ts";
 import { toFxError } from "./errors.ts";
 import { ExchangeCounts } from "./exchange-counts.ts";
-import type { Probes } from "./handlers/server.ts";
 import { Durations, histogramText } from "./histograms.ts";
 
 export interface Metrics {
@@ -29,7 +28,18 @@ export interface Metrics {
 type Asked = object & { readonly from?: CurrencyCode; readonly to?: CurrencyCode };
 type Labels = Readonly<Record<string, string>>;
 
-export function openMetrics({ probes, now }: { readonly probes: Probes; readonly now: () => Date }): Metrics {
+export function openMetrics({
+  probes,
+  now,
+}: {
+  readonly probes: {
+    readonly version: string;
+    readonly store: string;
+    rates(): RatesStatus;
+    commits(): CommitFigures;
+  };
+  readonly now: () => Date;
+}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
