@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { operations } from "../src/wire/operations.ts";
@@ -164,12 +166,13 @@ describe("promtool", {
     );
   });
 
-  test("can read the queries of the dashboard", () => {
+  test("can read the queries of the dashboard", (t) => {
     const rules = queries.map((expr, nth) => ({ record: `panel:${nth}`, expr }));
-    const answer = promtool(
-      ["check", "rules", "/dev/stdin"],
-      JSON.stringify({ groups: [{ name: "dashboard", rules }] }),
-    );
+    const folder = mkdtempSync(join(tmpdir(), "fx-rules-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "dashboard.json");
+    writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
+    const answer = promtool(["check", "rules", file]);
     assert.match(answer ?? "", new RegExp(`SUCCESS: ${queries.length} rules found`));
   });
 
