@@ -31,6 +31,7 @@ import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
 import { openMetrics } from "./metrics.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
+import { traceOf } from "./trace.ts";
 
 export interface ServerOptions extends BulkOptions, AccessOptions {
   /** The server closes it, last, when it is closed. */
@@ -80,7 +81,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
     metrics.observe(method, route, status, ms);
     if (!log || route.startsWith("/health/")) return;
-    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...outcome });
+    const trace = traceOf(request.headers.traceparent);
+    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...trace, ...outcome });
   }
 
   /** Answers what goes wrong before a handler is reached. */

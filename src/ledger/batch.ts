@@ -2,8 +2,10 @@ import { hash as digest } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Holder } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
+import { Histogram, secondsBounds } from "../core/histogram.ts";
 import { type Entry, entryText } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
+import type { CommitFigures } from "../core/service.ts";
 import { gather } from "./gather.ts";
 import {
   isFinal,
@@ -89,6 +91,8 @@ const queueLimit = 16_384;
 const dayMs = 86_400_000;
 /** When the store does not answer, one batch waits for its deadline, and those queued behind it do not wait again. */
 const longestWaitMs = 10_000;
+/** Of the histogram of batches. */
+const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 /** Commits, one at a time. */
 interface Lane {
@@ -108,6 +112,8 @@ export class Batcher {
   readonly #longestWaitMs: number;
   readonly #lanes: readonly Lane[];
   readonly #single: Pending[] = [];
+  readonly #sizes = new Histogram(sizeBounds);
+  readonly #seconds = new Histogram(secondsBounds);
   #lastSingleMs = Number.NEGATIVE_INFINITY;
   #utilization = performance.eventLoopUtilization();
   #idleDueMs = 0;
@@ -197,6 +203,11 @@ export class Batcher {
     await Promise.all(this.#lanes.map(({ running }) => running));
   }
 
+  get figures(): CommitFigures {
+    const waiting = this.#lanes.reduce((sum, { bulk }) => sum + bulk.length, this.#single.length);
+    return { waiting, sizes: this.#sizes, seconds: this.#seconds };
+  }
+
   #start(lane: Lane): void {
     lane.running ??= this.#drain(lane);
   }
@@ -244,7 +255,17 @@ export class Batcher {
     });
   }
 
-  #commit(batch: readonly Pending[]): Promise<Verdict[]> {
+  async #commit(batch: readonly Pending[]): Promise<Verdict[]> {
+    const startedMs = performance.now();
+    try {
+      return await this.#transact(batch);
+    } finally {
+      this.#sizes.observe(batch.length);
+      this.#seconds.observe((performance.now() - startedMs) / 1000);
+    }
+  }
+
+  #transact(batch: readonly Pending[]): Promise<Verdict[]> {
     return this.#store.transact(
       batch.map(({ request }) => request),
       (loaded) => {

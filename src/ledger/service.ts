@@ -15,6 +15,7 @@ import type {
   AuditReport,
   BulkAnswer,
   BulkLine,
+  CommitFigures,
   ExchangeService,
   Page,
   Position,
@@ -243,6 +244,10 @@ export class LedgerService implements ExchangeService {
         };
       },
     };
+  }
+
+  get commits(): CommitFigures {
+    return this.#batcher.figures;
   }
 
   /** Answers what was taken in, then closes the rates and the store. */

@@ -69,6 +69,7 @@ export async function startServer(
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
+      commits: () => ledger.commits,
     },
     now: () => clock.now,
     prefix,
