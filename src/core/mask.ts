@@ -28,5 +28,7 @@ export function describeError(error: Error): { type: string; message: string; st
 function withoutQuotes({ name, message }: Error): string {
   if (name === "FxError") return message;
   if (name === "SyntaxError") return "the message is left out, because it quotes what was read";
-  return maskPesels(message.replace(/"(?![a-z_]+")[\s\S]*"/, '"…"'));
+  return maskPesels(
+    message.replace(/"([a-z_]+"|[\s\S]*")/g, (quoted) => (/^"[a-z_]+"$/.test(quoted) ? quoted : '"…"')),
+  );
 }
