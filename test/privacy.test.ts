@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -153,11 +153,11 @@ const notHttp: readonly (readonly [bytes: string, breaksOff: boolean])[] = [
   [`GET /api/user/${holder} HTTP/1.1\r\nHost: x\r\nX: ${holder.repeat(2000)}\r\n\r\n`, false],
   [`GET /api/user/${holder} HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`, false],
   [
-    `POST /api/user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"${holder}"`,
+    `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"${holder}"`,
     true,
   ],
   [
-    `POST /api/bulk HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nContent-Length: 99\r\n\r\n{"${holder}"`,
+    `POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: 99\r\n\r\n{"${holder}"`,
     true,
   ],
 ];
@@ -178,6 +178,14 @@ async function sendBytes(url: string, bytes: string, breaksOff: boolean): Promis
 
 function headOf({ status, headers }: HttpAnswer): string {
   return `${status} ${JSON.stringify([...headers])}\n`;
+}
+
+/** What docs/OPERATIONS.md asks of PostgreSQL. */
+function quietSettings(): Record<string, string> {
+  const page = readFileSync(new URL("../docs/OPERATIONS.md", import.meta.url), "utf8");
+  const lines = [...page.matchAll(/^ +(log_\w+) = (\w+)/gm)];
+  assert.equal(lines.length, 3);
+  return Object.fromEntries(lines.map(([, name, value]) => [name, value]));
 }
 
 const mostTalkative = { FX_LOG_LEVEL: "debug" };
@@ -258,14 +266,16 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
   test("when PostgreSQL refuses what it is told, or is away", {
     skip: process.env.FX_TEST_POSTGRES === "none",
   }, async (t) => {
-    const { createDatabase } = await import("./support/postgres.ts");
+    const { createDatabase, startPostgres } = await import("./support/postgres.ts");
     const { Network } = await import("./support/proxy.ts");
-    const database = await createDatabase();
+    const settings = { ...quietSettings(), log_min_duration_statement: "0", logging_collector: "on" };
+    const server = await startPostgres({ settings });
+    const database = await createDatabase(server.url);
     const network = await Network.open(database.url);
     const served = await serve(t, `${network.url}?deadline=1`);
     t.after(async () => {
       await network.close();
-      await database.drop();
+      await server.stop();
     });
     let told = await askEverything(served.url);
     const ask = async (method: string, where: string, body?: unknown) => {
@@ -281,6 +291,12 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
     await ask("GET", `/api/user/${other}`);
     network.restore();
     await isSilent(served, told);
+    await server.kill();
+    const folder = join(server.dataFolder, "log");
+    const log = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
+    assert.match(log.join(), /violates check constraint/);
+    assert.match(log.join(), /duration: [\s\S]*insert into journal/i);
+    isSilentAbout(log.join(), "PostgreSQL's log, with the settings of docs/OPERATIONS.md,");
   });
 
   test("when it crashes", async (t) => {
