@@ -8,7 +8,7 @@ import Fastify, {
 } from "fastify";
 import { type DestinationStream, pino } from "pino";
 import { FxError } from "../core/errors.ts";
-import { maskPesels } from "../core/mask.ts";
+import { describeError, maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
@@ -225,7 +225,8 @@ function requestIds(): (request: IncomingMessage) => string {
   return (request: Timed) => {
     request[arrivedAt] = performance.now();
     const given = request.headers["x-request-id"];
-    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && !/\d{11}/.test(given)) return given;
+    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && maskPesels(given) === given)
+      return given;
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };
@@ -245,14 +246,4 @@ function methodNotAllowed(methods: readonly string[]): FxError {
 /** The route's pattern, as the OpenAPI document has it. */
 function patternOf(request: FastifyRequest): string {
   return request.routeOptions.url?.replace(/:(\w+)/g, "{$1}") ?? "none";
-}
-
-/** An error for the log, with its causes. */
-function describeError(error: Error): { type: string; message: string; stack: string } {
-  const cause = error.cause instanceof Error ? `\ncaused by: ${describeError(error.cause).stack}` : "";
-  return {
-    type: error.name,
-    message: maskPesels(error.message),
-    stack: maskPesels(error.stack ?? "") + cause,
-  };
 }

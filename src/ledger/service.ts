@@ -140,7 +140,8 @@ export class LedgerService implements ExchangeService {
       const items = found === undefined ? [] : [receiptOf(found)];
       return { items, next: undefined, opening: undefined, closing: undefined };
     }
-    const before = cursor === undefined ? undefined : await this.#entryOf(pesel, cursor);
+    const before = cursor === undefined ? undefined : await this.#entryAt(cursor);
+    if (before !== undefined && before.pesel !== pesel) unknownCursor();
     const start = from === undefined ? undefined : startOfDay(from);
     const end = to === undefined ? undefined : startOfDay(addDays(to, 1));
     const found = await entriesOf(this.#store, pesel, { start, end, before, limit });
@@ -149,10 +150,10 @@ export class LedgerService implements ExchangeService {
     return { items, next: hasMore ? items.at(-1)?.id : undefined, opening, closing };
   }
 
-  async #entryOf(pesel: Pesel, id: string): Promise<Entry> {
-    const entry = isEntryId(id) ? (await this.#store.entry(id))?.entry : undefined;
-    if (entry?.pesel === pesel) return entry;
-    throw unknownCursor();
+  /** A cursor is the id of an entry, because it comes to stand in a URL, where a PESEL must not. */
+  async #entryAt(cursor: string): Promise<Entry> {
+    const found = isEntryId(cursor) ? await this.#store.entry(cursor) : undefined;
+    return found?.entry ?? unknownCursor();
   }
 
   async receipt(id: string): Promise<Receipt> {
@@ -177,11 +178,13 @@ export class LedgerService implements ExchangeService {
 
   async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
     requireSettled(at, this.#now(), this.#store);
-    if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
-    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1, name });
+    const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
+    const accounts = await this.#store.accounts({ after, limit: limit + 1, name });
     const page = accounts.slice(0, limit).map(decodeAccount);
     const items = at === undefined ? page : await accountsAt(this.#store, page, at);
-    return { items, next: accounts.length > limit ? page.at(-1)?.pesel : undefined };
+    const last = accounts.length > limit ? page.at(-1) : undefined;
+    const [newest] = last === undefined ? [] : await this.#store.statement(last.pesel, { limit: 1 });
+    return { items, next: newest?.entry.id };
   }
 
   async position(at?: Date): Promise<Position> {
@@ -287,8 +290,8 @@ function incompleteId(message: string): FxError {
   });
 }
 
-function unknownCursor(): FxError {
-  return new FxError("invalid-request", "The cursor does not come from an earlier page.", {
+function unknownCursor(): never {
+  throw new FxError("invalid-request", "The cursor does not come from an earlier page.", {
     fields: [{ pointer: "/cursor", detail: "is not a cursor" }],
   });
 }

@@ -45,11 +45,13 @@ const decimalText = z
   .regex(/^-?\d+(\.\d+)?$/)
   .meta({ examples: ["1234.50"] });
 const rateValue = z.number().meta({ format: "double", exclusiveMinimum: 0, examples: [4.2963] });
+/** Born in 1801, so that nobody ever had this PESEL: who tries an example at /docs meets nobody's account. */
+const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "01851400010" };
 export const pesel = z.string().meta({
   pattern: "^[0-9]{2}([02468][1-9]|[13579][0-2])(0[1-9]|[12][0-9]|3[01])[0-9]{5}$",
   description:
     "Polish national identification number: date of birth (the month's tens also tell the century), number, check digit",
-  examples: ["44051401359"],
+  examples: [exampleHolder.pesel],
 });
 /** Of text with no more than so many characters between the first and the last. */
 function givenTextPattern(between: number): string {
@@ -120,7 +122,6 @@ export const by = z
 export const count = z.int().min(0).meta({ format: "int64" });
 
 const holder = { name: givenName, surname: givenName, pesel };
-const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "44051401359" };
 
 export const openingWithPln = z.strictObject({ ...holder, pln: initialAmount }).meta({
   id: "OpeningWithPln",
@@ -221,7 +222,11 @@ export const money = z.object({ symbol: currency, amount }).meta({ id: "Money" }
 
 export const account = z
   .object({ name: keptName, surname: keptName, pesel, currencies: z.array(money) })
-  .meta({ id: "Account", description: "PLN first, then by symbol" });
+  .meta({
+    id: "Account",
+    description: "PLN first, then by symbol",
+    examples: [{ ...exampleHolder, currencies: [{ symbol: "PLN", amount: 1000 }] }],
+  });
 
 export const exchangeFields = {
   side: z.enum(["toBuy", "toSell"]),
