@@ -69,6 +69,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
+      commits: () => service.commits,
     },
     now: () => new Date(),
     prefix,
