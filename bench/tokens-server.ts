@@ -17,6 +17,7 @@ for (const tokens of [undefined, await TokensInForce.open(file)]) {
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
+      commits: () => service.commits,
     },
     now: () => clock.now,
     tokens,
