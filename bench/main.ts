@@ -6,7 +6,6 @@ import { benchLedger } from "./ledger.ts";
 import { type Options, readOptions } from "./options.ts";
 import { printTargets } from "./report.ts";
 import { benchScale } from "./scale.ts";
-import { benchTokens } from "./tokens.ts";
 import { benchTurns } from "./turns.ts";
 
 const benches: Record<string, (options: Options) => Promise<void>> = {
@@ -14,13 +13,12 @@ const benches: Record<string, (options: Options) => Promise<void>> = {
   beside: benchBeside,
   batch: benchBatch,
   ledger: benchLedger,
-  tokens: benchTokens,
   turns: benchTurns,
   scale: benchScale,
   cli: benchCli,
 };
 /** What a run without a name is: all that has a target. */
-const usual = ["http", "beside", "batch", "ledger", "tokens"];
+const usual = ["http", "beside", "batch", "ledger"];
 
 try {
   const { parts, options } = readOptions(process.argv.slice(2));

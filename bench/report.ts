@@ -16,7 +16,6 @@ const targets: Readonly<Record<string, Bound>> = {
   "account read, sqlite:": { unit: "of the bare route", atLeast: 0.85, aim: 0.95 },
   "account read, postgres:": { unit: "of the bare route", atLeast: 0.75, aim: 0.95 },
   "audit of 10 million entries, sqlite:": { unit: "s", atMost: 120, aim: 60 },
-  "order with a token, processor time": { unit: "of that without", atMost: 1.03, aim: 1.03 },
   "longest gap of orders beside an audit or a position": { unit: "ms", atMost: 50, aim: 10 },
 };
 
