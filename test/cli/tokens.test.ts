@@ -293,6 +293,24 @@ describe("a file of tokens is refused by fx token and fx serve", () => {
   });
 });
 
+test("fx doctor counts the tokens of the file that the settings name, or says what is wrong with it", async (t) => {
+  const { file, create } = folder(t);
+  await create("a --role viewer");
+  const lines = async () => {
+    const env = { FX_TOKENS: file, FX_URL: "sqlite:none.db", FX_RATES: "demo" };
+    const { stdout } = await runHere(["doctor"], { env });
+    return stdout.split("\n").filter((line) => line.startsWith("check\ttokens"));
+  };
+  assert.deepEqual(await lines(), [`check\ttokens\tok\t1 in ${file}`]);
+  chmodSync(file, 0o644);
+  assert.match((await lines()).join(), /^check\ttokens\twrong\t.*Run chmod 600/);
+});
+
+test("the role of a token can be completed", async () => {
+  const { stdout } = await runHere(["completion", "bash", "--", "token", "create", "a", "--role", ""]);
+  assert.deepEqual(stdout.trim().split(/\s+/), ["viewer", "teller", "operator"]);
+});
+
 test("fx serve with a file of tokens that is not there says how to make it", async (t) => {
   const { file } = folder(t);
   const { stderr, exit } = await runFx(["serve", "--port", "0", "--rates", "demo", "--tokens", file]);
