@@ -84,14 +84,14 @@ export function balanceOf(account: Account, currency: CurrencyCode): bigint {
 }
 
 /**
- * @throws FxError insufficient-funds
+ * @throws FxError insufficient-funds, which does not say the balance: errors are logged and forwarded
  */
 export function debit(account: Account, money: Money): Account {
   const held = balanceOf(account, money.currency);
   if (held < money.minor) {
     throw new FxError(
       "insufficient-funds",
-      `The order takes ${formatMoney(money)} and the account holds ${formatMoney({ ...money, minor: held })}.`,
+      `The order takes ${formatMoney(money)}, which is more than the account holds.`,
     );
   }
   return withBalance(account, { currency: money.currency, minor: held - money.minor });

@@ -4,43 +4,9 @@ import type { Role } from "../core/role.ts";
 import { audit, checkpointLine } from "./audit-schemas.ts";
 import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
 import * as entrySchemas from "./entry-schemas.ts";
+import type { Operation } from "./operation.ts";
 import * as queries from "./query-schemas.ts";
 import * as schemas from "./schemas.ts";
-
-/** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
-export interface Operation {
-  readonly method: "GET" | "POST";
-  /** With parameters in braces. */
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tag: "accounts" | "exchange" | "changes" | "rates" | "ledger" | "server";
-  /** What a token must at least allow, where tokens are in force. */
-  readonly role: Role | "anyone";
-  readonly query?: z.ZodType;
-  readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
-  readonly body?: z.ZodType;
-  /** What comes as lines of JSON: its schema is of a line. */
-  readonly lines?: "body" | "answer" | "both";
-  /** Whether the body may be left out. */
-  readonly isBodyOptional?: boolean;
-  readonly success: {
-    readonly status: 200 | 204;
-    /** Of a JSON answer. */
-    readonly schema?: z.ZodType;
-    /** Of an answer without a schema. */
-    readonly types?: readonly ("text/plain" | "text/csv" | "application/json" | "application/x-ndjson")[];
-    readonly headers?: readonly ("Fx-Account" | "Fx-Receipt" | "Idempotency-Replayed")[];
-  };
-  /** Beside those that any operation may answer. */
-  readonly errors: readonly AnswerCode[];
-  /** A status whose body has the shape of success, too. */
-  readonly sameShape?: number;
-}
-
-export function hasLines({ lines }: Operation, part: "body" | "answer"): boolean {
-  return lines === part || lines === "both";
-}
 
 const storage = "storage-unavailable";
 
@@ -290,8 +256,9 @@ export const operations = {
     path: "/api/users",
     summary: "All accounts, or those of a name, by PESEL",
     description:
-      "`next` is the cursor of the next page. With `at`, the accounts as they were then. Those that were not open yet are " +
-      "left out, so a page may have fewer than `limit` and not be the last.",
+      "A teller must give a `name` of three letters or more. `next` is the cursor of the next page. With `at`, the " +
+      "accounts as they were then. Those that were not open yet are left out, so a page may have fewer than `limit` " +
+      "and not be the last.",
     tag: "ledger",
     role: "teller",
     query: queries.accountsQuery,
@@ -365,6 +332,16 @@ export const operations = {
     query: queries.exportQuery,
     success: { status: 200, types: ["text/plain", "text/csv", "application/x-ndjson"] },
     errors: ["invalid-request", storage, "overloaded"],
+  },
+  token: {
+    method: "GET",
+    path: "/api/token",
+    summary: "Whose token the request has, and what it allows",
+    description: "Where no tokens are in force, everybody is an operator.",
+    tag: "server",
+    role: "viewer",
+    success: { status: 200, schema: schemas.token },
+    errors: [],
   },
   live: {
     method: "GET",

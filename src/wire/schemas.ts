@@ -2,6 +2,7 @@ import * as z from "zod";
 import { unfitForNames, unfitToBegin } from "../core/account.ts";
 import { parseDecimal } from "../core/decimal.ts";
 import { answerCodes } from "../core/errors.ts";
+import { roles } from "../core/role.ts";
 
 /**
  * The shapes of every body and answer; most of queries are in query-schemas.ts. They validate, and the OpenAPI document is made from them. What is in
@@ -44,11 +45,13 @@ const decimalText = z
   .regex(/^-?\d+(\.\d+)?$/)
   .meta({ examples: ["1234.50"] });
 const rateValue = z.number().meta({ format: "double", exclusiveMinimum: 0, examples: [4.2963] });
+/** Born in 1801, so that nobody ever had this PESEL: who tries an example at /docs meets nobody's account. */
+const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "01851400010" };
 export const pesel = z.string().meta({
   pattern: "^[0-9]{2}([02468][1-9]|[13579][0-2])(0[1-9]|[12][0-9]|3[01])[0-9]{5}$",
   description:
     "Polish national identification number: date of birth (the month's tens also tell the century), number, check digit",
-  examples: ["44051401359"],
+  examples: [exampleHolder.pesel],
 });
 /** Of text with no more than so many characters between the first and the last. */
 function givenTextPattern(between: number): string {
@@ -119,7 +122,6 @@ export const by = z
 export const count = z.int().min(0).meta({ format: "int64" });
 
 const holder = { name: givenName, surname: givenName, pesel };
-const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "44051401359" };
 
 export const openingWithPln = z.strictObject({ ...holder, pln: initialAmount }).meta({
   id: "OpeningWithPln",
@@ -220,7 +222,11 @@ export const money = z.object({ symbol: currency, amount }).meta({ id: "Money" }
 
 export const account = z
   .object({ name: keptName, surname: keptName, pesel, currencies: z.array(money) })
-  .meta({ id: "Account", description: "PLN first, then by symbol" });
+  .meta({
+    id: "Account",
+    description: "PLN first, then by symbol",
+    examples: [{ ...exampleHolder, currencies: [{ symbol: "PLN", amount: 1000 }] }],
+  });
 
 export const exchangeFields = {
   side: z.enum(["toBuy", "toSell"]),
@@ -302,6 +308,20 @@ export const problem = z
   })
   .meta({ id: "Problem", description: "RFC 9457. Tell errors apart by `code`" });
 
+export const token = z
+  .object({
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: "null where no tokens are in force", examples: ["till-3"] }),
+    role: z.enum(roles).meta({ description: "operator where no tokens are in force" }),
+    expires: z
+      .string()
+      .nullable()
+      .meta({ format: "date-time", examples: ["2027-02-20T12:00:00.000Z"] }),
+  })
+  .meta({ id: "Token" });
+
 export const live = z.object({ status: z.literal("live") }).meta({ id: "Live" });
 
 export const ready = z
@@ -336,6 +356,7 @@ export type QuoteJson = z.infer<typeof quote>;
 export type RateHistoryJson = z.infer<typeof rateHistory>;
 export type RatesJson = z.infer<typeof rates>;
 export type ReadyJson = z.infer<typeof ready>;
+export type TokenJson = z.infer<typeof token>;
 
 function exactlyOneAmount(order: { toBuy?: unknown; toSell?: unknown }): boolean {
   return (order.toBuy === undefined) !== (order.toSell === undefined);

@@ -3,13 +3,14 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import type { Caller } from "../../src/core/role.ts";
+import type { Caller, Tokens } from "../../src/core/role.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { buildServer } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { type Operation, operations } from "../../src/wire/operations.ts";
+import { errorsOf, type Operation } from "../../src/wire/operation.ts";
+import { operations } from "../../src/wire/operations.ts";
 import { fixedRates, now, table } from "./fixture.ts";
 
 /** An instance of fx over a store in memory, at one fixed table, as of `now` until its clock is set. */
@@ -39,7 +40,11 @@ export interface TestServer {
 export async function startServer(
   replace: Partial<ExchangeService> = {},
   prefix = "",
-  options: { readonly store?: Store; readonly bulkIdleTimeoutMs?: number } = {},
+  options: {
+    readonly store?: Store;
+    readonly bulkIdleTimeoutMs?: number;
+    readonly tokens?: Tokens;
+  } = {},
 ): Promise<TestServer> {
   const { store, rates, clock, service: ledger } = await openInstance(options.store);
   const service = new Proxy(ledger, {
@@ -64,6 +69,7 @@ export async function startServer(
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
+      commits: () => ledger.commits,
     },
     now: () => clock.now,
     prefix,
@@ -100,11 +106,11 @@ function undeclaredCodes(app: FastifyInstance): ReadonlySet<string> {
       ([, each]) => each.method === method && patternOf(each.path).test(url),
     );
     if (operation === undefined) return;
-    const [id, { errors }] = operation;
+    const [id, asked] = operation;
     const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
     response.end = (...args: unknown[]) => {
       const [, code] = /"type":"urn:fx:error:([a-z-]+)"/.exec(String(args[0])) ?? [];
-      const declared: readonly string[] = ["internal", ...errors];
+      const declared: readonly string[] = ["internal", ...errorsOf(asked)];
       if (code !== undefined && !declared.includes(code)) found.add(`${id}: ${code}`);
       return end(...args);
     };

@@ -30,7 +30,11 @@ export function changeHandlers({ service, now, prefix }: HandlerContext, metrics
   const change =
     (kind: Change["kind"], read: (request: FastifyRequest) => Change | Promise<Change>): Handler =>
     async (request, reply) => {
-      const settlement = await metrics.counted(kind, async () => service.change(await read(request)));
+      const settlement = await metrics.counted(
+        kind,
+        () => read(request),
+        async (asked) => service.change(await asked),
+      );
       const headers = { ...recordedHeaders(settlement, prefix), ...accountHeaders(settlement.account) };
       sendJson(reply, accountText(settlement.account), 200, headers);
     };

@@ -17,7 +17,11 @@ import type { Metrics } from "../metrics.ts";
 
 export function exchangeHandlers({ service, now, prefix }: HandlerContext, metrics: Metrics) {
   const exchange: Handler = async (request, reply) => {
-    const settlement = await metrics.counted("exchange", async () => service.exchange(parseOrder(request)));
+    const settlement = await metrics.counted(
+      "exchange",
+      () => parseOrder(request),
+      (order) => service.exchange(order),
+    );
     return sendJson(reply, accountText(settlement.account), 200, recordedHeaders(settlement, prefix));
   };
 
