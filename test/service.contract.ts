@@ -8,6 +8,7 @@ import { describeBooks } from "./service-books.contract.ts";
 import { describeBulks } from "./service-bulk.contract.ts";
 import { describeChanges } from "./service-changes.contract.ts";
 import { describePast } from "./service-past.contract.ts";
+import { describeTokens } from "./service-tokens.contract.ts";
 import { adult, type fixedRates, opening, table, terms } from "./support/fixture.ts";
 import { plain, refuses, texts } from "./support/service.ts";
 
@@ -15,6 +16,8 @@ export interface Subject {
   readonly service: ExchangeService;
   readonly rates: ReturnType<typeof fixedRates>;
   readonly clock: { now: Date };
+  /** The service for whoever asks with the token of this name, until it is asked for with another. */
+  as(by: string | undefined): ExchangeService;
   close(): Promise<void>;
 }
 
@@ -371,6 +374,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
     describeBooks(() => subject, person);
     describeBulks(() => subject, person);
     describeChanges(() => subject, person);
+    describeTokens(() => subject, person);
     describePast(() => subject);
 
     const toldBy = (answer: unknown) =>

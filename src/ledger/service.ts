@@ -15,6 +15,7 @@ import type {
   AuditReport,
   BulkAnswer,
   BulkLine,
+  CommitFigures,
   ExchangeService,
   Page,
   Position,
@@ -40,7 +41,7 @@ const daysToPrevious = 30;
 /** Of an id: its time, but for the last 65 seconds. */
 const shortestBeginning = 8;
 /** Of a bulk, taken in and not answered. */
-const chunksAtOnce = 8;
+const chunksAtOnce = 16;
 
 /** ExchangeService over a store and the rates in force. `now` is injected so that tests control the time. */
 export class LedgerService implements ExchangeService {
@@ -90,10 +91,17 @@ export class LedgerService implements ExchangeService {
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
     const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(line));
-    return Readable.from(lines).map(
+    return Readable.from(this.#paced(lines)).map(
       (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
       { concurrency: chunksAtOnce },
     );
+  }
+
+  async *#paced(lines: AsyncIterable<readonly BulkLine[]>): AsyncGenerator<readonly BulkLine[]> {
+    for await (const chunk of lines) {
+      await this.#batcher.admit();
+      yield chunk;
+    }
   }
 
   async quote(terms: ExchangeTerms): Promise<Quote> {
@@ -200,11 +208,11 @@ export class LedgerService implements ExchangeService {
   }
 
   #command(request: Request): Command<Settlement | Recorded> {
-    const { kind, pesel, key } = request;
+    const { kind, pesel, key, by } = request;
     const body = () => requestText(request);
     const reverses = kind === "reversal" ? request.reverses : undefined;
     return {
-      request: { pesel, key, reverses, body },
+      request: { pesel, key, by, reverses, body },
       decide: (stored, { earlier, inForce, nextId, entryOf }) => {
         if (earlier !== undefined) {
           requireSameRequest(requestTextOf(earlier) === body());
@@ -224,6 +232,7 @@ export class LedgerService implements ExchangeService {
           sequence: (stored?.sequence ?? 0) + 1,
           time: stored !== undefined && stored.time > now ? stored.time : now,
           key,
+          by,
           holder: plan.holder,
           reverses: plan.reverses,
           note: plan.note,
@@ -238,6 +247,10 @@ export class LedgerService implements ExchangeService {
         };
       },
     };
+  }
+
+  get commits(): CommitFigures {
+    return this.#batcher.figures;
   }
 
   /** Answers what was taken in, then closes the rates and the store. */

@@ -156,6 +156,7 @@ describe("at a terminal", () => {
       schemaVersion: 1,
       ping: async () => {},
       rates: () => rates.status(),
+      commits: () => service.commits,
     };
     const app = buildServer({ service, probes, now: () => now });
     const FX_URL = await app.listen({ host: "127.0.0.1", port: 0 });
