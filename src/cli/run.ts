@@ -1,8 +1,8 @@
 import type { Writable } from "node:stream";
-import { inspect } from "node:util";
 import { CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { maskPesels } from "../core/mask.ts";
+import { visible } from "../core/visible.ts";
 import { Context } from "./context.ts";
 import {
   describeFailure,
@@ -60,7 +60,7 @@ async function carryOut(argv: readonly string[], context: Context, json: boolean
     if (thrown instanceof Interrupted) clearLine(stderr);
     tellFailure(stderr, failure, json);
     if (failure.code === "internal" && env.FX_LOG_LEVEL === "debug") {
-      write(stderr, maskPesels(inspect(thrown)));
+      write(stderr, visible(maskPesels(stackOf(thrown)), "\n"));
     }
     context.exit = failure.exit;
     if (thrown instanceof Interrupted) return failure.exit;
@@ -72,6 +72,12 @@ async function carryOut(argv: readonly string[], context: Context, json: boolean
     tellWarning(stderr, warning, json);
   }
   return context.exit;
+}
+
+/** Where an error and its causes were thrown. Not their properties, which may be requests with tokens. */
+function stackOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  return `${thrown.stack}${thrown.cause === undefined ? "" : `\nCaused by ${stackOf(thrown.cause)}`}`;
 }
 
 /** What it returns resolves when everything is written: to the first error, if there was one. */

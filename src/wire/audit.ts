@@ -93,16 +93,18 @@ export async function* headsOf(
 
 /**
  * Reads a checkpoint, in flat memory.
+ * @param longest in bytes: how long a line may be. Only an audit with findings, at the end, is longer than by default
  * @throws FxError invalid-request, at its end at the latest, if it is not a whole one
  */
 export async function* readCheckpoint(
   bytes: AsyncIterable<Buffer>,
   onStart: (start: CheckpointStart) => void = () => {},
+  longest = 16_384,
 ): AsyncGenerator<readonly AccountHead[], AuditReport> {
   const digest = createHash("sha256");
   let start: CheckpointStart | undefined;
   let report: AuditReport | undefined;
-  for await (const lines of readLines(bytes)) {
+  for await (const lines of readLines(bytes, { longest })) {
     const heads: AccountHead[] = [];
     for (const line of lines) {
       const text = line.bytes.toString();

@@ -3,15 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import {
-  ConfigError,
-  definitions,
-  flagOf,
-  loadConfig,
-  settingNames,
-  withoutPassword,
-} from "../../src/cli/config.ts";
-import { parsePlace } from "../../src/cli/place.ts";
+import { ConfigError, definitions, flagOf, loadConfig, settingNames } from "../../src/cli/config.ts";
+import { parsePlace, withoutSecrets } from "../../src/cli/place.ts";
 import { runHere } from "../support/run-here.ts";
 
 const home = mkdtempSync(join(tmpdir(), "fx-config-"));
@@ -144,12 +137,12 @@ describe("settings", () => {
   });
 
   test("an address is shown without its password", () => {
-    assert.equal(withoutPassword("postgres://fx:s:e/c@db/fx"), "postgres://fx:***@db/fx");
+    assert.equal(withoutSecrets("postgres://fx:s:e/c@db/fx"), "postgres://fx:***@db/fx");
     assert.equal(
-      withoutPassword("postgres://db/fx?user=fx&password=secret"),
+      withoutSecrets("postgres://db/fx?user=fx&password=secret"),
       "postgres://db/fx?user=fx&password=***",
     );
-    assert.equal(withoutPassword("postgres://fx@db/fx"), "postgres://fx@db/fx");
+    assert.equal(withoutSecrets("postgres://fx@db/fx"), "postgres://fx@db/fx");
   });
 
   for (const [variable, meant] of [

@@ -4,12 +4,12 @@ import { warsawDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import { type Settings, withoutPassword } from "../../config.ts";
-import type { StorePlace } from "../../place.ts";
+import type { Settings } from "../../config.ts";
+import { type StorePlace, withoutSecrets } from "../../place.ts";
 
 /** One thing that was looked at. */
 export interface Check {
-  readonly check: "node" | "server" | "store" | "schema" | "table" | "bank" | "clock";
+  readonly check: "node" | "server" | "token" | "store" | "schema" | "table" | "bank" | "clock";
   readonly ok: boolean;
   /** What was found, for people. */
   readonly detail: string;
@@ -22,7 +22,8 @@ const serverTimeouts = { connectTimeoutMs: 3000, answerTimeoutMs: 5000 };
 /** Looks at everything that a command with these settings depends on. What fails is a check that is not ok. */
 export async function examine(settings: Settings): Promise<readonly Check[]> {
   const { url } = settings;
-  const checks = url.kind === "server" ? examineServer(url.address) : examineStore(url, settings);
+  const checks =
+    url.kind === "server" ? examineServer(url.address, settings.token) : examineStore(url, settings);
   return [examineNode(process.versions.node), ...(await checks)];
 }
 
@@ -32,14 +33,15 @@ export function examineNode(version: string): Check {
   return { check: "node", ok, detail: `${version}, and fx needs ${least} or newer` };
 }
 
-async function examineServer(url: string): Promise<Check[]> {
+async function examineServer(url: string, token: string | undefined): Promise<Check[]> {
   const [{ Transport }, { openHttpService }, { ready }] = await Promise.all([
     import("../../../client/transport.ts"),
     import("../../../client/http-service.ts"),
     import("../../../wire/schemas.ts"),
   ]);
-  const transport = new Transport(url, serverTimeouts);
-  const service = openHttpService(url, serverTimeouts);
+  const options = { ...serverTimeouts, token };
+  const transport = new Transport(url, options);
+  const service = openHttpService(url, options);
   try {
     const question = { method: "GET", path: "/health/ready", repeatable: true } as const;
     const answer = await transport.send(question, (value) => ({ value }));
@@ -81,7 +83,7 @@ async function examineStore(place: StorePlace, settings: Settings): Promise<Chec
     try {
       await store.ping();
       return [
-        { check: "store", ok: true, detail: `${withoutPassword(place.address)} answers` },
+        { check: "store", ok: true, detail: `${withoutSecrets(place.address)} answers` },
         schemaCheck(store.schemaVersion, `this fx ${packageJson.version}`),
         await examineTable(service),
         ...(await bank),
