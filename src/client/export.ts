@@ -14,7 +14,8 @@ const longestLastLine = 200;
  * @throws FxError with which the server refuses it; unreachable, also if it breaks off
  */
 export async function* readExport(transport: Transport, request: ExportRequest): AsyncGenerator<string> {
-  const headers = { accept: `${exportFiles[request.format].type}, application/problem+json` };
+  const { type } = exportFiles[request.format];
+  const headers = { accept: `${type}, application/problem+json` };
   const query = encodeExportQuery(request);
   const get = { method: "GET", path: "/api/export", headers, query } as const;
   const stream = await transport.stream(get, { readsJournal: true });
@@ -23,7 +24,7 @@ export async function* readExport(transport: Transport, request: ExportRequest):
   let tail = "";
   try {
     const [response] = (await once(stream, "response")) as [PlainResponse];
-    if (response.statusCode !== 200) {
+    if (response.statusCode !== 200 || !response.headers["content-type"]?.startsWith(type)) {
       throw unfit(answerOf(response, await textOf(transport.chunks(stream))), transport).failure;
     }
     stream.setEncoding("utf8");
