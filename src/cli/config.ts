@@ -304,7 +304,7 @@ function requireOneWayIn({ url, token }: Settings, where: string, urlBeside: unk
 function refuseSecret(text: string, flag: string, variable: string): void {
   if (!holdsSecret(text)) return;
   throw new ConfigError(
-    `A password, a key or a token does not belong on a command line, where every process can read it. ` +
+    `A password, key or token does not belong on a command line, where every process can read it. ` +
       `Put the address of ${flag} into ${variable}, a file that ${variable}_FILE names, or the config file.`,
   );
 }

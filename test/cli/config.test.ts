@@ -115,7 +115,10 @@ describe("settings", () => {
     const address = "postgres://fx:secret@db/fx";
     assert.equal(loadConfig({}, { ...nowhere, FX_DB: address }).settings.db.address, address);
     assert.equal(loadConfig({}, withFile(JSON.stringify({ db: address }))).settings.db.address, address);
-    assert.match(refusal({ db: address }, nowhere), /password .* Put the address of --db into FX_DB/);
+    assert.match(
+      refusal({ db: address }, nowhere),
+      /password, key or token .* Put the address of --db into FX_DB/,
+    );
     assert.ok(!refusal({ db: address }, nowhere).includes("secret"));
   });
 

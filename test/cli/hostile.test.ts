@@ -12,8 +12,7 @@ import { runHere } from "../support/run-here.ts";
 
 /** Sets a terminal's title, clears it, rings, goes back to the start of the line, and turns the direction of text. */
 const evil = "X\u001b]0;x\u0007\u001b[2J\u009b2J\r\n\t\u007f\u202e\u2066\u200b\u0085\u2028Y";
-const harmless =
-  "X\\u001b]0;x\\u0007\\u001b[2J\\u009b2J\\r\\n\\t\\u007f\\u202e\\u2066\\u200b\\u0085\\u2028Y";
+const harmless = "X\\u001b]0;x\\u0007\\u001b[2J\\u009b2J\\r\\n\\t\\u007f\\u202e\\u2066\\u200b\\u0085\\u2028Y";
 /** What a terminal would act on, or a reader would not see. Lines and columns of fx's own are not. */
 const active = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
@@ -60,10 +59,7 @@ const answers: readonly (readonly [string, unknown])[] = [
   [`/api/user/${pesel}`, account],
   ["/api/receipts/", entry],
   ["/api/rates/USD/history", { symbol: "USD", rates: [{ ...table, bid: 3.6, ask: 3.7 }] }],
-  [
-    "/api/rates",
-    { ...table, source: evil, recorded: true, tradable: false, reason: evil, previous: table },
-  ],
+  ["/api/rates", { ...table, source: evil, recorded: true, tradable: false, reason: evil, previous: table }],
   ["/api/quote", { ...exchange, source: evil, rate: 0.27 }],
   [
     "/api/audit",
@@ -135,7 +131,7 @@ const commands: readonly (readonly string[])[] = [
 /** Of what was printed: without the line breaks, columns and colours of fx's own. */
 function acting(printed: string, isTerminal: boolean): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-  const own = isTerminal ? printed.replace(/\u001b\[(1|2|22|3[1-6]|39)m/g, "") : printed;
+  const own = isTerminal ? printed.replace(/\u001b\[((1|2|22|3[1-6]|39)m|K)|\r(?!\n)/g, "") : printed;
   return active.exec(own.replaceAll("\n", "").replaceAll("\t", ""))?.[0];
 }
 
@@ -154,8 +150,10 @@ describe("from a hostile server", () => {
         const ran = await runHere(args, { env, ...(columns !== undefined && { columns }) });
         const printed = ran.stdout + ran.stderr;
         assert.equal(acting(printed, columns !== undefined), undefined, JSON.stringify(printed));
-        assert.ok(printed.replaceAll(/\s+/g, "").includes(harmless), printed);
-        if (!json) return;
+        // At a terminal, a statement has only the beginnings of ids.
+        const shown = command.includes("history") && !json ? harmless.slice(0, 16) : harmless;
+        assert.ok(printed.replaceAll(/\s+/g, "").includes(shown), printed);
+        if (!json || columns !== undefined) return;
         const document = JSON.stringify(JSON.parse(ran.stdout || printed));
         assert.ok(document.includes(JSON.stringify(evil).slice(1, -1)));
       });

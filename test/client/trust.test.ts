@@ -41,10 +41,7 @@ async function answersTo(service: ExchangeService, lines: number): Promise<BulkA
 }
 
 /** A server that gives this answer to everything, what it was asked, and how many bytes of it have been taken. */
-async function server(
-  t: TestContext,
-  answer: (response: ServerResponse, request: IncomingMessage) => void,
-) {
+async function server(t: TestContext, answer: (response: ServerResponse, request: IncomingMessage) => void) {
   const requests: IncomingMessage[] = [];
   const http = createServer((request, response) => {
     requests.push(request);
@@ -140,7 +137,9 @@ describe("an answer without an end", () => {
 
   test("of values that each take memory is not read", async (t) => {
     const { url } = await server(t, (response) =>
-      response.writeHead(200, { "content-type": json }).end(`{"users":[${"0,".repeat(1_000_000)}0],"next":null}`),
+      response
+        .writeHead(200, { "content-type": json })
+        .end(`{"users":[${"0,".repeat(1_000_000)}0],"next":null}`),
     );
     await assert.rejects(client(t, url).accounts({ limit: 10 }), { code: "internal", message: /is not fx/ });
   });
@@ -192,7 +191,11 @@ test("a compressed answer is neither asked for nor unpacked", async (t) => {
     response.writeHead(200, { "content-type": json, "content-encoding": "gzip" }).end(bomb),
   );
   for (const kind of kinds) {
-    assert.match(await failure(kind, client(t, url)), /^(internal|outcome-unknown): .*not (fx|one that fx)/, kind);
+    assert.match(
+      await failure(kind, client(t, url)),
+      /^(internal|outcome-unknown): .*not (fx|one that fx)/,
+      kind,
+    );
   }
   assert.deepEqual([...new Set(requests.map(({ headers }) => headers["accept-encoding"]))], [undefined]);
 });
@@ -258,5 +261,8 @@ test("what does not speak HTTP is told as that", async (t) => {
   await once(ssh, "listening");
   t.after(() => ssh.close());
   const service = client(t, `http://127.0.0.1:${(ssh.address() as AddressInfo).port}`);
-  assert.match(await failure("question", service), /^unreachable: .* \(what answers there does not speak HTTP\)\.$/);
+  assert.match(
+    await failure("question", service),
+    /^unreachable: .* \(what answers there does not speak HTTP\)\.$/,
+  );
 });
