@@ -9,10 +9,10 @@ export interface Line {
 /** Of a longer line only so much and one byte more is kept. */
 const lineLimit = 16_384;
 /** Given at a time at most: whoever works on them keeps others waiting. */
-const linesAtOnce = 256;
+const linesAtOnce = 64;
 
 /**
- * Reads lines in flat memory, as many at a time as come together, but no more than 256. Blank ones are counted and left
+ * Reads lines in flat memory, as many at a time as come together, but no more than 64. Blank ones are counted and left
  * out.
  * @param longest where a program writes the lines: in bytes, how long they may be. Blank ones and the beginning of a longer one are then
  * given as soon as they come, so that one that is fed to no end can be refused

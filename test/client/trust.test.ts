@@ -178,7 +178,10 @@ describe("a server that falls silent", () => {
       setTimeout(() => response.end("end of export: 0 entries,\n"), 10);
     });
     let text = "";
-    for await (const part of client(t, url, { journalTimeoutMs: 5000 }).export({ format: "csv", full: false })) {
+    for await (const part of client(t, url, { journalTimeoutMs: 5000 }).export({
+      format: "csv",
+      full: false,
+    })) {
       text += part;
     }
     assert.equal(text, "id\nend of export: 0 entries,\n");

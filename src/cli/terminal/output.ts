@@ -20,8 +20,10 @@ export interface Column {
   readonly wraps?: boolean;
   /** Only for programs. */
   readonly pipeOnly?: boolean;
-  /** Only for people. Left out where no row has anything in it. */
+  /** Only for people. */
   readonly terminalOnly?: boolean;
+  /** Left out where no row has anything in it. */
+  readonly sparse?: boolean;
 }
 
 /** A column that wraps is not made narrower than this. */
@@ -66,14 +68,10 @@ export async function writeTable(
 ): Promise<void> {
   if (cells.length === 0) return;
   const rows = cells.map((row) => row.map(cellText));
-  const shown = columns
-    .map((_, index) => index)
-    .filter((index) =>
-      screen.rich
-        ? !columns[index]?.pipeOnly &&
-          !(columns[index]?.terminalOnly && rows.every((row) => row[index] === ""))
-        : !columns[index]?.terminalOnly,
-    );
+  const shown = [...columns.entries()]
+    .filter(([, { pipeOnly, terminalOnly }]) => !(screen.rich ? pipeOnly : terminalOnly))
+    .filter(([index, { sparse }]) => !sparse || rows.some((row) => row[index] !== ""))
+    .map(([index]) => index);
   if (!screen.rich) return write(screen, lines(rows.map((row) => shown.map((index) => row[index] ?? ""))));
   let kept = shown;
   for (;;) {

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { csvCell } from "../../core/csv.ts";
 import type { Page, PageRequest } from "../../core/service.ts";
 import { visible } from "../../core/visible.ts";
-import { csvLine } from "../../wire/csv.ts";
 import { type Cell, type Column, writeTable } from "./output.ts";
 import { type Screen, write } from "./terminal.ts";
 
@@ -65,9 +65,13 @@ export async function writeCsv<T>(
 ): Promise<void> {
   screen.stream.write(csvLine(headings));
   await writeEach(screen, pages, (items) => {
-    const lines = items.map((item) => csvLine(cells(item).map((cell) => visible(cell))));
-    screen.stream.write(lines.join(""));
+    screen.stream.write(items.map((item) => csvLine(cells(item))).join(""));
   });
+}
+
+/** As RFC 4180 has it. */
+function csvLine(cells: readonly string[]): string {
+  return `${cells.map((cell) => csvCell(visible(cell))).join(",")}\r\n`;
 }
 
 /** Writes pages as they come, so that memory stays flat, and stops when nobody reads on. Returns how many items. */
