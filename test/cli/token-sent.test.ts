@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { after, describe, type TestContext, test } from "node:test";
 import { adult } from "../support/fixture.ts";
-import { runHere } from "../support/run-here.ts";
+import { runHere, serveHere } from "../support/run-here.ts";
 import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-token-"));
@@ -182,5 +182,54 @@ describe("a server that does not let a command do it", () => {
     const stdin = `pesel,from,to,toBuy,toSell\n${adult(0)},PLN,USD,1,\n`;
     const { stderr, exit } = await runHere(["batch", "-", "--url", server.url], { stdin });
     assert.equal(exit, 10, stderr);
+  });
+});
+
+/** A server with a file of tokens, and a new token of this role. */
+async function served(t: TestContext, role: string, ...more: string[]) {
+  const tokens = join(mkdtempSync(join(folder, "server-")), "tokens.json");
+  const created = await runHere(["token", "create", "till-3", "--role", role, "--tokens", tokens, ...more]);
+  assert.equal(created.exit, 0, created.stderr);
+  const server = await serveHere({ FX_TOKENS: tokens, FX_RATES: "demo" });
+  t.after(() => server.stop());
+  return { url: server.url, secret: created.stdout.trim() };
+}
+
+describe("at a server with tokens", () => {
+  test("a command may do what its token's role includes, and is told what it does not", async (t) => {
+    const { url, secret } = await served(t, "viewer");
+    const env = { FX_TOKEN: secret };
+    assert.equal((await runHere(["rates", "--url", url], { env })).exit, 0);
+    const { stderr, exit } = await runHere([...list, "--url", url], { env });
+    assert.equal(exit, 10);
+    assert.match(stderr, /the token till-3 has the role viewer/);
+    assert.match(stderr, /fx doctor shows which token is sent, and its role\./);
+    const without = await runHere(["rates", "--url", url]);
+    assert.deepEqual([without.exit, without.stderr.includes("Set FX_TOKEN")], [10, true]);
+  });
+
+  test("fx doctor says whose token it is, where it comes from, and never the token", async (t) => {
+    const { url, secret } = await served(t, "teller", "--expires", "90d");
+    const env = { FX_TOKEN_FILE: file(secret), FX_URL: url };
+    const { stdout, stderr, exit } = await runHere(["doctor"], { env });
+    assert.equal(exit, 0, stdout);
+    assert.match(stdout, /^setting\ttoken\t\*\*\*\tFX_TOKEN$/m);
+    assert.match(stdout, /^check\ttoken\tok\ttill-3, role teller, until \d{4}-\d\d-\d\dT\S+Z$/m);
+    assert.ok(!`${stdout}${stderr}`.includes(secret.slice(4, 20)));
+    const { checks } = JSON.parse((await runHere(["doctor", "--json"], { env })).stdout);
+    assert.deepEqual(checks[2].check, "token");
+  });
+
+  test("fx doctor says that a token is missing, unknown or not asked for", async (t) => {
+    const { url } = await served(t, "teller");
+    const missing = await runHere(["doctor", "--url", url]);
+    assert.equal(missing.exit, 1);
+    assert.match(missing.stdout, /^check\ttoken\twrong\tnone is sent, and the server asks for one/m);
+    const unknown = await runHere(["doctor", "--url", url], { env: { FX_TOKEN: token } });
+    assert.match(unknown.stdout, /^check\ttoken\twrong\tThe token is none of this server's\./m);
+    const open = await serveHere({ FX_RATES: "demo" });
+    t.after(() => open.stop());
+    const needless = await runHere(["doctor", "--url", open.url], { env: { FX_TOKEN: token } });
+    assert.match(needless.stdout, /^check\ttoken\tok\tone is sent, and the server asks for none$/m);
   });
 });

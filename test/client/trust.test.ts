@@ -135,13 +135,22 @@ describe("an answer without an end", () => {
     }
   });
 
-  test("of values that each take memory is not read", async (t) => {
-    const { url } = await server(t, (response) =>
-      response
-        .writeHead(200, { "content-type": json })
-        .end(`{"users":[${"0,".repeat(1_000_000)}0],"next":null}`),
-    );
-    await assert.rejects(client(t, url).accounts({ limit: 10 }), { code: "internal", message: /is not fx/ });
+  test("of a million wrong items is read up to the first", async (t) => {
+    const wrong = `[${"{},".repeat(1_000_000)}{}]`;
+    const user = `{"name":"J","surname":"K","pesel":"${pesel}","currencies":${wrong}}`;
+    for (const [body, told] of [
+      [`{"users":${wrong},"next":null}`, "(a list of 1000001)"],
+      [`{"users":[{}${",{}".repeat(4000)}],"next":null}`, "(/name Invalid input"],
+      [`{"users":[${user}],"next":null}`, "(a list of 1000001)"],
+      [`{"users":[],"next":null,"previous":{"rates":${wrong}}}`, "(a list of 1000001)"],
+    ] as const) {
+      const { url } = await server(t, (response) =>
+        response.writeHead(200, { "content-type": json }).end(body),
+      );
+      await assert.rejects(client(t, url).accounts({ limit: 10 }), ({ message }: Error) => {
+        return message.includes(`What answers at ${url} is not fx`) && message.includes(told);
+      });
+    }
   });
 
   test("of a line that never ends is given up", async (t) => {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import packageJson from "../../../../package.json" with { type: "json" };
+import type { Transport } from "../../../client/transport.ts";
 import { warsawDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import { maskPesels } from "../../../core/mask.ts";
@@ -73,6 +74,7 @@ async function examineServer(url: string, token: string | undefined): Promise<Ch
       rates.problem ?? (rates.table === null ? `no answer from ${rates.source} yet` : undefined);
     return [
       { check: "server", ok: status === "ready", detail: state },
+      ...(await examineToken(transport, token)),
       schemaCheck(schemaVersion, "the server"),
       await examineTable(service),
       ...(rates.recorded ? [] : [bankCheck(problem, `${rates.source}, asked by the server`)]),
@@ -83,6 +85,34 @@ async function examineServer(url: string, token: string | undefined): Promise<Ch
   } finally {
     transport.close();
     await service.close();
+  }
+}
+
+/** Whom the server takes the sender of the token for. Nothing where none is sent, and none is asked for. */
+async function examineToken(transport: Transport, sent: string | undefined): Promise<Check[]> {
+  const [{ decodeProblem }, { read }, schemas] = await Promise.all([
+    import("../../../wire/problem.ts"),
+    import("../../../wire/codecs.ts"),
+    import("../../../wire/schemas.ts"),
+  ]);
+  try {
+    const question = { method: "GET", path: "/api/token", repeatable: true } as const;
+    const { status, body } = await transport.send(question, (value) => ({ value }));
+    const problem = decodeProblem(body, status);
+    // An older server knows no tokens.
+    if (problem?.code === "not-found") return [];
+    if (problem !== undefined) throw problem;
+    const { name, role, expires } = read(schemas.token, body);
+    const end = expires === null ? "does not expire" : `until ${expires}`;
+    if (name !== null) return [{ check: "token", ok: true, detail: `${name}, role ${role}, ${end}` }];
+    const detail = "one is sent, and the server asks for none";
+    return sent === undefined ? [] : [{ check: "token", ok: true, detail }];
+  } catch (error) {
+    const isMissing = sent === undefined && error instanceof FxError && error.code === "unauthorized";
+    const detail = isMissing
+      ? "none is sent, and the server asks for one; set FX_TOKEN or FX_TOKEN_FILE"
+      : reasonOf(error);
+    return [{ check: "token", ok: false, detail }];
   }
 }
 
