@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { constants, setPriority } from "node:os";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { FxError } from "../core/errors.ts";
 import type { AccountHead, AuditProgress } from "../core/service.ts";
@@ -9,6 +10,9 @@ import { openStore } from "./open.ts";
 const { place, about, at, against, givesHeads } = workerData as BooksQuestion;
 const port = parentPort as MessagePort;
 const answer = (message: BooksAnswer) => port.postMessage(message);
+
+// Elsewhere this would be the priority of the whole process.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
 
 try {
   const store = await openStore(place, { access: "read" });

@@ -14,6 +14,7 @@ import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
 import { hasLines, type Operation, operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
+import { Admission, ExpensiveReads, isCounted } from "./admission.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { registerDocs } from "./docs.ts";
@@ -71,6 +72,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
+  const admission = new Admission();
+  const expensive = new ExpensiveReads();
 
   function record(request: FastifyRequest, route: string, status: number): void {
     const { id, method, outcome } = request;
@@ -117,12 +120,12 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   const handlers: Handlers = {
-    ...accountHandlers({ ...options, prefix }, metrics),
+    ...accountHandlers({ ...options, prefix }, metrics, expensive),
     ...exchangeHandlers({ ...options, prefix }, metrics),
     ...changeHandlers({ ...options, prefix }, metrics),
     ...bulkHandlers(options, metrics, lifecycle),
-    ...rateHandlers(options),
-    ...ledgerHandlers(options),
+    ...rateHandlers(options, expensive),
+    ...ledgerHandlers(options, expensive),
     ...checkpointHandlers(options, lifecycle),
     ...exportHandlers(options, lifecycle),
     ...serverHandlers(options, metrics, lifecycle, document),
@@ -131,12 +134,15 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const { method, path, isBodyOptional } = operation;
     const takesLines = hasLines(operation, "body");
     const handle = handlers[id as keyof Handlers];
+    const counts = isCounted(id);
     return {
       method,
       url: path.replace(/\{(\w+)\}/g, ":$1"),
       // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
+        const isTaken = counts && admission.take();
         try {
+          if (counts && !isTaken) await admission.refuse();
           await endOfTurn();
           if (request.body !== undefined && !takesLines) {
             const arriving = readBody(reply);
@@ -147,6 +153,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         } catch (error) {
           answerError(error, request, reply);
         }
+        if (isTaken) admission.answered();
         record(request, path, reply.raw.statusCode);
       },
     };

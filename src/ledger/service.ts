@@ -176,9 +176,9 @@ export class LedgerService implements ExchangeService {
     return { items, next: accounts.length > limit ? page.at(-1)?.pesel : undefined };
   }
 
-  async position(at?: Date): Promise<Position> {
+  async position(at?: Date, signal?: AbortSignal): Promise<Position> {
     requireSettled(at, this.#now(), this.#store);
-    return this.#books.position(at);
+    return this.#books.position(at, signal);
   }
 
   async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {

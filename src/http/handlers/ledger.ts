@@ -1,16 +1,27 @@
 import { encodeAudit } from "../../wire/audit.ts";
 import { encodeAccounts, encodePosition } from "../../wire/codecs.ts";
 import { parseAccountsQuery, parseAtQuery } from "../../wire/queries.ts";
+import { closingOf, type ExpensiveReads } from "../admission.ts";
 import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
 
-export function ledgerHandlers({ service }: Pick<HandlerContext, "service">) {
-  const accounts: Handler = async (request, reply) =>
-    sendJson(reply, encodeAccounts(await service.accounts(parseAccountsQuery(request.query))));
+/** Accounts of a list that are read at once. */
+const shortPage = 100;
 
-  const position: Handler = async (request, reply) =>
-    sendJson(reply, encodePosition(await service.position(parseAtQuery(request.query))));
+export function ledgerHandlers({ service }: Pick<HandlerContext, "service">, expensive: ExpensiveReads) {
+  const accounts: Handler = async (request, reply) => {
+    const page = parseAccountsQuery(request.query);
+    const read = async () => JSON.stringify(encodeAccounts(await service.accounts(page)));
+    const isShort = page.limit <= shortPage && page.name === undefined && page.at === undefined;
+    sendJson(reply, await (isShort ? read() : expensive.read(request, request.url, read)));
+  };
 
-  const audit: Handler = async (_request, reply) => sendJson(reply, encodeAudit(await service.audit()));
+  const position: Handler = async (request, reply) => {
+    const at = parseAtQuery(request.query);
+    sendJson(reply, encodePosition(await service.position(at, closingOf(request))));
+  };
+
+  const audit: Handler = async (request, reply) =>
+    sendJson(reply, encodeAudit(await service.audit({ signal: closingOf(request) })));
 
   return { accounts, position, audit };
 }
