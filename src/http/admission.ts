@@ -85,7 +85,7 @@ const idleShare = 0.1;
 const mostWaiting = 64;
 
 interface Reading {
-  readonly answer: Promise<string>;
+  readonly answer: Promise<unknown>;
   /** The connections of those who wait for it. */
   readonly connections: AbortSignal[];
 }
@@ -101,11 +101,11 @@ export class ExpensiveReads {
   #waiting = 0;
 
   /**
-   * Gives the text of an answer.
+   * Gives what `work` does.
    * @param about the same for those for whom `work` gives the same
    * @throws FxError overloaded
    */
-  async read(request: FastifyRequest, about: string, work: () => Promise<string>): Promise<string> {
+  async read<T>(request: FastifyRequest, about: string, work: () => Promise<T>): Promise<T> {
     if (this.#waiting >= mostWaiting) {
       throw overloaded(`${mostWaiting} requests for what takes long to read are waiting.`);
     }
@@ -113,13 +113,13 @@ export class ExpensiveReads {
     reading.connections.push(closingOf(request));
     this.#waiting += 1;
     try {
-      return await reading.answer;
+      return (await reading.answer) as T;
     } finally {
       this.#waiting -= 1;
     }
   }
 
-  #add(about: string, work: () => Promise<string>): Reading {
+  #add(about: string, work: () => Promise<unknown>): Reading {
     const connections: AbortSignal[] = [];
     let startedMs = performance.now();
     const answer = this.#last.then(() => {

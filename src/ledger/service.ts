@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
 import { type Change, planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
-import { addDays, startOfDay, warsawDate } from "../core/date.ts";
+import { addDays, endOfTime, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
 import type { ExportRequest } from "../core/export.ts";
@@ -25,6 +25,7 @@ import type {
   Statement,
   StatementRequest,
 } from "../core/service.ts";
+import { accountsPage } from "./accounts-page.ts";
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
@@ -170,7 +171,7 @@ export class LedgerService implements ExchangeService {
   async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
     requireSettled(at, this.#now(), this.#store);
     if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
-    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1, name });
+    const accounts = await accountsPage(this.#store, { after: cursor, limit: limit + 1, name });
     const page = accounts.slice(0, limit).map(decodeAccount);
     const items = at === undefined ? page : await accountsAt(this.#store, page, at);
     return { items, next: accounts.length > limit ? page.at(-1)?.pesel : undefined };
@@ -190,7 +191,7 @@ export class LedgerService implements ExchangeService {
   }
 
   async *export(request: ExportRequest): AsyncGenerator<string> {
-    const { from = "", to = "9999-12-31", at } = request;
+    const { from = "", to = endOfTime, at } = request;
     if (from > to) throw unfit("/from", "is after to");
     requireSettled(at, this.#now(), this.#store);
     yield* this.#books.export(request);

@@ -20,7 +20,7 @@ import type {
   Touch,
   Writes,
 } from "../ledger/store.ts";
-import { AccountCache } from "./account-cache.ts";
+import { AccountCache, type LinkedAccount } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { entriesIn } from "./ids.ts";
 import { JournalOrder } from "./journal-order.ts";
@@ -58,12 +58,6 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteSto
   return new SqliteStore(openDatabase(path, options), options.lockWaitMs);
 }
 
-/** An account with the position of its newest entry, from which the entries before it are found. */
-interface LinkedAccount {
-  readonly account: StoredAccount;
-  readonly newest: number;
-}
-
 /** The end of an account's chain while a transaction adds to it. */
 interface Head {
   newest: number | null;
@@ -80,7 +74,7 @@ export class SqliteStore implements Store {
   readonly misplacedAccount = misplacedAccount;
   readonly #opened: OpenDatabase;
   readonly #database: DatabaseSyncInstance;
-  readonly #accounts: AccountCache<LinkedAccount>;
+  readonly #accounts: AccountCache;
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
@@ -289,8 +283,12 @@ export class SqliteStore implements Store {
     });
   }
 
-  async tables(range: { source: string; since: string }): Promise<RateTable[]> {
+  async tables(range: Parameters<Store["tables"]>[0]): Promise<RateTable[]> {
     return this.#read(() => this.#tables.of(range));
+  }
+
+  async tablesVersion(): Promise<string> {
+    return this.#read(() => this.#tables.version());
   }
 
   async table(id: string): Promise<RateTable | undefined> {

@@ -37,7 +37,8 @@ export function accountHandlers(
   const account: Handler = async (request, reply) => {
     const at = parseAtQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    const found = await service.account(pesel, at);
+    const read = () => service.account(pesel, at);
+    const found = await (at === undefined ? read() : expensive.read(request, request.url, read));
     return sendJson(reply, accountText(found), 200, accountHeaders(found));
   };
 
