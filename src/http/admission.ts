@@ -21,10 +21,8 @@ const uncounted: readonly string[] = [
 
 /** How long a request that is taken on may take, as far as that can be told. */
 const targetMs = 400;
-/** So many requests are always taken on: four commits. */
-const leastAtOnce = 1024;
-/** As many as that until it is known how fast they are answered. */
-const firstAtOnce = 4096;
+/** Requests that are taken on at once: always, and until it is known how fast they are answered. */
+const usual = { least: 1024, first: 4096 };
 const windowMs = 100;
 /** Who is refused waits for that, so that one who asks again at once takes no time from those that are taken on. */
 const refusalMs = 250;
@@ -42,8 +40,17 @@ export class Admission {
   /** Requests that were taken on since the start. */
   #taken = 0;
   #answered = 0;
-  #atOnce = firstAtOnce;
-  readonly #window = { startMs: performance.now(), answered: 0, fewest: 0 };
+  #atOnce: number;
+  readonly #least: number;
+  readonly #nowMs: () => number;
+  readonly #window: { startMs: number; answered: number; fewest: number };
+
+  constructor({ least, first } = usual, nowMs = () => performance.now()) {
+    this.#atOnce = first;
+    this.#least = least;
+    this.#nowMs = nowMs;
+    this.#window = { startMs: nowMs(), answered: 0, fewest: 0 };
+  }
 
   /** Whether the request is taken on; then `answered` is to be called when it is answered. */
   take(): boolean {
@@ -57,13 +64,13 @@ export class Admission {
     this.#answered += 1;
     const window = this.#window;
     window.fewest = Math.min(window.fewest, this.#taken - this.#answered);
-    const nowMs = performance.now();
+    const nowMs = this.#nowMs();
     const lasted = nowMs - window.startMs;
     if (lasted < windowMs) return;
     // With fewer, the requests and not the server say how many are answered.
     if (window.fewest >= this.#atOnce / 2) {
       const perMs = (this.#answered - window.answered) / lasted;
-      this.#atOnce = Math.max(leastAtOnce, Math.round(perMs * targetMs));
+      this.#atOnce = Math.max(this.#least, Math.round(perMs * targetMs));
     }
     window.startMs = nowMs;
     window.answered = this.#answered;

@@ -38,6 +38,8 @@ export interface ServerOptions extends BulkOptions {
   readonly now: () => Date;
   /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
+  /** Which requests are taken on. */
+  readonly admission?: Admission;
   /** Where the log goes, from which level on. Without it there is no log. */
   readonly log?: { readonly level: string; readonly stream: DestinationStream };
 }
@@ -50,7 +52,7 @@ const idleCheckMs = 50;
  * new connections, answers what is under way, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, probes, log, prefix = "" } = options;
+  const { service, probes, log, prefix = "", admission = new Admission() } = options;
   const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
     genReqId: requestIds(),
@@ -72,7 +74,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
-  const admission = new Admission();
   const expensive = new ExpensiveReads();
 
   function record(request: FastifyRequest, route: string, status: number): void {

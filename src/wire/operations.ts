@@ -102,7 +102,7 @@ export const operations = {
     tag: "accounts",
     query: queries.atQuery,
     success: { status: 200, schema: schemas.account, headers: ["Fx-Account"] },
-    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
+    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage, "overloaded"],
   },
   exchange: {
     method: "POST",
@@ -171,6 +171,7 @@ export const operations = {
       "amount-too-small",
       "balance-limit",
       storage,
+      "overloaded",
     ],
   },
   receipt: {
@@ -182,7 +183,7 @@ export const operations = {
       "where no other receipt begins so.",
     tag: "exchange",
     success: { status: 200, schema: entrySchemas.entry },
-    errors: ["invalid-request", "not-found", storage],
+    errors: ["invalid-request", "not-found", storage, "overloaded"],
   },
   rates: {
     method: "GET",
@@ -191,7 +192,7 @@ export const operations = {
     description: "PLN for one unit: the bank buys at bid and sells at ask.",
     tag: "rates",
     success: { status: 200, schema: schemas.rates },
-    errors: ["rates-unavailable", storage],
+    errors: ["rates-unavailable", storage, "overloaded"],
   },
   rateHistory: {
     method: "GET",
@@ -201,7 +202,7 @@ export const operations = {
     tag: "rates",
     query: schemas.rateHistoryQuery,
     success: { status: 200, schema: schemas.rateHistory },
-    errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage],
+    errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage, "overloaded"],
   },
   deposit: {
     ...change("/api/user/{pesel}/deposits", schemas.cash, [
@@ -265,7 +266,7 @@ export const operations = {
     tag: "accounts",
     query: queries.statementQuery,
     success: { status: 200, schema: entrySchemas.statement },
-    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
+    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage, "overloaded"],
   },
   accounts: {
     method: "GET",
@@ -277,7 +278,7 @@ export const operations = {
     tag: "ledger",
     query: queries.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
-    errors: ["invalid-request", storage],
+    errors: ["invalid-request", storage, "overloaded"],
   },
   position: {
     method: "GET",
@@ -289,7 +290,7 @@ export const operations = {
     tag: "ledger",
     query: queries.atQuery,
     success: { status: 200, schema: schemas.position },
-    errors: ["invalid-request", storage],
+    errors: ["invalid-request", storage, "overloaded"],
   },
   audit: {
     method: "GET",
@@ -300,7 +301,7 @@ export const operations = {
       "take minutes.",
     tag: "ledger",
     success: { status: 200, schema: audit },
-    errors: [storage],
+    errors: [storage, "overloaded"],
   },
   checkpoint: {
     method: "GET",
@@ -313,7 +314,7 @@ export const operations = {
     tag: "ledger",
     lines: "answer",
     success: { status: 200, schema: checkpointLine },
-    errors: [storage],
+    errors: [storage, "overloaded"],
   },
   compareCheckpoint: {
     method: "POST",
@@ -368,7 +369,7 @@ export const operations = {
     description: "In the text format of Prometheus.",
     tag: "server",
     success: { status: 200, types: ["text/plain"] },
-    errors: [],
+    errors: ["overloaded"],
   },
   openApi: {
     method: "GET",
