@@ -22,7 +22,7 @@ const uncounted: readonly string[] = [
 /** How long a request that is taken on may take, as far as that can be told. */
 const targetMs = 400;
 /** Requests that are taken on at once: always, and until it is known how fast they are answered. */
-const usual = { least: 1024, first: 4096 };
+const usual = { least: 1024, first: 2048 };
 const windowMs = 100;
 /** Who is refused waits for that, so that one who asks again at once takes no time from those that are taken on. */
 const refusalMs = 250;
