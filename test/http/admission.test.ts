@@ -69,54 +69,64 @@ describe("requests", () => {
 });
 
 describe("the number of requests that are taken on at once", () => {
-  function start() {
+  /** At most 1000 until it is known better, at least 10. */
+  function openAdmission() {
     const clock = { ms: 0 };
     const admission = new Admission({ least: 10, first: 1000 }, () => clock.ms);
-    const fill = () => {
-      let count = 0;
-      while (admission.take()) count += 1;
-      return count;
-    };
+    let waiting = 0;
     const answer = (count: number) => {
       for (let times = 0; times < count; times += 1) admission.answered();
+      waiting -= count;
     };
-    /** As many are answered in each of 100 ms, and all others wait. */
-    const answerFor100Ms = (perMs: number) => {
-      for (let times = 0; times < 100; times += 1) {
+    /** Takes on all that it can, and gives how many wait then. */
+    const fill = () => {
+      while (admission.take()) waiting += 1;
+      return waiting;
+    };
+    /** So many are answered in each of 200 ms, while as many wait as are taken on. */
+    const work = (perMs: number) => {
+      for (let times = 0; times < 200; times += 1) {
         fill();
         clock.ms += 1;
-        answer(perMs);
+        answer(Math.min(perMs, waiting));
       }
     };
-    return { clock, admission, fill, answer, answerFor100Ms };
+    const atOnce = () => {
+      answer(waiting);
+      return fill();
+    };
+    return { clock, answer, work, atOnce, fill };
   }
 
   test("is as many as are answered in 400 ms, where many wait", () => {
-    const { fill, answer, answerFor100Ms } = start();
-    answerFor100Ms(1);
-    answer(1000);
-    assert.equal(fill(), 400);
-    answerFor100Ms(2);
-    answer(400);
-    assert.equal(fill(), 800);
+    const { work, atOnce } = openAdmission();
+    work(1);
+    assert.equal(atOnce(), 400);
+    work(2);
+    assert.equal(atOnce(), 800);
   });
 
   test("is never less than the least", () => {
-    const { clock, fill, answer } = start();
-    fill();
-    clock.ms += 10_000;
-    answer(1000);
-    assert.equal(fill(), 10);
+    const { clock, answer, fill, atOnce } = openAdmission();
+    for (let times = 0; times < 3; times += 1) {
+      fill();
+      clock.ms += 10_000;
+      answer(1);
+    }
+    assert.equal(atOnce(), 10);
   });
 
   test("stays where few wait", () => {
-    const { clock, admission, fill, answer } = start();
+    const { clock, answer, work, atOnce, fill } = openAdmission();
+    work(1);
+    answer(fill() - 1);
     for (let times = 0; times < 10; times += 1) {
-      admission.take();
       clock.ms += 100;
       answer(1);
+      fill();
+      answer(399);
     }
-    assert.equal(fill(), 1000);
+    assert.equal(atOnce(), 400);
   });
 });
 
