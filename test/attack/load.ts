@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { measureBulk } from "../../bench/bulk-load.ts";
 import { type Measured, measure, measureUntil } from "../../bench/load.ts";
 import { writeLines, writeRequests } from "../../bench/requests.ts";
+import { cpuSecondsOf } from "../../bench/servers.ts";
 import { identifyTable } from "../../src/core/rates.ts";
 import { sha256 } from "../../src/ledger/batch.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
@@ -136,9 +137,16 @@ function leaving(url: string) {
   };
 }
 
+/** The processor time that a server takes for one of many, after the first few. */
+async function processorMs(pid: number | undefined, work: () => Promise<unknown>, count: number) {
+  for (let times = 0; times < count / 2; times += 1) await work();
+  const before = cpuSecondsOf(pid as number);
+  for (let times = 0; times < count; times += 1) await work();
+  return (1000 * (cpuSecondsOf(pid as number) - before)) / count;
+}
+
 /** The share of a core that a server takes when nobody asks it for anything. */
 async function idleAfter({ pid }: Target): Promise<number> {
-  const { cpuSecondsOf } = await import("../../bench/servers.ts");
   await pause(500);
   const before = cpuSecondsOf(pid as number);
   await pause(2000);
@@ -160,12 +168,13 @@ export const bodies: Attack = async function* () {
   for (const [what, body] of Object.entries(tried)) {
     const headers = { "content-type": "application/json" };
     const once = async () => (await fetch(path, { method: "POST", headers, body })).arrayBuffer();
-    for (let times = 0; times < 50; times += 1) await once();
-    const took =
-      (await timed(async () => {
-        for (let times = 0; times < 100; times += 1) await once();
-      })) / 100;
-    yield { tried: `16 KB of ${what}`, mustBe: "under 5 ms", seen: ms(took), holds: took < 5 };
+    const took = await processorMs(server.pid, once, 200);
+    yield {
+      tried: `16 KB of ${what}`,
+      mustBe: "under 5 ms of processor time",
+      seen: ms(took),
+      holds: took < 5,
+    };
   }
   await server.stop();
 };
@@ -227,10 +236,7 @@ export const decade: Attack = async function* (setting) {
     const ask = async () => (await fetch(`${target.url}/api/rates/USD/history?days=3660`)).json();
     const cold = await timed(ask);
     const { rates } = (await ask()) as { rates: unknown[] };
-    const took =
-      (await timed(async () => {
-        for (let times = 0; times < 20; times += 1) await ask();
-      })) / 20;
+    const took = await processorMs(target.pid, ask, 50);
     const during = await othersDuring(target, 0, async () => {
       const stop = askFor(
         target.url,
@@ -242,8 +248,8 @@ export const decade: Attack = async function* (setting) {
     });
     yield {
       tried: `the history of a rate over ${rates.length} tables`,
-      mustBe: "under 50 ms",
-      seen: `the first ${ms(cold)}, then ${ms(took)}`,
+      mustBe: "under 50 ms of processor time",
+      seen: `the first answered in ${ms(cold)}, then ${ms(took)}`,
       holds: took < 50,
     };
     yield waitRow("the same from 16 connections", target, during);
