@@ -65,7 +65,8 @@ export function openBooks(place: StorePlace, store: Store): Books {
         reject(error);
         stop(thread);
       };
-      const leave = () => fail(abandoned());
+      // It fails when the thread has ended, so that never more than one runs.
+      const leave = () => stop(thread);
       signal?.addEventListener("abort", leave);
       thread.on("message", (answer: BooksAnswer) => {
         if ("progress" in answer) onProgress?.(answer.progress);
@@ -73,13 +74,13 @@ export function openBooks(place: StorePlace, store: Store): Books {
           onHeads?.(answer.heads).then(() => thread.postMessage("next" satisfies BooksWish), fail);
         else if ("result" in answer) resolve(answer.result as BooksResults[T]);
         else if ("failure" in answer && canReadHere(answer)) resolve(here());
-        else if ("failure" in answer) reject(failureOf(answer));
+        else if ("failure" in answer && !signal?.aborted) reject(failureOf(answer));
         isBegun = true;
       });
       thread.on("error", reject);
       thread.on("exit", () => {
         signal?.removeEventListener("abort", leave);
-        reject(closed());
+        reject(signal?.aborted ? abandoned() : closed());
       });
     }).then(async (result) => {
       // The thread opened what the place names now; the store still has it open, or refuses.
@@ -109,6 +110,7 @@ export function openBooks(place: StorePlace, store: Store): Books {
         throw closed();
       } finally {
         stop(thread);
+        await threads.get(thread);
       }
     },
     async close() {
