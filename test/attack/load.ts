@@ -48,10 +48,7 @@ function askFor(url: string, paths: readonly string[], connections: number) {
 /** What takes long to read, over 64 connections that wait for their answers. */
 export const reads: Attack = async function* (setting) {
   const others: Readonly<Record<string, readonly string[]>> = {
-    "lists of 1,000 accounts": Array.from(
-      { length: 100 },
-      (_, nth) => `/api/users?limit=1000&cursor=${String(nth).padStart(11, "0")}`,
-    ),
+    "lists of 1,000 accounts": Array.from({ length: 100 }, (_, nth) => `/api/users?limit=${901 + nth}`),
     "histories of rates": Array.from(
       { length: 100 },
       (_, nth) => `/api/rates/USD/history?days=${1500 + nth}`,

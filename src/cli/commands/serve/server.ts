@@ -8,12 +8,15 @@ import type { RatesEvent } from "../../../rates/ledger-rates.ts";
 import { type Settings, settingNames } from "../../config.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
 import { openLedger } from "../../open.ts";
+import { TokensInForce } from "../../tokens/in-force.ts";
 
 export interface RunningServer {
   /** Where this machine reaches it. */
   readonly url: string;
   /** Whether other machines can. */
   readonly isOpen: boolean;
+  /** How many tokens the server knows; undefined if it asks for none. */
+  readonly tokenCount: number | undefined;
   readonly log: FastifyBaseLogger;
   rates(): RatesStatus;
   /** Asks for rates again, and applies the other settings that can change while it runs. */
@@ -42,6 +45,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       `The prefix cannot be ${prefix}, because ${hidden} is a path of fx itself. Name another, such as --prefix /fx.`,
     );
   }
+  const tokens = settings.tokens === undefined ? undefined : await TokensInForce.open(settings.tokens);
   warmUpNextTick();
   // The rates and the store report events before there is a server with a log.
   const early: RatesEvent[] = [];
@@ -65,9 +69,11 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
+      commits: () => service.commits,
     },
     now: () => new Date(),
     prefix,
+    tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
   });
   app.log.info({ version, store: kind, rates: rates.status().source }, "starting");
@@ -85,7 +91,12 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   for (const event of early) report(event);
   warn = (notice) => app.log.warn(`database: ${notice}`);
   notices.forEach(warn);
+  tokens?.follow({
+    onRead: (count) => app.log.info({ tokens: count }, "tokens read again"),
+    onFault: (reason) => app.log.warn({ reason }, "tokens not read again: the last ones stay in force"),
+  });
   const stop = async () => {
+    tokens?.close();
     try {
       await app.close();
       app.log.info("stopped");
@@ -107,6 +118,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   return {
     url: `http://${reachable(host)}:${bound}`,
     isOpen: !/^(127\.|::1$|localhost$)/.test(host),
+    tokenCount: tokens?.count,
     log: app.log,
     rates: () => rates.status(),
     async reload(next) {
