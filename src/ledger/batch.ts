@@ -250,7 +250,7 @@ export class Batcher {
       if (queuedAtMs >= oldestMs) return true;
       const message =
         "The store was not ready for the order in time: it was not begun, and nothing was changed.";
-      settle({ refusal: new FxError("storage-unavailable", message, { retryAfterSeconds: 1 }) });
+      settle({ refusal: new FxError("overloaded", message, { retryAfterSeconds: 1 }) });
       return false;
     });
   }
