@@ -254,3 +254,46 @@ describe("a bulk under way", () => {
     assert.equal(statusCode, 403);
   });
 });
+
+describe("the name of the token", () => {
+  test("is in the receipt and the statement of what was done with it, and of each line of a bulk", async (t) => {
+    const { url } = await guarded(t);
+    const post = (path: string, token: string, body: object) =>
+      send(url, "POST", path, { headers: { "content-type": "application/json", ...bearer(token) }, body });
+    const { headers } = await post("/api/user", "teller", opening);
+    const receipt = await send(url, "GET", headers.get("fx-receipt") ?? "", { headers: bearer("viewer") });
+    assert.equal((receipt.json as { by?: string }).by, "teller");
+    await post(`/api/exchange/${pesel}`, "operator", order);
+    const bulk = new BulkClient(url, { headers: { ...linesType, ...bearer("late") } });
+    bulk.end(order, { kind: "deposit", pesel, amount: 1, currency: "PLN" });
+    await bulk.rest();
+    const { json } = await send(url, "GET", `/api/user/${pesel}/history`, { headers: bearer("viewer") });
+    assert.deepEqual(
+      (json as { entries: { kind: string; by?: string }[] }).entries.map(({ kind, by }) => [kind, by]),
+      [
+        ["deposit", "late"],
+        ["exchange", "late"],
+        ["exchange", "operator"],
+        ["opening", "teller"],
+      ],
+    );
+  });
+
+  test("is the only one that a key answers: another gets 422, the same request or not", async (t) => {
+    const { url } = await guarded(t);
+    const keyed = (path: string, token: string, body: object) => {
+      const headers = { "content-type": "application/json", "idempotency-key": "k", ...bearer(token) };
+      return send(url, "POST", path, { headers, body });
+    };
+    const path = `/api/exchange/${pesel}`;
+    const first = await keyed(path, "teller", order);
+    isProblem(first, "account-not-found");
+    for (const body of [order, { ...order, toBuy: 2 }]) {
+      const { detail } = isProblem(await keyed(path, "operator", body), "idempotency-key-reused");
+      assert.match(detail, /with another token/);
+    }
+    const again = await keyed(path, "teller", order);
+    isProblem(again, "account-not-found");
+    assert.equal(again.headers.get("idempotency-replayed"), "true");
+  });
+});
