@@ -120,7 +120,7 @@ describe("generated clients can rely on it", () => {
     const shown = schemasIn(document).filter(({ examples }) => examples !== undefined);
     assert.ok(shown.length > 50);
     for (const { examples, ...schema } of shown) {
-      const validate = ajv.compile(schema);
+      const validate = ajv.compile({ ...schema, components: document.components });
       for (const example of examples ?? []) {
         assert.ok(validate(example), `${JSON.stringify(example)} ${JSON.stringify(validate.errors)}`);
       }
