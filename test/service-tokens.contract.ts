@@ -24,7 +24,8 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
     key,
   });
   const entries = async (pesel: Pesel) => (await service.statement(pesel, { limit: 100 })).items;
-  const usedByAnother = "This Idempotency-Key was used on this account with another token. Use a new key.";
+  const usedByAnother =
+    "This Idempotency-Key was used on this account with another token. See what was done with it before you use a new key.";
 
   async function run(by: string | undefined, ...lines: BulkLine[]): Promise<readonly BulkAnswer[]> {
     async function* chunks() {
