@@ -127,6 +127,12 @@ describe("generated clients can rely on it", () => {
     }
   });
 
+  test("every PESEL in it is of 1801, and so nobody's: the page that shows it can be tried on a real server", () => {
+    const pesels = [...JSON.stringify(document).matchAll(/"(\d{11})"/g)].map(([, pesel]) => pesel as string);
+    assert.ok(pesels.length > 5);
+    for (const pesel of pesels) assert.match(parsePesel(pesel, today), /^018[1-9]/);
+  });
+
   for (const [body, shapes] of [
     ["Order", ["BuyOrder", "SellOrder"]],
     ["Opening", ["OpeningWithPln", "OpeningWithInitial", "OpeningWithBoth"]],
