@@ -64,8 +64,17 @@ export interface TableLedger {
   ): Promise<boolean>;
   /** Keeps tables for the history of rates. */
   saveTables(tables: readonly RateTable[]): Promise<void>;
-  /** Tables of a source in force on or after a date, oldest first. Of several under one number, the last was in force last. */
-  tables(range: { readonly source: string; readonly since: CalendarDate }): Promise<RateTable[]>;
+  /**
+   * Tables of a source that took effect on the day `since` or later, and before the day `before`, oldest first. Of
+   * several under one number, the last was in force last.
+   */
+  tables(range: {
+    readonly source: string;
+    readonly since: CalendarDate;
+    readonly before?: CalendarDate;
+  }): Promise<RateTable[]>;
+  /** Another one after each table that is kept or put in force. */
+  tablesVersion(): Promise<string>;
 }
 
 /** The tables that one process trades and quotes at. */
