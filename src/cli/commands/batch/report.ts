@@ -1,7 +1,7 @@
 import { jsonString } from "../../../core/journal.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import { visible } from "../../../core/visible.ts";
+import { visible, visibleLines } from "../../../core/visible.ts";
 import { accountText as accountJson, moneyText as moneyJson } from "../../../wire/codecs.ts";
 import type { Context } from "../../context.ts";
 import { describeFailure, type Exit, type Failure, Interrupted, tellWarning } from "../../errors.ts";
@@ -123,7 +123,7 @@ export class Report {
     const { stream, live } = this.#stdout;
     if (live) this.#progress.clear();
     const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
-      stream.write(visible(text, "\n"), resolve);
+      stream.write(visibleLines(text), resolve);
     });
     if (!error) return;
     this.#isRead = false;
