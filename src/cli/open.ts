@@ -30,7 +30,7 @@ export async function openService(
   const { url } = settings;
   if (url.kind === "server") {
     const { openHttpService } = await import("../client/http-service.ts");
-    return openHttpService(url.address);
+    return openHttpService(url.address, { token: settings.token });
   }
   if (rates) return (await openLedger(url, settings, { access, onUpgrade, serves: false })).service;
   const { LedgerService } = await import("../ledger/service.ts");

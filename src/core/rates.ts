@@ -1,6 +1,7 @@
 import { type CurrencyCode, compareCurrencies, minorUnitDigits, parseCurrencyCode, pln } from "./currency.ts";
 import { type CalendarDate, dateExists } from "./date.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "./decimal.ts";
+import { visible } from "./visible.ts";
 
 /** The bank's side of one currency, in PLN for one unit: it buys at `bid` and sells at `ask`. */
 export interface Rate {
@@ -196,6 +197,8 @@ export function identifyTable(
   return { number, tradingDate, effectiveDate, rates, source, id: sha256(content).slice(0, 32) };
 }
 
+const longestName = 100;
+
 function parseRate(untrusted: unknown): Rate {
   const rate = record(untrusted, "a rate");
   if (typeof rate.code !== "string" || !/^[A-Z]{3}$/.test(rate.code) || rate.code === pln) {
@@ -207,7 +210,8 @@ function parseRate(untrusted: unknown): Rate {
     throw new InvalidRateTable(`the bid of ${rate.code} is not below its ask`);
   return {
     currency: parseCurrencyCode(rate.code),
-    name: typeof rate.currency === "string" ? rate.currency : rate.code,
+    name:
+      typeof rate.currency === "string" && rate.currency.length <= longestName ? rate.currency : rate.code,
     bid,
     ask,
   };
@@ -236,5 +240,5 @@ function record(untrusted: unknown, what: string): Record<string, unknown> {
 }
 
 function show(untrusted: unknown): string {
-  return (JSON.stringify(untrusted) ?? "missing").slice(0, 60);
+  return visible((JSON.stringify(untrusted) ?? "missing").slice(0, 60));
 }

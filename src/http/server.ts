@@ -87,8 +87,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
     metrics.observe(method, route, status, ms);
     if (!log || route.startsWith("/health/")) return;
+    const by = request.caller?.name;
     const trace = traceOf(request.headers.traceparent);
-    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...trace, ...outcome });
+    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, by, ...trace, ...outcome });
   }
 
   /** Answers what goes wrong before a handler is reached. */

@@ -7,7 +7,7 @@ import { type Measured, measure, measureUntil } from "../../bench/load.ts";
 import { writeLines, writeRequests } from "../../bench/requests.ts";
 import { cpuSecondsOf } from "../../bench/servers.ts";
 import { identifyTable } from "../../src/core/rates.ts";
-import { sha256 } from "../../src/ledger/batch.ts";
+import { sha256 } from "../../src/ledger/seal.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult } from "../support/fixture.ts";
