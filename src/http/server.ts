@@ -78,6 +78,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
   const expensive = new ExpensiveReads();
+  const tellRefused = (refused: number) =>
+    app.log.warn({ code: "overloaded", refused }, "more requests than can be answered soon");
   const access = openAccess(options);
 
   function record(request: FastifyRequest, route: string, status: number): void {
@@ -153,7 +155,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       handler: async (request, reply) => {
         const isTaken = counts && admission.take();
         try {
-          if (counts && !isTaken) await admission.refuse();
+          if (counts && !isTaken) await admission.refuse(tellRefused);
           await endOfTurn();
           const refused = access.refusal(request, role);
           if (refused !== undefined) throw refused;

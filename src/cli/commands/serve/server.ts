@@ -31,6 +31,8 @@ export interface ServerStart {
   readonly prepare: (service: ExchangeService) => Promise<void>;
 }
 
+/** Connections that come at once. The system has a limit of its own; who is beyond it tries again for seconds. */
+const backlog = 4096;
 /** The settings that a running server applies again. The log's level is info unless set. */
 const changeable = ["logLevel", "maxTableAge", "acceptTable"];
 
@@ -109,7 +111,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const { host, port } = settings;
   try {
     await prepare(service);
-    await app.listen({ host, port });
+    await app.listen({ host, port, backlog });
   } catch (error) {
     await stop();
     throw listenFailure(error, settings);
