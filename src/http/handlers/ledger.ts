@@ -7,10 +7,13 @@ export function ledgerHandlers({ service }: Pick<HandlerContext, "service">) {
   const accounts: Handler = async (request, reply) =>
     sendJson(reply, encodeAccounts(await service.accounts(parseAccountsQuery(request.query))));
 
-  const position: Handler = async (request, reply) =>
-    sendJson(reply, encodePosition(await service.position(parseAtQuery(request.query))));
+  const position: Handler = async (request, reply) => {
+    const at = parseAtQuery(request.query);
+    sendJson(reply, request.method === "HEAD" ? "" : encodePosition(await service.position(at)));
+  };
 
-  const audit: Handler = async (_request, reply) => sendJson(reply, encodeAudit(await service.audit()));
+  const audit: Handler = async (request, reply) =>
+    sendJson(reply, request.method === "HEAD" ? "" : encodeAudit(await service.audit()));
 
   return { accounts, position, audit };
 }

@@ -57,8 +57,10 @@ export function serverHandlers(
     return sendJson(reply, body, status === "ready" ? 200 : 503);
   };
 
-  const text: Handler = async (_request, reply) =>
-    sendText(reply, await metrics.text(), 200, { "content-type": metrics.contentType });
+  const text: Handler = async (request, reply) =>
+    sendText(reply, request.method === "HEAD" ? "" : await metrics.text(), 200, {
+      "content-type": metrics.contentType,
+    });
 
   const openApi: Handler = async (_request, reply) => sendJson(reply, document);
 
