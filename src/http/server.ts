@@ -217,7 +217,8 @@ function drainOnClose(
   app.addHook("onClose", async () => {
     timers.forEach(clearTimeout);
     connections.end();
-    // The log has the requests that were cut off first.
+    // In the next turn a request hears that its connection was closed, and its line is in the log before the end.
+    await endOfTurn();
     await endOfTurn();
     await service.close();
   });
