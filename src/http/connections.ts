@@ -79,6 +79,8 @@ export function guardConnections(
     if (response.socket === null) wait(connection, request, response);
     else start(request, response);
   });
+  // A longer one, as it is by itself, Node takes for the limit of the whole request.
+  server.headersTimeout = server.requestTimeout;
   // What is over Node's own limit would be left out without a word.
   server.maxHeadersCount = 0;
 

@@ -8,12 +8,14 @@ import Fastify, {
 } from "fastify";
 import { type DestinationStream, pino } from "pino";
 import { FxError } from "../core/errors.ts";
-import { maskPesels } from "../core/mask.ts";
+import { describeError, maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
-import { hasLines, type Operation, operations } from "../wire/operations.ts";
+import { hasLines, type Operation } from "../wire/operation.ts";
+import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
+import { type AccessOptions, endRefused, openAccess } from "./access.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { type ConnectionOptions, type Connections, guardConnections, nodeOptions } from "./connections.ts";
@@ -30,12 +32,12 @@ import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
 import { openMetrics } from "./metrics.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
+import { traceOf } from "./trace.ts";
 
-export interface ServerOptions extends BulkOptions, ConnectionOptions {
+export interface ServerOptions extends BulkOptions, AccessOptions, ConnectionOptions {
   /** The server closes it, last, when it is closed. */
   readonly service: ExchangeService;
   readonly probes: Probes;
-  readonly now: () => Date;
   /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
   /** Where the log goes, from which level on. Without it there is no log. */
@@ -47,6 +49,7 @@ export interface ServerOptions extends BulkOptions, ConnectionOptions {
 }
 
 const idleCheckMs = 50;
+const refusedCheckMs = 250;
 
 /**
  * The HTTP server, not listening yet. Its `close()` is the graceful stop: it is not ready from then on, takes no
@@ -83,13 +86,15 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   );
   const lifecycle = drainOnClose(app, options, connections);
   const metrics = openMetrics(options);
+  const access = openAccess(options);
 
   function record(request: FastifyRequest, route: string, status: number): void {
     const { id, method, outcome } = request;
     const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
     metrics.observe(method, route, status, ms);
     if (!log || route.startsWith("/health/")) return;
-    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...outcome });
+    const trace = traceOf(request.headers.traceparent);
+    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...trace, ...outcome });
   }
 
   /** Answers what goes wrong before a handler is reached. */
@@ -111,12 +116,15 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   app.decorateRequest("outcome", undefined);
+  app.decorateRequest("caller", undefined);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
   // Where there is no route, the body does not matter.
-  app.setErrorHandler((error, request, reply) =>
-    request.is404 ? onNoRoute(request, reply) : onError(error, request, reply),
-  );
+  app.setErrorHandler((error, request, reply) => {
+    if (request.is404) return onNoRoute(request, reply);
+    const { role = "anyone" } = request.routeOptions.config;
+    onError(access.refusal(request, role) ?? error, request, reply);
+  });
   app.setNotFoundHandler(onNoRoute);
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
@@ -140,16 +148,19 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     ...serverHandlers(options, metrics, lifecycle, document),
   };
   const routeOf = (id: string, operation: Operation): RouteOptions => {
-    const { method, path, isBodyOptional } = operation;
+    const { method, path, role, isBodyOptional } = operation;
     const takesLines = hasLines(operation, "body");
     const handle = handlers[id as keyof Handlers];
     return {
       method,
       url: path.replace(/\{(\w+)\}/g, ":$1"),
+      config: { role },
       // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
         try {
           await endOfTurn();
+          const refused = access.refusal(request, role);
+          if (refused !== undefined) throw refused;
           if (request.body !== undefined && !takesLines) {
             const arriving = readBody(reply);
             const text = typeof arriving === "string" ? arriving : await arriving;
@@ -174,6 +185,10 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     });
   }
   registerDocs(app, document, prefix);
+  if (options.tokens !== undefined) {
+    const timer = setInterval(() => endRefused(access, lifecycle.streams), refusedCheckMs).unref();
+    app.addHook("onClose", async () => clearInterval(timer));
+  }
   return app;
 }
 
@@ -238,7 +253,8 @@ function requestIds(): (request: IncomingMessage) => string {
   return (request: Timed) => {
     request[arrivedAt] = performance.now();
     const given = request.headers["x-request-id"];
-    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && !/\d{11}/.test(given)) return given;
+    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && maskPesels(given) === given)
+      return given;
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };
@@ -258,14 +274,4 @@ function methodNotAllowed(methods: readonly string[]): FxError {
 /** The route's pattern, as the OpenAPI document has it. */
 function patternOf(request: FastifyRequest): string {
   return request.routeOptions.url?.replace(/:(\w+)/g, "{$1}") ?? "none";
-}
-
-/** An error for the log, with its causes. */
-function describeError(error: Error): { type: string; message: string; stack: string } {
-  const cause = error.cause instanceof Error ? `\ncaused by: ${describeError(error.cause).stack}` : "";
-  return {
-    type: error.name,
-    message: maskPesels(error.message),
-    stack: maskPesels(error.stack ?? "") + cause,
-  };
 }

@@ -3,12 +3,14 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
+import type { Caller } from "../../src/core/role.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { buildServer, type ServerOptions } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { type Operation, operations } from "../../src/wire/operations.ts";
+import { errorsOf, type Operation } from "../../src/wire/operation.ts";
+import { operations } from "../../src/wire/operations.ts";
 import { fixedRates, now, table } from "./fixture.ts";
 
 /** An instance of fx over a store in memory, at one fixed table, as of `now` until its clock is set. */
@@ -26,6 +28,8 @@ export interface TestServer {
   readonly rates: ReturnType<typeof fixedRates>;
   readonly clock: { now: Date };
   readonly service: ExchangeService;
+  /** Whose token the requests have from now on. */
+  caller: Caller | undefined;
   /** Everything logged so far. */
   log(): string;
   /** Fails if an operation has answered with a code that src/wire/operations.ts does not list for it. */
@@ -61,27 +65,33 @@ export async function startServer(
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
+      commits: () => ledger.commits,
     },
     now: () => clock.now,
     prefix,
     log: { level: "info", stream },
   });
   const undeclared = undeclaredCodes(app);
+  app.addHook("onRequest", async (request) => {
+    if (server.caller !== undefined) request.caller = server.caller;
+  });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
-  return {
+  const server: TestServer = {
     app,
     url: `http://127.0.0.1:${port}`,
     store,
     rates,
     clock,
     service,
+    caller: undefined,
     log: () => lines.join(""),
     close: async () => {
       await app.close();
       assert.deepEqual([...undeclared], [], "an answer's code is not among the errors of its operation");
     },
   };
+  return server;
 }
 
 /** Collects, as "exchange: underage", each code with which an operation answers though its `errors` do not name it. */
@@ -92,11 +102,11 @@ function undeclaredCodes(app: FastifyInstance): ReadonlySet<string> {
       ([, each]) => each.method === method && patternOf(each.path).test(url),
     );
     if (operation === undefined) return;
-    const [id, { errors }] = operation;
+    const [id, asked] = operation;
     const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
     response.end = (...args: unknown[]) => {
       const [, code] = /"type":"urn:fx:error:([a-z-]+)"/.exec(String(args[0])) ?? [];
-      const declared: readonly string[] = ["internal", ...errors];
+      const declared: readonly string[] = ["internal", ...errorsOf(asked)];
       if (code !== undefined && !declared.includes(code)) found.add(`${id}: ${code}`);
       return end(...args);
     };

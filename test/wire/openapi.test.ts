@@ -10,6 +10,7 @@ import { FxError } from "../../src/core/errors.ts";
 import { parsePesel } from "../../src/core/pesel.ts";
 import { bulkType, parseBulkLine } from "../../src/wire/bulk.ts";
 import { openApiDocument } from "../../src/wire/openapi.ts";
+import { type OperationId, operations } from "../../src/wire/operations.ts";
 import {
   parseCashBody,
   parseIdempotencyKey,
@@ -19,6 +20,7 @@ import {
 } from "../../src/wire/requests.ts";
 import { adult, decimal, now, peselOf, today } from "../support/fixture.ts";
 import { type HttpAnswer, type HttpRequest, isProblem, send } from "../support/http.ts";
+import { routesOf } from "../support/routes.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 const document = openApiDocument("1.2.3");
@@ -43,7 +45,8 @@ test("the document lists every route that the server has, and no other", () => {
   const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.deepEqual(routes.sort(), routesOf(server.app.printRoutes({ commonPrefix: false })).sort());
+  const served = routesOf(server.app).filter((route) => !/^GET \/(docs|$)/.test(route));
+  assert.deepEqual(routes.sort(), served.sort());
 });
 
 test("an entry is told apart by its kind", async () => {
@@ -73,6 +76,15 @@ test("every operation says what it does, and which success, which fault of the r
 test("every operation says that its path takes no other method, and which it takes", () => {
   for (const { operationId, responses } of listed) {
     assert.deepEqual(Object.keys(responses["405"]?.headers ?? {}), ["Allow"], operationId);
+  }
+});
+
+test("every operation names the role that it takes, and what it answers without", () => {
+  assert.deepEqual(Object.keys(document.components.securitySchemes), ["token"]);
+  for (const { operationId, security, responses } of listed) {
+    const { role } = operations[operationId as OperationId];
+    assert.deepEqual(security, role === "anyone" ? [] : [{ token: [role] }], operationId);
+    for (const status of ["401", "403"]) assert.equal(status in responses, role !== "anyone", operationId);
   }
 });
 
@@ -139,7 +151,7 @@ describe("the document takes what the server takes", () => {
   /** Texts of all kinds, and around so many characters. */
   const textsOf = (min: number, max: number) => {
     const characters = fc.constantFrom(
-      ..."aż李😀 \t\n\u0000\u001c\u007f\u0085\u009f\u00a0\u2028\ufeff\u200f\u202e\u200c\u00ad",
+      ..."aż李😀 \t\n\u0000\u001c\u007f\u0085\u009f\u00a0\u2028\ufeff\u200f\u202e\u200c\u00ad\u3164\u2800\ufe0f\u{16fe4}",
     );
     const short = fc.array(characters, { maxLength: 5 });
     const long = fc.tuple(short, fc.constantFrom("a", "😀", " "), fc.integer({ min, max }), short);
@@ -373,6 +385,7 @@ describe("answers are as the document says", () => {
     ["POST /api/audit/comparison", 200, { kept: true }],
     ["POST /api/audit/comparison", 400, opening],
     ["POST /api/audit/comparison", 400],
+    ["GET /api/token", 200],
     ["GET /health/live", 200],
     ["GET /health/ready", 200],
     ["GET /metrics", 200],
@@ -530,19 +543,3 @@ const emptyCheckpoint = [
 ]
   .map((line) => `${JSON.stringify(line)}\n`)
   .join("");
-
-/** The lines of Fastify's route tree as "GET /api/user/{pesel}", without HEAD and the documentation. */
-function routesOf(tree: string): string[] {
-  const parents: string[] = [];
-  return tree.split("\n").flatMap((line) => {
-    const [, indent = "", part = "", methods = ""] = /^([│ ]*)(?:├|└)── (\S+)(?: \((.*)\))?/.exec(line) ?? [];
-    const depth = indent.length / 4;
-    parents.length = depth;
-    parents[depth] = part;
-    const path = parents.join("").replaceAll(/:(\w+)/g, "{$1}");
-    return methods
-      .split(", ")
-      .filter((method) => method !== "" && method !== "HEAD" && path !== "/" && !path.startsWith("/docs"))
-      .map((method) => `${method} ${path}`);
-  });
-}

@@ -5,7 +5,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { type CalendarDate, warsawDate } from "../../core/date.ts";
 import { type AnswerCode, FxError } from "../../core/errors.ts";
-import type { EntryKind } from "../../core/journal.ts";
 import type { BulkAnswer, BulkLine } from "../../core/service.ts";
 import { bulkAnswerText, bulkType, parseBulkLine } from "../../wire/bulk.ts";
 import { faultOf, type Line, readLines } from "../../wire/lines.ts";
@@ -16,6 +15,7 @@ import type { Metrics } from "../metrics.ts";
 
 /** A bulk or an export under way. */
 export interface Stream {
+  readonly request: FastifyRequest;
   readonly socket: Socket;
   /**
    * A bulk takes in no more lines, answers those that were taken in, and says the reason in the last line; an export
@@ -77,21 +77,21 @@ export function bulkHandlers(
 
 /** The lines of a request and the answers to them. */
 class BulkStream implements Stream {
+  readonly request: FastifyRequest;
   readonly socket: Socket;
-  readonly #request: FastifyRequest;
   readonly #metrics: Metrics;
   readonly #today: () => CalendarDate;
   /** Not the request itself: destroying that would close the connection, and so cut off the answers. */
   readonly #body = new PassThrough();
   /** The lines that were taken in and not answered yet. */
-  readonly #taken: { readonly number: number; readonly kind: EntryKind | undefined }[] = [];
+  readonly #taken: { readonly number: number; readonly asked: BulkLine }[] = [];
   readonly #counts: Counts = {};
   readonly #logged = new Set<string>();
   #reason: FxError | undefined;
 
   constructor(request: FastifyRequest, metrics: Metrics, today: () => CalendarDate) {
     this.socket = request.raw.socket;
-    this.#request = request;
+    this.request = request;
     this.#metrics = metrics;
     this.#today = today;
     request.raw.once("error", (error) => this.#body.destroy(error));
@@ -114,12 +114,10 @@ class BulkStream implements Stream {
       for await (const lines of readLines(this.#body)) {
         if (lines.length === 0) continue;
         const today = this.#today();
-        const asked = lines.map((line) => readLine(line, today));
-        for (const [index, { number }] of lines.entries()) {
-          const line = asked[index] as BulkLine;
-          this.#taken.push({ number, kind: line instanceof FxError ? undefined : line.kind });
-        }
-        yield asked;
+        const by = this.request.caller?.name;
+        const taken = lines.map((line) => ({ number: line.number, asked: readLine(line, today, by) }));
+        for (const each of taken) this.#taken.push(each);
+        yield taken.map(({ asked }) => asked);
         // Single requests take their turn.
         await nextTurn();
       }
@@ -132,37 +130,22 @@ class BulkStream implements Stream {
     try {
       for await (const chunk of chunks) yield this.#text(chunk);
     } catch (error) {
-      if (this.#request.raw.errored) throw error;
+      if (this.request.raw.errored) throw error;
       this.#reason = toFxError(error);
       this.#log(this.#reason);
     }
-    if (this.#reason !== undefined) yield `${bulkAnswerText(null, this.#reason, this.#request.id)}\n`;
+    if (this.#reason !== undefined) yield `${bulkAnswerText(null, this.#reason, this.request.id)}\n`;
   }
 
   #text(chunk: readonly BulkAnswer[]): string {
-    const all: Counts = {};
-    const byKind: Partial<Record<EntryKind, Counts>> = {};
     const taken = this.#taken.splice(0, chunk.length);
     let text = "";
     for (const [index, answer] of chunk.entries()) {
-      const { number, kind } = taken[index] as (typeof taken)[number];
-      text += `${bulkAnswerText(number, answer, this.#request.id)}\n`;
-      const result = resultOf(answer);
-      add(all, result, 1);
-      if (kind !== undefined) {
-        byKind[kind] ??= {};
-        add(byKind[kind], result, 1);
-      }
+      const { number, asked } = taken[index] as (typeof taken)[number];
+      text += `${bulkAnswerText(number, answer, this.request.id)}\n`;
+      const result = this.#metrics.bulkLine(asked, answer);
+      this.#counts[result] = (this.#counts[result] ?? 0) + 1;
       if (answer instanceof FxError) this.#log(answer);
-    }
-    for (const [kind, counts] of Object.entries(byKind)) {
-      for (const [result, count] of Object.entries(counts)) {
-        this.#metrics.requests(kind as EntryKind, result, count);
-      }
-    }
-    for (const [result, count] of Object.entries(all)) {
-      this.#metrics.bulkLines(result, count);
-      add(this.#counts, result, count);
     }
     return text;
   }
@@ -171,7 +154,7 @@ class BulkStream implements Stream {
   #log(error: FxError): void {
     if (this.#logged.has(error.code) || statusOf[error.code as AnswerCode] < 500) return;
     this.#logged.add(error.code);
-    logFailure(this.#request, error, error);
+    logFailure(this.request, error, error);
   }
 
   /** What the log says of the bulk. */
@@ -181,24 +164,14 @@ class BulkStream implements Stream {
   }
 }
 
-function readLine(line: Line, today: CalendarDate): BulkLine {
+function readLine(line: Line, today: CalendarDate, by: string | undefined): BulkLine {
   try {
     const fault = faultOf(line);
     if (fault !== undefined) throw new FxError("invalid-request", fault);
-    return parseBulkLine(line.bytes.toString(), today);
+    return parseBulkLine(line.bytes.toString(), today, by);
   } catch (error) {
     return toFxError(error);
   }
-}
-
-function resultOf(answer: BulkAnswer): string {
-  if (answer.replayed) return "replayed";
-  if (answer instanceof FxError) return answer.code;
-  return "account" in answer ? "settled" : "opened";
-}
-
-function add(counts: Counts, result: string, count: number): void {
-  counts[result] = (counts[result] ?? 0) + count;
 }
 
 /** Closes a connection whose request was not read to its end. At once, that could take the answers back. */

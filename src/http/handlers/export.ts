@@ -28,7 +28,7 @@ export function exportHandlers(
     const { raw: response } = reply.hijack();
     response.writeHead(200, { ...headers, "cache-control": "no-store", "x-request-id": request.id });
     const { socket } = request.raw;
-    const stream = { socket, end: () => socket.destroy() };
+    const stream = { request, socket, end: () => socket.destroy() };
     lifecycle.streams.add(stream);
     response.setTimeout(idleMs, stream.end);
     await pipeline(rest(request, first, parts), response).catch(stream.end);

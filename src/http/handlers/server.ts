@@ -1,6 +1,7 @@
 import type { RatesStatus } from "../../core/rates.ts";
+import type { CommitFigures } from "../../core/service.ts";
 import type { OpenApiDocument } from "../../wire/openapi.ts";
-import type { ReadyJson } from "../../wire/schemas.ts";
+import type { ReadyJson, TokenJson } from "../../wire/schemas.ts";
 import { type Handler, sendJson, sendText } from "../answers.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Stream } from "./bulk.ts";
@@ -15,6 +16,7 @@ export interface Probes {
   /** Fails unless the store answers now. */
   ping(): Promise<void>;
   rates(): RatesStatus;
+  commits(): CommitFigures;
 }
 
 /** Whether the server still takes new work, and the bulks and exports under way, which a stop ends. */
@@ -62,9 +64,14 @@ export function serverHandlers(
       "content-type": metrics.contentType,
     });
 
+  const token: Handler = async ({ caller }, reply) => {
+    const { name = null, role = "operator", expires } = caller ?? {};
+    sendJson(reply, { name, role, expires: expires?.toISOString() ?? null } satisfies TokenJson);
+  };
+
   const openApi: Handler = async (_request, reply) => sendJson(reply, document);
 
-  return { live, ready, metrics: text, openApi };
+  return { token, live, ready, metrics: text, openApi };
 }
 
 async function answersInTime(probes: Probes): Promise<boolean> {

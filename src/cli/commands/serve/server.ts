@@ -9,6 +9,7 @@ import type { RatesEvent } from "../../../rates/ledger-rates.ts";
 import { type Settings, settingNames } from "../../config.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
 import { openLedger } from "../../open.ts";
+import { TokensInForce } from "../../tokens/in-force.ts";
 import { TurnLog } from "./log.ts";
 
 export interface RunningServer {
@@ -16,6 +17,8 @@ export interface RunningServer {
   readonly url: string;
   /** Whether other machines can. */
   readonly isOpen: boolean;
+  /** How many tokens the server knows; undefined if it asks for none. */
+  readonly tokenCount: number | undefined;
   readonly log: FastifyBaseLogger;
   rates(): RatesStatus;
   /** Asks for rates again, and applies the other settings that can change while it runs. */
@@ -50,6 +53,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       `The prefix cannot be ${prefix}, because ${hidden} is a path of fx itself. Name another, such as --prefix /fx.`,
     );
   }
+  const tokens = settings.tokens === undefined ? undefined : await TokensInForce.open(settings.tokens);
   warmUpNextTick();
   // The rates and the store report events before there is a server with a log.
   const early: RatesEvent[] = [];
@@ -74,9 +78,11 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
+      commits: () => service.commits,
     },
     now: () => new Date(),
     prefix,
+    tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
     stopTimeoutMs,
     maxConnections: settings.maxConnections,
@@ -97,7 +103,12 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   for (const event of early) report(event);
   warn = (notice) => app.log.warn(`database: ${notice}`);
   notices.forEach(warn);
+  tokens?.follow({
+    onRead: (count) => app.log.info({ tokens: count }, "tokens read again"),
+    onFault: (reason) => app.log.warn({ reason }, "tokens not read again: the last ones stay in force"),
+  });
   const stop = async () => {
+    tokens?.close();
     const closed = app.close().then(() => true);
     try {
       const isClosed = await Promise.race([
@@ -125,6 +136,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   return {
     url: `http://${reachable(host)}:${bound}`,
     isOpen: !/^(127\.|::1$|localhost$)/.test(host),
+    tokenCount: tokens?.count,
     log: app.log,
     rates: () => rates.status(),
     async reload(next) {
