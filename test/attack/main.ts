@@ -9,8 +9,9 @@ import { parseArgs } from "node:util";
 import { printTable, row } from "../../bench/report.ts";
 import type { Attack } from "./attack.ts";
 import * as connections from "./connections.ts";
+import * as load from "./load.ts";
 
-const attacks: Readonly<Record<string, Attack>> = { ...connections };
+const attacks: Readonly<Record<string, Attack>> = { ...connections, ...load };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
