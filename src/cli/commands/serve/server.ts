@@ -128,9 +128,8 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const { host, port } = settings;
   try {
     await prepare(service);
-    await app.listen({ host, port, backlog });
     // For localhost Fastify would open a second server, which has none of what buildServer adds to the first.
-    await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
+    await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port, backlog });
   } catch (error) {
     await stop();
     throw listenFailure(error, settings);
