@@ -80,7 +80,12 @@ function Money({ account, onDone }: CashProps) {
           ))}
         </select>
       </div>
-      <Field label={texts.note} value={note} maxLength={200} onValue={(value) => edit(() => setNote(value))} />
+      <Field
+        label={texts.note}
+        value={note}
+        maxLength={200}
+        onValue={(value) => edit(() => setNote(value))}
+      />
       {fault !== undefined && <p role="alert">{fault}</p>}
       <p class="actions">
         {asked === undefined ? (

@@ -12,9 +12,7 @@ interface AccountChange {
 }
 
 /** A change of an account other than an exchange: one request, under one key until it is answered. */
-export function useChange(
-  onDone: (account: AccountJson, receiptId: string) => Promise<void>,
-): AccountChange {
+export function useChange(onDone: (account: AccountJson, receiptId: string) => Promise<void>): AccountChange {
   const { api, texts } = useApp();
   const failureText = useFailureText();
   const [fault, setFault] = useState<string>();

@@ -87,7 +87,10 @@ function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
         width: element.clientWidth,
         height,
         series: [
-          { label: texts.table, value: (_plot, _value, _series, at) => (at === null ? "–" : (rates[at]?.table ?? "–")) },
+          {
+            label: texts.table,
+            value: (_plot, _value, _series, at) => (at === null ? "–" : (rates[at]?.table ?? "–")),
+          },
           line(texts.bid, colour("--bid")),
           line(texts.ask, colour("--ask")),
         ],

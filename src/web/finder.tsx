@@ -46,9 +46,8 @@ export function Finder({ onFound, onNew }: FinderProps) {
   };
 
   return (
-    <section class="finder">
+    <search class="finder">
       <form
-        role="search"
         onSubmit={(event) => {
           event.preventDefault();
           void find();
@@ -94,6 +93,6 @@ export function Finder({ onFound, onNew }: FinderProps) {
           ))}
         </ul>
       )}
-    </section>
+    </search>
   );
 }

@@ -31,8 +31,9 @@ export class Format {
     return (sign === "-" ? "−" : "") + grouped + mark;
   }
 
+  /** With as many decimals as the bank gives it: four, and six for what costs less than a tenth of a złoty. */
   rate(value: number): string {
-    return this.#number(value, 4, 6);
+    return value < 0.1 ? this.#number(value, 6, 6) : this.#number(value, 4, 6);
   }
 
   /** Signed, in percent. */

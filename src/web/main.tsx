@@ -35,10 +35,9 @@ function Page() {
   const texts = textsOf[language];
   const format = useMemo(() => new Format(language), [language]);
   const caller = useLatest<TokenJson>((signal) => api.get("api/token", {}, signal), []);
-  const rates = useLatest<RatesJson>(
-    caller.value && ((signal) => api.get("api/rates", {}, signal)),
-    [caller.value],
-  );
+  const rates = useLatest<RatesJson>(caller.value && ((signal) => api.get("api/rates", {}, signal)), [
+    caller.value,
+  ]);
   const [isLocked, lock, unlock] = useIdleLock();
 
   useEffect(() => {

@@ -76,7 +76,12 @@ export function Statement({ pesel, changes, onReceipt, onDone }: StatementProps)
           {texts.until}
           <input type="date" value={to} min={from} onInput={(event) => setTo(event.currentTarget.value)} />
         </label>
-        <button type="button" onClick={() => void saveCsv(api, pesel, { from, to }).catch((failure: unknown) => setFault(failureText(failure)))}>
+        <button
+          type="button"
+          onClick={() =>
+            void saveCsv(api, pesel, { from, to }).catch((failure: unknown) => setFault(failureText(failure)))
+          }
+        >
           {texts.csv}
         </button>
         <button type="button" onClick={() => print()}>
@@ -102,7 +107,6 @@ export function Statement({ pesel, changes, onReceipt, onDone }: StatementProps)
           </tr>
         </thead>
         {pages.map((entries, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: pages are only added at the end
           <tbody key={index}>
             {entries.map((entry) => (
               <Row

@@ -184,7 +184,11 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
         <fieldset class="pair" disabled={offer?.isOpen === true}>
           <div class="field">
             <label for="from">{texts.from}</label>
-            <select id="from" value={from} onChange={(event) => edit(() => setFrom(event.currentTarget.value))}>
+            <select
+              id="from"
+              value={from}
+              onChange={(event) => edit(() => setFrom(event.currentTarget.value))}
+            >
               {codes.map((code) => (
                 <option key={code} value={code}>
                   {code}
@@ -277,7 +281,14 @@ function Price({ quote, isFixed }: { readonly quote: QuoteJson | undefined; read
       <p class="muted">
         {quote === undefined
           ? texts.quoteHint
-          : `${texts.rate} ${format.rate(quote.rate)} · ${texts.table} ${quote.table}`}
+          : [
+              `${texts.rate} ${format.rate(quote.rate)}`,
+              quote.bid === null ? "" : `${texts.bid} ${format.rate(quote.bid)}`,
+              quote.ask === null ? "" : `${texts.ask} ${format.rate(quote.ask)}`,
+              `${texts.table} ${quote.table}`,
+            ]
+              .filter((fact) => fact !== "")
+              .join(" · ")}
       </p>
     </dl>
   );

@@ -42,7 +42,8 @@ export function Audit() {
             <ul>
               {report.findings.map((finding) => (
                 <li key={`${finding.account} ${finding.entry} ${finding.problem}`}>
-                  {finding.account} {finding.entry} {finding.problem}: {finding.recorded} / {finding.recomputed}
+                  {finding.account} {finding.entry} {finding.problem}: {finding.recorded} /{" "}
+                  {finding.recomputed}
                 </li>
               ))}
             </ul>

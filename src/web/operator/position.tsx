@@ -12,7 +12,10 @@ export function Position() {
   const bids = new Map(rates?.rates.map(({ symbol, bid }) => [symbol, bid]));
   bids.set("PLN", 1);
   const inPln = (symbol: string, amount: string) => Number(amount) * (bids.get(symbol) ?? 0);
-  const most = Math.max(1, ...(value?.currencies ?? []).map((each) => Math.abs(inPln(each.symbol, each.house))));
+  const most = Math.max(
+    1,
+    ...(value?.currencies ?? []).map((each) => Math.abs(inPln(each.symbol, each.house))),
+  );
   return (
     <main id="main" tabIndex={-1}>
       <section class="card">
@@ -26,7 +29,8 @@ export function Position() {
         {value !== undefined && (
           <>
             <p>
-              {texts.spread}: <strong class="figures">{`${format.decimal(value.spreadEarned.amount)} ${value.spreadEarned.symbol}`}</strong>
+              {texts.spread}:{" "}
+              <strong class="figures">{`${format.decimal(value.spreadEarned.amount)} ${value.spreadEarned.symbol}`}</strong>
             </p>
             <table aria-label={texts.position}>
               <thead>
@@ -67,7 +71,13 @@ function Bar({ share }: { readonly share: number }) {
   return (
     <svg class="position-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
       <line x1="50" x2="50" y1="0" y2="10" />
-      <rect class={share < 0 ? "short" : "long"} x={share < 0 ? 50 - width : 50} y="2" width={width} height="6" />
+      <rect
+        class={share < 0 ? "short" : "long"}
+        x={share < 0 ? 50 - width : 50}
+        y="2"
+        width={width}
+        height="6"
+      />
     </svg>
   );
 }
