@@ -1,8 +1,15 @@
-import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { nearMiss } from "./near-miss.ts";
-import { type Place, parsePlace, parseStorePlace, type StorePlace } from "./place.ts";
+import {
+  holdsSecret,
+  type Place,
+  parsePlace,
+  parseStorePlace,
+  type StorePlace,
+  withoutSecrets,
+} from "./place.ts";
+import { readSmallFile } from "./small-file.ts";
 
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 
@@ -12,6 +19,8 @@ type LogLevel = (typeof logLevels)[number];
 export interface Settings {
   /** Where a command works. */
   readonly url: Place;
+  /** What a command shows the server at `url`, to be let in. */
+  readonly token: string | undefined;
   readonly host: string;
   readonly port: number;
   /** The path under which a proxy shows the server, without a slash at its end; "/" for none. */
@@ -55,6 +64,8 @@ interface Definition<T> {
   /** Reads the text; undefined if it is not `form`. */
   readonly parse: (text: string) => T | undefined;
   readonly form: string;
+  /** Whether it has no flag, and is never shown: the command lines of all processes can be read. */
+  readonly isSecret?: true;
 }
 
 export const definitions: { readonly [Name in SettingName]: Definition<Settings[Name]> } = {
@@ -63,6 +74,13 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
     fallback: "http://127.0.0.1:8080",
     parse: parsePlace,
     form: "http(s)://…, sqlite:PATH, postgres://… or memory:",
+  },
+  token: {
+    env: "FX_TOKEN",
+    fallback: undefined,
+    parse: (text) => (/^[\w.~+/-]{1,1000}=*$/.test(text) ? text : undefined),
+    form: "a token as fx token create prints it",
+    isSecret: true,
   },
   host: {
     env: "FX_HOST",
@@ -98,7 +116,7 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
   rates: {
     env: "FX_RATES",
     fallback: "nbp",
-    parse: (text) => text,
+    parse: (text) => (/^https?:/i.test(text) && !URL.canParse(text) ? undefined : text),
     form: "nbp, demo, http(s)://… or a file",
   },
   maxTableAge: {
@@ -143,9 +161,15 @@ export function loadConfig(
   const fromFile = readConfigFile(file);
   const origins = {} as Record<SettingName, Origin>;
   const value = <Name extends SettingName>(name: Name): Settings[Name] => {
-    const { env: variable, fallback, parse, form } = definitions[name] as Definition<Settings[Name]>;
+    const {
+      env: variable,
+      fallback,
+      parse,
+      form,
+      isSecret,
+    } = definitions[name] as Definition<Settings[Name]>;
     const given: readonly [Origin, unknown, string][] = [
-      ["flag", flags[name], flagOf(name)],
+      ["flag", isSecret ? undefined : flags[name], flagOf(name)],
       ["environment", fromEnvironment(variable, env), variable],
       ["file", fromFile[name], `"${name}" in ${file}`],
     ];
@@ -159,6 +183,7 @@ export function loadConfig(
   };
   const settings: Settings = {
     url: value("url"),
+    token: value("token"),
     host: value("host"),
     port: value("port"),
     prefix: value("prefix"),
@@ -170,6 +195,8 @@ export function loadConfig(
     changeSource: value("changeSource"),
     logLevel: value("logLevel"),
   };
+  if (origins.token === "file") requireOneWayIn(settings, file, fromFile.url);
+  else requireOneWayIn(settings, definitions.token.env, fromEnvironment(definitions.url.env, env));
   return { settings, origins, file };
 }
 
@@ -178,19 +205,14 @@ export function flagOf(name: SettingName): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** An address without the password in it. */
-export function withoutPassword(address: string): string {
-  return address.replace(/^(\w+:\/\/[^/@:]*):.*@/, "$1:***@").replace(/([?&]password=)[^&]+/i, "$1***");
-}
-
 function configPath(env: Readonly<Record<string, string | undefined>>): string {
   return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "fx", "config.json");
 }
 
 function readConfigFile(path: string): Readonly<Record<string, unknown>> {
-  let text: string;
+  let file: ReturnType<typeof readSmallFile>;
   try {
-    text = readFileSync(path, "utf8");
+    file = readSmallFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return {};
@@ -198,7 +220,7 @@ function readConfigFile(path: string): Readonly<Record<string, unknown>> {
   }
   let content: unknown;
   try {
-    content = JSON.parse(text);
+    content = JSON.parse(file.text);
   } catch {
     throw new ConfigError(`The config file ${path} is not JSON.`);
   }
@@ -206,7 +228,10 @@ function readConfigFile(path: string): Readonly<Record<string, unknown>> {
     throw new ConfigError(`The config file ${path} must hold one JSON object.`);
   }
   const unknown = Object.keys(content).find((key) => !settingNames.some((name) => name === key));
-  if (unknown === undefined) return content as Readonly<Record<string, unknown>>;
+  if (unknown === undefined) {
+    if ("token" in content && file.isShared) throw sharedToken(`The config file ${path}`, path);
+    return content as Readonly<Record<string, unknown>>;
+  }
   throw new ConfigError(
     `The config file ${path} sets "${unknown}", which fx does not know. It knows ${settingNames.join(", ")}.`,
   );
@@ -224,12 +249,24 @@ function fromEnvironment(
   const path = env[`${variable}_FILE`] || undefined;
   if (path === undefined) return value;
   if (value !== undefined) throw new ConfigError(`Set ${variable} or ${variable}_FILE, not both.`);
+  let file: ReturnType<typeof readSmallFile>;
   try {
-    return readFileSync(path, "utf8").trim();
+    file = readSmallFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new ConfigError(`The file ${path} that ${variable}_FILE names cannot be read (${code}).`);
   }
+  if (variable === definitions.token.env && file.isShared) {
+    throw sharedToken(`The file ${path} that ${variable}_FILE names`, path);
+  }
+  return file.text.trim();
+}
+
+function sharedToken(what: string, path: string): ConfigError {
+  return new ConfigError(
+    `${what} has a token, and others than its owner can read it. Run chmod 600 ${path}, and have a new token made ` +
+      "if somebody may have read this one.",
+  );
 }
 
 /**
@@ -252,11 +289,31 @@ function refuseNearMisses(env: Readonly<Record<string, string | undefined>>): vo
   }
 }
 
+/**
+ * A token goes to the server that is named where the token is set, and to no other that a flag or variable names.
+ * @throws ConfigError
+ */
+function requireOneWayIn({ url, token }: Settings, where: string, urlBeside: unknown): void {
+  if (token === undefined || url.kind !== "server") return;
+  const { origin, username, password } = new URL(url.address);
+  if (username !== "" || password !== "") {
+    throw new ConfigError(
+      "The server's address has a user, and there is a token. A request carries one of them: remove the other.",
+    );
+  }
+  if (typeof urlBeside !== "string" || !URL.canParse(urlBeside) || new URL(urlBeside).origin === origin)
+    return;
+  throw new ConfigError(
+    `The token of ${where} goes to the server that is named there, ${withoutSecrets(urlBeside)}, and not to ${origin}. ` +
+      "Name the server where its token is set.",
+  );
+}
+
 /** Every user of the machine can read the command lines of all processes. */
 function refuseSecret(text: string, flag: string, variable: string): void {
-  if (withoutPassword(text) === text) return;
+  if (!holdsSecret(text)) return;
   throw new ConfigError(
-    `A password does not belong on a command line, where every process can read it. ` +
+    `A password, key or token does not belong on a command line, where every process can read it. ` +
       `Put the address of ${flag} into ${variable}, a file that ${variable}_FILE names, or the config file.`,
   );
 }

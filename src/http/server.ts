@@ -16,6 +16,7 @@ import { hasLines, type Operation } from "../wire/operation.ts";
 import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
 import { type AccessOptions, endRefused, openAccess } from "./access.ts";
+import { Admission, ExpensiveReads, isCounted } from "./admission.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { registerDocs } from "./docs.ts";
@@ -42,6 +43,8 @@ export interface ServerOptions extends BulkOptions, AccessOptions {
   readonly prefix?: string;
   /** Where the build put the page for tellers. */
   readonly page?: string | undefined;
+  /** Which requests are taken on. */
+  readonly admission?: Admission;
   /** Where the log goes, from which level on. Without it there is no log. */
   readonly log?: { readonly level: string; readonly stream: DestinationStream };
 }
@@ -55,7 +58,7 @@ const refusedCheckMs = 250;
  * new connections, answers what is under way, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, probes, log, prefix = "" } = options;
+  const { service, probes, log, prefix = "", admission = new Admission() } = options;
   const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
     genReqId: requestIds(),
@@ -77,6 +80,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
+  const expensive = new ExpensiveReads();
   const access = openAccess(options);
 
   function record(request: FastifyRequest, route: string, status: number): void {
@@ -84,8 +88,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
     metrics.observe(method, route, status, ms);
     if (!log || route.startsWith("/health/")) return;
+    const by = request.caller?.name;
     const trace = traceOf(request.headers.traceparent);
-    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...trace, ...outcome });
+    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, by, ...trace, ...outcome });
   }
 
   /** Answers what goes wrong before a handler is reached. */
@@ -128,12 +133,12 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   const handlers: Handlers = {
-    ...accountHandlers({ ...options, prefix }, metrics),
+    ...accountHandlers({ ...options, prefix }, metrics, expensive),
     ...exchangeHandlers({ ...options, prefix }, metrics),
     ...changeHandlers({ ...options, prefix }, metrics),
     ...bulkHandlers(options, metrics, lifecycle),
-    ...rateHandlers(options),
-    ...ledgerHandlers(options),
+    ...rateHandlers(options, expensive),
+    ...ledgerHandlers(options, expensive),
     ...checkpointHandlers(options, lifecycle),
     ...exportHandlers(options, lifecycle),
     ...serverHandlers(options, metrics, lifecycle, document),
@@ -142,13 +147,16 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const { method, path, role, isBodyOptional } = operation;
     const takesLines = hasLines(operation, "body");
     const handle = handlers[id as keyof Handlers];
+    const counts = isCounted(id);
     return {
       method,
       url: path.replace(/\{(\w+)\}/g, ":$1"),
       config: { role },
       // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
+        const isTaken = counts && admission.take();
         try {
+          if (counts && !isTaken) await admission.refuse();
           await endOfTurn();
           const refused = access.refusal(request, role);
           if (refused !== undefined) throw refused;
@@ -161,6 +169,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         } catch (error) {
           answerError(error, request, reply);
         }
+        if (isTaken) admission.answered();
         record(request, path, reply.raw.statusCode);
       },
     };

@@ -3,9 +3,9 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import type { Caller, Tokens } from "../../src/core/role.ts";
+import type { Caller } from "../../src/core/role.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
-import { buildServer } from "../../src/http/server.ts";
+import { buildServer, type ServerOptions } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
@@ -40,11 +40,10 @@ export interface TestServer {
 export async function startServer(
   replace: Partial<ExchangeService> = {},
   prefix = "",
-  options: {
-    readonly store?: Store;
-    readonly bulkIdleTimeoutMs?: number;
-    readonly tokens?: Tokens;
-  } = {},
+  options: { readonly store?: Store } & Pick<
+    ServerOptions,
+    "admission" | "bulkIdleTimeoutMs" | "tokens"
+  > = {},
 ): Promise<TestServer> {
   const { store, rates, clock, service: ledger } = await openInstance(options.store);
   const service = new Proxy(ledger, {

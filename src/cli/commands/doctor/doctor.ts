@@ -1,16 +1,9 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import {
-  type Config,
-  definitions,
-  type Origin,
-  type SettingName,
-  settingNames,
-  withoutPassword,
-} from "../../config.ts";
+import { type Config, definitions, type Origin, type SettingName, settingNames } from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { command, serviceCommand } from "../../options.ts";
-import type { Place } from "../../place.ts";
+import { type Place, withoutSecrets } from "../../place.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
 import { write } from "../../terminal/terminal.ts";
 
@@ -68,7 +61,7 @@ export function defineDoctor(program: Command, context: Context): void {
       checks.map((check) => [
         "check",
         check.check,
-        check.ok ? paint.green("ok") : paint.red("wrong"),
+        check.ok ? { text: "ok", paint: paint.green } : { text: "wrong", paint: paint.red },
         check.detail,
       ]),
     );
@@ -77,23 +70,16 @@ export function defineDoctor(program: Command, context: Context): void {
 
 /** The value without secrets, and where it came from. */
 function shown({ settings, origins }: Config, name: SettingName) {
-  const value = settings[name];
-  return {
-    value:
-      typeof value === "number" || value === undefined ? (value ?? null) : withoutSecrets(addressOf(value)),
-    origin: origins[name],
-  };
+  return { value: shownValue(settings[name], definitions[name].isSecret), origin: origins[name] };
+}
+
+function shownValue(value: string | number | Place | undefined, isSecret = false): string | number | null {
+  if (typeof value === "number" || value === undefined) return value ?? null;
+  return isSecret ? "***" : withoutSecrets(addressOf(value));
 }
 
 function addressOf(value: string | Place): string {
   return typeof value === "string" ? value : value.address;
-}
-
-/** In the address of an API, the user and the parameters may be a secret too. */
-function withoutSecrets(address: string): string {
-  return withoutPassword(address)
-    .replace(/^(https?:\/\/)[^/@]*@/i, "$1***@")
-    .replace(/^(https?:[^?]*\?).*/i, "$1***");
 }
 
 function originText(name: SettingName, origin: Origin): string {
