@@ -39,7 +39,8 @@ export class Format {
   /** Signed, in percent. */
   change(share: number): string {
     const options = { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
-    return new Intl.NumberFormat(this.locale, { ...options, signDisplay: "exceptZero" }).format(share);
+    const text = new Intl.NumberFormat(this.locale, { ...options, signDisplay: "exceptZero" }).format(share);
+    return text.replace("-", "−");
   }
 
   /** @param text "2026-06-08" */
@@ -56,6 +57,12 @@ export class Format {
       timeStyle: "short",
       timeZone: "Europe/Warsaw",
     }).format(new Date(text));
+  }
+
+  /** How long something lasted, such as 3 months. */
+  span(count: number, unit: "month" | "year"): string {
+    const options = { style: "unit", unit, unitDisplay: "long" } as const;
+    return new Intl.NumberFormat(this.locale, options).format(count);
   }
 
   days(count: number): string {
