@@ -53,7 +53,9 @@ export function Receipt({ entry, holder, onClose }: ReceiptProps) {
             value !== undefined && (
               <div key={label}>
                 <dt>{label}</dt>
-                <dd class="figures">{value}</dd>
+                <dd class={label === texts.spent || label === texts.gained ? "figures strong" : "figures"}>
+                  {value}
+                </dd>
               </div>
             ),
         )}

@@ -7,6 +7,7 @@ import { groupedPesel } from "./format.ts";
 import { printOnly } from "./print.ts";
 import { Reversal } from "./reversal.tsx";
 import { allEntries, type Period, saveCsv } from "./statement-csv.ts";
+import { Sum } from "./sum.tsx";
 
 interface StatementProps {
   readonly account: AccountJson;
@@ -106,6 +107,7 @@ export function Statement({ account, changes, onReceipt, onDone }: StatementProp
         {account.name} {account.surname} · {groupedPesel(pesel)}
       </p>
       <div class="period">
+        <h3>{texts.statement}</h3>
         <label class="field">
           {texts.since}
           <input
@@ -147,7 +149,6 @@ export function Statement({ account, changes, onReceipt, onDone }: StatementProp
       {isPeriod && ends !== undefined && <PeriodEnds period={period} ends={ends} />}
 
       <table aria-label={texts.statement} class="entries">
-        <caption>{texts.statement}</caption>
         <thead>
           <tr>
             <th scope="col">{texts.time}</th>
@@ -236,7 +237,7 @@ function Row({ entry, onReceipt, onReverse }: RowProps) {
         {note !== null && <span class="note">{note}</span>}
       </td>
       <td class="number">{moved.out !== undefined && <Sum sign="−" money={moved.out} />}</td>
-      <td class="number">{moved.in !== undefined && <Sum sign="" money={moved.in} />}</td>
+      <td class="number">{moved.in !== undefined && <Sum money={moved.in} />}</td>
       <td class="number">
         <button
           type="button"
@@ -258,19 +259,5 @@ function Row({ entry, onReceipt, onReverse }: RowProps) {
         )}
       </td>
     </tr>
-  );
-}
-
-/** An amount, whose currency goes to the next line where there is no room for both. */
-function Sum({ sign, money: { symbol, amount } }: { readonly sign: string; readonly money: MoneyJson }) {
-  const { format } = useApp();
-  return (
-    <>
-      <span class="sum">
-        {sign}
-        {format.amount(amount, symbol)}
-      </span>{" "}
-      {symbol}
-    </>
   );
 }

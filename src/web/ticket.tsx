@@ -5,6 +5,7 @@ import { isOpen, newKey, Refusal } from "./api.ts";
 import { useApp, useFailureText } from "./app.ts";
 import { Field } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
+import { Sum } from "./sum.tsx";
 
 interface TicketProps {
   readonly account: AccountJson;
@@ -287,11 +288,11 @@ function Price({ quote, isFixed }: { readonly quote: QuoteJson | undefined; read
       <dl>
         <div>
           <dt>{texts.paid}</dt>
-          <dd class="figures">{quote === undefined ? "–" : format.money(quote.sold)}</dd>
+          <dd class="figures">{quote === undefined ? "–" : <Sum money={quote.sold} />}</dd>
         </div>
         <div>
           <dt>{texts.received}</dt>
-          <dd class="figures strong">{quote === undefined ? "–" : format.money(quote.bought)}</dd>
+          <dd class="figures strong">{quote === undefined ? "–" : <Sum money={quote.bought} />}</dd>
         </div>
       </dl>
       <p class="muted figures">
