@@ -22,7 +22,14 @@ export function registerDocs(app: FastifyInstance, document: OpenApiDocument, pr
     docs.register(swaggerUi, {
       routePrefix: "/docs",
       indexPrefix: prefix,
-      uiConfig: { validatorUrl: null, defaultModelsExpandDepth: 0, displayRequestDuration: true },
+      // Without the bar that asks for another document.
+      uiConfig: {
+        layout: "BaseLayout",
+        validatorUrl: null,
+        defaultModelsExpandDepth: 0,
+        displayRequestDuration: true,
+      },
+      theme: { title: "fx · API" },
       // Its own policy would have browsers turn to https.
       staticCSP: pagePolicy("img-src 'self' data:"),
     });

@@ -1,13 +1,14 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
 import type { AccountJson, MoneyJson } from "../wire/schemas.ts";
 import { movedBy } from "../wire/statement-csv.ts";
 import { useApp, useFailureText, useMay } from "./app.ts";
-import { groupedPesel } from "./format.ts";
+import { type Format, groupedPesel } from "./format.ts";
 import { printOnly } from "./print.ts";
 import { Reversal } from "./reversal.tsx";
 import { allEntries, type Period, saveCsv } from "./statement-csv.ts";
 import { Sum } from "./sum.tsx";
+import type { Texts } from "./texts.ts";
 
 interface StatementProps {
   readonly account: AccountJson;
@@ -100,6 +101,7 @@ export function Statement({ account, changes, onReceipt, onDone }: StatementProp
     await printOnly("statement");
   };
 
+  const reverse = mayReverse ? setReversing : undefined;
   const isPeriod = period.from !== "" || period.to !== "";
   return (
     <section class="card statement" data-key="statement" tabIndex={-1}>
@@ -165,16 +167,7 @@ export function Statement({ account, changes, onReceipt, onDone }: StatementProp
           </tr>
         </thead>
         {pages.map((entries, index) => (
-          <tbody key={index}>
-            {entries.map((entry) => (
-              <Row
-                key={entry.id}
-                entry={entry}
-                onReceipt={onReceipt}
-                onReverse={mayReverse ? setReversing : undefined}
-              />
-            ))}
-          </tbody>
+          <Entries key={index} entries={entries} onReceipt={onReceipt} onReverse={reverse} />
         ))}
       </table>
       <div ref={end} class="muted end" role="status">
@@ -214,14 +207,44 @@ function PeriodEnds({ period, ends }: { readonly period: Period; readonly ends: 
   );
 }
 
-interface RowProps {
-  readonly entry: EntryJson;
+interface EntriesProps {
+  readonly entries: Page;
   readonly onReceipt: (entry: EntryJson) => void;
   readonly onReverse: ((entry: EntryJson) => void) | undefined;
 }
 
-function Row({ entry, onReceipt, onReverse }: RowProps) {
+/** Rows that the browser lays out only when they come into sight, so many at once. */
+const rowsTogether = 25;
+
+/** One page of the statement. It is made once, however many come after it. */
+function Entries({ entries, onReceipt, onReverse }: EntriesProps) {
   const { texts, format } = useApp();
+  return useMemo(() => {
+    const starts = Array.from(
+      { length: Math.ceil(entries.length / rowsTogether) },
+      (_, n) => n * rowsTogether,
+    );
+    return (
+      <>
+        {starts.map((start) => (
+          <tbody key={start}>
+            {entries.slice(start, start + rowsTogether).map((entry) => (
+              <Row key={entry.id} {...{ entry, texts, format, onReceipt, onReverse }} />
+            ))}
+          </tbody>
+        ))}
+      </>
+    );
+  }, [entries, texts, format, onReverse]);
+}
+
+interface RowProps extends Omit<EntriesProps, "entries"> {
+  readonly entry: EntryJson;
+  readonly texts: Texts;
+  readonly format: Format;
+}
+
+function Row({ entry, texts, format, onReceipt, onReverse }: RowProps) {
   const moved = movedBy(entry);
   const canReverse = "reversedBy" in entry && entry.reversedBy === null;
   const wasReversed = "reversedBy" in entry && entry.reversedBy !== null;
@@ -236,8 +259,8 @@ function Row({ entry, onReceipt, onReverse }: RowProps) {
         {wasReversed && <span class="tag">{texts.reversed}</span>}
         {note !== null && <span class="note">{note}</span>}
       </td>
-      <td class="number">{moved.out !== undefined && <Sum sign="−" money={moved.out} />}</td>
-      <td class="number">{moved.in !== undefined && <Sum money={moved.in} />}</td>
+      <td class="number">{moved.out !== undefined && <Sum sign="−" money={moved.out} format={format} />}</td>
+      <td class="number">{moved.in !== undefined && <Sum money={moved.in} format={format} />}</td>
       <td class="number">
         <button
           type="button"

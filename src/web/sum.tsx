@@ -1,14 +1,14 @@
 import type { MoneyJson } from "../wire/schemas.ts";
-import { useApp } from "./app.ts";
+import type { Format } from "./format.ts";
 
 interface SumProps {
   readonly money: MoneyJson;
+  readonly format: Format;
   readonly sign?: string;
 }
 
 /** An amount, whose currency goes to the next line where there is no room for both. */
-export function Sum({ money: { symbol, amount }, sign = "" }: SumProps) {
-  const { format } = useApp();
+export function Sum({ money: { symbol, amount }, format, sign = "" }: SumProps) {
   return (
     <>
       <span class="sum">

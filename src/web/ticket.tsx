@@ -288,11 +288,13 @@ function Price({ quote, isFixed }: { readonly quote: QuoteJson | undefined; read
       <dl>
         <div>
           <dt>{texts.paid}</dt>
-          <dd class="figures">{quote === undefined ? "–" : <Sum money={quote.sold} />}</dd>
+          <dd class="figures">{quote === undefined ? "–" : <Sum money={quote.sold} format={format} />}</dd>
         </div>
         <div>
           <dt>{texts.received}</dt>
-          <dd class="figures strong">{quote === undefined ? "–" : <Sum money={quote.bought} />}</dd>
+          <dd class="figures strong">
+            {quote === undefined ? "–" : <Sum money={quote.bought} format={format} />}
+          </dd>
         </div>
       </dl>
       <p class="muted figures">

@@ -14,6 +14,8 @@ import { TokensInForce } from "../../tokens/in-force.ts";
 export interface RunningServer {
   /** Where this machine reaches it. */
   readonly url: string;
+  /** The address of the page for tellers; undefined without one. */
+  readonly page: string | undefined;
   /** Whether other machines can. */
   readonly isOpen: boolean;
   /** How many tokens the server knows; undefined if it asks for none. */
@@ -61,6 +63,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     onNotice: (notice) => warn(notice),
     onEvent: (event) => report(event),
   });
+  const page = builtPage();
   const log = new TurnLog(process.stderr);
   const app = buildServer({
     service,
@@ -74,7 +77,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     now: () => new Date(),
     prefix,
-    page: builtPage(),
+    page,
     tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
   });
@@ -117,8 +120,10 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     throw listenFailure(error, settings);
   }
   const { port: bound } = app.server.address() as AddressInfo;
+  const url = `http://${reachable(host)}:${bound}`;
   return {
-    url: `http://${reachable(host)}:${bound}`,
+    url,
+    page: page && `${url}${prefix}/`,
     isOpen: !/^(127\.|::1$|localhost$)/.test(host),
     tokenCount: tokens?.count,
     log: app.log,
