@@ -57,7 +57,7 @@ export class Api {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
     const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
     const response = await this.#send(given.length === 0 ? path : `${path}?${search}`, { signal });
-    return (await response.json()) as T;
+    return (await bodyOf(response)) as T;
   }
 
   async change<T>(path: string, { body, key, tableId }: Change): Promise<Done<T>> {
@@ -69,7 +69,7 @@ export class Api {
     const response = await this.#send(path, { method: "POST", headers, body: JSON.stringify(body) });
     const receipt = response.headers.get("fx-receipt") ?? "";
     return {
-      body: (response.status === 204 ? undefined : await response.json()) as T,
+      body: (response.status === 204 ? undefined : await bodyOf(response)) as T,
       receiptId: receipt.slice(receipt.lastIndexOf("/") + 1),
     };
   }
@@ -98,6 +98,12 @@ export class Api {
     if (problem.code === "unauthorized") this.#onUnauthorized();
     throw new Refusal(problem);
   }
+}
+
+/** The body; of an account, whether it is closed, too, which a header says. */
+async function bodyOf(response: Response): Promise<unknown> {
+  const body: object = await response.json();
+  return response.headers.get("fx-account") === "closed" ? { ...body, closed: true } : body;
 }
 
 /** A key that no request has had. */

@@ -16,6 +16,8 @@ import { TurnLog } from "./log.ts";
 export interface RunningServer {
   /** Where this machine reaches it. */
   readonly url: string;
+  /** The address of the page for tellers; undefined without one. */
+  readonly page: string | undefined;
   /** Whether other machines can. */
   readonly isOpen: boolean;
   /** How many tokens the server knows; undefined if it asks for none. */
@@ -71,6 +73,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     onNotice: (notice) => warn(notice),
     onEvent: (event) => report(event),
   });
+  const page = builtPage();
   const log = new TurnLog(process.stderr);
   const stopTimeoutMs = settings.stopTimeout * 1000;
   const app = buildServer({
@@ -85,7 +88,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     now: () => new Date(),
     prefix,
-    page: builtPage(),
+    page,
     tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
     stopTimeoutMs,
@@ -137,8 +140,10 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     throw listenFailure(error, settings);
   }
   const { port: bound } = app.server.address() as AddressInfo;
+  const url = `http://${reachable(host)}:${bound}`;
   return {
-    url: `http://${reachable(host)}:${bound}`,
+    url,
+    page: page && `${url}${prefix}/`,
     isOpen: !/^(127\.|::1$|localhost$)/.test(host),
     tokenCount: tokens?.count,
     log: app.log,

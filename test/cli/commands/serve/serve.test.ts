@@ -48,7 +48,7 @@ describe("fx serve", () => {
     await server.stop();
     assert.match(
       stdout,
-      /^listening\thttp:\/\/127\.0\.0\.1:\d+\nopen to\tthis machine only\nstore\tmemory: \(gone when fx stops\)\nrates\tdemo \(recorded\), table 069\/C\/NBP\/2022 of 2022-04-08\ndocs\thttp:\/\/127\.0\.0\.1:\d+\/docs\n/,
+      /^page\thttp:\/\/127\.0\.0\.1:\d+\/\nlistening\thttp:\/\/127\.0\.0\.1:\d+\nopen to\tthis machine only\nstore\tmemory: \(gone when fx stops\)\nrates\tdemo \(recorded\), table 069\/C\/NBP\/2022 of 2022-04-08\ndocs\thttp:\/\/127\.0\.0\.1:\d+\/docs\n/,
     );
   });
 
