@@ -23,7 +23,7 @@ const arrows: Record<string, readonly string[]> = {
 };
 
 const files = readdirSync(source, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".ts"))
+  .filter((file) => /\.tsx?$/.test(file))
   .map((file) => {
     const text = readFileSync(join(source, file), "utf8");
     return {
