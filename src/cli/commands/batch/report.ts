@@ -71,6 +71,8 @@ export class Report {
   readonly #progress: ProgressLine;
   readonly #start = performance.now();
   readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0 };
+  /** Of the refused lines, those whose keys were used before: a new key could do again what was done. */
+  #reused = 0;
   readonly #exits = new Set<Exit>();
   #doneBefore: DoneBefore | undefined;
   /** Whether a line was done whose key is made of the batch's id. */
@@ -104,7 +106,8 @@ export class Report {
         text = "";
       }
       if ("failure" in result) this.#tellFailure(result.line, result.failure);
-      if (result.state === "refused") rejects?.add(result.line.withNewKey());
+      if ("failure" in result && result.failure.code === "idempotency-key-reused") this.#reused += 1;
+      else if (result.state === "refused") rejects?.add(result.line.withNewKey());
       text += this.#isFollowed ? this.#row(result) : documentOf(result, dryRun);
     }
     await this.#write(text);
@@ -153,7 +156,7 @@ export class Report {
       dryRun,
       ...this.#counts,
       doneBefore: before === undefined || replayed === 0 ? null : doneBeforeDocument(before),
-      rejects: refused > 0 && rejects?.problem === undefined ? (rejects?.path ?? null) : null,
+      rejects: refused > this.#reused && rejects?.problem === undefined ? (rejects?.path ?? null) : null,
       complete,
       hint: hints.join(" ") || null,
       exit,
@@ -201,7 +204,13 @@ export class Report {
       return refused === 0 ? [] : ["Correct or remove the lines that would be refused, and try again."];
     const again = `Run it again with --id ${batch.id}`;
     const hints = complete ? [] : [`${again} to do the rest; nothing is done twice.`];
-    if (refused === 0) return hints;
+    if (this.#reused > 0) {
+      hints.push(
+        "fx receipt --pesel PESEL --key KEY shows what was done with a key that was used before. " +
+          "Such lines are not among the rejects.",
+      );
+    }
+    if (refused === this.#reused) return hints;
     hints.push(
       rejects !== undefined && rejects.problem === undefined
         ? `The refused lines are in ${rejects.path}, under new keys: correct that file and run it.`
