@@ -53,7 +53,9 @@ export function sendText(reply: FastifyReply, text: string, status: number, head
   const lines: string[] = [];
   for (const name in headers) lines.push(name, headers[name] as string);
   lines.push("x-request-id", request.id, "cache-control", "no-store");
-  if (status !== 204) lines.push("content-length", String(length));
+  // To HEAD, "" is also for a text that was not made.
+  if (status !== 204 && (length > 0 || request.method !== "HEAD"))
+    lines.push("content-length", String(length));
   reply.hijack();
   response.writeHead(status, lines);
   const head = response as typeof response & HeadToSend;

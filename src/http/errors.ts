@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
@@ -50,17 +51,30 @@ export function answerMalformed(
   fault: Error & { code?: string },
   socket: Socket,
 ): void {
-  if (fault.code === "ECONNRESET" || socket.destroyed) return;
-  if (socket.writable) {
-    const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
-    const body = JSON.stringify(encodeProblem(new FxError("invalid-request", reason), "none"));
-    socket.write(
-      `HTTP/1.1 400 Bad Request\r\nContent-Type: ${problemType}; charset=utf-8\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    );
-  }
+  if (fault.code === "ECONNRESET" || socket.destroyed || socket.writableEnded) return;
+  const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
+  const { body, headers } = malformed(new FxError("invalid-request", reason));
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 400 Bad Request\r\n${lines.join("")}\r\n${body}`);
   socket.destroySoon();
   this.log.info({ code: "invalid-request", fault: fault.code }, "malformed request");
+}
+
+/** Answers a request that is valid for Node, but not for HTTP or for fx, and reaches no route. */
+export function refuse(this: FastifyInstance, error: FxError, response: ServerResponse): void {
+  const { body, headers } = malformed(error);
+  response.writeHead(400, headers).end(body);
+  this.log.info({ code: error.code, reason: error.message }, "malformed request");
+}
+
+function malformed(error: FxError): { body: string; headers: Record<string, string> } {
+  const body = JSON.stringify(encodeProblem(error, "none"));
+  const headers = {
+    "Content-Type": `${problemType}; charset=utf-8`,
+    "Content-Length": String(Buffer.byteLength(body)),
+    Connection: "close",
+  };
+  return { body, headers };
 }
 
 const connectionFaults: Readonly<Record<string, string>> = {

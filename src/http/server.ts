@@ -19,8 +19,9 @@ import { type AccessOptions, endRefused, openAccess } from "./access.ts";
 import { Admission, ExpensiveReads, isCounted } from "./admission.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
+import { type ConnectionOptions, type Connections, guardConnections, nodeOptions } from "./connections.ts";
 import { registerDocs } from "./docs.ts";
-import { answerError, answerMalformed } from "./errors.ts";
+import { answerError, answerMalformed, refuse } from "./errors.ts";
 import { accountHandlers } from "./handlers/accounts.ts";
 import { type BulkOptions, bulkHandlers, draining, type Stream } from "./handlers/bulk.ts";
 import { changeHandlers } from "./handlers/changes.ts";
@@ -31,36 +32,43 @@ import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
 import { openMetrics } from "./metrics.ts";
+import { registerPage } from "./page.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 import { traceOf } from "./trace.ts";
 import { countConnections, endOfTurn } from "./turn.ts";
 
-export interface ServerOptions extends BulkOptions, AccessOptions {
+export interface ServerOptions extends BulkOptions, AccessOptions, ConnectionOptions {
   /** The server closes it, last, when it is closed. */
   readonly service: ExchangeService;
   readonly probes: Probes;
   /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
+  /** Where the build put the page for tellers. */
+  readonly page?: string | undefined;
   /** Which requests are taken on. */
   readonly admission?: Admission;
   /** Where the log goes, from which level on. Without it there is no log. */
   readonly log?: { readonly level: string; readonly stream: DestinationStream };
+  /** How long `close()` waits for what is under way before it closes all connections. 10 s if absent. */
+  readonly stopTimeoutMs?: number;
+  /** In which a request must have arrived. 30 s if absent. */
+  readonly requestTimeoutMs?: number;
 }
 
-const requestTimeoutMs = 30_000;
 const idleCheckMs = 50;
 const refusedCheckMs = 250;
 
 /**
  * The HTTP server, not listening yet. Its `close()` is the graceful stop: it is not ready from then on, takes no
- * new connections, answers what is under way, and then closes the service.
+ * new connections, answers what is under way within the time limit, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, probes, log, prefix = "", admission = new Admission() } = options;
+  const { probes, log, prefix = "", admission = new Admission() } = options;
   const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
     genReqId: requestIds(),
-    requestTimeout: requestTimeoutMs,
+    http: nodeOptions,
+    requestTimeout: options.requestTimeoutMs ?? 30_000,
     forceCloseConnections: "idle",
     return503OnClosing: false,
     // No path fits into a request line that is longer, so that any text is looked at as a PESEL.
@@ -68,7 +76,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => onError(error, request, reply),
     clientErrorHandler(fault, socket) {
       const stream = [...lifecycle.streams].find((each) => each.socket === socket);
-      if (stream === undefined) answerMalformed.call(app, fault, socket);
+      if (stream === undefined)
+        connections.broken(fault, socket, () => answerMalformed.call(app, fault, socket));
       // A bulk has a time limit of its own, and its answers have begun.
       else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     },
@@ -77,7 +86,13 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   // the PESEL.
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
   countConnections(app.server);
-  const lifecycle = drainOnClose(app, service);
+  const connections = guardConnections(
+    app.server,
+    options,
+    (error, _request, response) => refuse.call(app, error, response),
+    (facts, message) => app.log.warn(facts, message),
+  );
+  const lifecycle = drainOnClose(app, options, connections);
   const metrics = openMetrics(options);
   const expensive = new ExpensiveReads();
   const tellRefused = (refused: number) =>
@@ -186,6 +201,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     });
   }
   registerDocs(app, document, prefix);
+  registerPage(app, options.page, prefix);
   if (options.tokens !== undefined) {
     const timer = setInterval(() => endRefused(access, lifecycle.streams), refusedCheckMs).unref();
     app.addHook("onClose", async () => clearInterval(timer));
@@ -193,17 +209,33 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
-function drainOnClose(app: FastifyInstance, service: ExchangeService): Lifecycle {
+function drainOnClose(
+  app: FastifyInstance,
+  { service, stopTimeoutMs = 10_000 }: ServerOptions,
+  connections: Connections,
+): Lifecycle {
   const lifecycle = { draining: false, streams: new Set<Stream>() };
-  let idleCheck: NodeJS.Timeout | undefined;
+  const closeIdle = () => {
+    connections.closeUnused();
+    app.server.closeIdleConnections();
+  };
+  const closeAll = () => {
+    const closed = connections.closeAll();
+    if (closed > 0) app.log.warn({ connections: closed }, "connections closed at the time limit of the stop");
+  };
+  const timers: NodeJS.Timeout[] = [];
   app.addHook("preClose", async () => {
     lifecycle.draining = true;
     for (const stream of lifecycle.streams) stream.end(draining());
     // Node closes idle connections once. One that is answered later would keep the server until it times out.
-    idleCheck = setInterval(() => app.server.closeIdleConnections(), idleCheckMs);
+    timers.push(setInterval(closeIdle, idleCheckMs), setTimeout(closeAll, stopTimeoutMs));
   });
   app.addHook("onClose", async () => {
-    clearInterval(idleCheck);
+    timers.forEach(clearTimeout);
+    connections.end();
+    // In the next turn a request hears that its connection was closed, and its line is in the log before the end.
+    await endOfTurn();
+    await endOfTurn();
     await service.close();
   });
   return lifecycle;

@@ -40,10 +40,7 @@ export interface TestServer {
 export async function startServer(
   replace: Partial<ExchangeService> = {},
   prefix = "",
-  options: { readonly store?: Store } & Pick<
-    ServerOptions,
-    "admission" | "bulkIdleTimeoutMs" | "tokens"
-  > = {},
+  options: Partial<ServerOptions> & { readonly store?: Store } = {},
 ): Promise<TestServer> {
   const { store, rates, clock, service: ledger } = await openInstance(options.store);
   const service = new Proxy(ledger, {

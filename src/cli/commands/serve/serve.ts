@@ -31,6 +31,8 @@ export function defineServe(program: Command, context: Context): void {
     .addOption(setting("maxTableAge"))
     .addOption(setting("acceptTable"))
     .addOption(setting("changeSource"))
+    .addOption(setting("stopTimeout"))
+    .addOption(setting("maxConnections"))
     .addOption(setting("logLevel", "; info unless set, and warn at a terminal"))
     .action(async (options: ServeOptions) => {
       const { stdout, stderr } = context.terminal;

@@ -1,4 +1,6 @@
 import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { FastifyBaseLogger } from "fastify";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
@@ -9,6 +11,7 @@ import { type Settings, settingNames } from "../../config.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
 import { openLedger } from "../../open.ts";
 import { TokensInForce } from "../../tokens/in-force.ts";
+import { TurnLog } from "./log.ts";
 
 export interface RunningServer {
   /** Where this machine reaches it. */
@@ -21,7 +24,10 @@ export interface RunningServer {
   rates(): RatesStatus;
   /** Asks for rates again, and applies the other settings that can change while it runs. */
   reload(settings: Settings): Promise<void>;
-  /** Answers what is under way, then closes everything. What fails then is logged, and changes no answer. */
+  /**
+   * Answers what is under way within the time limit, then closes everything. What fails then is logged, and changes no
+   * answer. Resolves at the latest a second after the limit.
+   */
   stop(): Promise<void>;
 }
 
@@ -35,6 +41,9 @@ export interface ServerStart {
 const backlog = 4096;
 /** The settings that a running server applies again. The log's level is info unless set. */
 const changeable = ["logLevel", "maxTableAge", "acceptTable"];
+
+/** How long the store may take to close after the last connection was. */
+const storeCloseMs = 1000;
 
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
@@ -63,6 +72,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     onEvent: (event) => report(event),
   });
   const log = new TurnLog(process.stderr);
+  const stopTimeoutMs = settings.stopTimeout * 1000;
   const app = buildServer({
     service,
     probes: {
@@ -75,9 +85,13 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     now: () => new Date(),
     prefix,
+    page: builtPage(),
     tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
+    stopTimeoutMs,
+    maxConnections: settings.maxConnections,
   });
+  log.onDropped = (lines) => app.log.warn({ lines }, "log lines dropped, because nobody read them in time");
   app.log.info({ version, store: kind, rates: rates.status().source }, "starting");
   if (kind === "memory") {
     app.log.warn("database: in memory, and lost when this server ends; --db or FX_DB names one that stays");
@@ -99,9 +113,14 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   });
   const stop = async () => {
     tokens?.close();
+    const closed = app.close().then(() => true);
     try {
-      await app.close();
-      app.log.info("stopped");
+      const isClosed = await Promise.race([
+        closed,
+        pause(stopTimeoutMs + storeCloseMs, false, { ref: false }),
+      ]);
+      if (isClosed) app.log.info("stopped");
+      else app.log.warn("stopped while the store was still closing; nothing that was answered is lost");
     } catch (error) {
       app.log.warn({ reason: describeFailure(error).message }, "closing failed");
     } finally {
@@ -111,7 +130,8 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const { host, port } = settings;
   try {
     await prepare(service);
-    await app.listen({ host, port, backlog });
+    // For localhost Fastify would open a second server, which has none of what buildServer adds to the first.
+    await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port, backlog });
   } catch (error) {
     await stop();
     throw listenFailure(error, settings);
@@ -138,6 +158,11 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   };
 }
 
+/** Source has no page beside it. */
+function builtPage(): string | undefined {
+  return import.meta.url.endsWith(".ts") ? undefined : fileURLToPath(new URL("web", import.meta.url));
+}
+
 function reachable(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
   return host.includes(":") ? `[${host}]` : host;
@@ -158,34 +183,6 @@ function listenFailure(error: unknown, { host, port }: Settings): unknown {
       return new UsageError(`${host} is not an address of this machine. Name one that is with --host.`);
     default:
       return error;
-  }
-}
-
-/**
- * A log that writes the lines of one turn of the event loop together, because a write for each costs an order a tenth of
- * its time (docs/PERFORMANCE.md).
- */
-class TurnLog {
-  readonly #stream: NodeJS.WritableStream;
-  readonly #flush = () => {
-    if (this.#lines !== "") this.#stream.write(this.#lines);
-    this.#lines = "";
-  };
-  #lines = "";
-
-  constructor(stream: NodeJS.WritableStream) {
-    this.#stream = stream;
-    process.on("exit", this.#flush);
-  }
-
-  write(line: string): void {
-    if (this.#lines === "") setImmediate(this.#flush);
-    this.#lines += line;
-  }
-
-  end(): void {
-    this.#flush();
-    process.off("exit", this.#flush);
   }
 }
 
