@@ -35,6 +35,7 @@ import { openMetrics } from "./metrics.ts";
 import { registerPage } from "./page.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 import { traceOf } from "./trace.ts";
+import { countConnections, endOfTurn } from "./turn.ts";
 
 export interface ServerOptions extends BulkOptions, AccessOptions, ConnectionOptions {
   /** The server closes it, last, when it is closed. */
@@ -84,6 +85,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   // Not Fastify's logger: for that it does more at each request (docs/PERFORMANCE.md), and its lines print the URL, and so
   // the PESEL.
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
+  countConnections(app.server);
   const connections = guardConnections(
     app.server,
     options,
@@ -205,22 +207,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     app.addHook("onClose", async () => clearInterval(timer));
   }
   return app;
-}
-
-let turn: Promise<void> | undefined;
-
-/**
- * Resolves when the event loop has read what has arrived. The requests of one turn then take each step together, which
- * is faster than taking them one after the other (docs/PERFORMANCE.md).
- */
-function endOfTurn(): Promise<void> {
-  turn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      turn = undefined;
-      resolve();
-    });
-  });
-  return turn;
 }
 
 function drainOnClose(
