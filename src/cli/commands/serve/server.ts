@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { FastifyBaseLogger } from "fastify";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
@@ -84,6 +85,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     now: () => new Date(),
     prefix,
+    page: builtPage(),
     tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
     stopTimeoutMs,
@@ -154,6 +156,11 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     stop,
   };
+}
+
+/** Source has no page beside it. */
+function builtPage(): string | undefined {
+  return import.meta.url.endsWith(".ts") ? undefined : fileURLToPath(new URL("web", import.meta.url));
 }
 
 function reachable(host: string): string {
