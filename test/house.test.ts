@@ -18,6 +18,7 @@ const arrows: Record<string, readonly string[]> = {
   postgres: ["core", "ledger"],
   http: ["core", "wire"],
   client: ["core", "wire"],
+  web: ["core", "wire"],
   cli: ["core", "ledger", "rates", "wire", "sqlite", "postgres", "http", "client", ".."],
 };
 

@@ -300,7 +300,7 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
     assert.equal(await ask("POST", "/api/user", { ...opening, pesel: other }), 204);
     const database = new DatabaseSync(path);
     database.exec(
-      `update journal set entry = '{"id":"${holder}","name":"' || '${person.surname}' where position = 2`,
+      `update journal set entry = json_set(entry, '$.initial', '${person.surname}') where position = 2`,
     );
     for (const where of ["history", "", "name"]) await ask("GET", `/api/user/${other}/${where}`);
     assert.equal(await ask("GET", `/api/user/${other}/history`), 500);

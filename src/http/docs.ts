@@ -2,14 +2,9 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import type { OpenApiDocument } from "../wire/openapi.ts";
-import { sendText } from "./answers.ts";
 
-/**
- * The page under /docs, to which / redirects. It shows the document and lets you try it. It loads nothing from
- * elsewhere.
- */
+/** The page under /docs. It shows the document and lets you try it. It loads nothing from elsewhere. */
 export function registerDocs(app: FastifyInstance, document: OpenApiDocument, prefix: string): void {
-  app.get("/", async (_request, reply) => sendText(reply, "", 302, { location: `${prefix}/docs` }));
   app.register((docs, _options, done) => {
     docs.addHook("onRequest", (request, reply, next) => {
       reply.header("x-request-id", request.id);

@@ -23,7 +23,8 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   }
   const problem = encodeProblem(error, request.id);
   request.outcome = { code: problem.code };
-  if (problem.status >= 500) logFailure(request, error, thrown);
+  // There may be thousands a second; the request's line and the metrics have them.
+  if (problem.status >= 500 && problem.code !== "overloaded") logFailure(request, error, thrown);
   const headers: Headers = { "content-type": `${problemType}; charset=utf-8` };
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
@@ -37,7 +38,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   sendJson(reply, problem, problem.status, headers);
 }
 
-/** A temporary failure is one line for each request; any other is logged with its stack. */
+/** A temporary failure is one line; any other is logged with its stack. */
 export function logFailure(request: FastifyRequest, { code, message }: FxError, thrown: unknown): void {
   const passing = code === "rates-unavailable" || code === "overloaded";
   if (passing) request.server.log.warn({ id: request.id, code, reason: message }, "failed");

@@ -32,6 +32,7 @@ import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
 import { openMetrics } from "./metrics.ts";
+import { registerPage } from "./page.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 import { traceOf } from "./trace.ts";
 
@@ -41,6 +42,8 @@ export interface ServerOptions extends BulkOptions, AccessOptions, ConnectionOpt
   readonly probes: Probes;
   /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
+  /** Where the build put the page for tellers. */
+  readonly page?: string | undefined;
   /** Which requests are taken on. */
   readonly admission?: Admission;
   /** Where the log goes, from which level on. Without it there is no log. */
@@ -90,6 +93,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const lifecycle = drainOnClose(app, options, connections);
   const metrics = openMetrics(options);
   const expensive = new ExpensiveReads();
+  const tellRefused = (refused: number) =>
+    app.log.warn({ code: "overloaded", refused }, "more requests than can be answered soon");
   const access = openAccess(options);
 
   function record(request: FastifyRequest, route: string, status: number): void {
@@ -165,7 +170,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       handler: async (request, reply) => {
         const isTaken = counts && admission.take();
         try {
-          if (counts && !isTaken) await admission.refuse();
+          if (counts && !isTaken) await admission.refuse(tellRefused);
           await endOfTurn();
           const refused = access.refusal(request, role);
           if (refused !== undefined) throw refused;
@@ -194,6 +199,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     });
   }
   registerDocs(app, document, prefix);
+  registerPage(app, options.page, prefix);
   if (options.tokens !== undefined) {
     const timer = setInterval(() => endRefused(access, lifecycle.streams), refusedCheckMs).unref();
     app.addHook("onClose", async () => clearInterval(timer));

@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { FastifyBaseLogger } from "fastify";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
@@ -36,6 +37,8 @@ export interface ServerStart {
   readonly prepare: (service: ExchangeService) => Promise<void>;
 }
 
+/** Connections that come at once. The system has a limit of its own; who is beyond it tries again for seconds. */
+const backlog = 4096;
 /** The settings that a running server applies again. The log's level is info unless set. */
 const changeable = ["logLevel", "maxTableAge", "acceptTable"];
 
@@ -82,6 +85,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     now: () => new Date(),
     prefix,
+    page: builtPage(),
     tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
     stopTimeoutMs,
@@ -127,7 +131,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   try {
     await prepare(service);
     // For localhost Fastify would open a second server, which has none of what buildServer adds to the first.
-    await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
+    await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port, backlog });
   } catch (error) {
     await stop();
     throw listenFailure(error, settings);
@@ -152,6 +156,11 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     stop,
   };
+}
+
+/** Source has no page beside it. */
+function builtPage(): string | undefined {
+  return import.meta.url.endsWith(".ts") ? undefined : fileURLToPath(new URL("web", import.meta.url));
 }
 
 function reachable(host: string): string {
