@@ -125,7 +125,7 @@ test("a command's exit is set in one place", () => {
 });
 
 test("files are named in kebab-case, for what they are", () => {
-  const named = /^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.ts$/;
+  const named = /^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.tsx?$/;
   assert.deepEqual(
     offenders(({ file }) =>
       named.test(file) && !/utils|helpers|manager|index\.ts/.test(file) ? [] : [file],
