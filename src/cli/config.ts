@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { nearMiss } from "./near-miss.ts";
@@ -27,6 +28,19 @@ export interface Settings {
   readonly changeSource: string | undefined;
   /** Undefined leaves it to `fx serve`. */
   readonly logLevel: LogLevel | undefined;
+  /** Whether a server may listen for other machines without tokens. */
+  readonly allowAnonymous: boolean;
+  /** Names that a request's Host may have, beside those of loopback. */
+  readonly allowedHost: readonly string[];
+  /** Where metrics and probes are answered, too. */
+  readonly adminPort: number | undefined;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  /** Addresses, networks, and names of some such as "loopback". */
+  readonly trustProxy: readonly string[];
+  readonly cors: readonly string[];
+  /** Requests a second; 0 for no limit. Undefined leaves it to `fx serve`. */
+  readonly rateLimit: number | undefined;
 }
 
 export type SettingName = keyof Settings;
@@ -53,6 +67,8 @@ interface Definition<T> {
   /** Reads the text; undefined if it is not `form`. */
   readonly parse: (text: string) => T | undefined;
   readonly form: string;
+  /** Whether the flag may be given more than once, instead of a list with commas. */
+  readonly repeats?: true;
 }
 
 export const definitions: { readonly [Name in SettingName]: Definition<Settings[Name]> } = {
@@ -117,6 +133,57 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
     parse: (text) => logLevels.find((level) => level === text),
     form: "silent, error, warn, info or debug",
   },
+  allowAnonymous: {
+    env: "FX_ALLOW_ANONYMOUS",
+    fallback: "false",
+    parse: (text) => ({ true: true, false: false })[text],
+    form: "true or false",
+  },
+  allowedHost: {
+    env: "FX_ALLOWED_HOST",
+    fallback: "",
+    parse: listOf((text) => /^([\w.-]+|\[[\da-f:]+\])$/i.test(text)),
+    form: "a host name without a port, or several with commas between",
+    repeats: true,
+  },
+  adminPort: {
+    env: "FX_ADMIN_PORT",
+    fallback: undefined,
+    parse: (text) => wholeNumber(text, 65_535),
+    form: "a whole number from 0 to 65535",
+  },
+  tlsCert: {
+    env: "FX_TLS_CERT",
+    fallback: undefined,
+    parse: (text) => text,
+    form: "a file",
+  },
+  tlsKey: {
+    env: "FX_TLS_KEY",
+    fallback: undefined,
+    parse: (text) => text,
+    form: "a file",
+  },
+  trustProxy: {
+    env: "FX_TRUST_PROXY",
+    fallback: "",
+    parse: listOf(isNetwork),
+    form: "an address, a network such as 10.0.0.0/8, loopback, linklocal or uniquelocal, or several with commas between",
+    repeats: true,
+  },
+  cors: {
+    env: "FX_CORS",
+    fallback: "",
+    parse: listOf((text) => /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text),
+    form: "an origin such as https://bank.example, or several with commas between",
+    repeats: true,
+  },
+  rateLimit: {
+    env: "FX_RATE_LIMIT",
+    fallback: undefined,
+    parse: (text) => wholeNumber(text, 99_999),
+    form: "a whole number of requests a second from 0 to 99999",
+  },
 };
 
 export const settingNames = Object.keys(definitions) as readonly SettingName[];
@@ -144,7 +211,7 @@ export function loadConfig(
     const [origin, raw, place] = given.find(([, text]) => text !== undefined) ?? ["default", undefined, ""];
     origins[name] = origin;
     if (raw === undefined) return (fallback === undefined ? undefined : parse(fallback)) as Settings[Name];
-    const parsed = typeof raw === "string" || typeof raw === "number" ? parse(String(raw)) : undefined;
+    const parsed = ["string", "number", "boolean"].includes(typeof raw) ? parse(String(raw)) : undefined;
     if (parsed === undefined) throw new ConfigError(`${place} must be ${form}.`);
     if (origin === "flag") refuseSecret(String(raw), place, variable);
     return parsed;
@@ -160,6 +227,14 @@ export function loadConfig(
     acceptTable: value("acceptTable"),
     changeSource: value("changeSource"),
     logLevel: value("logLevel"),
+    allowAnonymous: value("allowAnonymous"),
+    allowedHost: value("allowedHost"),
+    adminPort: value("adminPort"),
+    tlsCert: value("tlsCert"),
+    tlsKey: value("tlsKey"),
+    trustProxy: value("trustProxy"),
+    cors: value("cors"),
+    rateLimit: value("rateLimit"),
   };
   return { settings, origins, file };
 }
@@ -254,4 +329,18 @@ function refuseSecret(text: string, flag: string, variable: string): void {
 
 function wholeNumber(text: string, most: number): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= most ? Number(text) : undefined;
+}
+
+/** Reads texts with commas between, none of which may be wrong. */
+function listOf(isOne: (text: string) => boolean): (text: string) => readonly string[] | undefined {
+  return (text) => {
+    const texts = text.split(",").flatMap((part) => part.trim() || []);
+    return texts.every(isOne) ? texts : undefined;
+  };
+}
+
+function isNetwork(text: string): boolean {
+  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true;
+  const [, address = "", bits = "0"] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  return Number(bits) <= { 0: -1, 4: 32, 6: 128 }[isIP(address) as 0 | 4 | 6];
 }

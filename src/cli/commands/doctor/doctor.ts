@@ -78,15 +78,13 @@ export function defineDoctor(program: Command, context: Context): void {
 /** The value without secrets, and where it came from. */
 function shown({ settings, origins }: Config, name: SettingName) {
   const value = settings[name];
-  return {
-    value:
-      typeof value === "number" || value === undefined ? (value ?? null) : withoutSecrets(addressOf(value)),
-    origin: origins[name],
-  };
+  const isPlain = typeof value === "number" || typeof value === "boolean" || value === undefined;
+  return { value: isPlain ? (value ?? null) : withoutSecrets(textOf(value)), origin: origins[name] };
 }
 
-function addressOf(value: string | Place): string {
-  return typeof value === "string" ? value : value.address;
+function textOf(value: string | readonly string[] | Place): string {
+  if (typeof value === "string") return value;
+  return "address" in value ? value.address : value.join(",");
 }
 
 /** In the address of an API, the user and the parameters may be a secret too. */

@@ -1,0 +1,65 @@
+import { setTimeout as pause } from "node:timers/promises";
+import rateLimit from "@fastify/rate-limit";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { FxError } from "../core/errors.ts";
+
+/** How many tokens and addresses are counted. The one that asked longest ago is forgotten first. */
+const mostCounted = 10_000;
+
+const windowMs = 1000;
+
+/** A limit on what each token, or address without one, may ask for. */
+export interface RateLimit {
+  /**
+   * Counts a request.
+   * @throws FxError rate-limited, from the promise
+   */
+  count(request: FastifyRequest): Promise<void>;
+  /** Counts refused lines of a bulk, each when there is room for it. */
+  waitFor(request: FastifyRequest, refused: number, isEnded: () => boolean): Promise<void>;
+}
+
+/**
+ * Not by the plugin's hook, which sets four headers at each request (docs/PERFORMANCE.md).
+ * @param perSecond requests; 0 for no limit
+ */
+export function openRateLimit(app: FastifyInstance, perSecond: number): RateLimit | undefined {
+  if (perSecond === 0) return undefined;
+  app.register(rateLimit, {
+    global: false,
+    max: perSecond,
+    timeWindow: windowMs,
+    cache: mostCounted,
+    keyGenerator: ({ caller, ip }) => (caller === undefined ? networkOf(ip) : `token ${caller.name}`),
+  });
+  let check: ReturnType<FastifyInstance["createRateLimit"]>;
+  app.after(() => {
+    check = app.createRateLimit();
+  });
+  const hasRoom = async (request: FastifyRequest) => {
+    const counted = await check(request);
+    return counted.isAllowed || !counted.isExceeded;
+  };
+  return {
+    async count(request) {
+      if (await hasRoom(request)) return;
+      throw new FxError(
+        "rate-limited",
+        `More than ${perSecond} requests a second have come from this token or address. Send fewer.`,
+        { retryAfterSeconds: windowMs / 1000 },
+      );
+    },
+    async waitFor(request, refused, isEnded) {
+      for (let left = refused; left > 0 && !isEnded(); left -= 1) {
+        while (!(await hasRoom(request)) && !isEnded()) await pause(windowMs / 10);
+      }
+    },
+  };
+}
+
+/** An address; of version 6 its first half, since the other half is the client's to choose. */
+function networkOf(address: string): string {
+  const [, version4] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
+  if (version4 !== undefined || !address.includes(":")) return version4 ?? address;
+  return `${address.split("::")[0]?.split(":").slice(0, 4).join(":")}::/64`;
+}
