@@ -39,6 +39,15 @@ export function holderWords({ name, surname }: Holder): string[] {
   return nameWords(`${name} ${surname}`);
 }
 
+/**
+ * How many letters of names are sought: of "a an ana" three, because whoever is found by "ana" is found by the others
+ * too.
+ */
+export function lettersSought(words: readonly string[]): number {
+  const longest = words.filter((word) => !words.some((other) => other !== word && other.startsWith(word)));
+  return longest.join("").normalize("NFC").match(/\p{L}/gu)?.length ?? 0;
+}
+
 const mostWords = 20;
 
 /**

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
+import { challengeOf } from "./access.ts";
 import { type Headers, sendJson } from "./answers.ts";
 
 /** Fastify's errors in our words, because some of its own messages quote the request. */
@@ -23,6 +24,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   }
   const allow = reply.getHeader("allow");
   if (allow !== undefined) headers.allow = String(allow);
+  if (problem.code === "unauthorized") headers["www-authenticate"] = challengeOf(request);
   if (error.replayed) headers["idempotency-replayed"] = "true";
   // The rest of a refused body may still arrive.
   if (reply.hasHeader("connection")) headers.connection = "close";

@@ -12,8 +12,10 @@ import { maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
-import { hasLines, type Operation, operations } from "../wire/operations.ts";
+import { hasLines, type Operation } from "../wire/operation.ts";
+import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
+import { type AccessOptions, endRefused, openAccess } from "./access.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { registerDocs } from "./docs.ts";
@@ -30,11 +32,10 @@ import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.t
 import { openMetrics } from "./metrics.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 
-export interface ServerOptions extends BulkOptions {
+export interface ServerOptions extends BulkOptions, AccessOptions {
   /** The server closes it, last, when it is closed. */
   readonly service: ExchangeService;
   readonly probes: Probes;
-  readonly now: () => Date;
   /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
   /** Where the log goes, from which level on. Without it there is no log. */
@@ -43,6 +44,7 @@ export interface ServerOptions extends BulkOptions {
 
 const requestTimeoutMs = 30_000;
 const idleCheckMs = 50;
+const refusedCheckMs = 250;
 
 /**
  * The HTTP server, not listening yet. Its `close()` is the graceful stop: it is not ready from then on, takes no
@@ -71,6 +73,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
+  const access = openAccess(options);
 
   function record(request: FastifyRequest, route: string, status: number): void {
     const { id, method, outcome } = request;
@@ -99,12 +102,15 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   app.decorateRequest("outcome", undefined);
+  app.decorateRequest("caller", undefined);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
   // Where there is no route, the body does not matter.
-  app.setErrorHandler((error, request, reply) =>
-    request.is404 ? onNoRoute(request, reply) : onError(error, request, reply),
-  );
+  app.setErrorHandler((error, request, reply) => {
+    if (request.is404) return onNoRoute(request, reply);
+    const { role = "anyone" } = request.routeOptions.config;
+    onError(access.refusal(request, role) ?? error, request, reply);
+  });
   app.setNotFoundHandler(onNoRoute);
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
@@ -128,16 +134,19 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     ...serverHandlers(options, metrics, lifecycle, document),
   };
   const routeOf = (id: string, operation: Operation): RouteOptions => {
-    const { method, path, isBodyOptional } = operation;
+    const { method, path, role, isBodyOptional } = operation;
     const takesLines = hasLines(operation, "body");
     const handle = handlers[id as keyof Handlers];
     return {
       method,
       url: path.replace(/\{(\w+)\}/g, ":$1"),
+      config: { role },
       // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
         try {
           await endOfTurn();
+          const refused = access.refusal(request, role);
+          if (refused !== undefined) throw refused;
           if (request.body !== undefined && !takesLines) {
             const arriving = readBody(reply);
             const text = typeof arriving === "string" ? arriving : await arriving;
@@ -162,6 +171,10 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     });
   }
   registerDocs(app, document, prefix);
+  if (options.tokens !== undefined) {
+    const timer = setInterval(() => endRefused(access, lifecycle.streams), refusedCheckMs).unref();
+    app.addHook("onClose", async () => clearInterval(timer));
+  }
   return app;
 }
 

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
 import { bulkType } from "./bulk.ts";
-import { hasLines, type Operation, operations } from "./operations.ts";
+import { errorsOf, hasLines, type Operation } from "./operation.ts";
+import { operations } from "./operations.ts";
 import { statusOf } from "./problem.ts";
 import * as schemas from "./schemas.ts";
 
@@ -12,7 +13,10 @@ export interface OpenApiDocument {
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly object[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly securitySchemes: Readonly<Record<string, object>>;
+  };
 }
 
 interface OpenApiOperation {
@@ -20,6 +24,7 @@ interface OpenApiOperation {
   readonly summary: string;
   readonly description: string;
   readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly object[];
   readonly requestBody?: object;
   readonly responses: Readonly<
@@ -57,9 +62,17 @@ export function openApiDocument(version: string, prefix = ""): OpenApiDocument {
     servers: [{ url: prefix || "/" }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: componentSchemas() },
+    components: { schemas: componentSchemas(), securitySchemes: { token } },
   };
 }
+
+const token = {
+  type: "http",
+  scheme: "bearer",
+  description:
+    "A token of `fx token create`. An operation names the role that it takes: `viewer`, `teller`, which includes " +
+    "viewer, or `operator`, which includes both. A server without tokens (`fx serve` without `--tokens`) asks for none.",
+};
 
 const tags: Readonly<Record<Operation["tag"], string>> = {
   accounts: "Open an account, and read it",
@@ -71,17 +84,7 @@ const tags: Readonly<Record<Operation["tag"], string>> = {
 };
 
 function describe(id: string, operation: Operation): OpenApiOperation {
-  const {
-    method,
-    path,
-    summary,
-    description,
-    tag,
-    body,
-    isBodyOptional = false,
-    success,
-    errors,
-  } = operation;
+  const { method, path, summary, description, tag, role, body, isBodyOptional = false, success } = operation;
   const json = (schema: z.ZodType, part: "body" | "answer" = "answer") => ({
     [hasLines(operation, part) ? bulkType : "application/json"]: { schema: { $ref: referenceTo(schema) } },
   });
@@ -90,6 +93,7 @@ function describe(id: string, operation: Operation): OpenApiOperation {
     summary,
     description,
     tags: [tag],
+    security: role === "anyone" ? [] : [{ token: [role] }],
     parameters: [
       ...pathParameters(path),
       ...queryParameters(operation.query),
@@ -108,7 +112,10 @@ function describe(id: string, operation: Operation): OpenApiOperation {
         success.schema && {
           [operation.sameShape]: { description: "Not ready", content: json(success.schema) },
         }),
-      ...problems([...errors, ...anywhere], success.headers?.includes("Idempotency-Replayed") === true),
+      ...problems(
+        [...errorsOf(operation), ...anywhere],
+        success.headers?.includes("Idempotency-Replayed") === true,
+      ),
     },
   };
 }
@@ -129,6 +136,7 @@ function problems(codes: readonly AnswerCode[], replayed: boolean) {
       const names: (keyof typeof responseHeaders)[] = [
         ...(status === 405 ? (["Allow"] as const) : []),
         ...(listed.has("rates-unavailable") || status === 503 ? (["Retry-After"] as const) : []),
+        ...(status === 401 ? (["WWW-Authenticate"] as const) : []),
         ...(mayBeReplayed ? (["Idempotency-Replayed"] as const) : []),
       ];
       const description = [...listed].map((code) => `\`${code}\``).join(", ");
@@ -175,6 +183,10 @@ const requestHeaders = { "Idempotency-Key": schemas.idempotencyKey, "Fx-Table": 
 
 const responseHeaders = {
   Allow: { description: "The methods of the path", schema: { type: "string", examples: ["GET, HEAD"] } },
+  "WWW-Authenticate": {
+    description: "That a bearer token is asked for (RFC 6750)",
+    schema: { type: "string", examples: ['Bearer realm="fx"'] },
+  },
   "Retry-After": {
     description: "Seconds to wait before trying again, if known",
     schema: { type: "integer", format: "int32", minimum: 1 },

@@ -1,43 +1,12 @@
 import type * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
+import type { Role } from "../core/role.ts";
 import { audit, checkpointLine } from "./audit-schemas.ts";
 import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
 import * as entrySchemas from "./entry-schemas.ts";
+import type { Operation } from "./operation.ts";
 import * as queries from "./query-schemas.ts";
 import * as schemas from "./schemas.ts";
-
-/** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
-export interface Operation {
-  readonly method: "GET" | "POST";
-  /** With parameters in braces. */
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tag: "accounts" | "exchange" | "changes" | "rates" | "ledger" | "server";
-  readonly query?: z.ZodType;
-  readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
-  readonly body?: z.ZodType;
-  /** What comes as lines of JSON: its schema is of a line. */
-  readonly lines?: "body" | "answer" | "both";
-  /** Whether the body may be left out. */
-  readonly isBodyOptional?: boolean;
-  readonly success: {
-    readonly status: 200 | 204;
-    /** Of a JSON answer. */
-    readonly schema?: z.ZodType;
-    /** Of an answer without a schema. */
-    readonly types?: readonly ("text/plain" | "text/csv" | "application/json" | "application/x-ndjson")[];
-    readonly headers?: readonly ("Fx-Account" | "Fx-Receipt" | "Idempotency-Replayed")[];
-  };
-  /** Beside those that any operation may answer. */
-  readonly errors: readonly AnswerCode[];
-  /** A status whose body has the shape of success, too. */
-  readonly sameShape?: number;
-}
-
-export function hasLines({ lines }: Operation, part: "body" | "answer"): boolean {
-  return lines === part || lines === "both";
-}
 
 const storage = "storage-unavailable";
 
@@ -45,11 +14,17 @@ const storage = "storage-unavailable";
 const ofAccount = ["invalid-pesel", "account-not-found"] as const;
 
 /** A change of an account, whose answer is the account after it. */
-function change<Body extends z.ZodType>(path: string, body: Body, refusals: readonly AnswerCode[]) {
+function change<Body extends z.ZodType>(
+  path: string,
+  role: Role,
+  body: Body,
+  refusals: readonly AnswerCode[],
+) {
   return {
     method: "POST",
     path,
     tag: "changes",
+    role,
     headers: ["Idempotency-Key"],
     body,
     success: {
@@ -77,6 +52,7 @@ export const operations = {
       "One account for each PESEL. The holder must be 18 on today's date in Warsaw. " +
       "With an `Idempotency-Key`, a request that is sent again opens nothing twice.",
     tag: "accounts",
+    role: "teller",
     headers: ["Idempotency-Key"],
     body: schemas.opening,
     success: { status: 204, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
@@ -100,6 +76,7 @@ export const operations = {
       "PLN first, then by symbol. A currency once held stays listed, at 0 if nothing is left of it. With `at`, the " +
       "account as it was then; `account-not-found` if it was not open yet.",
     tag: "accounts",
+    role: "viewer",
     query: queries.atQuery,
     success: { status: 200, schema: schemas.account, headers: ["Fx-Account"] },
     errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
@@ -113,6 +90,7 @@ export const operations = {
       "against the customer, by less than one minor unit. With an `Idempotency-Key`, a request that is sent again " +
       "exchanges nothing twice.",
     tag: "exchange",
+    role: "teller",
     headers: ["Idempotency-Key", "Fx-Table"],
     body: schemas.order,
     success: { status: 200, schema: schemas.account, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
@@ -147,6 +125,7 @@ export const operations = {
       "server ends the stream early. After that, or if the connection breaks, send the lines without an answer " +
       "again, with the same keys.",
     tag: "exchange",
+    role: "teller",
     lines: "both",
     body: bulkLine,
     success: { status: 200, schema: bulkAnswer },
@@ -160,6 +139,7 @@ export const operations = {
       "Takes exactly one of `toBuy` and `toSell`. An order placed now would come to the same. Send the quote's `tableId` as " +
       "its `Fx-Table` to have it at this table or not at all.",
     tag: "exchange",
+    role: "viewer",
     query: schemas.quoteQuery,
     success: { status: 200, schema: schemas.quote },
     errors: [
@@ -181,6 +161,7 @@ export const operations = {
       "`Fx-Receipt` in the answer to the request has its path. The beginning of an id is enough, from 8 characters on, " +
       "where no other receipt begins so.",
     tag: "exchange",
+    role: "viewer",
     success: { status: 200, schema: entrySchemas.entry },
     errors: ["invalid-request", "not-found", storage],
   },
@@ -190,6 +171,7 @@ export const operations = {
     summary: "The table in force, or the last there was, and the one before it",
     description: "PLN for one unit: the bank buys at bid and sells at ask.",
     tag: "rates",
+    role: "viewer",
     success: { status: 200, schema: schemas.rates },
     errors: ["rates-unavailable", storage],
   },
@@ -199,12 +181,13 @@ export const operations = {
     summary: "Bid and ask of one currency, table by table",
     description: "Oldest first, over the `days` that end with the table in force.",
     tag: "rates",
+    role: "viewer",
     query: schemas.rateHistoryQuery,
     success: { status: 200, schema: schemas.rateHistory },
     errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage],
   },
   deposit: {
-    ...change("/api/user/{pesel}/deposits", schemas.cash, [
+    ...change("/api/user/{pesel}/deposits", "teller", schemas.cash, [
       ...ofAccount,
       "rates-unavailable",
       "unsupported-currency",
@@ -217,7 +200,7 @@ export const operations = {
       "in nothing twice.",
   },
   withdraw: {
-    ...change("/api/user/{pesel}/withdrawals", schemas.cash, [
+    ...change("/api/user/{pesel}/withdrawals", "teller", schemas.cash, [
       ...ofAccount,
       "unsupported-currency",
       "invalid-amount",
@@ -229,12 +212,12 @@ export const operations = {
       "sent again takes out nothing twice.",
   },
   rename: {
-    ...change("/api/user/{pesel}/name", schemas.renaming, ofAccount),
+    ...change("/api/user/{pesel}/name", "teller", schemas.renaming, ofAccount),
     summary: "Change the holder's name",
     description: "Gives both names, as they are from now on. Entries from before keep theirs.",
   },
   closeAccount: {
-    ...change("/api/user/{pesel}/closing", schemas.closing, [...ofAccount, "account-not-empty"]),
+    ...change("/api/user/{pesel}/closing", "operator", schemas.closing, [...ofAccount, "account-not-empty"]),
     isBodyOptional: true,
     summary: "Close an account that holds nothing",
     description:
@@ -242,7 +225,7 @@ export const operations = {
       "`POST /api/user`.",
   },
   reverse: {
-    ...change("/api/receipts/{id}/reversal", schemas.reversal, [
+    ...change("/api/receipts/{id}/reversal", "operator", schemas.reversal, [
       "not-found",
       "not-reversible",
       "already-reversed",
@@ -263,6 +246,7 @@ export const operations = {
       "entries moved add up to `closing`. `next` is the cursor of the next page. With `key`, only the entry whose " +
       "request had that `Idempotency-Key`, or none: a request that was refused, or has not arrived, made none.",
     tag: "accounts",
+    role: "viewer",
     query: queries.statementQuery,
     success: { status: 200, schema: entrySchemas.statement },
     errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
@@ -272,9 +256,11 @@ export const operations = {
     path: "/api/users",
     summary: "All accounts, or those of a name, by PESEL",
     description:
-      "`next` is the cursor of the next page. With `at`, the accounts as they were then. Those that were not open yet are " +
-      "left out, so a page may have fewer than `limit` and not be the last.",
+      "A teller must give a `name` of three letters or more. `next` is the cursor of the next page. With `at`, the " +
+      "accounts as they were then. Those that were not open yet are left out, so a page may have fewer than `limit` " +
+      "and not be the last.",
     tag: "ledger",
+    role: "teller",
     query: queries.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
     errors: ["invalid-request", storage],
@@ -287,6 +273,7 @@ export const operations = {
       "Over every currency, `customers` and `house` add up to what was deposited. With `at`, as it was then: " +
       "`customers` is the sum of `/api/users` at the same time, exactly.",
     tag: "ledger",
+    role: "operator",
     query: queries.atQuery,
     success: { status: 200, schema: schemas.position },
     errors: ["invalid-request", storage],
@@ -299,6 +286,7 @@ export const operations = {
       "Recomputes every balance and every exchange from the journal and the tables. It reads all of them, which can " +
       "take minutes.",
     tag: "ledger",
+    role: "operator",
     success: { status: 200, schema: audit },
     errors: [storage],
   },
@@ -311,6 +299,7 @@ export const operations = {
       "and send it to `/api/audit/comparison` to find out whether a ledger is an older copy. If the last line is missing, or its `ok` is " +
       "false, it is no checkpoint.",
     tag: "ledger",
+    role: "operator",
     lines: "answer",
     success: { status: 200, schema: checkpointLine },
     errors: [storage],
@@ -323,6 +312,7 @@ export const operations = {
       "Takes a checkpoint as it was given. `against` in the answer names each account that is missing, has fewer " +
       "entries, or another entry than the checkpoint saw. New accounts and new entries are fine.",
     tag: "ledger",
+    role: "operator",
     lines: "body",
     body: checkpointLine,
     success: { status: 200, schema: audit },
@@ -338,9 +328,20 @@ export const operations = {
       "id that is made of the PESEL and a secret of the ledger. The answer is a stream. Its last line says that it " +
       "came to its end, and with how many entries; without that line it is to be thrown away.",
     tag: "ledger",
+    role: "operator",
     query: queries.exportQuery,
     success: { status: 200, types: ["text/plain", "text/csv", "application/x-ndjson"] },
     errors: ["invalid-request", storage, "overloaded"],
+  },
+  token: {
+    method: "GET",
+    path: "/api/token",
+    summary: "Whose token the request has, and what it allows",
+    description: "Where no tokens are in force, everybody is an operator.",
+    tag: "server",
+    role: "viewer",
+    success: { status: 200, schema: schemas.token },
+    errors: [],
   },
   live: {
     method: "GET",
@@ -348,6 +349,7 @@ export const operations = {
     summary: "Whether the process runs",
     description: "Does not ask the database.",
     tag: "server",
+    role: "anyone",
     success: { status: 200, schema: schemas.live },
     errors: [],
   },
@@ -357,6 +359,7 @@ export const operations = {
     summary: "Whether the store answers and the server is not stopping",
     description: "Answers 503 while the server stops, and while the database does not answer.",
     tag: "server",
+    role: "anyone",
     success: { status: 200, schema: schemas.ready },
     errors: [],
     sameShape: 503,
@@ -367,6 +370,7 @@ export const operations = {
     summary: "Metrics for Prometheus",
     description: "In the text format of Prometheus.",
     tag: "server",
+    role: "operator",
     success: { status: 200, types: ["text/plain"] },
     errors: [],
   },
@@ -376,6 +380,7 @@ export const operations = {
     summary: "This document",
     description: "OpenAPI 3.1. `/docs` shows it, and lets you try it.",
     tag: "server",
+    role: "anyone",
     success: { status: 200, types: ["application/json"] },
     errors: [],
   },

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { unfitForNames } from "../core/account.ts";
 import { parseDecimal } from "../core/decimal.ts";
 import { answerCodes } from "../core/errors.ts";
+import { roles } from "../core/role.ts";
 
 /**
  * The shapes of every body and answer; most of queries are in query-schemas.ts. They validate, and the OpenAPI document is made from them. What is in
@@ -295,6 +296,20 @@ export const problem = z
   })
   .meta({ id: "Problem", description: "RFC 9457. Tell errors apart by `code`" });
 
+export const token = z
+  .object({
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: "null where no tokens are in force", examples: ["till-3"] }),
+    role: z.enum(roles).meta({ description: "operator where no tokens are in force" }),
+    expires: z
+      .string()
+      .nullable()
+      .meta({ format: "date-time", examples: ["2027-02-20T12:00:00.000Z"] }),
+  })
+  .meta({ id: "Token" });
+
 export const live = z.object({ status: z.literal("live") }).meta({ id: "Live" });
 
 export const ready = z
@@ -329,6 +344,7 @@ export type QuoteJson = z.infer<typeof quote>;
 export type RateHistoryJson = z.infer<typeof rateHistory>;
 export type RatesJson = z.infer<typeof rates>;
 export type ReadyJson = z.infer<typeof ready>;
+export type TokenJson = z.infer<typeof token>;
 
 function exactlyOneAmount(order: { toBuy?: unknown; toSell?: unknown }): boolean {
   return (order.toBuy === undefined) !== (order.toSell === undefined);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { answerCodes } from "../../src/core/errors.ts";
-import { type Operation, operations } from "../../src/wire/operations.ts";
+import type { Operation } from "../../src/wire/operation.ts";
+import { operations } from "../../src/wire/operations.ts";
 import type { RatesJson } from "../../src/wire/schemas.ts";
 import { adult, table } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
@@ -36,6 +37,7 @@ describe("every answer has the shape that the document gives it", () => {
     accounts: "/api/users",
     position: "/api/position",
     audit: "/api/audit",
+    token: "/api/token",
     live: "/health/live",
     ready: "/health/ready",
   };

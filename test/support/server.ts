@@ -4,11 +4,13 @@ import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import type { ExchangeService } from "../../src/core/service.ts";
+import type { Tokens } from "../../src/http/access.ts";
 import { buildServer } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { type Operation, operations } from "../../src/wire/operations.ts";
+import { errorsOf, type Operation } from "../../src/wire/operation.ts";
+import { operations } from "../../src/wire/operations.ts";
 import { fixedRates, now, table } from "./fixture.ts";
 
 /** An instance of fx over a store in memory, at one fixed table, as of `now` until its clock is set. */
@@ -36,7 +38,11 @@ export interface TestServer {
 export async function startServer(
   replace: Partial<ExchangeService> = {},
   prefix = "",
-  options: { readonly store?: Store; readonly bulkIdleTimeoutMs?: number } = {},
+  options: {
+    readonly store?: Store;
+    readonly bulkIdleTimeoutMs?: number;
+    readonly tokens?: Tokens;
+  } = {},
 ): Promise<TestServer> {
   const { store, rates, clock, service: ledger } = await openInstance(options.store);
   const service = new Proxy(ledger, {
@@ -92,11 +98,11 @@ function undeclaredCodes(app: FastifyInstance): ReadonlySet<string> {
       ([, each]) => each.method === method && patternOf(each.path).test(url),
     );
     if (operation === undefined) return;
-    const [id, { errors }] = operation;
+    const [id, asked] = operation;
     const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
     response.end = (...args: unknown[]) => {
       const [, code] = /"type":"urn:fx:error:([a-z-]+)"/.exec(String(args[0])) ?? [];
-      const declared: readonly string[] = ["internal", ...errors];
+      const declared: readonly string[] = ["internal", ...errorsOf(asked)];
       if (code !== undefined && !declared.includes(code)) found.add(`${id}: ${code}`);
       return end(...args);
     };

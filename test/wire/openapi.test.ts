@@ -10,6 +10,7 @@ import { FxError } from "../../src/core/errors.ts";
 import { parsePesel } from "../../src/core/pesel.ts";
 import { bulkType, parseBulkLine } from "../../src/wire/bulk.ts";
 import { openApiDocument } from "../../src/wire/openapi.ts";
+import { type OperationId, operations } from "../../src/wire/operations.ts";
 import {
   parseCashBody,
   parseIdempotencyKey,
@@ -73,6 +74,15 @@ test("every operation says what it does, and which success, which fault of the r
 test("every operation says that its path takes no other method, and which it takes", () => {
   for (const { operationId, responses } of listed) {
     assert.deepEqual(Object.keys(responses["405"]?.headers ?? {}), ["Allow"], operationId);
+  }
+});
+
+test("every operation names the role that it takes, and what it answers without", () => {
+  assert.deepEqual(Object.keys(document.components.securitySchemes), ["token"]);
+  for (const { operationId, security, responses } of listed) {
+    const { role } = operations[operationId as OperationId];
+    assert.deepEqual(security, role === "anyone" ? [] : [{ token: [role] }], operationId);
+    for (const status of ["401", "403"]) assert.equal(status in responses, role !== "anyone", operationId);
   }
 });
 
@@ -373,6 +383,7 @@ describe("answers are as the document says", () => {
     ["POST /api/audit/comparison", 200, { kept: true }],
     ["POST /api/audit/comparison", 400, opening],
     ["POST /api/audit/comparison", 400],
+    ["GET /api/token", 200],
     ["GET /health/live", 200],
     ["GET /health/ready", 200],
     ["GET /metrics", 200],

@@ -16,6 +16,7 @@ import type { Metrics } from "../metrics.ts";
 
 /** A bulk or an export under way. */
 export interface Stream {
+  readonly request: FastifyRequest;
   readonly socket: Socket;
   /**
    * A bulk takes in no more lines, answers those that were taken in, and says the reason in the last line; an export
@@ -77,8 +78,8 @@ export function bulkHandlers(
 
 /** The lines of a request and the answers to them. */
 class BulkStream implements Stream {
+  readonly request: FastifyRequest;
   readonly socket: Socket;
-  readonly #request: FastifyRequest;
   readonly #metrics: Metrics;
   readonly #today: () => CalendarDate;
   /** Not the request itself: destroying that would close the connection, and so cut off the answers. */
@@ -91,7 +92,7 @@ class BulkStream implements Stream {
 
   constructor(request: FastifyRequest, metrics: Metrics, today: () => CalendarDate) {
     this.socket = request.raw.socket;
-    this.#request = request;
+    this.request = request;
     this.#metrics = metrics;
     this.#today = today;
     request.raw.once("error", (error) => this.#body.destroy(error));
@@ -132,11 +133,11 @@ class BulkStream implements Stream {
     try {
       for await (const chunk of chunks) yield this.#text(chunk);
     } catch (error) {
-      if (this.#request.raw.errored) throw error;
+      if (this.request.raw.errored) throw error;
       this.#reason = toFxError(error);
       this.#log(this.#reason);
     }
-    if (this.#reason !== undefined) yield `${bulkAnswerText(null, this.#reason, this.#request.id)}\n`;
+    if (this.#reason !== undefined) yield `${bulkAnswerText(null, this.#reason, this.request.id)}\n`;
   }
 
   #text(chunk: readonly BulkAnswer[]): string {
@@ -146,7 +147,7 @@ class BulkStream implements Stream {
     let text = "";
     for (const [index, answer] of chunk.entries()) {
       const { number, kind } = taken[index] as (typeof taken)[number];
-      text += `${bulkAnswerText(number, answer, this.#request.id)}\n`;
+      text += `${bulkAnswerText(number, answer, this.request.id)}\n`;
       const result = resultOf(answer);
       add(all, result, 1);
       if (kind !== undefined) {
@@ -171,7 +172,7 @@ class BulkStream implements Stream {
   #log(error: FxError): void {
     if (this.#logged.has(error.code) || statusOf[error.code as AnswerCode] < 500) return;
     this.#logged.add(error.code);
-    logFailure(this.#request, error, error);
+    logFailure(this.request, error, error);
   }
 
   /** What the log says of the bulk. */

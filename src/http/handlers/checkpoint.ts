@@ -47,7 +47,7 @@ export function checkpointHandlers(
     const body = new PassThrough();
     const { raw } = request;
     const breakOff = () => body.destroy(new FxError("invalid-request", "The body broke off."));
-    const stream = { socket: raw.socket, end: (reason: FxError) => body.destroy(reason) };
+    const stream = { request, socket: raw.socket, end: (reason: FxError) => body.destroy(reason) };
     // Whoever reads the body hears of its errors.
     body.on("error", () => {});
     body.once("close", () => {

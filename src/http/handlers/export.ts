@@ -32,7 +32,7 @@ export function exportHandlers(
       return void response.end();
     }
     const { socket } = request.raw;
-    const stream = { socket, end: () => socket.destroy() };
+    const stream = { request, socket, end: () => socket.destroy() };
     lifecycle.streams.add(stream);
     response.setTimeout(idleMs, stream.end);
     await pipeline(rest(request, first, parts), response).catch(stream.end);

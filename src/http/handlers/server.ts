@@ -1,6 +1,6 @@
 import type { RatesStatus } from "../../core/rates.ts";
 import type { OpenApiDocument } from "../../wire/openapi.ts";
-import type { ReadyJson } from "../../wire/schemas.ts";
+import type { ReadyJson, TokenJson } from "../../wire/schemas.ts";
 import { type Handler, sendJson, sendText } from "../answers.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Stream } from "./bulk.ts";
@@ -60,9 +60,14 @@ export function serverHandlers(
   const text: Handler = async (_request, reply) =>
     sendText(reply, await metrics.text(), 200, { "content-type": metrics.contentType });
 
+  const token: Handler = async ({ caller }, reply) => {
+    const { name = null, role = "operator", expires } = caller ?? {};
+    sendJson(reply, { name, role, expires: expires?.toISOString() ?? null } satisfies TokenJson);
+  };
+
   const openApi: Handler = async (_request, reply) => sendJson(reply, document);
 
-  return { live, ready, metrics: text, openApi };
+  return { token, live, ready, metrics: text, openApi };
 }
 
 async function answersInTime(probes: Probes): Promise<boolean> {

@@ -1,0 +1,101 @@
+import type { FastifyRequest } from "fastify";
+import { FxError } from "../core/errors.ts";
+import { type Caller, includes } from "../core/role.ts";
+import type { Operation } from "../wire/operation.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who is asking; undefined where no tokens are in force. Set before the handler runs. */
+    caller: Caller | undefined;
+  }
+  interface FastifyContextConfig {
+    /** Of the route's operation. */
+    role?: Operation["role"];
+  }
+}
+
+/** The tokens in force. */
+export interface Tokens {
+  /** Whose token this is, which may have expired. Asked at every request, so it takes less than 1 µs. */
+  callerOf(token: string): Caller | undefined;
+}
+
+export interface AccessOptions {
+  readonly now: () => Date;
+  /** Without it, nobody is asked for a token. */
+  readonly tokens?: Tokens;
+}
+
+export interface Access {
+  /** Says why the request may not have what takes this role, or sets its caller. */
+  refusal(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
+}
+
+export function openAccess({ tokens, now }: AccessOptions): Access {
+  const refuse = (request: FastifyRequest, fault: string, message: string, token?: string) => {
+    const { id, ip } = request;
+    request.server.log.warn({ id, address: ip, fault, token }, "token refused");
+    return new FxError("unauthorized", message);
+  };
+  return {
+    refusal(request, role) {
+      if (tokens === undefined || role === "anyone") return undefined;
+      const { authorization } = request.headers;
+      if (authorization === undefined) {
+        return new FxError(
+          "unauthorized",
+          "This server asks for a token, and the request has none. Send it as Authorization: Bearer TOKEN.",
+        );
+      }
+      const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+      if (token === undefined) {
+        return refuse(
+          request,
+          "malformed",
+          "The Authorization header has no token. Send it as Authorization: Bearer TOKEN.",
+        );
+      }
+      const caller = tokens.callerOf(token);
+      if (caller === undefined) {
+        return refuse(
+          request,
+          "unknown",
+          "This server does not know the token. It may have been revoked: ask for another.",
+        );
+      }
+      const { name, expires } = caller;
+      if (expires !== undefined && expires <= now()) {
+        return refuse(
+          request,
+          "expired",
+          `The token ${name} expired at ${expires.toISOString()}. Ask for another.`,
+          name,
+        );
+      }
+      request.caller = caller;
+      return includes(caller.role, role) ? undefined : tooLittle(caller, `This takes the role ${role}`);
+    },
+  };
+}
+
+/** @param needed what the role does not allow, as a clause */
+export function tooLittle({ name, role }: Caller, needed: string): FxError {
+  return new FxError("forbidden", `${needed}, and the token ${name} has the role ${role}.`);
+}
+
+/** What a 401 says in `WWW-Authenticate` (RFC 6750, 3). */
+export function challengeOf({ headers }: FastifyRequest): string {
+  return `Bearer realm="fx"${headers.authorization === undefined ? "" : ', error="invalid_token"'}`;
+}
+
+/** Ends the bulks and exports under way whose token has been revoked or has expired. */
+export function endRefused(
+  access: Access,
+  streams: Iterable<{ readonly request: FastifyRequest; end(reason: FxError): void }>,
+): void {
+  for (const stream of streams) {
+    const { role = "anyone" } = stream.request.routeOptions.config;
+    const refused = access.refusal(stream.request, role);
+    if (refused !== undefined) stream.end(refused);
+  }
+}

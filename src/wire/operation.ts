@@ -1,0 +1,43 @@
+import type * as z from "zod";
+import type { AnswerCode } from "../core/errors.ts";
+import type { Role } from "../core/role.ts";
+
+/** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
+export interface Operation {
+  readonly method: "GET" | "POST";
+  /** With parameters in braces. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tag: "accounts" | "exchange" | "changes" | "rates" | "ledger" | "server";
+  /** What a token must at least allow, where tokens are in force. */
+  readonly role: Role | "anyone";
+  readonly query?: z.ZodType;
+  readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
+  readonly body?: z.ZodType;
+  /** What comes as lines of JSON: its schema is of a line. */
+  readonly lines?: "body" | "answer" | "both";
+  /** Whether the body may be left out. */
+  readonly isBodyOptional?: boolean;
+  readonly success: {
+    readonly status: 200 | 204;
+    /** Of a JSON answer. */
+    readonly schema?: z.ZodType;
+    /** Of an answer without a schema. */
+    readonly types?: readonly ("text/plain" | "text/csv" | "application/json" | "application/x-ndjson")[];
+    readonly headers?: readonly ("Fx-Account" | "Fx-Receipt" | "Idempotency-Replayed")[];
+  };
+  /** Beside those that `errorsOf` adds. */
+  readonly errors: readonly AnswerCode[];
+  /** A status whose body has the shape of success, too. */
+  readonly sameShape?: number;
+}
+
+/** What the operation may answer beside what any may: to what is not well-formed HTTP, and to a bug. */
+export function errorsOf({ role, errors }: Operation): readonly AnswerCode[] {
+  return role === "anyone" ? errors : [...errors, "unauthorized", "forbidden"];
+}
+
+export function hasLines({ lines }: Operation, part: "body" | "answer"): boolean {
+  return lines === part || lines === "both";
+}
