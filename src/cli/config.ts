@@ -155,14 +155,14 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
   tlsCert: {
     env: "FX_TLS_CERT",
     fallback: undefined,
-    parse: (text) => text,
-    form: "a file",
+    parse: pathOf,
+    form: "the path of a file",
   },
   tlsKey: {
     env: "FX_TLS_KEY",
     fallback: undefined,
-    parse: (text) => text,
-    form: "a file",
+    parse: pathOf,
+    form: "the path of a file",
   },
   trustProxy: {
     env: "FX_TRUST_PROXY",
@@ -337,6 +337,11 @@ function listOf(isOne: (text: string) => boolean): (text: string) => readonly st
     const texts = text.split(",").flatMap((part) => part.trim() || []);
     return texts.every(isOne) ? texts : undefined;
   };
+}
+
+/** Refuses a key itself, which FX_TLS_KEY_FILE may bring, before an error can show it. */
+function pathOf(text: string): string | undefined {
+  return text.includes("\n") ? undefined : text;
 }
 
 function isNetwork(text: string): boolean {

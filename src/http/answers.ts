@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../core/account.ts";
 import type { AnswerCode } from "../core/errors.ts";
@@ -6,6 +7,10 @@ import type { OperationId } from "../wire/operations.ts";
 import { parseIdempotencyKey } from "../wire/requests.ts";
 
 declare module "fastify" {
+  interface FastifyInstance {
+    /** What every answer has: names and values in turn. */
+    securityHeaders: readonly string[];
+  }
   interface FastifyRequest {
     /** What its line in the log says beside the status. */
     outcome: { readonly code: AnswerCode } | { readonly receipt: string } | BulkOutcome | undefined;
@@ -46,21 +51,28 @@ export function sendJson(
 
 /** Answers with text, straight to Node's response, because Fastify's reply is slower (docs/PERFORMANCE.md). */
 export function sendText(reply: FastifyReply, text: string, status: number, headers: Headers): void {
-  const { request, raw: response } = reply;
+  const { request } = reply;
   const receipt = headers["fx-receipt"];
   if (receipt !== undefined) request.outcome = { receipt: receipt.slice(receipt.lastIndexOf("/") + 1) };
   const length = Buffer.byteLength(text);
-  const lines: string[] = [];
-  for (const name in headers) lines.push(name, headers[name] as string);
-  lines.push("x-request-id", request.id, "cache-control", "no-store");
-  if (status !== 204) lines.push("content-length", String(length));
-  reply.hijack();
-  response.writeHead(status, lines);
+  if (status !== 204) headers["content-length"] = String(length);
+  const response = beginAnswer(reply, status, headers);
   const head = response as typeof response & HeadToSend;
   if (request.method !== "HEAD") {
     head._header += length === text.length ? text : Buffer.from(text).toString("latin1");
   }
   response.end();
+}
+
+/** Sends the head of an answer: these headers, those that plugins have set, and those that every answer has. */
+export function beginAnswer(reply: FastifyReply, status: number, headers: Headers): ServerResponse {
+  const { request, raw: response } = reply.hijack();
+  const lines = request.server.securityHeaders.slice();
+  for (const name in headers) lines.push(name, headers[name] as string);
+  const set = reply.getHeaders();
+  for (const name in set) if (!(name in headers)) lines.push(name, String(set[name]));
+  lines.push("x-request-id", request.id, "cache-control", "no-store");
+  return response.writeHead(status, lines);
 }
 
 /**

@@ -22,12 +22,8 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
-  const allow = reply.getHeader("allow");
-  if (allow !== undefined) headers.allow = String(allow);
   if (problem.code === "unauthorized") headers["www-authenticate"] = challengeOf(request);
   if (error.replayed) headers["idempotency-replayed"] = "true";
-  // The rest of a refused body may still arrive.
-  if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);
 }
 
@@ -48,8 +44,9 @@ export function answerMalformed(
   if (socket.writable) {
     const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
     const body = JSON.stringify(encodeProblem(new FxError("invalid-request", reason), "none"));
+    const headers = this.securityHeaders.map((text, index) => text + (index % 2 === 0 ? ": " : "\r\n"));
     socket.write(
-      `HTTP/1.1 400 Bad Request\r\nContent-Type: ${problemType}; charset=utf-8\r\n` +
+      `HTTP/1.1 400 Bad Request\r\n${headers.join("")}Content-Type: ${problemType}; charset=utf-8\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   }

@@ -10,11 +10,8 @@ const windowMs = 1000;
 
 /** A limit on what each token, or address without one, may ask for. */
 export interface RateLimit {
-  /**
-   * Counts a request.
-   * @throws FxError rate-limited, from the promise
-   */
-  count(request: FastifyRequest): Promise<void>;
+  /** Counts a request, and says why it may not go on. */
+  refusal(request: FastifyRequest): Promise<FxError | undefined>;
   /** Counts refused lines of a bulk, each when there is room for it. */
   waitFor(request: FastifyRequest, refused: number, isEnded: () => boolean): Promise<void>;
 }
@@ -41,9 +38,10 @@ export function openRateLimit(app: FastifyInstance, perSecond: number): RateLimi
     return counted.isAllowed || !counted.isExceeded;
   };
   return {
-    async count(request) {
-      if (await hasRoom(request)) return;
-      throw new FxError(
+    async refusal(request) {
+      // Behind a proxy that is not trusted, a probe has the address of all.
+      if (request.routeOptions.url?.startsWith("/health/") || (await hasRoom(request))) return undefined;
+      return new FxError(
         "rate-limited",
         `More than ${perSecond} requests a second have come from this token or address. Send fewer.`,
         { retryAfterSeconds: windowMs / 1000 },

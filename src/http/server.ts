@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import cors from "@fastify/cors";
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   type RouteOptions,
 } from "fastify";
 import { type DestinationStream, pino } from "pino";
@@ -16,6 +18,7 @@ import { hasLines, type Operation } from "../wire/operation.ts";
 import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
 import { type AccessOptions, endRefused, openAccess } from "./access.ts";
+import { isOnAdmin } from "./admin.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { registerDocs } from "./docs.ts";
@@ -29,15 +32,24 @@ import { exportHandlers } from "./handlers/export.ts";
 import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
+import { securityHeaders } from "./headers.ts";
 import { openMetrics } from "./metrics.ts";
+import { corsOptions, type OriginOptions, openOriginCheck } from "./origin.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
+import { openRateLimit } from "./rate-limit.ts";
 
-export interface ServerOptions extends BulkOptions, AccessOptions {
+export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions {
   /** The server closes it, last, when it is closed. */
   readonly service: ExchangeService;
   readonly probes: Probes;
   /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
+  /** With which it speaks https. */
+  readonly tls?: KeyPair;
+  /** Proxies, by address or network, whose X-Forwarded-For is believed. */
+  readonly trustProxy?: readonly string[];
+  /** Requests a second for each token, or address without one; without it, or 0, there is no limit. */
+  readonly rateLimit?: number;
   /** Where the log goes, from which level on. Without it there is no log. */
   readonly log?: { readonly level: string; readonly stream: DestinationStream };
 }
@@ -45,17 +57,26 @@ export interface ServerOptions extends BulkOptions, AccessOptions {
 const requestTimeoutMs = 30_000;
 const idleCheckMs = 50;
 const refusedCheckMs = 250;
+const handshakeTimeoutMs = 10_000;
+
+/** A certificate, with those below its authority, and its key; both PEM. */
+export interface KeyPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
 
 /**
  * The HTTP server, not listening yet. Its `close()` is the graceful stop: it is not ready from then on, takes no
  * new connections, answers what is under way, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, probes, log, prefix = "" } = options;
+  const { service, probes, log, tls, trustProxy = [], prefix = "" } = options;
   const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
     genReqId: requestIds(),
     requestTimeout: requestTimeoutMs,
+    https: tls === undefined ? null : { ...tls, handshakeTimeout: handshakeTimeoutMs },
+    trustProxy: trustProxy.length > 0 && [...trustProxy],
     forceCloseConnections: "idle",
     return503OnClosing: false,
     // No path fits into a request line that is longer, so that any text is looked at as a PESEL.
@@ -67,13 +88,30 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       // A bulk has a time limit of its own, and its answers have begun.
       else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     },
-  });
+  } as FastifyServerOptions);
   // Not Fastify's logger: for that it does more at each request (docs/PERFORMANCE.md), and its lines print the URL, and so
   // the PESEL.
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
   const access = openAccess(options);
+  const origin = openOriginCheck(options);
+  const headers = securityHeaders(tls !== undefined);
+  app.decorate("securityHeaders", Object.entries(headers).flat());
+  // Of what Fastify sends by itself: pages of the documentation, and answers to preflights.
+  app.addHook("onSend", (request, reply, _payload, next) => {
+    reply.headers({ ...headers, ...reply.getHeaders(), "x-request-id": request.id });
+    next();
+  });
+  if (options.cors !== undefined && options.cors.length > 0) app.register(cors, corsOptions(options.cors));
+  const limit = openRateLimit(app, options.rateLimit ?? 0);
+
+  /** Why a request may not have what takes this role: where it comes from, whose token it has, how many there were. */
+  async function refusalOf(request: FastifyRequest, role: Operation["role"]): Promise<FxError | undefined> {
+    const isExempt = isOnAdmin(request.raw);
+    const refused = origin.refusal(request, role) ?? access.refusal(request, isExempt ? "anyone" : role);
+    return limit === undefined || isExempt ? refused : ((await limit.refusal(request)) ?? refused);
+  }
 
   function record(request: FastifyRequest, route: string, status: number): void {
     const { id, method, outcome } = request;
@@ -84,21 +122,22 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   /** Answers what goes wrong before a handler is reached. */
-  function onError(
+  async function onError(
     error: unknown,
     request: FastifyRequest,
     reply: FastifyReply,
     route = patternOf(request),
-  ): void {
-    answerError(error, request, reply);
+  ): Promise<void> {
+    const { role = "anyone" } = request.routeOptions.config ?? {};
+    answerError((await refusalOf(request, role)) ?? error, request, reply);
     record(request, route, reply.raw.statusCode);
   }
 
   /** Answers a request to an unknown path, or with a method that the path does not have. */
-  function onNoRoute(request: FastifyRequest, reply: FastifyReply): void {
+  async function onNoRoute(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { path, methods } = knownPath(request.url) ?? {};
     if (methods !== undefined) reply.header("allow", methods.join(", "));
-    onError(methods === undefined ? nothingHere(prefix) : methodNotAllowed(methods), request, reply, path);
+    await onError(methods === undefined ? nothingHere(prefix) : methodNotAllowed(methods), request, reply, path);
   }
 
   app.decorateRequest("outcome", undefined);
@@ -106,11 +145,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
   // Where there is no route, the body does not matter.
-  app.setErrorHandler((error, request, reply) => {
-    if (request.is404) return onNoRoute(request, reply);
-    const { role = "anyone" } = request.routeOptions.config;
-    onError(access.refusal(request, role) ?? error, request, reply);
-  });
+  app.setErrorHandler((error, request, reply) =>
+    request.is404 ? onNoRoute(request, reply) : onError(error, request, reply),
+  );
   app.setNotFoundHandler(onNoRoute);
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
@@ -126,7 +163,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     ...accountHandlers({ ...options, prefix }, metrics),
     ...exchangeHandlers({ ...options, prefix }, metrics),
     ...changeHandlers({ ...options, prefix }, metrics),
-    ...bulkHandlers(options, metrics, lifecycle),
+    ...bulkHandlers(options, metrics, lifecycle, limit),
     ...rateHandlers(options),
     ...ledgerHandlers(options),
     ...checkpointHandlers(options, lifecycle),
@@ -145,7 +182,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       handler: async (request, reply) => {
         try {
           await endOfTurn();
-          const refused = access.refusal(request, role);
+          const refused = await refusalOf(request, role);
           if (refused !== undefined) throw refused;
           if (request.body !== undefined && !takesLines) {
             const arriving = readBody(reply);
@@ -170,7 +207,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       registered();
     });
   }
-  registerDocs(app, document, prefix);
+  registerDocs(app, document, prefix, refusalOf);
   if (options.tokens !== undefined) {
     const timer = setInterval(() => endRefused(access, lifecycle.streams), refusedCheckMs).unref();
     app.addHook("onClose", async () => clearInterval(timer));

@@ -35,7 +35,7 @@ export interface Operation {
 
 /** What the operation may answer beside what any may: to what is not well-formed HTTP, and to a bug. */
 export function errorsOf({ role, errors }: Operation): readonly AnswerCode[] {
-  return role === "anyone" ? errors : [...errors, "unauthorized", "forbidden"];
+  return [...errors, ...(role === "anyone" ? [] : (["unauthorized"] as const)), "forbidden", "rate-limited"];
 }
 
 export function hasLines({ lines }: Operation, part: "body" | "answer"): boolean {

@@ -14,7 +14,7 @@ async function open(url: string) {
     received += chunk;
   });
   return {
-    send: (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`),
+    send: (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`),
     received: () => received,
     until: async (pattern: RegExp) => {
       while (!pattern.test(received)) await once(socket, "data");

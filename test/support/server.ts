@@ -4,8 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import type { ExchangeService } from "../../src/core/service.ts";
-import type { Tokens } from "../../src/http/access.ts";
-import { buildServer } from "../../src/http/server.ts";
+import { buildServer, type ServerOptions } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
@@ -38,11 +37,7 @@ export interface TestServer {
 export async function startServer(
   replace: Partial<ExchangeService> = {},
   prefix = "",
-  options: {
-    readonly store?: Store;
-    readonly bulkIdleTimeoutMs?: number;
-    readonly tokens?: Tokens;
-  } = {},
+  options: Partial<Omit<ServerOptions, "service" | "probes" | "now" | "log">> & { readonly store?: Store } = {},
 ): Promise<TestServer> {
   const { store, rates, clock, service: ledger } = await openInstance(options.store);
   const service = new Proxy(ledger, {

@@ -5,7 +5,7 @@ import { FxError } from "../../core/errors.ts";
 import type { AccountHead, AuditStart } from "../../core/service.ts";
 import { checkpointEnd, checkpointHeads, checkpointStart, encodeAudit, headsOf } from "../../wire/audit.ts";
 import { bulkType } from "../../wire/bulk.ts";
-import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
+import { beginAnswer, type Handler, type HandlerContext, sendJson } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Lifecycle, Probes } from "./server.ts";
 
@@ -19,12 +19,7 @@ export function checkpointHandlers(
   const checkpoint: Handler = async (request, reply) => {
     const { raw: response } = reply;
     const onStart = (start: AuditStart) => {
-      reply.hijack();
-      response.writeHead(200, {
-        "content-type": `${bulkType}; charset=utf-8`,
-        "cache-control": "no-store",
-        "x-request-id": request.id,
-      });
+      beginAnswer(reply, 200, { "content-type": `${bulkType}; charset=utf-8` });
       response.write(checkpointStart({ time: now().toISOString(), fx: probes.version, ...start }));
     };
     const onHeads = (heads: readonly AccountHead[]) => writeTo(response, checkpointHeads(heads));

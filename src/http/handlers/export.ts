@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { warsawDate } from "../../core/date.ts";
 import { exportFiles } from "../../wire/export.ts";
 import { parseExportQuery } from "../../wire/queries.ts";
-import type { Handler, HandlerContext } from "../answers.ts";
+import { beginAnswer, type Handler, type HandlerContext } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Lifecycle } from "./server.ts";
 
@@ -19,13 +19,10 @@ export function exportHandlers(
     const parts = service.export(asked)[Symbol.asyncIterator]();
     // What fails at once is answered as a problem; later, all that can be done is to break off.
     const first = await parts.next();
-    const { raw: response } = reply.hijack();
     const { type, ending } = exportFiles[asked.format];
-    response.writeHead(200, {
+    const response = beginAnswer(reply, 200, {
       "content-type": `${type}; charset=utf-8`,
       "content-disposition": `attachment; filename="fx-${warsawDate(now())}.${ending}"`,
-      "cache-control": "no-store",
-      "x-request-id": request.id,
     });
     if (request.method === "HEAD") {
       await parts.return?.();

@@ -1,17 +1,24 @@
-import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import type { Server as HttpsServer } from "node:https";
+import type { AddressInfo, Server } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
+import { openAdmin } from "../../../http/admin.ts";
+import { isLoopback } from "../../../http/origin.ts";
 import { pathHiddenBy } from "../../../http/paths.ts";
 import { buildServer } from "../../../http/server.ts";
 import type { RatesEvent } from "../../../rates/ledger-rates.ts";
 import { type Settings, settingNames } from "../../config.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
 import { openLedger } from "../../open.ts";
+import { followKeyPair, readKeyPair } from "./tls.ts";
 
 export interface RunningServer {
   /** Where this machine reaches it. */
   readonly url: string;
+  /** Where metrics and probes have a listener of their own. */
+  readonly adminUrl: string | undefined;
   /** Whether other machines can. */
   readonly isOpen: boolean;
   readonly log: FastifyBaseLogger;
@@ -28,12 +35,16 @@ export interface ServerStart {
   readonly prepare: (service: ExchangeService) => Promise<void>;
 }
 
+/** Requests a second, for a server that other machines reach. */
+const usualRateLimit = 100;
+
 /** The settings that a running server applies again. The log's level is info unless set. */
 const changeable = ["logLevel", "maxTableAge", "acceptTable"];
 
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
   const { version, prepare } = start;
+  const { host, port, adminPort } = settings;
   const { kind } = settings.db;
   const prefix = settings.prefix === "/" ? "" : settings.prefix;
   const hidden = pathHiddenBy(prefix);
@@ -42,6 +53,13 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       `The prefix cannot be ${prefix}, because ${hidden} is a path of fx itself. Name another, such as --prefix /fx.`,
     );
   }
+  const isOpen = !isLoopback(host);
+  if (isOpen && !settings.allowAnonymous) {
+    throw new UsageError(
+      `Whoever reaches ${host} could do everything. Name tokens with --tokens, or let fx say so with --allow-anonymous.`,
+    );
+  }
+  const tls = readKeyPair(settings);
   warmUpNextTick();
   // The rates and the store report events before there is a server with a log.
   const early: RatesEvent[] = [];
@@ -68,6 +86,11 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     now: () => new Date(),
     prefix,
+    ...(tls && { tls }),
+    allowedHosts: settings.allowedHost,
+    cors: settings.cors,
+    trustProxy: settings.trustProxy,
+    rateLimit: settings.rateLimit ?? (isOpen ? usualRateLimit : 0),
     log: { level: settings.logLevel ?? "info", stream: log },
   });
   app.log.info({ version, store: kind, rates: rates.status().source }, "starting");
@@ -85,7 +108,10 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   for (const event of early) report(event);
   warn = (notice) => app.log.warn(`database: ${notice}`);
   notices.forEach(warn);
+  const unfollow = tls && followKeyPair(settings, app.server as HttpsServer, app.log);
+  const admin = adminPort === undefined ? undefined : openAdmin(app);
   const stop = async () => {
+    unfollow?.();
     try {
       await app.close();
       app.log.info("stopped");
@@ -95,18 +121,18 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       log.end();
     }
   };
-  const { host, port } = settings;
   try {
     await prepare(service);
-    await app.listen({ host, port });
+    await app.listen({ host: addressOf(host), port });
+    if (admin !== undefined) await listen(admin, addressOf(host), adminPort ?? 0);
   } catch (error) {
     await stop();
     throw listenFailure(error, settings);
   }
-  const { port: bound } = app.server.address() as AddressInfo;
   return {
-    url: `http://${reachable(host)}:${bound}`,
-    isOpen: !/^(127\.|::1$|localhost$)/.test(host),
+    url: `${tls === undefined ? "http" : "https"}://${reachable(host)}:${portOf(app.server)}`,
+    adminUrl: admin && `http://${reachable(host)}:${portOf(admin)}`,
+    isOpen,
     log: app.log,
     rates: () => rates.status(),
     async reload(next) {
@@ -124,20 +150,35 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   };
 }
 
+/** The name would lead Fastify to make a second server, for the other of its addresses, that has none of our guards. */
+function addressOf(host: string): string {
+  return host === "localhost" ? "127.0.0.1" : host;
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  server.listen(port, host);
+  await once(server, "listening");
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
 function reachable(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
   return host.includes(":") ? `[${host}]` : host;
 }
 
-function listenFailure(error: unknown, { host, port }: Settings): unknown {
-  const { code } = error as NodeJS.ErrnoException;
+function listenFailure(error: unknown, { host, ...settings }: Settings): unknown {
+  const { code, port = settings.port } = error as NodeJS.ErrnoException & { port?: number };
+  const flag = port === settings.port ? "--port" : "--admin-port";
   switch (code) {
     case "EADDRINUSE":
       return new UsageError(
-        `Port ${port} of ${host} is in use, perhaps by another fx serve. Name another with --port; 0 takes a free one.`,
+        `Port ${port} of ${host} is in use, perhaps by another fx serve. Name another with ${flag}; 0 takes a free one.`,
       );
     case "EACCES":
-      return new UsageError(`This user may not listen on port ${port}. Name one above 1023 with --port.`);
+      return new UsageError(`This user may not listen on port ${port}. Name one above 1023 with ${flag}.`);
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
     case "EAI_AGAIN":

@@ -2,14 +2,9 @@ import { readFileSync, unwatchFile, watchFile } from "node:fs";
 import type { Server } from "node:https";
 import { createSecureContext } from "node:tls";
 import type { FastifyBaseLogger } from "fastify";
+import type { KeyPair } from "../../../http/server.ts";
 import type { Settings } from "../../config.ts";
 import { UsageError } from "../../errors.ts";
-
-/** A certificate with those that lead to its authority, and its key; both PEM. */
-export interface KeyPair {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
 
 const checkMs = 1000;
 
