@@ -1,7 +1,6 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { FxError } from "../core/errors.ts";
 import type { OpenApiDocument } from "../wire/openapi.ts";
 import { sendText } from "./answers.ts";
 
@@ -13,7 +12,7 @@ export function registerDocs(
   app: FastifyInstance,
   document: OpenApiDocument,
   prefix: string,
-  refusalOf: (request: FastifyRequest, role: "anyone") => Promise<FxError | undefined>,
+  refusalOf: (request: FastifyRequest, role: "anyone") => unknown,
 ): void {
   app.register((docs, _options, done) => {
     docs.addHook("onRequest", async (request) => {

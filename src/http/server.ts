@@ -106,11 +106,15 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   if (options.cors !== undefined && options.cors.length > 0) app.register(cors, corsOptions(options.cors));
   const limit = openRateLimit(app, options.rateLimit ?? 0);
 
-  /** Why a request may not have what takes this role: where it comes from, whose token it has, how many there were. */
-  async function refusalOf(request: FastifyRequest, role: Operation["role"]): Promise<FxError | undefined> {
+  /**
+   * Why a request may not have what takes this role: where it comes from, whose token it has, how many there were. At
+   * once where there is no limit.
+   */
+  function refusalOf(request: FastifyRequest, role: Operation["role"]): Refusal | Promise<Refusal> {
     const isExempt = isOnAdmin(request.raw);
     const refused = origin.refusal(request, role) ?? access.refusal(request, isExempt ? "anyone" : role);
-    return limit === undefined || isExempt ? refused : ((await limit.refusal(request)) ?? refused);
+    if (limit === undefined || isExempt) return refused;
+    return limit.refusal(request).then((limited) => limited ?? refused);
   }
 
   function record(request: FastifyRequest, route: string, status: number): void {
@@ -182,7 +186,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       handler: async (request, reply) => {
         try {
           await endOfTurn();
-          const refused = await refusalOf(request, role);
+          const asked = refusalOf(request, role);
+          const refused = asked instanceof Promise ? await asked : asked;
           if (refused !== undefined) throw refused;
           if (request.body !== undefined && !takesLines) {
             const arriving = readBody(reply);
@@ -214,6 +219,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
   return app;
 }
+
+type Refusal = FxError | undefined;
 
 let turn: Promise<void> | undefined;
 
