@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { fullName } from "../src/cli/program.ts";
+import { roles } from "../src/core/role.ts";
 import { audit } from "../src/wire/audit-schemas.ts";
 import { entry } from "../src/wire/entry-schemas.ts";
 import * as schemas from "../src/wire/schemas.ts";
@@ -174,6 +175,17 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
   ["fx audit .*--checkpoint", audit.extend({ file: z.string().nullable() })],
   ["fx audit", audit],
   ["fx backup", audit.extend({ file: z.string().nullable() })],
+  [
+    "fx token list",
+    z.array(
+      z.object({
+        name: z.string(),
+        role: z.enum(roles),
+        created: z.iso.datetime(),
+        expires: z.iso.datetime().nullable(),
+      }),
+    ),
+  ],
   [
     "fx doctor",
     z.object({

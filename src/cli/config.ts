@@ -17,6 +17,8 @@ export interface Settings {
   readonly port: number;
   /** The path under which a proxy shows the server, without a slash at its end; "/" for none. */
   readonly prefix: string;
+  /** The file of the tokens that the server takes; undefined asks nobody for one. */
+  readonly tokens: string | undefined;
   /** Where `fx serve` keeps the accounts. */
   readonly db: StorePlace;
   readonly rates: string;
@@ -96,6 +98,12 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
     parse: (text) =>
       /^(\/(?!\.\.?(\/|$))[\w.~-]+)*\/?$/.test(text) ? text.replace(/(.)\/$/, "$1") || "/" : undefined,
     form: "a path such as /fx",
+  },
+  tokens: {
+    env: "FX_TOKENS",
+    fallback: undefined,
+    parse: (text) => text || undefined,
+    form: "a file that fx token create makes",
   },
   db: {
     env: "FX_DB",
@@ -221,6 +229,7 @@ export function loadConfig(
     host: value("host"),
     port: value("port"),
     prefix: value("prefix"),
+    tokens: value("tokens"),
     db: value("db"),
     rates: value("rates"),
     maxTableAge: value("maxTableAge"),

@@ -13,6 +13,7 @@ export const meanings: Readonly<Record<SettingName, readonly [placeholder: strin
   host: ["<host>", "address to listen on"],
   port: ["<number>", "port to listen on, 0 for any that is free"],
   prefix: ["<path>", "path under which a proxy shows the server; links begin with it"],
+  tokens: ["<file>", "file of the tokens that the server takes; without it, nobody is asked for one"],
   db: ["<place>", "where the accounts are kept: memory:, sqlite:PATH or postgres://…"],
   rates: ["<source>", "nbp, the http(s) URL of an API of the same shape, a JSON file of tables, or demo"],
   maxTableAge: ["<days>", "do not trade on a live table older than this"],

@@ -13,6 +13,7 @@ import { defineQuote } from "./commands/quote.ts";
 import { defineRates } from "./commands/rates/rates.ts";
 import { defineReceipt } from "./commands/receipt.ts";
 import { defineServe } from "./commands/serve/serve.ts";
+import { defineToken } from "./commands/token.ts";
 import { defineWatch } from "./commands/watch.ts";
 import type { Context } from "./context.ts";
 
@@ -53,6 +54,7 @@ export function buildProgram(context: Context): Command {
   defineExport(program, context);
   defineAudit(program, context);
   defineBackup(program, context);
+  defineToken(program, context);
   defineDoctor(program, context);
   defineCompletion(program, context);
   defineHelp(program, context);

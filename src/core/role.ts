@@ -12,6 +12,12 @@ export interface Caller {
   readonly expires: Date | undefined;
 }
 
+/** The tokens in force. */
+export interface Tokens {
+  /** Whose token this is, which may have expired. Asked at every request, so it takes less than 1 µs. */
+  callerOf(token: string): Caller | undefined;
+}
+
 export function includes(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
-import { type Caller, includes } from "../core/role.ts";
+import { type Caller, includes, type Tokens } from "../core/role.ts";
 import type { Operation } from "../wire/operation.ts";
 
 declare module "fastify" {
@@ -14,16 +14,10 @@ declare module "fastify" {
   }
 }
 
-/** The tokens in force. */
-export interface Tokens {
-  /** Whose token this is, which may have expired. Asked at every request, so it takes less than 1 µs. */
-  callerOf(token: string): Caller | undefined;
-}
-
 export interface AccessOptions {
   readonly now: () => Date;
   /** Without it, nobody is asked for a token. */
-  readonly tokens?: Tokens;
+  readonly tokens?: Tokens | undefined;
 }
 
 export interface Access {
@@ -32,40 +26,27 @@ export interface Access {
 }
 
 export function openAccess({ tokens, now }: AccessOptions): Access {
-  const refuse = (request: FastifyRequest, fault: string, message: string, token?: string) => {
-    const { id, ip } = request;
-    request.server.log.warn({ id, address: ip, fault, token }, "token refused");
-    return new FxError("unauthorized", message);
-  };
   return {
     refusal(request, role) {
       if (tokens === undefined || role === "anyone") return undefined;
       const { authorization } = request.headers;
       if (authorization === undefined) {
-        return new FxError(
-          "unauthorized",
-          "This server asks for a token, and the request has none. Send it as Authorization: Bearer TOKEN.",
-        );
+        return unauthorized(`This server asks for a token, and the request has none. ${howToSend}`);
       }
       const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
-      if (token === undefined) {
-        return refuse(
-          request,
-          "malformed",
-          "The Authorization header has no token. Send it as Authorization: Bearer TOKEN.",
-        );
-      }
+      if (token === undefined)
+        return refused(request, "malformed", `The Authorization header has no token. ${howToSend}`);
       const caller = tokens.callerOf(token);
       if (caller === undefined) {
-        return refuse(
+        return refused(
           request,
           "unknown",
-          "This server does not know the token. It may have been revoked: ask for another.",
+          "The token is none of this server's. It may have been revoked: ask for another.",
         );
       }
       const { name, expires } = caller;
       if (expires !== undefined && expires <= now()) {
-        return refuse(
+        return refused(
           request,
           "expired",
           `The token ${name} expired at ${expires.toISOString()}. Ask for another.`,
@@ -76,6 +57,24 @@ export function openAccess({ tokens, now }: AccessOptions): Access {
       return includes(caller.role, role) ? undefined : tooLittle(caller, `This takes the role ${role}`);
     },
   };
+}
+
+const howToSend = "Send it as Authorization: Bearer TOKEN.";
+
+/** @param name of a token that was valid */
+function refused(
+  request: FastifyRequest,
+  fault: "malformed" | "unknown" | "expired",
+  message: string,
+  name?: string,
+): FxError {
+  const { id, ip, server } = request;
+  server.log.warn({ id, address: ip, fault, token: name }, "token refused");
+  return unauthorized(message);
+}
+
+function unauthorized(message: string): FxError {
+  return new FxError("unauthorized", message);
 }
 
 /** @param needed what the role does not allow, as a clause */

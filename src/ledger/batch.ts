@@ -68,6 +68,8 @@ const batchLimit = 256;
 /** Commands of a bulk in a commit at most: while there are single ones, few, so that these do not wait for long. */
 const bulkLimit = { alone: 1024, besideSingle: 128 };
 const besideSingleMs = 1000;
+/** A file's next lines take longer than a turn to be read, and a small commit costs each of its lines more. */
+const bulkPatienceMs = 1;
 const queueLimit = 16_384;
 const dayMs = 86_400_000;
 /** When the store does not answer, one batch waits for its deadline, and those queued behind it do not wait again. */
@@ -176,7 +178,7 @@ export class Batcher {
     const single = lane === this.#lanes[0] ? this.#single : [];
     const waiting = () => single.length + lane.bulk.length;
     while (waiting() > 0) {
-      await gather(waiting, this.#limit());
+      await gather(waiting, this.#limit(), single.length === 0 ? bulkPatienceMs : 0);
       const batch = this.#inTime(this.#next(single, lane.bulk));
       try {
         const verdicts = await this.#commit(batch);

@@ -106,6 +106,7 @@ const documents = [
     "ok, accounts, entries, findings, findingsTotal, digest; file with --checkpoint, against with --against",
   ],
   ["backup", "file, ok, accounts, entries, findings, findingsTotal, digest"],
+  ["token list", "an array of tokens: name, role, created, expires"],
   ["doctor", "ok, version, configFile, settings, checks"],
 ] as const;
 

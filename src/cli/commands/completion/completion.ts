@@ -1,4 +1,5 @@
 import { Argument, type Command } from "commander";
+import { roles } from "../../../core/role.ts";
 import { logLevels } from "../../config.ts";
 import type { Context } from "../../context.ts";
 import { command } from "../../options.ts";
@@ -31,6 +32,7 @@ function placeholdersOf(program: Command): Placeholders {
   return {
     currency: { values: currencies },
     shell: { values: plain(Object.keys(scripts)) },
+    role: { values: plain(roles) },
     level: { values: plain(logLevels) },
     source: {
       values: async () => [

@@ -9,7 +9,7 @@ import type { StorePlace } from "../../place.ts";
 
 /** One thing that was looked at. */
 export interface Check {
-  readonly check: "node" | "server" | "store" | "schema" | "table" | "bank" | "clock";
+  readonly check: "node" | "tokens" | "server" | "store" | "schema" | "table" | "bank" | "clock";
   readonly ok: boolean;
   /** What was found, for people. */
   readonly detail: string;
@@ -23,13 +23,28 @@ const serverTimeouts = { connectTimeoutMs: 3000, answerTimeoutMs: 5000 };
 export async function examine(settings: Settings): Promise<readonly Check[]> {
   const { url } = settings;
   const checks = url.kind === "server" ? examineServer(url.address) : examineStore(url, settings);
-  return [examineNode(process.versions.node), ...(await checks)];
+  return [examineNode(process.versions.node), ...(await examineTokens(settings.tokens)), ...(await checks)];
 }
 
 export function examineNode(version: string): Check {
   const least = packageJson.engines.node.replace(">=", "");
   const ok = version.localeCompare(least, "en", { numeric: true }) >= 0;
   return { check: "node", ok, detail: `${version}, and fx needs ${least} or newer` };
+}
+
+/** Nothing where the settings name no file of a server's tokens. */
+async function examineTokens(path: string | undefined): Promise<Check[]> {
+  if (path === undefined) return [];
+  try {
+    const { readTokenFile } = await import("../../tokens/file.ts");
+    const { tokens } = await readTokenFile(path);
+    const now = new Date().toISOString();
+    const expired = tokens.filter(({ expires }) => expires !== null && expires <= now).length;
+    const detail = `${tokens.length} in ${path}${expired === 0 ? "" : `, ${expired} of them expired`}`;
+    return [{ check: "tokens", ok: true, detail }];
+  } catch (error) {
+    return [{ check: "tokens", ok: false, detail: reasonOf(error) }];
+  }
 }
 
 async function examineServer(url: string): Promise<Check[]> {

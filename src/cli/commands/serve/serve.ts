@@ -21,6 +21,7 @@ export function defineServe(program: Command, context: Context): void {
     .addOption(setting("host"))
     .addOption(setting("port"))
     .addOption(setting("prefix"))
+    .addOption(setting("tokens"))
     .addOption(setting("db"))
     .addOption(setting("rates"))
     .addOption(
@@ -69,9 +70,13 @@ function serverPairs(server: RunningServer, settings: Settings): Pairs {
     table === undefined
       ? `no table yet. ${problem ?? "The first is being fetched."}`
       : `table ${table.number} of ${table.effectiveDate}${problem === undefined ? "" : `. ${problem}`}`;
+  const tokens: Pairs =
+    settings.tokens === undefined ? [] : [["tokens", `${server.tokenCount}, of ${settings.tokens}`]];
+  const anonymously = settings.tokens === undefined ? ", without tokens" : "";
   return [
     ["listening", server.url],
-    ["open to", server.isOpen ? `other machines too, on ${settings.host}, without tokens` : "this machine only"],
+    ["open to", server.isOpen ? `other machines too, on ${settings.host}${anonymously}` : "this machine only"],
+    ...tokens,
     [
       "store",
       `${withoutPassword(settings.db.address)}${settings.db.kind === "memory" ? " (gone when fx stops)" : ""}`,

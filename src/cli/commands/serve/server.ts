@@ -12,6 +12,7 @@ import type { RatesEvent } from "../../../rates/ledger-rates.ts";
 import { type Settings, settingNames } from "../../config.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
 import { openLedger } from "../../open.ts";
+import { TokensInForce } from "../../tokens/in-force.ts";
 import { followKeyPair, readKeyPair } from "./tls.ts";
 
 export interface RunningServer {
@@ -21,6 +22,8 @@ export interface RunningServer {
   readonly adminUrl: string | undefined;
   /** Whether other machines can. */
   readonly isOpen: boolean;
+  /** How many tokens the server knows; undefined if it asks for none. */
+  readonly tokenCount: number | undefined;
   readonly log: FastifyBaseLogger;
   rates(): RatesStatus;
   /** Asks for rates again, and applies the other settings that can change while it runs. */
@@ -54,12 +57,13 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     );
   }
   const isOpen = !isLoopback(host);
-  if (isOpen && !settings.allowAnonymous) {
+  if (isOpen && settings.tokens === undefined && !settings.allowAnonymous) {
     throw new UsageError(
-      `Whoever reaches ${host} could do everything. Name tokens with --tokens, or let fx say so with --allow-anonymous.`,
+      `Whoever reaches ${host} could do everything. Name a file of tokens with --tokens, or allow it with --allow-anonymous.`,
     );
   }
   const tls = readKeyPair(settings);
+  const tokens = settings.tokens === undefined ? undefined : await TokensInForce.open(settings.tokens);
   warmUpNextTick();
   // The rates and the store report events before there is a server with a log.
   const early: RatesEvent[] = [];
@@ -91,6 +95,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     cors: settings.cors,
     trustProxy: settings.trustProxy,
     rateLimit: settings.rateLimit ?? (isOpen ? usualRateLimit : 0),
+    tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
   });
   app.log.info({ version, store: kind, rates: rates.status().source }, "starting");
@@ -110,8 +115,13 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   notices.forEach(warn);
   const unfollow = tls && followKeyPair(settings, app.server as HttpsServer, app.log);
   const admin = adminPort === undefined ? undefined : openAdmin(app);
+  tokens?.follow({
+    onRead: (count) => app.log.info({ tokens: count }, "tokens read again"),
+    onFault: (reason) => app.log.warn({ reason }, "tokens not read again: the last ones stay in force"),
+  });
   const stop = async () => {
     unfollow?.();
+    tokens?.close();
     try {
       await app.close();
       app.log.info("stopped");
@@ -133,6 +143,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     url: `${tls === undefined ? "http" : "https"}://${reachable(host)}:${portOf(app.server)}`,
     adminUrl: admin && `http://${reachable(host)}:${portOf(admin)}`,
     isOpen,
+    tokenCount: tokens?.count,
     log: app.log,
     rates: () => rates.status(),
     async reload(next) {

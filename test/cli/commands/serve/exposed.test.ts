@@ -24,7 +24,7 @@ describe("fx serve for other machines", () => {
       assert.equal(ran.exit, 2);
       assert.equal(
         ran.stderr,
-        `fx: Whoever reaches ${host} could do everything. Name tokens with --tokens, or let fx say so with --allow-anonymous.\n` +
+        `fx: Whoever reaches ${host} could do everything. Name a file of tokens with --tokens, or allow it with --allow-anonymous.\n` +
           "fx serve --help has the options.\n",
       );
     });

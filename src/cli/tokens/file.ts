@@ -1,0 +1,159 @@
+import type { BigIntStats } from "node:fs";
+import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import * as z from "zod";
+import { type Role, roles } from "../../core/role.ts";
+import { UsageError } from "../errors.ts";
+
+/** What the file keeps of a token. Times are ISO 8601, in UTC. */
+export interface KeptToken {
+  readonly name: string;
+  readonly role: Role;
+  readonly created: string;
+  readonly expires: string | null;
+  /** Of the token, in hexadecimal. */
+  readonly sha256: string;
+}
+
+export interface TokenFile {
+  readonly tokens: readonly KeptToken[];
+  /** Another one, if the file has changed. */
+  readonly stamp: string;
+}
+
+/** Beside the path of a file that is being changed: its next version, which keeps others from changing it, too. */
+const nextEnding = ".next";
+const lockTimeoutMs = 5000;
+
+const contents = z.strictObject({
+  tokens: z.array(
+    z.strictObject({
+      name: z.string().refine((name) => nameFault(name) === undefined),
+      role: z.enum(roles),
+      created: z.iso.datetime(),
+      expires: z.iso.datetime().nullable(),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    }),
+  ),
+});
+
+/** What is wrong with a name for a token. The journal and the log have it, so no PESEL and no token will do. */
+export function nameFault(name: string): string | undefined {
+  if (/\d{11}|^fxt_/.test(name)) return "must not be a PESEL or a token";
+  return /^[A-Za-z0-9][\w.-]{0,63}$/.test(name)
+    ? undefined
+    : "is 1 to 64 letters of a to z, digits, points, hyphens and underscores, and begins with a letter or a digit";
+}
+
+/** @throws UsageError that names the file and says what is wrong with it */
+export async function readTokenFile(path: string): Promise<TokenFile> {
+  const handle = await opened(path);
+  try {
+    const found = await handle.stat({ bigint: true });
+    if (!found.isFile()) throw new UsageError(`${path} is not a file.`);
+    if ((found.mode & 0o077n) !== 0n) {
+      throw new UsageError(
+        `Others than its owner may use the file of tokens ${path}. Run chmod 600 ${path}.`,
+      );
+    }
+    return { tokens: parseTokens(await handle.readFile("utf8"), path), stamp: stampOf(found) };
+  } finally {
+    await handle.close();
+  }
+}
+
+export function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
+}
+
+/**
+ * Changes the tokens in the file, which is made if there is none. Whoever reads it finds the old tokens or the new ones.
+ * @throws UsageError
+ */
+export async function changeTokenFile(
+  path: string,
+  change: (tokens: readonly KeptToken[]) => readonly KeptToken[],
+): Promise<void> {
+  const target = await realpath(path).catch(() => path);
+  const nextPath = `${target}${nextEnding}`;
+  const next = await lock(nextPath);
+  try {
+    const old = await stat(target).catch(() => undefined);
+    const tokens = old === undefined ? [] : (await readTokenFile(target)).tokens;
+    await next.writeFile(layOut(change(tokens)));
+    // What root changes stays readable to the server's user.
+    if (old !== undefined && old.uid !== process.getuid?.()) await next.chown(old.uid, old.gid);
+    await next.sync();
+    await rename(nextPath, target);
+  } catch (error) {
+    await rm(nextPath, { force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === undefined ? error : new UsageError(`${path} cannot be written (${code}).`);
+  } finally {
+    await next.close();
+  }
+  const folder = await open(dirname(target));
+  await folder.sync().finally(() => folder.close());
+}
+
+async function opened(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") {
+      throw new UsageError(
+        `There is no file of tokens ${path}. fx token create NAME --role operator --tokens ${path} makes it.`,
+      );
+    }
+    throw new UsageError(`The file of tokens ${path} cannot be read (${code}).`);
+  }
+}
+
+function parseTokens(text: string, path: string): readonly KeptToken[] {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new UsageError(`The file of tokens ${path} is not JSON.`);
+  }
+  const { data, error } = contents.safeParse(json);
+  if (data === undefined) {
+    const [place] = error.issues.map((issue) => issue.path.join("."));
+    throw new UsageError(
+      `The file of tokens ${path} is not one that fx token writes${place ? `, at ${place}` : ""}.`,
+    );
+  }
+  for (const field of ["name", "sha256"] as const) {
+    if (new Set(data.tokens.map((token) => token[field])).size < data.tokens.length) {
+      throw new UsageError(`The file of tokens ${path} has two tokens of one ${field}.`);
+    }
+  }
+  return data.tokens;
+}
+
+/** JSON with a line for each token. */
+function layOut(tokens: readonly KeptToken[]): string {
+  const lines = tokens.map((token) => `\n    ${JSON.stringify(token)}`);
+  return `{\n  "tokens": [${lines.join(",")}\n  ]\n}\n`;
+}
+
+/** Makes the file's next version. While it is there, nobody else can. */
+async function lock(nextPath: string): Promise<FileHandle> {
+  const deadline = performance.now() + lockTimeoutMs;
+  for (;;) {
+    try {
+      return await open(nextPath, "wx", 0o600);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "EEXIST") throw new UsageError(`${nextPath} cannot be written (${code}).`);
+      if (performance.now() > deadline) {
+        throw new UsageError(
+          `${nextPath} is there: another fx token is at work, or was killed. If none is at work, delete it.`,
+        );
+      }
+      await pause(20);
+    }
+  }
+}

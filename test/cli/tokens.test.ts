@@ -1,0 +1,343 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { crc32 } from "node:zlib";
+import fc from "fast-check";
+import { createToken, isToken } from "../../src/cli/tokens/token.ts";
+import { send } from "../support/http.ts";
+import { runFx, startFx, until } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
+
+interface Kept {
+  readonly name: string;
+  readonly role: string;
+  readonly expires: string | null;
+  readonly sha256: string;
+}
+
+/** A path for a file of tokens, and `fx token` on it. */
+function folder(t: TestContext) {
+  const path = mkdtempSync(join(tmpdir(), "fx-tokens-"));
+  t.after(() => rmSync(path, { recursive: true }));
+  const file = join(path, "tokens.json");
+  const token = (line: string) => runHere(["token", ...line.split(" ")], { env: { FX_TOKENS: file } });
+  const create = async (line: string) => {
+    const { stdout, stderr, exit } = await token(`create ${line}`);
+    assert.equal(exit, 0, stderr);
+    return stdout.trim();
+  };
+  const kept = () => (JSON.parse(readFileSync(file, "utf8")) as { tokens: readonly Kept[] }).tokens;
+  return { path, file, token, create, kept };
+}
+
+const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+describe("a token", () => {
+  test("is fxt_, 43 digits of base 62, and six more that are their CRC-32", () => {
+    for (let count = 0; count < 1000; count += 1) {
+      const [, secret = "", checkSum = ""] = /^fxt_(\w{43})(\w{6})$/.exec(createToken()) ?? [];
+      const sum = [...checkSum].reduce((total, digit) => total * 62 + digits.indexOf(digit), 0);
+      assert.equal(sum, crc32(secret));
+    }
+  });
+
+  test("is never made twice", () => {
+    assert.equal(new Set(Array.from({ length: 10_000 }, createToken)).size, 10_000);
+  });
+
+  test("is known by its form, in which no letter may be another", () => {
+    const token = createToken();
+    assert.ok(isToken(token));
+    fc.assert(
+      fc.property(fc.nat(token.length - 1), fc.constantFrom(...digits, "_", " "), (place, letter) => {
+        const other = token.slice(0, place) + letter + token.slice(place + 1);
+        assert.equal(isToken(other), other === token);
+      }),
+    );
+    for (const text of ["", "fxt_", token.slice(0, -1), `${token}0`, `${token}\n`]) assert.ok(!isToken(text));
+  });
+});
+
+describe("fx token create", () => {
+  test("prints the token alone, and keeps its SHA-256 in a file of mode 600", async (t) => {
+    const { file, token, kept } = folder(t);
+    const { stdout, stderr, exit } = await token("create till-3 --role teller");
+    assert.equal(exit, 0);
+    assert.match(stdout, /^fxt_\w{49}\n$/);
+    assert.doesNotMatch(stderr, /fxt_/);
+    const [{ created: _, ...made }] = kept() as [Kept & { created: string }];
+    const sha256 = createHash("sha256").update(stdout.trim()).digest("hex");
+    assert.deepEqual(made, { name: "till-3", role: "teller", expires: null, sha256 });
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.doesNotMatch(readFileSync(file, "utf8"), /fxt_/);
+  });
+
+  for (const [expires, ms] of [
+    ["90d", 90 * 86_400_000],
+    ["12h", 12 * 3_600_000],
+  ] as const) {
+    test(`with --expires ${expires} makes one that expires then`, async (t) => {
+      const { create, kept } = folder(t);
+      await create(`till-3 --role teller --expires ${expires}`);
+      const [{ created, expires: until }] = kept() as [Kept & { created: string }];
+      assert.equal(Date.parse(until ?? "") - Date.parse(created), ms);
+    });
+  }
+
+  test("of a name that there is already is exit 2, and changes nothing", async (t) => {
+    const { file, token, create } = folder(t);
+    await create("till-3 --role teller");
+    const before = readFileSync(file, "utf8");
+    const { stdout, stderr, exit } = await token("create till-3 --role operator");
+    assert.deepEqual([stdout, exit], ["", 2]);
+    assert.match(stderr, /There is a token till-3 .*fx token revoke till-3/s);
+    assert.equal(readFileSync(file, "utf8"), before);
+    assert.ok(!existsSync(`${file}.next`));
+  });
+
+  for (const [what, line] of [
+    ["without a role", "create till-3"],
+    ["of a role that there is not", "create till-3 --role admin"],
+    ["with a time to live that is none", "create till-3 --role teller --expires 90"],
+    ["with a time to live of nothing", "create till-3 --role teller --expires 0d"],
+    ["of a name with a slash", "create a/b --role teller"],
+    ["of a name that is too long", `create ${"a".repeat(65)} --role teller`],
+    ["of a name that is a PESEL", "create till-44051401359 --role teller"],
+    ["of a name that is a token", `create ${createToken()} --role teller`],
+  ] as const) {
+    test(`${what} is exit 2, and makes no file`, async (t) => {
+      const { file, token } = folder(t);
+      assert.equal((await token(line)).exit, 2);
+      assert.ok(!existsSync(file));
+    });
+  }
+
+  test("where no file is named says how to name one", async () => {
+    const { stderr, exit } = await runHere(["token", "create", "a", "--role", "viewer"]);
+    assert.equal(exit, 2);
+    assert.match(stderr, /--tokens or FX_TOKENS/);
+  });
+
+  test("in a folder that does not exist says so", async (t) => {
+    const { path } = folder(t);
+    const file = join(path, "none", "tokens.json");
+    const { stderr, exit } = await runHere(["token", "create", "a", "--role", "viewer", "--tokens", file]);
+    assert.equal(exit, 2);
+    assert.match(stderr, /cannot be written \(ENOENT\)/);
+  });
+
+  test("leaves a link to the file a link", async (t) => {
+    const { path, file, create, kept } = folder(t);
+    mkdirSync(join(path, "real"));
+    symlinkSync(join(path, "real", "tokens.json"), file);
+    writeFileSync(join(path, "real", "tokens.json"), '{"tokens": []}', { mode: 0o600 });
+    await create("till-3 --role teller");
+    assert.deepEqual(
+      kept().map(({ name }) => name),
+      ["till-3"],
+    );
+    assert.match(readFileSync(join(path, "real", "tokens.json"), "utf8"), /till-3/);
+  });
+
+  test("loses no token when several run at once", async (t) => {
+    const { file, kept } = folder(t);
+    const names = ["a", "b", "c", "d"];
+    const runs = names.map((name) => runFx(["token", "create", name, "--role", "viewer", "--tokens", file]));
+    for (const { exit, stderr } of await Promise.all(runs)) assert.equal(exit, 0, stderr);
+    assert.deepEqual(
+      kept()
+        .map(({ name }) => name)
+        .sort(),
+      names,
+    );
+  });
+});
+
+describe("fx token list", () => {
+  test("shows name, role, times and state, and neither token nor hash", async (t) => {
+    const { file, token, create, kept } = folder(t);
+    const secret = await create("till-3 --role teller --expires 90d");
+    await create("old --role viewer --expires 1h");
+    const [till, old] = kept() as [Kept, Kept];
+    const past = { ...old, expires: "2026-01-01T00:00:00.000Z" };
+    writeFileSync(file, JSON.stringify({ tokens: [till, past] }));
+    const { stdout } = await token("list");
+    const rows = stdout
+      .trim()
+      .split("\n")
+      .map((row) => row.split("\t"));
+    assert.deepEqual(
+      rows.map(([name, role, , expires, state]) => [name, role, expires, state]),
+      [
+        ["till-3", "teller", till.expires, "in force"],
+        ["old", "viewer", past.expires, "expired"],
+      ],
+    );
+    const { stdout: json } = await token("list --json");
+    assert.deepEqual(
+      (JSON.parse(json) as Kept[]).map((listed) => Object.keys(listed)),
+      Array(2).fill(["name", "role", "created", "expires"]),
+    );
+    for (const text of [stdout, json]) assert.ok(!text.includes(secret) && !text.includes(till.sha256));
+  });
+});
+
+describe("fx token revoke", () => {
+  test("takes the token out of the file, and leaves the others", async (t) => {
+    const { token, create, kept } = folder(t);
+    await create("a --role viewer");
+    await create("b --role viewer");
+    const { stdout, exit } = await token("revoke a");
+    assert.deepEqual([stdout, exit], ["revoked\ta\n", 0]);
+    assert.deepEqual(
+      kept().map(({ name }) => name),
+      ["b"],
+    );
+  });
+
+  test("of a name that there is not is exit 2, and makes no file", async (t) => {
+    const { file, token, create } = folder(t);
+    assert.equal((await token("revoke a")).exit, 2);
+    assert.ok(!existsSync(file));
+    await create("b --role viewer");
+    assert.match((await token("revoke a")).stderr, /There is no token a/);
+  });
+});
+
+describe("a file of tokens is refused by fx token and fx serve", () => {
+  const entry = { name: "a", role: "viewer", created: "2026-06-08T12:00:00.000Z", expires: null };
+  const whole = { ...entry, sha256: "0".repeat(64) };
+  for (const [what, content, message, mode] of [
+    ["if its group may read it", { tokens: [] }, /chmod 600/, 0o640],
+    ["if others may read it", { tokens: [] }, /chmod 600/, 0o604],
+    ["if others may write it", { tokens: [] }, /chmod 600/, 0o602],
+    ["if it is not JSON", "tokens", /is not JSON/, 0o600],
+    ["if a role is none", { tokens: [{ ...whole, role: "admin" }] }, /at tokens\.0\.role/, 0o600],
+    ["if a hash is missing", { tokens: [entry] }, /at tokens\.0\.sha256/, 0o600],
+    ["if it has more", { tokens: [{ ...whole, roles: [] }] }, /at tokens\.0/, 0o600],
+    [
+      "if it has two of one name",
+      { tokens: [whole, { ...whole, sha256: "1".repeat(64) }] },
+      /two tokens of one name/,
+      0o600,
+    ],
+    [
+      "if it has one token twice",
+      { tokens: [whole, { ...whole, name: "b" }] },
+      /two tokens of one sha256/,
+      0o600,
+    ],
+  ] as const) {
+    test(what, async (t) => {
+      const { file, token } = folder(t);
+      writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+      chmodSync(file, mode);
+      const served = await runFx(["serve", "--port", "0", "--rates", "demo", "--tokens", file]);
+      for (const { stderr, exit } of [await token("list"), await token("create c --role viewer"), served]) {
+        assert.equal(exit, 2, stderr);
+        assert.match(stderr.replaceAll("\n", " "), message);
+      }
+      assert.ok(!existsSync(`${file}.next`));
+    });
+  }
+
+  test("if it is a folder", async (t) => {
+    const { path } = folder(t);
+    const { stderr, exit } = await runHere(["token", "list", "--tokens", path]);
+    assert.equal(exit, 2);
+    assert.match(stderr, /is not a file/);
+  });
+});
+
+test("fx serve with a file of tokens that is not there says how to make it", async (t) => {
+  const { file } = folder(t);
+  const { stderr, exit } = await runFx(["serve", "--port", "0", "--rates", "demo", "--tokens", file]);
+  assert.equal(exit, 2);
+  assert.match(stderr, /fx token create NAME --role operator/);
+});
+
+describe("fx serve --tokens", () => {
+  /** A server over a file with one token of an operator. */
+  async function served(t: TestContext) {
+    const tokens = folder(t);
+    const secret = await tokens.create("boss --role operator");
+    const server = await startFx(["--rates", "demo", "--tokens", tokens.file, "--log-level", "info"]);
+    t.after(() => server.stop());
+    const statusFor = async (token: string) =>
+      (await send(server.url, "GET", "/api/position", { headers: { authorization: `Bearer ${token}` } }))
+        .status;
+    const becomes = async (token: string, status: number) => {
+      const deadline = Date.now() + 1000;
+      while ((await statusFor(token)) !== status) assert.ok(Date.now() < deadline, "it took over a second");
+    };
+    return { ...tokens, server, secret, statusFor, becomes };
+  }
+
+  test("asks for a token, and takes those of the file", async (t) => {
+    const { server, secret, statusFor } = await served(t);
+    assert.equal((await send(server.url, "GET", "/api/position")).status, 401);
+    assert.equal(await statusFor(createToken()), 401);
+    for (let time = 0; time < 3; time += 1) assert.equal(await statusFor(secret), 200);
+    assert.match(server.output().stdout, /^tokens\t1, of /m);
+  });
+
+  test("takes a new token, and no more a revoked one, within a second", async (t) => {
+    const { create, token, becomes, secret } = await served(t);
+    const second = await create("second --role operator");
+    await becomes(second, 200);
+    await token("revoke boss");
+    await becomes(secret, 401);
+    await becomes(second, 200);
+  });
+
+  test("takes a role that was changed in the file", async (t) => {
+    const { file, secret, statusFor, becomes } = await served(t);
+    assert.equal(await statusFor(secret), 200);
+    writeFileSync(file, readFileSync(file, "utf8").replace("operator", "viewer"));
+    await becomes(secret, 403);
+  });
+
+  test("goes on with the last tokens while the file is broken or gone, and says so once for each", async (t) => {
+    const { file, server, secret, statusFor, create, becomes } = await served(t);
+    const faults = () => server.output().stderr.match(/tokens not read again/g)?.length ?? 0;
+    const content = readFileSync(file, "utf8");
+    for (const [index, breakIt] of [
+      () => writeFileSync(file, content.slice(0, 20)),
+      () => chmodSync(file, 0o644),
+      () => renameSync(file, `${file}.away`),
+    ].entries()) {
+      breakIt();
+      await until(() => faults() === index + 1);
+      assert.equal(await statusFor(secret), 200);
+    }
+    writeFileSync(file, content, { mode: 0o600 });
+    await becomes(await create("second --role operator"), 200);
+    assert.equal(faults(), 3);
+    assert.doesNotMatch(server.output().stderr, /fxt_|sha256/);
+  });
+});
+
+test("after a killed fx token, the next says what to delete, and changes nothing", async (t) => {
+  const { file, create, token } = folder(t);
+  await create("a --role viewer");
+  const before = readFileSync(file, "utf8");
+  writeFileSync(`${file}.next`, "{");
+  const { stderr, exit } = await token("create b --role viewer");
+  assert.equal(exit, 2);
+  assert.match(stderr.replaceAll("\n", " "), /tokens\.json\.next is there: .*delete it/);
+  assert.equal(readFileSync(file, "utf8"), before);
+});

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { type Caller, includes, type Role, roles } from "../../src/core/role.ts";
+import { bulkType } from "../../src/wire/bulk.ts";
+import { hasLines, type Operation } from "../../src/wire/operation.ts";
+import { operations } from "../../src/wire/operations.ts";
+import { BulkClient, linesType } from "../support/bulk.ts";
+import { adult, now } from "../support/fixture.ts";
+import { type HttpAnswer, isProblem, send } from "../support/http.ts";
+import { routesOf } from "../support/routes.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+const pesel = adult(1);
+const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
+const order = { pesel, from: "PLN", to: "USD", toBuy: 1 };
+
+const callerOf = (name: string, role: Role, expires?: Date): [string, Caller] => [
+  name,
+  { name, role, expires },
+];
+const known = () =>
+  new Map([
+    ...roles.map((role) => callerOf(role, role)),
+    callerOf("late", "operator", new Date(now.getTime() + 3_600_000)),
+    callerOf("past", "operator", now),
+  ]);
+
+/** A server whose tokens are the names of roles, "late" and "past". */
+async function guarded(t?: TestContext) {
+  const callers = known();
+  const server = await startServer({}, "", { tokens: { callerOf: (token) => callers.get(token) } });
+  t?.after(() => server.close());
+  return { ...server, callers };
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+let server: TestServer;
+before(async () => {
+  server = await guarded();
+  assert.equal((await ask("POST /api/user", "teller", opening)).status, 204);
+});
+after(() => server.close());
+
+function ask(line: string, token?: string, body?: object): Promise<HttpAnswer> {
+  const [method = "", path = ""] = line.split(" ");
+  const headers = {
+    ...(token !== undefined && bearer(token)),
+    ...(body !== undefined && { "content-type": "application/json" }),
+  };
+  return send(server.url, method, path, { headers, ...(body && { body }) });
+}
+
+const isAdmitted = ({ status }: HttpAnswer) => status !== 401 && status !== 403;
+
+/** A request to the operation which is not valid if it is a POST, so that it does nothing. */
+function requestTo(operation: Operation, token?: string) {
+  const { method, path } = operation;
+  const values: Record<string, string> = { pesel, id: "019e9a70-3c5e", code: "USD" };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+  const type = hasLines(operation, "body") ? bulkType : "application/json";
+  const headers = { ...(token && bearer(token)), ...(method === "POST" && { "content-type": type }) };
+  const query = path === "/api/users" ? "?name=kow" : "";
+  return send(server.url, method, filled + query, { headers, ...(method === "POST" && { body: "[]" }) });
+}
+
+describe("where tokens are in force", () => {
+  for (const [id, operation] of Object.entries<Operation>(operations)) {
+    const { role } = operation;
+    test(`${id} takes ${role === "anyone" ? "no token" : `a token of a ${role} or more`}`, async () => {
+      for (const given of [undefined, ...roles]) {
+        const answer = await requestTo(operation, given);
+        const isAllowed = role === "anyone" || (given !== undefined && includes(given, role));
+        assert.equal(isAdmitted(answer), isAllowed, `${given}: ${answer.status} ${answer.text}`);
+        if (!isAllowed) isProblem(answer, given === undefined ? "unauthorized" : "forbidden");
+      }
+    });
+  }
+
+  test("a page of the documentation takes no token", async () => {
+    for (const path of ["/", "/docs", "/docs/json", "/docs/static/swagger-ui.css"]) {
+      assert.ok((await ask(`GET ${path}`)).status < 400, path);
+    }
+  });
+
+  test("a request without a token is refused with 401, and told how to send one", async () => {
+    const answer = await ask("GET /api/rates");
+    assert.match(isProblem(answer, "unauthorized").detail, /Authorization: Bearer TOKEN/);
+    assert.equal(answer.headers.get("www-authenticate"), 'Bearer realm="fx"');
+  });
+
+  for (const [what, authorization] of [
+    ["that is not known", "Bearer nobody"],
+    ["that has expired", "Bearer past"],
+    ["with more behind it", "Bearer viewer viewer"],
+    ["without Bearer", "viewer"],
+    ["of another scheme", "Basic dmlld2VyOg=="],
+    ["that is empty", "Bearer "],
+  ] as const) {
+    test(`a token ${what} is refused with 401`, async () => {
+      const answer = await send(server.url, "GET", "/api/rates", { headers: { authorization } });
+      isProblem(answer, "unauthorized");
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer realm="fx", error="invalid_token"');
+    });
+  }
+
+  test("bearer may be written in any case", async () => {
+    const answer = await send(server.url, "GET", "/api/rates", {
+      headers: { authorization: "bEARER viewer" },
+    });
+    assert.equal(answer.status, 200);
+  });
+
+  test("a role that is too little is refused with 403, which names the role and the token", async () => {
+    const { detail } = isProblem(await ask("GET /api/position", "teller"), "forbidden");
+    assert.match(detail, /role operator.* token teller .*role teller/);
+  });
+
+  test("nothing is done by a request that is refused", async () => {
+    isProblem(await ask(`POST /api/exchange/${pesel}`, "viewer", order), "forbidden");
+    isProblem(await ask(`POST /api/exchange/${pesel}`, undefined, order), "unauthorized");
+    const { json } = await ask(`GET /api/user/${pesel}`, "viewer");
+    assert.deepEqual((json as { currencies: object }).currencies, [{ symbol: "PLN", amount: 1000 }]);
+  });
+
+  test("a body of the wrong type is not looked at before the token", async () => {
+    const headers = { "content-type": "text/plain" };
+    isProblem(await send(server.url, "POST", "/api/user", { headers, body: "x" }), "unauthorized");
+    const viewer = { ...headers, ...bearer("viewer") };
+    isProblem(await send(server.url, "POST", "/api/user", { headers: viewer, body: "x" }), "forbidden");
+    const teller = { ...headers, ...bearer("teller") };
+    isProblem(await send(server.url, "POST", "/api/user", { headers: teller, body: "x" }), "invalid-request");
+  });
+
+  test("HEAD is refused as GET is", async () => {
+    assert.equal((await ask("HEAD /api/position")).status, 401);
+    assert.equal((await ask("HEAD /api/position", "viewer")).status, 403);
+  });
+
+  test("a path that does not exist is not found, whoever asks", async () => {
+    isProblem(await ask("GET /api/nothing"), "not-found");
+    isProblem(await ask("PUT /api/user"), "method-not-allowed");
+  });
+});
+
+test("docs/ACCESS.md lists every route that there is, with its role, and no other", () => {
+  const page = readFileSync(new URL("../../docs/ACCESS.md", import.meta.url), "utf8");
+  const listed = [...page.matchAll(/^\| `((?:GET|POST) \S+)` \| (\w+) \|$/gm)].map(
+    ([, route, role]) => `${route} ${role}`,
+  );
+  const roleOf = new Map(
+    Object.values<Operation>(operations).map(({ method, path, role }) => [`${method} ${path}`, role]),
+  );
+  const served = routesOf(server.app).map((route) => {
+    const shown = route.startsWith("GET /docs/") ? "GET /docs/*" : route;
+    return `${shown} ${roleOf.get(route) ?? "anyone"}`;
+  });
+  assert.deepEqual(listed.sort(), [...new Set(served)].sort());
+});
+
+describe("GET /api/token", () => {
+  test("tells whose token it is, its role, and when it expires", async () => {
+    assert.deepEqual((await ask("GET /api/token", "viewer")).json, {
+      name: "viewer",
+      role: "viewer",
+      expires: null,
+    });
+    const { json } = await ask("GET /api/token", "late");
+    assert.deepEqual(json, { name: "late", role: "operator", expires: "2026-06-08T13:00:00.000Z" });
+  });
+
+  test("tells everybody that they are an operator where no tokens are in force", async (t) => {
+    const open = await startServer();
+    t.after(() => open.close());
+    const { json } = await send(open.url, "GET", "/api/token");
+    assert.deepEqual(json, { name: null, role: "operator", expires: null });
+  });
+});
+
+describe("a teller finds accounts by name", () => {
+  for (const [query, isFound] of [
+    ["", false],
+    ["?limit=10", false],
+    ["?name=ko", false],
+    ["?name=k%20o%20ko", false],
+    ["?name=123", false],
+    ["?name=%EA%B9%80", false],
+    ["?name=kow", true],
+    ["?name=ja%20k", true],
+    ["?name=%EA%B9%80%EB%AF%BC%EC%88%98", true],
+  ] as const) {
+    test(`${isFound ? "with" : "but not with"} "${decodeURIComponent(query)}"`, async () => {
+      const answer = await ask(`GET /api/users${query}`, "teller");
+      if (isFound) assert.equal(answer.status, 200, answer.text);
+      else assert.match(isProblem(answer, "forbidden").detail, /three letters or more/);
+      assert.equal((await ask(`GET /api/users${query}`, "operator")).status, 200);
+    });
+  }
+});
+
+describe("the log", () => {
+  const linesOf = ({ log }: TestServer) =>
+    log()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+      .filter(({ msg }) => msg === "token refused");
+
+  test("has each refused token's fault and the client's address, and the name of one that expired", async (t) => {
+    const own = await guarded(t);
+    for (const token of ["nobody-knows-it", "past", "two words"]) {
+      await send(own.url, "GET", "/api/rates", { headers: bearer(token) });
+    }
+    assert.deepEqual(
+      linesOf(own).map(({ level, address, fault, token }) => [level, address, fault, token]),
+      [
+        [40, "127.0.0.1", "unknown", undefined],
+        [40, "127.0.0.1", "expired", "past"],
+        [40, "127.0.0.1", "malformed", undefined],
+      ],
+    );
+    assert.doesNotMatch(own.log(), /nobody-knows-it|two words/);
+  });
+
+  test("has no such line for a request without a token", async (t) => {
+    const own = await guarded(t);
+    await send(own.url, "GET", "/api/rates");
+    assert.deepEqual(linesOf(own), []);
+    assert.match(own.log(), /"status":401,.*"code":"unauthorized"/);
+  });
+});
+
+describe("a bulk under way", () => {
+  const lines = (token: string) => ({ headers: { ...linesType, ...bearer(token) } });
+
+  test("is ended when its token is revoked; the lines before that are done and answered", async (t) => {
+    const { url, callers } = await guarded(t);
+    const bulk = new BulkClient(url, lines("teller"));
+    t.after(() => bulk.cut());
+    bulk.write(opening);
+    assert.equal((await bulk.next())?.status, 204);
+    callers.delete("teller");
+    const last = await bulk.next();
+    assert.deepEqual([last?.line, last?.status, last?.problem?.code], [null, 401, "unauthorized"]);
+  });
+
+  test("is ended when its token expires", async (t) => {
+    const { url, clock } = await guarded(t);
+    const bulk = new BulkClient(url, lines("late"));
+    t.after(() => bulk.cut());
+    bulk.write(opening);
+    assert.equal((await bulk.next())?.status, 204);
+    clock.now = new Date(now.getTime() + 3_600_000);
+    assert.equal((await bulk.next())?.problem?.code, "unauthorized");
+  });
+
+  test("is refused before its lines are read", async () => {
+    const bulk = new BulkClient(server.url, lines("viewer"));
+    const { statusCode } = await bulk.response();
+    bulk.cut();
+    assert.equal(statusCode, 403);
+  });
+});
