@@ -20,11 +20,7 @@ interface Wanted {
 const requestsAtMost = 200_000;
 
 /** Requests over so many accounts, at most one of each, as they go over the connection. */
-export function writeRequests(
-  folder: string,
-  kind: Kind,
-  { accounts, keys = false, token }: Wanted,
-): string {
+export function writeRequests(folder: string, kind: Kind, { accounts, keys = false, token }: Wanted): string {
   const path = join(folder, `${kind}-${accounts}${keys ? "-keys" : ""}${token ? "-token" : ""}`);
   const count = kind === "create" ? accounts : Math.min(accounts, requestsAtMost);
   const texts = pesels(accounts, count).map((pesel) => requestText(kind, pesel, keys, token));

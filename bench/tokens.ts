@@ -29,11 +29,16 @@ export async function benchTokens({ rounds, seconds, accounts }: Options): Promi
         await openAccounts(off, folder, accounts);
         await openAccounts(on, folder, accounts, token);
         const load = (server: Server, shown?: string) =>
-          measureOrders(server, writeRequests(folder, "exchange", { accounts, ...(shown && { token: shown }) }), seconds);
+          measureOrders(
+            server,
+            writeRequests(folder, "exchange", { accounts, ...(shown && { token: shown }) }),
+            seconds,
+          );
         await load(off);
         await load(on, token);
         const pairs: { off: Sent; on: Sent }[] = [];
-        for (let turn = 0; turn < turns; turn += 1) pairs.push({ off: await load(off), on: await load(on, token) });
+        for (let turn = 0; turn < turns; turn += 1)
+          pairs.push({ off: await load(off), on: await load(on, token) });
         ratios.push(median(pairs.map((pair) => pair.on.perSecond / pair.off.perSecond)));
         cpu.push(median(pairs.map((pair) => pair.off.cpuUs / pair.on.cpuUs)));
         await requireCleanAudit(off);

@@ -58,7 +58,9 @@ export function setting(name: SettingName, detail = ""): Option {
   const { env, fallback, repeats } = definitions[name];
   const values = [`env: ${env}`, ...(fallback ? [`default: ${fallback}`] : [])].join(", ");
   const option = new Option(`${flagOf(name)} ${placeholder}`.trim(), `${meaning}${detail} (${values})`);
-  return repeats ? option.argParser((text, before?: string) => (before ? `${before},${text}` : text)) : option;
+  return repeats
+    ? option.argParser((text, before?: string) => (before ? `${before},${text}` : text))
+    : option;
 }
 
 /** The options of every command that asks a service. */

@@ -17,24 +17,23 @@ export interface RateLimit {
 }
 
 /**
- * Not by the plugin's hook, which sets four headers at each request (docs/PERFORMANCE.md).
+ * Not by the plugin's hook, which knows no caller yet and sets three headers at each request.
  * @param perSecond requests; 0 for no limit
  */
 export function openRateLimit(app: FastifyInstance, perSecond: number): RateLimit | undefined {
   if (perSecond === 0) return undefined;
-  app.register(rateLimit, {
-    global: false,
-    max: perSecond,
-    timeWindow: windowMs,
-    cache: mostCounted,
-    keyGenerator: ({ caller, ip }) => (caller === undefined ? networkOf(ip) : `token ${caller.name}`),
-  });
-  let check: ReturnType<FastifyInstance["createRateLimit"]>;
-  app.after(() => {
-    check = app.createRateLimit();
+  app.register(rateLimit, { global: false, max: perSecond, timeWindow: windowMs, cache: mostCounted });
+  let checks: Record<"address" | "token", ReturnType<FastifyInstance["createRateLimit"]>>;
+  app.addHook("onReady", (ready) => {
+    checks = {
+      // Of IPv6, the network: the other half of an address is the client's to choose.
+      address: app.createRateLimit(),
+      token: app.createRateLimit({ keyGenerator: ({ caller }) => caller?.name ?? "" }),
+    };
+    ready();
   });
   const hasRoom = async (request: FastifyRequest) => {
-    const counted = await check(request);
+    const counted = await checks[request.caller === undefined ? "address" : "token"](request);
     return counted.isAllowed || !counted.isExceeded;
   };
   return {
@@ -53,11 +52,4 @@ export function openRateLimit(app: FastifyInstance, perSecond: number): RateLimi
       }
     },
   };
-}
-
-/** An address; of version 6 its first half, since the other half is the client's to choose. */
-function networkOf(address: string): string {
-  const [, version4] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
-  if (version4 !== undefined || !address.includes(":")) return version4 ?? address;
-  return `${address.split("::")[0]?.split(":").slice(0, 4).join(":")}::/64`;
 }

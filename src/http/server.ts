@@ -141,7 +141,12 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   async function onNoRoute(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { path, methods } = knownPath(request.url) ?? {};
     if (methods !== undefined) reply.header("allow", methods.join(", "));
-    await onError(methods === undefined ? nothingHere(prefix) : methodNotAllowed(methods), request, reply, path);
+    await onError(
+      methods === undefined ? nothingHere(prefix) : methodNotAllowed(methods),
+      request,
+      reply,
+      path,
+    );
   }
 
   app.decorateRequest("outcome", undefined);

@@ -38,7 +38,8 @@ test("every answer has the security headers, once each", async (t) => {
     assert.ok(headers.has("x-request-id"), path);
     const isPage = path.startsWith("/docs") && status === 200;
     for (const [name, value] of Object.entries(securityHeaders(false))) {
-      if (isPage && name === "content-security-policy") assert.match(headers.get(name) ?? "", /^default-src 'self';/);
+      if (isPage && name === "content-security-policy")
+        assert.match(headers.get(name) ?? "", /^default-src 'self';/);
       else assert.equal(headers.get(name), value, `${name} of ${method} ${path}`);
     }
   }

@@ -85,7 +85,9 @@ describe("a server with a limit of 5 requests a second", () => {
     const { ask } = await limited(t, { trustProxy: ["loopback"] });
     const from = (network: string) =>
       Promise.all(
-        Array.from({ length: many }, (_, index) => ask({ "x-forwarded-for": `${network}::${index.toString(16)}` })),
+        Array.from({ length: many }, (_, index) =>
+          ask({ "x-forwarded-for": `${network}::${index.toString(16)}` }),
+        ),
       );
     assert.ok(statuses(await from("2001:db8:0:1")).has(429));
     assert.equal((await ask({ "x-forwarded-for": "2001:db8:0:2::1" })).status, 200);

@@ -289,7 +289,10 @@ describe("what is not HTTP", () => {
     ["headers that are too large", `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"a".repeat(20_000)}\r\n\r\n`],
     ["a path that is too long", `GET /api/user/${"1".repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
     ["no Host", "GET / HTTP/1.1\r\n\r\n"],
-    ["two lengths", "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
+    [
+      "two lengths",
+      "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    ],
   ];
   for (const [what, text] of wrong) {
     test(`${what} is answered with 400`, async () => {

@@ -75,7 +75,10 @@ function serverPairs(server: RunningServer, settings: Settings): Pairs {
   const anonymously = settings.tokens === undefined ? ", without tokens" : "";
   return [
     ["listening", server.url],
-    ["open to", server.isOpen ? `other machines too, on ${settings.host}${anonymously}` : "this machine only"],
+    [
+      "open to",
+      server.isOpen ? `other machines too, on ${settings.host}${anonymously}` : "this machine only",
+    ],
     ...tokens,
     [
       "store",

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, type TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
-import { isProblem, send } from "../../../support/http.ts";
+import { isProblem, send, sendWithHeaders } from "../../../support/http.ts";
 import { runFx, startFx, until } from "../../../support/run-fx.ts";
 import { runHere } from "../../../support/run-here.ts";
 
@@ -17,6 +18,12 @@ after(() => rmSync(folder, { recursive: true }));
 const fixture = (name: string) => fileURLToPath(new URL(`../../../fixtures/tls/${name}`, import.meta.url));
 const certificate = (name: string) => readFileSync(fixture(`${name}.crt`));
 
+/** The statuses of many requests at once. */
+async function askOften(url: string): Promise<Set<number>> {
+  const answers = await Promise.all(Array.from({ length: 500 }, () => send(url, "GET", "/api/rates")));
+  return new Set(answers.map(({ status }) => status));
+}
+
 describe("fx serve for other machines", () => {
   for (const host of ["0.0.0.0", "::", "127.example", "fx.bank.example", "10.0.0.1"]) {
     test(`does not start on ${host} if nobody would be asked for a token, with exit 2`, async () => {
@@ -25,20 +32,20 @@ describe("fx serve for other machines", () => {
       assert.equal(
         ran.stderr,
         `fx: Whoever reaches ${host} could do everything. Name a file of tokens with --tokens, or allow it with --allow-anonymous.\n` +
-          "fx serve --help has the options.\n",
+          "fx serve --help shows how.\n",
       );
     });
   }
 
   test("starts if --allow-anonymous says so, and limits how much an address asks for", async () => {
     const server = await startFx(["--rates", "demo", "--host", "0.0.0.0", "--allow-anonymous"]);
-    const answers = await Promise.all(
-      Array.from({ length: 500 }, () => send(server.url, "GET", "/api/rates")),
-    );
+    const seen = new Set<number>();
+    for (let times = 0; times < 20 && !seen.has(429); times += 1) {
+      for (const status of await askOften(server.url)) seen.add(status);
+    }
     await server.stop();
     assert.match(server.output().stdout, /\nopen to\tother machines too, on 0\.0\.0\.0, without tokens\n/);
-    assert.ok(answers.some(({ status }) => status === 200));
-    assert.ok(answers.some(({ status }) => status === 429));
+    assert.deepEqual(seen, new Set([200, 429]));
   });
 
   test("limits nobody on loopback unless --rate-limit says so", async () => {
@@ -55,18 +62,21 @@ describe("fx serve for other machines", () => {
   });
 });
 
-test("fx serve takes several names, and says so in its environment and config file likewise", async () => {
+test("fx serve takes several names, with a flag for each or commas between", async () => {
   const ask = async (args: string[], env: Record<string, string> = {}) => {
     const server = await startFx(["--rates", "demo", ...args], { env });
     const asked = await Promise.all(
       ["a.example", "b.example", "c.example"].map((host) =>
-        send(server.url, "GET", "/api/rates", { headers: { host } }),
+        sendWithHeaders(server.url, "GET /api/rates", { host }),
       ),
     );
     await server.stop();
     return asked.map(({ status }) => status);
   };
-  assert.deepEqual(await ask(["--allowed-host", "a.example", "--allowed-host", "b.example"]), [200, 200, 403]);
+  assert.deepEqual(
+    await ask(["--allowed-host", "a.example", "--allowed-host", "b.example"]),
+    [200, 200, 403],
+  );
   assert.deepEqual(await ask([], { FX_ALLOWED_HOST: "a.example, b.example" }), [200, 200, 403]);
 });
 
@@ -79,8 +89,8 @@ describe("fx serve --admin-port", () => {
         send(url, "GET", path),
       ),
     );
-    const rebound = await send(url, "GET", "/metrics", { headers: { host: "rebound.example" } });
-    const elsewhere = await send(url, "GET", "/metrics", { headers: { origin: "http://evil.example" } });
+    const rebound = await sendWithHeaders(url, "GET /metrics", { host: "rebound.example" });
+    const elsewhere = await sendWithHeaders(url, "GET /metrics", { origin: "http://evil.example" });
     const { exit } = await server.stop();
     assert.deepEqual(
       answers.map(({ status }) => status),
@@ -121,7 +131,12 @@ describe("fx serve --tls-cert and --tls-key", () => {
 
   /** A connection over which requests can be sent, and the certificate that the server showed. */
   async function open(url: string, ca: Buffer) {
-    const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", servername: "localhost", ca });
+    const socket = connect({
+      port: Number(new URL(url).port),
+      host: "127.0.0.1",
+      servername: "localhost",
+      ca,
+    });
     await once(socket, "secureConnect");
     return socket;
   }
@@ -206,9 +221,11 @@ test("a probe on the admin port sees that the server stops until it has", async 
   const server = await startFx(["--admin-port", "0"]);
   const [, url = ""] = /\nmetrics\t(\S+)\/metrics\n/.exec(server.output().stdout) ?? [];
   const { pathname, host } = new URL(server.url);
-  const socket = (await import("node:net")).connect(Number(host.split(":")[1]), "127.0.0.1");
-  socket.write(`POST ${pathname}api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{`);
-  while (!(await send(url, "GET", "/metrics")).text.includes("process_cpu")) await pause(5);
+  const socket = connectPlain(Number(host.split(":")[1]), "127.0.0.1");
+  socket.write(
+    `POST ${pathname}api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{`,
+  );
+  await send(url, "GET", "/metrics");
   server.signal("SIGTERM");
   await until(() => server.output().stdout.includes("Stopping"));
   const probe = await send(url, "GET", "/health/ready");
@@ -217,4 +234,3 @@ test("a probe on the admin port sees that the server stops until it has", async 
   assert.equal(probe.status, 503);
   assert.equal(exit, 0);
 });
-
