@@ -1,6 +1,7 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FxError } from "../core/errors.ts";
 import type { OpenApiDocument } from "../wire/openapi.ts";
 import { sendText } from "./answers.ts";
 
@@ -12,13 +13,10 @@ export function registerDocs(
   app: FastifyInstance,
   document: OpenApiDocument,
   prefix: string,
-  refusalOf: (request: FastifyRequest, role: "anyone") => unknown,
+  refusalOf: (request: FastifyRequest, role: "anyone") => FxError | undefined,
 ): void {
   app.register((docs, _options, done) => {
-    docs.addHook("onRequest", async (request) => {
-      const refused = await refusalOf(request, "anyone");
-      if (refused !== undefined) throw refused;
-    });
+    docs.addHook("onRequest", (request, _reply, next) => next(refusalOf(request, "anyone")));
     docs.get("/", async (_request, reply) => sendText(reply, "", 302, { location: `${prefix}/docs` }));
     // The pages' own redirects know nothing of the prefix.
     docs.addHook("onSend", (_request, reply, _payload, next) => {

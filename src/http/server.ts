@@ -36,7 +36,7 @@ import { securityHeaders } from "./headers.ts";
 import { openMetrics } from "./metrics.ts";
 import { corsOptions, type OriginOptions, openOriginCheck } from "./origin.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
-import { openRateLimit } from "./rate-limit.ts";
+import { RateLimit } from "./rate-limit.ts";
 
 export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions {
   /** The server closes it, last, when it is closed. */
@@ -104,17 +104,13 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     next();
   });
   if (options.cors !== undefined && options.cors.length > 0) app.register(cors, corsOptions(options.cors));
-  const limit = openRateLimit(app, options.rateLimit ?? 0);
+  const limit = options.rateLimit ? new RateLimit(options.rateLimit) : undefined;
 
-  /**
-   * Why a request may not have what takes this role: where it comes from, whose token it has, how many there were. At
-   * once where there is no limit.
-   */
-  function refusalOf(request: FastifyRequest, role: Operation["role"]): Refusal | Promise<Refusal> {
-    const isExempt = isOnAdmin(request.raw);
-    const refused = origin.refusal(request, role) ?? access.refusal(request, isExempt ? "anyone" : role);
-    if (limit === undefined || isExempt) return refused;
-    return limit.refusal(request).then((limited) => limited ?? refused);
+  /** Why a request may not have what takes this role: where it comes from, whose token it has, how many there were. */
+  function refusalOf(request: FastifyRequest, role: Operation["role"]): FxError | undefined {
+    if (isOnAdmin(request.raw)) return origin.refusal(request, role);
+    const refused = origin.refusal(request, role) ?? access.refusal(request, role);
+    return limit?.refusal(request) ?? refused;
   }
 
   function record(request: FastifyRequest, route: string, status: number): void {
@@ -126,27 +122,22 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   /** Answers what goes wrong before a handler is reached. */
-  async function onError(
+  function onError(
     error: unknown,
     request: FastifyRequest,
     reply: FastifyReply,
     route = patternOf(request),
-  ): Promise<void> {
+  ): void {
     const { role = "anyone" } = request.routeOptions.config ?? {};
-    answerError((await refusalOf(request, role)) ?? error, request, reply);
+    answerError(refusalOf(request, role) ?? error, request, reply);
     record(request, route, reply.raw.statusCode);
   }
 
   /** Answers a request to an unknown path, or with a method that the path does not have. */
-  async function onNoRoute(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  function onNoRoute(request: FastifyRequest, reply: FastifyReply): void {
     const { path, methods } = knownPath(request.url) ?? {};
     if (methods !== undefined) reply.header("allow", methods.join(", "));
-    await onError(
-      methods === undefined ? nothingHere(prefix) : methodNotAllowed(methods),
-      request,
-      reply,
-      path,
-    );
+    onError(methods === undefined ? nothingHere(prefix) : methodNotAllowed(methods), request, reply, path);
   }
 
   app.decorateRequest("outcome", undefined);
@@ -191,8 +182,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       handler: async (request, reply) => {
         try {
           await endOfTurn();
-          const asked = refusalOf(request, role);
-          const refused = asked instanceof Promise ? await asked : asked;
+          const refused = refusalOf(request, role);
           if (refused !== undefined) throw refused;
           if (request.body !== undefined && !takesLines) {
             const arriving = readBody(reply);
@@ -224,8 +214,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
   return app;
 }
-
-type Refusal = FxError | undefined;
 
 let turn: Promise<void> | undefined;
 

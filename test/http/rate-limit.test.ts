@@ -34,7 +34,7 @@ describe("a server with a limit of 5 requests a second", () => {
   test("answers the first, and refuses those beyond with 429 and when to try again", async (t) => {
     const { askOften } = await limited(t);
     const answers = await askOften();
-    assert.equal(answers[0]?.status, 200);
+    assert.ok(answers.filter(({ status }) => status === 200).length >= limit);
     const refused = answers.filter(({ status }) => status !== 200);
     assert.ok(refused.length > 0);
     for (const answer of refused) {
