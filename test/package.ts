@@ -97,6 +97,14 @@ describe("the packed package, installed under a prefix without a network", () =>
     assert.ok(licensed.includes("commander"));
   });
 
+  test("lists all of its packages for scanners", () => {
+    const { components }: { components: { "bom-ref": string }[] } = JSON.parse(
+      readFileSync(join(dist, "sbom.cdx.json"), "utf8"),
+    );
+    const inside = [...packagesIn(installed), ...[...bundled].map((name) => `node_modules/${name}`)];
+    assert.deepEqual(components.map((each) => each["bom-ref"]).sort(), [...new Set(inside)].sort());
+  });
+
   test("brings the packages that the tests ran with, and none that is in its bundle", () => {
     const lock: { packages: Record<string, { version: string; inBundle?: true }> } = JSON.parse(
       readFileSync(join(root, "package-lock.json"), "utf8"),

@@ -9,17 +9,17 @@ import type { Subject } from "./service.contract.ts";
 import { decimal, opening, terms } from "./support/fixture.ts";
 import { refuses, texts } from "./support/service.ts";
 
-type Cash = { readonly note?: string; readonly key?: string };
+type Cash = { readonly note?: string; readonly key?: string; readonly by?: string };
 
 /** Of 100.5 USD, say. */
 export function cash(
   kind: "deposit" | "withdrawal",
   pesel: Pesel,
   words: string,
-  { note, key }: Cash = {},
+  { note, key, by }: Cash = {},
 ): Change {
   const [amount = "", currency] = words.split(" ");
-  return { kind, pesel, amount: decimal(amount), currency: currency as CurrencyCode, note, key };
+  return { kind, pesel, amount: decimal(amount), currency: currency as CurrencyCode, note, key, by };
 }
 
 /** The part about what changes an account and is neither an opening nor an exchange. `person` opens an account with 1000 PLN. */

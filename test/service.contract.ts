@@ -8,6 +8,7 @@ import { describeBooks } from "./service-books.contract.ts";
 import { describeBulks } from "./service-bulk.contract.ts";
 import { describeChanges } from "./service-changes.contract.ts";
 import { describePast } from "./service-past.contract.ts";
+import { describeTokens } from "./service-tokens.contract.ts";
 import { adult, type fixedRates, opening, table, terms } from "./support/fixture.ts";
 import { plain, refuses, texts } from "./support/service.ts";
 
@@ -15,6 +16,8 @@ export interface Subject {
   readonly service: ExchangeService;
   readonly rates: ReturnType<typeof fixedRates>;
   readonly clock: { now: Date };
+  /** The service for whoever asks with the token of this name, until it is asked for with another. */
+  as(by: string | undefined): ExchangeService;
   close(): Promise<void>;
 }
 
@@ -214,8 +217,12 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         ["buy 0.001 USD for PLN", "invalid-amount", /with at most 2 decimals.$/],
         ["buy 1.5 JPY for PLN", "invalid-amount", /with no decimals.$/],
         ["sell 0.01 PLN for EUR", "amount-too-small", /^0.01 PLN buys less than the smallest unit of EUR/],
-        ["sell 1000.01 PLN for USD", "insufficient-funds", /takes 1000.01 PLN and the account holds 1000.00/],
-        ["sell 1 USD for PLN", "insufficient-funds", /takes 1.00 USD and the account holds 0.00 USD/],
+        [
+          "sell 1000.01 PLN for USD",
+          "insufficient-funds",
+          /takes 1000.01 PLN, which is more than the account holds/,
+        ],
+        ["sell 1 USD for PLN", "insufficient-funds", /takes 1.00 USD, which is more than the account holds/],
       ];
       for (const [words, code, message] of refusals) {
         test(`"${words}" is refused as ${code}, and changes nothing`, async () => {
@@ -367,6 +374,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
     describeBooks(() => subject, person);
     describeBulks(() => subject, person);
     describeChanges(() => subject, person);
+    describeTokens(() => subject, person);
     describePast(() => subject);
 
     const toldBy = (answer: unknown) =>

@@ -5,10 +5,12 @@ import type { ExchangeService } from "../src/core/service.ts";
 import { LedgerService } from "../src/ledger/service.ts";
 import { describeExchangeService } from "./service.contract.ts";
 import { openInstance, startServer } from "./support/server.ts";
+import { withToken } from "./support/service.ts";
 
 describeExchangeService("ExchangeService over a store in this process", async () => {
   const { service, rates, clock } = await openInstance();
-  return { service: noted(service), rates, clock, close: () => service.close() };
+  const as = (by: string | undefined) => withToken(service, by);
+  return { service: noted(service), rates, clock, as, close: () => service.close() };
 });
 
 describeExchangeService("ExchangeService over HTTP", async () => {
@@ -18,6 +20,10 @@ describeExchangeService("ExchangeService over HTTP", async () => {
     service,
     rates: server.rates,
     clock: server.clock,
+    as: (name) => {
+      server.caller = name === undefined ? undefined : { name, role: "operator", expires: undefined };
+      return service;
+    },
     close: async () => {
       await service.close();
       await server.close();

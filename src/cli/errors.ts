@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { type ErrorCode, type FieldError, FxError } from "../core/errors.ts";
-import { maskPesels } from "../core/mask.ts";
+import { describeError, maskPesels } from "../core/mask.ts";
 import { ConfigError } from "./config.ts";
 import { writeText } from "./terminal/output.ts";
 import { type Screen, write } from "./terminal/terminal.ts";
@@ -182,7 +182,7 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
     return failure("usage", sentence(message), 2, rest.join(" ").replace(/^\(|\)$/g, "") || usageHint);
   }
   if (thrown instanceof Declined) return failure("declined", "Nothing was done.", 9);
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = thrown instanceof Error ? describeError(thrown).message : String(thrown);
   return failure("internal", message, 1, "This is a bug in fx. FX_LOG_LEVEL=debug shows where.");
 }
 

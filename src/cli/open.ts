@@ -1,5 +1,6 @@
-import type { CurrentRates } from "../core/rates.ts";
+import { type CurrentRates, noFetches } from "../core/rates.ts";
 import type { ExchangeService } from "../core/service.ts";
+import type { LedgerService } from "../ledger/service.ts";
 import type { Access, OpenOptions, Store } from "../ledger/store.ts";
 import type { RatesOptions } from "../rates/current.ts";
 import type { Settings } from "./config.ts";
@@ -7,7 +8,7 @@ import type { StorePlace } from "./place.ts";
 
 /** The parts of an instance of fx in this process. Closing the service closes them all. */
 export interface Ledger {
-  readonly service: ExchangeService;
+  readonly service: LedgerService;
   readonly store: Store;
   readonly rates: CurrentRates;
 }
@@ -82,7 +83,13 @@ const noRates: CurrentRates = {
   latest: openedWithout,
   history: openedWithout,
   refresh: openedWithout,
-  status: () => ({ source: "none", recorded: true, table: undefined, problem: undefined }),
+  status: () => ({
+    source: "none",
+    recorded: true,
+    table: undefined,
+    problem: undefined,
+    fetches: noFetches(),
+  }),
   close: async () => {},
 };
 

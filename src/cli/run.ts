@@ -1,8 +1,7 @@
 import type { Writable } from "node:stream";
-import { inspect } from "node:util";
 import { CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { maskPesels } from "../core/mask.ts";
+import { describeError } from "../core/mask.ts";
 import { Context } from "./context.ts";
 import {
   describeFailure,
@@ -19,12 +18,22 @@ import { clearLine, openTerminal, type Terminal, write, writeWhole } from "./ter
 /** Runs this process's command line. The exit is left to Node: process.exit() would cut off output. */
 export async function run(process: NodeJS.Process): Promise<void> {
   const argv = process.argv.slice(2);
+  // Every file that fx makes is for its user alone: ledgers, their logs and copies, checkpoints, rejects, tokens.
+  process.umask(0o077);
+  process.on("uncaughtException", crash);
   writeWhole(process.stdout);
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const exit = await runCommand(argv, openTerminal(process, process.env, argv.includes("--no-color")));
   process.exitCode = exit;
   // An interrupted request may still wait for an answer and keep the process alive.
   if (exit === 130 || exit === 143) process.stderr.write("", () => process.exit());
+}
+
+/** Node would print all that an error holds: of a failed statement its parameters, of a request its headers. */
+function crash(error: unknown): void {
+  const told = describeError(error instanceof Error ? error : new Error(typeof error));
+  process.stderr.write(`fx: crashed, because of a bug in fx: ${told.stack}\n`);
+  process.exit(1);
 }
 
 /** Runs one command line. Resolves with its exit when its output is written. */
@@ -60,7 +69,7 @@ async function carryOut(argv: readonly string[], context: Context, json: boolean
     if (thrown instanceof Interrupted) clearLine(stderr);
     tellFailure(stderr, failure, json);
     if (failure.code === "internal" && env.FX_LOG_LEVEL === "debug") {
-      write(stderr, maskPesels(inspect(thrown)));
+      write(stderr, thrown instanceof Error ? describeError(thrown).stack : typeof thrown);
     }
     context.exit = failure.exit;
     if (thrown instanceof Interrupted) return failure.exit;

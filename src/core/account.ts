@@ -18,12 +18,13 @@ export interface Account extends Holder {
   readonly closed: boolean;
 }
 
-/** A request to open an account. `key` is its idempotency key. */
+/** A request to open an account. `key` is its idempotency key, `by` the name of the token that it came with. */
 export interface Opening extends Holder {
   readonly pesel: Pesel;
   /** In PLN. Checked by `planOpening`, because a taken PESEL is reported first. */
   readonly initial: Decimal;
   readonly key?: string | undefined;
+  readonly by?: string | undefined;
 }
 
 /**
@@ -31,17 +32,24 @@ export interface Opening extends Holder {
  * @throws FxError invalid-request, invalid-pesel
  */
 export function parseOpening(
-  fields: { pesel: string; name: string; surname: string; initial: Decimal; key?: string | undefined },
+  fields: Omit<Opening, "pesel"> & { readonly pesel: string },
   today: CalendarDate,
 ): Opening {
   const { name, surname } = parseHolder(fields);
   const pesel = parsePesel(fields.pesel, today);
-  return { pesel, name, surname, initial: fields.initial, key: fields.key };
+  return { pesel, name, surname, initial: fields.initial, key: fields.key, by: fields.by };
 }
 
-/** @throws FxError invalid-request */
+/**
+ * Names in NFC, so that two which look alike because a letter's mark is a character of its own are one.
+ * @throws FxError invalid-request
+ */
 export function parseHolder({ name, surname }: Holder): Holder {
-  return { name: parseText(name, "name", 100), surname: parseText(surname, "surname", 100) };
+  return { name: parseName(name, "name"), surname: parseName(surname, "surname") };
+}
+
+function parseName(given: string, field: string): string {
+  return parseText(given.normalize("NFC"), field, 100);
 }
 
 /** @throws FxError underage */
@@ -76,14 +84,14 @@ export function balanceOf(account: Account, currency: CurrencyCode): bigint {
 }
 
 /**
- * @throws FxError insufficient-funds
+ * @throws FxError insufficient-funds, which does not say the balance: errors are logged and forwarded
  */
 export function debit(account: Account, money: Money): Account {
   const held = balanceOf(account, money.currency);
   if (held < money.minor) {
     throw new FxError(
       "insufficient-funds",
-      `The order takes ${formatMoney(money)} and the account holds ${formatMoney({ ...money, minor: held })}.`,
+      `The order takes ${formatMoney(money)}, which is more than the account holds.`,
     );
   }
   return withBalance(account, { currency: money.currency, minor: held - money.minor });
@@ -124,13 +132,19 @@ function withBalance(
 }
 
 /**
- * What no name has, as the inside of a character class of a regular expression: controls, and what is invisible, breaks
- * a line or turns the direction of what follows, so that names look like others. The joiners U+200C and U+200D are not
- * in it, because Persian and Indic names need them; only a name may not begin with one.
+ * What no name has, as the inside of a character class of a regular expression: controls, and what looks like nothing,
+ * breaks a line or turns the direction of what follows, so that names look like others.
  */
 export const unfitForNames =
-  "\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\u{e0000}-\u{e007f}";
-const unfit = new RegExp(`^[\\u200c\\u200d]|[${unfitForNames}]`, "u");
+  "\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f" +
+  "\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufeff\\uffa0\\ufff0-\\ufffc" +
+  "\u{13430}-\u{1343f}\u{13441}\u{13442}\u{16fe4}\u{1bca0}-\u{1bca3}\u{1d159}\u{1d173}-\u{1d17a}\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}";
+/**
+ * What no name begins with, in the same form: it looks like nothing without a character before it. Persian and Indic
+ * names need the joiners U+200C and U+200D; Mongolian, Japanese and Chinese ones the variation selectors.
+ */
+export const unfitToBegin = "\\u180b-\\u180d\\u180f\\u200c\\u200d\\ufe00-\\ufe0f\u{e0100}-\u{e01ef}";
+const unfit = new RegExp(`^[${unfitToBegin}]|[${unfitForNames}]`, "u");
 
 /**
  * Reads a line of text that people write: a name, a note, a reason.

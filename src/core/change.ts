@@ -13,6 +13,8 @@ interface Common {
   readonly pesel: Pesel;
   /** The idempotency key. */
   readonly key?: string | undefined;
+  /** The name of the token that the request came with. */
+  readonly by?: string | undefined;
 }
 
 /** Money that a customer brings or takes. */
@@ -86,13 +88,14 @@ export function parseCash(
     amount: Decimal;
     note?: string | undefined;
     key?: string | undefined;
+    by?: string | undefined;
   },
   today: CalendarDate,
 ): Cash {
-  const { kind, amount, key } = fields;
+  const { kind, amount, key, by } = fields;
   const note = fields.note === undefined ? undefined : parseText(fields.note, "note", longestNote);
   const pesel = parsePesel(fields.pesel, today);
-  return { kind, pesel, currency: parseCurrencyCode(fields.currency), amount, note, key };
+  return { kind, pesel, currency: parseCurrencyCode(fields.currency), amount, note, key, by };
 }
 
 /** @throws FxError invalid-request */
@@ -224,11 +227,11 @@ export function requestFacts(request: Request): Facts {
   }
 }
 
-/** The `requestFacts` of the request that led to `entry`. */
+/** The `requestFacts` of the request that led to `entry`, whose names may be from before they were kept in NFC. */
 function factsBehind({ kind, holder, reverses, note, debited, credited, exchange }: Entry): Facts {
   switch (kind) {
     case "opening":
-      return [holder?.name, holder?.surname, amountText(credited)];
+      return [holder?.name.normalize(), holder?.surname.normalize(), amountText(credited)];
     case "exchange": {
       const asked = exchange?.side === "toBuy" ? credited : debited;
       return [debited?.currency, credited?.currency, exchange?.side, amountText(asked)];
@@ -240,7 +243,7 @@ function factsBehind({ kind, holder, reverses, note, debited, credited, exchange
     case "reversal":
       return [reverses, note];
     case "renaming":
-      return [holder?.name, holder?.surname];
+      return [holder?.name.normalize(), holder?.surname.normalize()];
     case "closing":
       return [];
   }

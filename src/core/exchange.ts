@@ -16,11 +16,15 @@ export interface ExchangeTerms {
   readonly amount: Decimal;
 }
 
-/** Terms on an account. With `table`, only at the table of that id or number; `key` is the idempotency key. */
+/**
+ * Terms on an account. With `table`, only at the table of that id or number; `key` is the idempotency key, `by` the name
+ * of the token that the order came with.
+ */
 export interface ExchangeOrder extends ExchangeTerms {
   readonly pesel: Pesel;
   readonly table?: string | undefined;
   readonly key?: string | undefined;
+  readonly by?: string | undefined;
 }
 
 /** An exchange at the table that priced it: everything needed to compute it again by hand. */

@@ -14,7 +14,7 @@ export interface ExportRequest {
   readonly to?: CalendarDate | undefined;
   /** The journal as it was then. */
   readonly at?: Date | undefined;
-  /** With what tells who the customers are: PESELs, names, notes, reasons, and the keys that clients chose. */
+  /** With what tells of people: PESELs, names, notes, reasons, the keys that clients chose, and the names of tokens. */
   readonly full: boolean;
 }
 

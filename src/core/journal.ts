@@ -33,6 +33,8 @@ export interface Entry extends Readonly<Facts> {
   readonly time: Date;
   /** The idempotency key that the request carried. */
   readonly key: string | undefined;
+  /** The name of the token that the request came with. */
+  readonly by: string | undefined;
   /** The whole account after the entry. */
   readonly balances: readonly Money[];
 }
@@ -59,6 +61,7 @@ const facts: readonly Fact[] = ["holder", "reverses", "note", "debited", "credit
 interface EntryJson extends Pick<Entry, "kind" | "id" | "pesel" | "sequence"> {
   readonly time: number;
   readonly key: string | null;
+  readonly by?: string;
   readonly name?: string;
   readonly surname?: string;
   readonly reverses?: string;
@@ -85,10 +88,12 @@ interface EntryJson extends Pick<Entry, "kind" | "id" | "pesel" | "sequence"> {
  * same entry. Built by hand, because JSON.stringify is slower (docs/PERFORMANCE.md).
  */
 export function entryText(entry: Entry): string {
-  const { id, pesel, sequence, time, key, kind, holder, reverses, note, debited, credited, exchange } = entry;
+  const { id, pesel, sequence, time, key, by, kind, holder, reverses, note, debited, credited, exchange } =
+    entry;
   let text =
     `{"id":"${id}","pesel":"${pesel}","sequence":${sequence},"time":${time.getTime()},` +
-    `"key":${key === undefined ? null : jsonString(key)},"kind":"${kind}"`;
+    `"key":${key === undefined ? null : jsonString(key)}` +
+    `${by === undefined ? "" : `,"by":${jsonString(by)}`},"kind":"${kind}"`;
   if (holder !== undefined) {
     text += `,"name":${jsonString(holder.name)},"surname":${jsonString(holder.surname)}`;
   }
@@ -116,7 +121,7 @@ function creditedName(kind: EntryKind): string {
  */
 export function parseEntry(text: string): Entry {
   const json = JSON.parse(text) as EntryJson;
-  const { kind, id, pesel, sequence, name, surname, reverses, note } = json;
+  const { kind, id, pesel, sequence, by, name, surname, reverses, note } = json;
   const debited = optionalMoney(json.sold ?? json.debited);
   const credited = optionalMoney(json.bought ?? json.initial ?? json.credited);
   const entry: Entry = {
@@ -126,6 +131,7 @@ export function parseEntry(text: string): Entry {
     sequence,
     time: new Date(json.time),
     key: json.key ?? undefined,
+    by,
     holder: name === undefined || surname === undefined ? undefined : { name, surname },
     reverses,
     note,

@@ -1,10 +1,34 @@
 /**
- * Hides all but the first six of every run of 11 digits or more. No amount has such a run: see `formatMoney`. The id of
- * a receipt, and a hash or id of 32 hexadecimal digits, may have one, and stay whole.
+ * Hides all but the first six of every run of 11 digits or more, and what makes a token one. No amount has such a run: see
+ * `formatMoney`. The id of a receipt, and a hash or id of 32 hexadecimal digits, may have one, and stay whole.
  */
 export function maskPesels(text: string): string {
   return text.replace(
-    /\b[\da-f]{8}-[\da-f]{4}-[47][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}\b|\b(?=\d*[a-f])[\da-f]{32,}\b|\d{11,}/g,
-    (run) => (/[a-f-]/.test(run) ? run : `${run.slice(0, 6)}*****`),
+    /fxt_\w+|\b[\da-f]{8}-[\da-f]{4}-[47][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}\b|\b(?=\d*[a-f])[\da-f]{32,}\b|\d{11,}/g,
+    (run) => {
+      if (run.startsWith("fxt_")) return "fxt_*****";
+      return /[a-f-]/.test(run) ? run : `${run.slice(0, 6)}*****`;
+    },
+  );
+}
+
+/**
+ * An unexpected error for the log, with its causes: where it was thrown, and what it says without the data that it
+ * quotes. Its other properties are left out: those of a driver or an HTTP client hold whole requests.
+ */
+export function describeError(error: Error): { type: string; message: string; stack: string } {
+  const { name: type, stack = "" } = error;
+  const message = withoutQuotes(error);
+  const cause = error.cause instanceof Error ? `\ncaused by: ${describeError(error.cause).stack}` : "";
+  const frames = stack.slice(stack.search(/\n {4}at |$/));
+  return { type, message, stack: `${type}: ${message}${maskPesels(frames)}${cause}` };
+}
+
+/** What JSON.parse, BigInt or a database could not read stands in their messages. Names of columns may stay. */
+function withoutQuotes({ name, message }: Error): string {
+  if (name === "FxError") return message;
+  if (name === "SyntaxError") return "the message is left out, because it quotes what was read";
+  return maskPesels(
+    message.replace(/"([a-z_]+"|[\s\S]*")/g, (quoted) => (/^"[a-z_]+"$/.test(quoted) ? quoted : '"…"')),
   );
 }

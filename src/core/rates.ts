@@ -109,6 +109,13 @@ export interface LatestTable {
   readonly notTraded: string | undefined;
 }
 
+/**
+ * What became of asking the source: a new table is in force; there is none, or it is not effective yet; a check held it
+ * back; there was no answer, or no table in it.
+ */
+export const fetchOutcomes = ["accepted", "unchanged", "refused", "failed"] as const;
+export type FetchOutcome = (typeof fetchOutcomes)[number];
+
 export interface RatesStatus {
   /** This process's source. */
   readonly source: string;
@@ -117,6 +124,12 @@ export interface RatesStatus {
   readonly table: RateTable | undefined;
   /** Why there is no newer table, after a failed refresh, or why this process does not trade. */
   readonly problem: string | undefined;
+  /** How often this process has asked its source. */
+  readonly fetches: Readonly<Record<FetchOutcome, number>>;
+}
+
+export function noFetches(): Record<FetchOutcome, number> {
+  return { accepted: 0, unchanged: 0, refused: 0, failed: 0 };
 }
 
 /** A rate table of the wrong form. `message` says what is wrong with it. */

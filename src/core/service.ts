@@ -6,6 +6,7 @@ import type { Decimal } from "./decimal.ts";
 import type { FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
 import type { ExportRequest } from "./export.ts";
+import type { Histogram } from "./histogram.ts";
 import type { Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
@@ -69,6 +70,16 @@ export interface Settlement extends Recorded {
   /** What was exchanged. Absent where the answer does not tell, as that of `POST /api/exchange/{pesel}`. */
   readonly sold?: Money | undefined;
   readonly bought?: Money | undefined;
+}
+
+/** What a service over a store has counted since its start. A batch is what it carries out in one commit. */
+export interface CommitFigures {
+  /** Requests and lines of bulks that wait for a commit now. */
+  readonly waiting: number;
+  /** Requests and lines in each batch. */
+  readonly sizes: Histogram;
+  /** How long the store took for each batch, in seconds, whether it was committed or failed. */
+  readonly seconds: Histogram;
 }
 
 /** What a line of a bulk asks for. One that cannot be read is its own answer. */
@@ -214,6 +225,8 @@ export interface AuditFinding {
   readonly entry: number | undefined;
   /** That entry's id. */
   readonly id: string | undefined;
+  /** The name of the token that it says it was made with. */
+  readonly by?: string | undefined;
   readonly problem: string;
   readonly recorded: string;
   readonly recomputed: string;

@@ -1,30 +1,43 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { answerCodes } from "../core/errors.ts";
+import type { CurrencyCode } from "../core/currency.ts";
+import { answerCodes, FxError } from "../core/errors.ts";
 import { type EntryKind, entryKinds } from "../core/journal.ts";
-import type { RatesStatus } from "../core/rates.ts";
-import type { Recorded } from "../core/service.ts";
-import { Durations } from "./durations.ts";
+import { fetchOutcomes, type RatesStatus } from "../core/rates.ts";
+import type { BulkAnswer, BulkLine, CommitFigures, Recorded } from "../core/service.ts";
 import { toFxError } from "./errors.ts";
+import { ExchangeCounts } from "./exchange-counts.ts";
+import { Durations, histogramText } from "./histograms.ts";
 
 export interface Metrics {
   /** Counts an answer; `route` is the pattern, never the path. */
   observe(method: string, route: string, status: number, ms: number): void;
-  /**
-   * Counts requests of a kind by what became of them: "settled" (of openings "opened"), "replayed" or the code of the
-   * refusal.
-   */
-  requests(kind: EntryKind, result: string, count: number): void;
-  /** Carries out a request, and counts it. */
-  counted<T extends Recorded>(kind: EntryKind, carryOut: () => Promise<T>): Promise<T>;
-  /** Counts lines of bulks likewise. */
-  bulkLines(result: string, count: number): void;
+  /** Reads a request, carries it out, and counts what became of it. */
+  counted<A extends Asked, T extends Recorded>(
+    kind: EntryKind,
+    read: () => A,
+    carryOut: (asked: A) => Promise<T>,
+  ): Promise<T>;
+  /** Counts a line of a bulk, and gives its result: "settled", "opened", "replayed" or the code of the refusal. */
+  bulkLine(line: BulkLine, answer: BulkAnswer): string;
   /** The text that Prometheus reads. */
   text(): Promise<string>;
   readonly contentType: string;
 }
 
-export function openMetrics(options: {
-  readonly probes: { readonly version: string; readonly store: string; rates(): RatesStatus };
+/** A request as far as it was read; an order has its pair. */
+type Asked = object & { readonly from?: CurrencyCode; readonly to?: CurrencyCode };
+type Labels = Readonly<Record<string, string>>;
+
+export function openMetrics({
+  probes,
+  now,
+}: {
+  readonly probes: {
+    readonly version: string;
+    readonly store: string;
+    rates(): RatesStatus;
+    commits(): CommitFigures;
+  };
   readonly now: () => Date;
 }): Metrics {
   const registry = new Registry();
@@ -34,33 +47,40 @@ export function openMetrics(options: {
   for (const kind of ["handles", "requests", "resources"]) {
     registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   }
-  const { version, store } = options.probes;
+  const { version, store } = probes;
   new Gauge({
     name: "fx_info",
     help: "Always 1; the labels name the version, the kind of store and the source of the rates",
     labelNames: ["version", "store", "rates"],
     registers,
-  }).set({ version, store, rates: options.probes.rates().source }, 1);
-  const durations = new Durations(
-    "fx_http_request_duration_seconds",
-    "Time from a request's headers to the end of its answer",
-  );
-  /** Results are there from the start, so that rate() sees 0 before the first. A label of prom-client's is slow to look up. */
-  const countResults = (name: string, help: string, series: readonly Readonly<Record<string, string>>[]) => {
-    const counts = new Map(series.map((labels) => [Object.values(labels).join(" "), { labels, count: 0 }]));
-    new Counter({
+  }).set({ version, store, rates: probes.rates().source }, 1);
+  /** prom-client gets the numbers when it is asked: a label of its own is slow to look up (docs/PERFORMANCE.md). */
+  const counter = (
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    each: (put: (labels: Labels, value: number) => void) => void,
+  ) => {
+    const metric = new Counter({
       name,
       help,
-      labelNames: Object.keys(series[0] ?? {}),
+      labelNames,
       registers,
       collect() {
         this.reset();
-        for (const { labels, count } of counts.values()) this.inc(labels, count);
+        each((labels, value) => metric.inc(labels, value));
       },
     });
-    return (values: string, count: number) => {
+  };
+  /** Results are there from the start, so that rate() sees 0 before the first. */
+  const countResults = (name: string, help: string, series: readonly Labels[]) => {
+    const counts = new Map(series.map((labels) => [Object.values(labels).join(" "), { labels, count: 0 }]));
+    counter(name, help, Object.keys(series[0] ?? {}), (put) => {
+      for (const { labels, count } of counts.values()) put(labels, count);
+    });
+    return (values: string) => {
       const counted = counts.get(values);
-      if (counted !== undefined) counted.count += count;
+      if (counted !== undefined) counted.count += 1;
     };
   };
   const others = ["replayed", ...answerCodes];
@@ -81,37 +101,104 @@ export function openMetrics(options: {
     "Answered lines of bulks by result: settled, opened, replayed, or the code of the refusal",
     ["settled", "opened", ...others].map((result) => ({ result })),
   );
-  const requests: Metrics["requests"] = (kind, result, count) =>
-    kind === "exchange" ? orders(result, count) : changes(`${kind} ${result}`, count);
+  const exchanges = new ExchangeCounts(() => probes.rates());
+  counter(
+    "fx_pair_orders_total",
+    "Exchange orders by pair and result, from the first of each; a currency that the table in force does not quote is other",
+    ["from", "to", "result"],
+    (put) => exchanges.orders(put),
+  );
+  counter(
+    "fx_exchanged_total",
+    "What customers sold and bought in exchanges, by currency, in units of it",
+    ["currency", "side"],
+    (put) => exchanges.volume(put),
+  );
+  counter(
+    "fx_rate_fetches_total",
+    "How often the source was asked for rates, by outcome: accepted (a new table is in force), unchanged, refused (a check held the new table back), failed",
+    ["outcome"],
+    (put) => {
+      const { fetches } = probes.rates();
+      for (const outcome of fetchOutcomes) put({ outcome }, fetches[outcome]);
+    },
+  );
   new Gauge({
     name: "fx_rates_table_age_seconds",
     help: "Time since the start of the effective date of the table in force; absent without a table",
     registers,
     collect() {
-      const { table } = options.probes.rates();
+      const { table } = probes.rates();
       this.reset();
       if (table === undefined) this.remove();
-      else this.set((options.now().getTime() - Date.parse(table.effectiveDate)) / 1000);
+      else this.set((now().getTime() - Date.parse(table.effectiveDate)) / 1000);
     },
   });
+  new Gauge({
+    name: "fx_waiting_requests",
+    help: "Requests and lines of bulks that wait for a commit",
+    registers,
+    collect() {
+      this.set(probes.commits().waiting);
+    },
+  });
+  const durations = new Durations();
+
+  function count(kind: EntryKind, asked: Asked | undefined, answer: BulkAnswer): string {
+    const result = resultOf(kind, answer);
+    if (kind !== "exchange") {
+      changes(`${kind} ${result}`);
+      return result;
+    }
+    orders(result);
+    exchanges.order(asked?.from, asked?.to, result);
+    if (result === "settled" && "sold" in answer && answer.sold && answer.bought) {
+      exchanges.exchanged(answer.sold, answer.bought);
+    }
+    return result;
+  }
+
   return {
     observe: (method, route, status, ms) => durations.observe(method, route, status, ms / 1000),
-    requests,
-    counted: async (kind, carryOut) => {
+    counted: async (kind, read, carryOut) => {
+      let asked: ReturnType<typeof read> | undefined;
       try {
-        const done = await carryOut();
-        requests(kind, done.replayed ? "replayed" : settledOf(kind), 1);
+        asked = read();
+        const done = await carryOut(asked);
+        count(kind, asked, done);
         return done;
       } catch (error) {
-        const { code, replayed } = toFxError(error);
-        requests(kind, replayed ? "replayed" : code, 1);
+        count(kind, asked, toFxError(error));
         throw error;
       }
     },
-    bulkLines,
-    text: async () => `${await registry.metrics()}\n${durations.text()}`,
+    bulkLine: (line, answer) => {
+      const result = line instanceof FxError ? line.code : count(line.kind, line, answer);
+      bulkLines(result);
+      return result;
+    },
+    text: async () => {
+      const { sizes, seconds } = probes.commits();
+      return [
+        await registry.metrics(),
+        histogramText(
+          "fx_http_request_duration_seconds",
+          "Time from a request's headers to the end of its answer",
+          durations,
+        ),
+        histogramText("fx_commit_duration_seconds", "Time in which the store carried out a batch", [
+          ["", seconds],
+        ]),
+        histogramText("fx_batch_requests", "Requests and lines of bulks in a batch", [["", sizes]]),
+      ].join("\n");
+    },
     contentType: registry.contentType,
   };
+}
+
+function resultOf(kind: EntryKind, answer: BulkAnswer): string {
+  if (answer.replayed) return "replayed";
+  return answer instanceof FxError ? answer.code : settledOf(kind);
 }
 
 function settledOf(kind: EntryKind): string {

@@ -10,7 +10,7 @@ import Fastify, {
 } from "fastify";
 import { type DestinationStream, pino } from "pino";
 import { FxError } from "../core/errors.ts";
-import { maskPesels } from "../core/mask.ts";
+import { describeError, maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
@@ -37,6 +37,7 @@ import { openMetrics } from "./metrics.ts";
 import { corsOptions, type OriginOptions, openOriginCheck } from "./origin.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 import { RateLimit } from "./rate-limit.ts";
+import { traceOf } from "./trace.ts";
 
 export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions {
   /** The server closes it, last, when it is closed. */
@@ -118,7 +119,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
     metrics.observe(method, route, status, ms);
     if (!log || route.startsWith("/health/")) return;
-    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...outcome });
+    const trace = traceOf(request.headers.traceparent);
+    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...trace, ...outcome });
   }
 
   /** Answers what goes wrong before a handler is reached. */
@@ -260,7 +262,8 @@ function requestIds(): (request: IncomingMessage) => string {
   return (request: Timed) => {
     request[arrivedAt] = performance.now();
     const given = request.headers["x-request-id"];
-    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && !/\d{11}/.test(given)) return given;
+    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && maskPesels(given) === given)
+      return given;
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };
@@ -280,14 +283,4 @@ function methodNotAllowed(methods: readonly string[]): FxError {
 /** The route's pattern, as the OpenAPI document has it. */
 function patternOf(request: FastifyRequest): string {
   return request.routeOptions.url?.replace(/:(\w+)/g, "{$1}") ?? "none";
-}
-
-/** An error for the log, with its causes. */
-function describeError(error: Error): { type: string; message: string; stack: string } {
-  const cause = error.cause instanceof Error ? `\ncaused by: ${describeError(error.cause).stack}` : "";
-  return {
-    type: error.name,
-    message: maskPesels(error.message),
-    stack: maskPesels(error.stack ?? "") + cause,
-  };
 }

@@ -287,10 +287,11 @@ class Audit {
   ): void {
     this.#findingsTotal += 1;
     if (this.#findings.length >= findingsKept) return;
+    const entry = at && readEntry(at);
     this.#findings.push({
       account: pesel,
       entry: at?.sequence,
-      id: at === undefined ? undefined : idOf(at),
+      ...(entry instanceof Error ? { id: undefined } : { id: entry?.id, by: entry?.by }),
       problem,
       recorded,
       recomputed,
@@ -334,11 +335,6 @@ function readEntry({ entry }: JournalRow): Entry | Error {
   } catch (error) {
     return error as Error;
   }
-}
-
-function idOf(row: JournalRow): string | undefined {
-  const entry = readEntry(row);
-  return entry instanceof Error ? undefined : entry.id;
 }
 
 function isSame(some: readonly Money[], others: readonly Money[]): boolean {

@@ -1,10 +1,20 @@
 import { hash as digest } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Holder } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
+import { Histogram, secondsBounds } from "../core/histogram.ts";
 import { type Entry, entryText } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
+import type { CommitFigures } from "../core/service.ts";
 import { gather } from "./gather.ts";
-import { isFinal, type RefusalRetention, refusalRetention, replayOf, requireSameRequest } from "./refusal.ts";
+import {
+  isFinal,
+  type RefusalRetention,
+  refusalRetention,
+  replayOf,
+  requireSameRequest,
+  requireSameToken,
+} from "./refusal.ts";
 import type {
   Loaded,
   Refusal,
@@ -46,6 +56,8 @@ export type Decide<T> = (account: StoredAccount | undefined, circumstances: Circ
 
 /** What a command is about. */
 export interface Request extends Touch {
+  /** The name of the token that it came with. */
+  readonly by?: string | undefined;
   /** What it asks for: the same text for requests that are the same. */
   readonly body: () => string;
 }
@@ -66,14 +78,21 @@ type Verdict = { readonly answer: unknown } | { readonly refusal: unknown };
 /** Single commands in a commit at most. */
 const batchLimit = 256;
 /** Commands of a bulk in a commit at most: while there are single ones, few, so that these do not wait for long. */
-const bulkLimit = { alone: 1024, besideSingle: 128 };
+const bulkLimit = { alone: 1024, besideSingle: 64 };
 const besideSingleMs = 1000;
+/**
+ * While there are single ones, each chunk of a bulk waits until the process has been idle for this share of the time, or
+ * for so long.
+ */
+const idleBesideSingle = { share: 0.4, longestWaitMs: 50 };
 /** A file's next lines take longer than a turn to be read, and a small commit costs each of its lines more. */
 const bulkPatienceMs = 1;
 const queueLimit = 16_384;
 const dayMs = 86_400_000;
 /** When the store does not answer, one batch waits for its deadline, and those queued behind it do not wait again. */
 const longestWaitMs = 10_000;
+/** Of the histogram of batches. */
+const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 /** Commits, one at a time. */
 interface Lane {
@@ -93,7 +112,11 @@ export class Batcher {
   readonly #longestWaitMs: number;
   readonly #lanes: readonly Lane[];
   readonly #single: Pending[] = [];
+  readonly #sizes = new Histogram(sizeBounds);
+  readonly #seconds = new Histogram(secondsBounds);
   #lastSingleMs = Number.NEGATIVE_INFINITY;
+  #utilization = performance.eventLoopUtilization();
+  #idleDueMs = 0;
 
   constructor(
     store: Store,
@@ -164,9 +187,25 @@ export class Batcher {
     });
   }
 
+  /** Resolves when a bulk may bring more: at once or, beside single ones, when the process has been idle enough. */
+  async admit(): Promise<void> {
+    const now = performance.eventLoopUtilization();
+    const { active, idle } = performance.eventLoopUtilization(now, this.#utilization);
+    this.#utilization = now;
+    const { share, longestWaitMs } = idleBesideSingle;
+    this.#idleDueMs = Math.max(0, this.#idleDueMs + (active * share) / (1 - share) - idle);
+    if (this.#isAlone()) this.#idleDueMs = 0;
+    else await pause(Math.min(longestWaitMs, this.#idleDueMs));
+  }
+
   /** Resolves when everything that was taken in has been answered. */
   async drained(): Promise<void> {
     await Promise.all(this.#lanes.map(({ running }) => running));
+  }
+
+  get figures(): CommitFigures {
+    const waiting = this.#lanes.reduce((sum, { bulk }) => sum + bulk.length, this.#single.length);
+    return { waiting, sizes: this.#sizes, seconds: this.#seconds };
   }
 
   #start(lane: Lane): void {
@@ -216,7 +255,17 @@ export class Batcher {
     });
   }
 
-  #commit(batch: readonly Pending[]): Promise<Verdict[]> {
+  async #commit(batch: readonly Pending[]): Promise<Verdict[]> {
+    const startedMs = performance.now();
+    try {
+      return await this.#transact(batch);
+    } finally {
+      this.#sizes.observe(batch.length);
+      this.#seconds.observe((performance.now() - startedMs) / 1000);
+    }
+  }
+
+  #transact(batch: readonly Pending[]): Promise<Verdict[]> {
     return this.#store.transact(
       batch.map(({ request }) => request),
       (loaded) => {
@@ -268,6 +317,7 @@ class Work {
     // Joined once: V8 computes the hash of each new string again.
     const place = key === undefined ? undefined : pesel + key;
     const earlier = place === undefined ? undefined : this.#earlier(request, place);
+    if (earlier !== undefined) requireSameToken(earlier, request.by);
     if (earlier?.kind === "refusal") {
       requireSameRequest(earlier.digest === sha256(body()));
       throw replayOf(earlier);
@@ -293,10 +343,10 @@ class Work {
     return found && { entry: found.entry, reversedBy: this.#reversed.get(id) ?? found.reversedBy };
   }
 
-  #keep({ pesel, key, body }: Request, { code, message }: FxError): void {
+  #keep({ pesel, key, by, body }: Request, { code, message }: FxError): void {
     if (key === undefined) return;
     const digest = sha256(body());
-    const refusal: Refusal = { kind: "refusal", pesel, key, digest, code, message, time: this.#time };
+    const refusal: Refusal = { kind: "refusal", pesel, key, by, digest, code, message, time: this.#time };
     this.#refusals.push(refusal);
     this.#answered.set(pesel + key, refusal);
   }

@@ -19,7 +19,7 @@ export interface Posting {
 
 export const facts = ["id", "time", "date", "kind", "customer", "table", "reverses"] as const;
 /** Told in a full export only. */
-export const privateFacts = ["pesel", "key", "name", "surname", "note"] as const;
+export const privateFacts = ["pesel", "key", "by", "name", "surname", "note"] as const;
 
 type Fact = (typeof facts)[number];
 type PrivateFact = (typeof privateFacts)[number];
@@ -49,9 +49,9 @@ export function bookingOf(
     full,
   }: { date: CalendarDate; customer: string; spread: Decimal | undefined; full: boolean },
 ): Booking {
-  const { id, time, kind, exchange, reverses, pesel, key, holder, note, debited, credited } = entry;
+  const { id, time, kind, exchange, reverses, pesel, key, by, holder, note, debited, credited } = entry;
   const told = { id, time: time.toISOString(), date, kind, customer, table: exchange?.table, reverses };
-  const own = full ? { pesel, key, name: holder?.name, surname: holder?.surname, note } : {};
+  const own = full ? { pesel, key, by, name: holder?.name, surname: holder?.surname, note } : {};
   const account = customerAccount(customer);
   // What is exchanged stays in the house: only who it belongs to changes.
   const other = exchange === undefined ? cash : house;

@@ -1,3 +1,4 @@
+import { csvCell } from "../core/csv.ts";
 import { currencies, minorUnitDigits } from "../core/currency.ts";
 import type { ExportFormat, ExportRequest } from "../core/export.ts";
 import { type Booking, customerAccount, facts, houseAccounts, privateFacts } from "./booking.ts";
@@ -63,7 +64,7 @@ const formats: Readonly<Record<ExportFormat, (request: ExportRequest) => Format>
       head: row(...columns, "account", "amount", "currency"),
       customer: () => "",
       booking: ({ facts: told, postings }) => {
-        const same = columns.map((name) => cell(told[name] ?? "")).join(",");
+        const same = columns.map((name) => csvCell(told[name] ?? "")).join(",");
         if (postings.length === 0) return row(same, "", "", "");
         return postings.map(({ account, amount, currency }) => row(same, account, amount, currency)).join("");
       },
@@ -114,17 +115,7 @@ function pairs(told: Readonly<Record<string, string | undefined>>): [name: strin
 
 /** A tag's value ends at a comma, and hledger has no escape for it. What people write is JSON, where there is one. */
 function hledgerText(name: string, text: string): string {
-  const isWritten = name === "key" || name === "name" || name === "surname" || name === "note";
+  const isWritten =
+    name === "key" || name === "by" || name === "name" || name === "surname" || name === "note";
   return isWritten ? JSON.stringify(text).replaceAll(",", "\\u002c") : text;
-}
-
-/**
- * A spreadsheet takes a cell that begins so for a formula, and carries it out, unless an apostrophe is before it. Where
- * Excel expects semicolons between cells, as in Poland, one in a text begins a cell, too.
- */
-const formula = /(^|[;\t\r\n])(?=[=+\-@\t\r])/g;
-
-function cell(text: string): string {
-  const harmless = text.replace(formula, "$1'");
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

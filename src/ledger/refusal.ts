@@ -38,13 +38,19 @@ export function replayOf({ code, message }: Refusal): FxError {
 }
 
 /** @throws FxError idempotency-key-reused */
-export function requireSameRequest(same: boolean): asserts same {
+export function requireSameRequest(same: boolean): void {
   if (!same) throw keyReused();
 }
 
-export function keyReused(): FxError {
-  return new FxError(
-    "idempotency-key-reused",
-    "This Idempotency-Key was used on this account for another request. Use a new key for a new request.",
-  );
+/**
+ * Whoever asks without a token is asked for none, and can see every entry.
+ * @throws FxError idempotency-key-reused if the earlier request came with another token, whatever it asked for
+ */
+export function requireSameToken(earlier: { readonly by: string | undefined }, by: string | undefined): void {
+  if (earlier.by === undefined || by === undefined || earlier.by === by) return;
+  throw keyReused("with another token. Use a new key.");
+}
+
+export function keyReused(how = "for another request. Use a new key for a new request."): FxError {
+  return new FxError("idempotency-key-reused", `This Idempotency-Key was used on this account ${how}`);
 }

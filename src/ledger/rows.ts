@@ -64,8 +64,16 @@ export function foundEntry(row: object): FoundEntry {
   return { ...decodeEntry(journal), reversedBy: reversed_by ?? undefined };
 }
 
-export function encodeRefusal({ pesel, key, digest, code, message, time }: Refusal): RefusalRow {
-  return { pesel, idempotency_key: key, digest, code, message, refused_at: time.getTime() };
+export function encodeRefusal({ pesel, key, by, digest, code, message, time }: Refusal): RefusalRow {
+  return {
+    pesel,
+    idempotency_key: key,
+    digest,
+    code,
+    message,
+    refused_at: time.getTime(),
+    asked_by: by ?? null,
+  };
 }
 
 /** Takes a row as the database gives it, too: see `accountRow`. */
@@ -74,6 +82,7 @@ export function decodeRefusal(row: RefusalRow): Refusal {
     kind: "refusal",
     pesel: peselText(row.pesel) as Pesel,
     key: row.idempotency_key,
+    by: row.asked_by ?? undefined,
     digest: row.digest,
     code: row.code as ErrorCode,
     message: row.message,

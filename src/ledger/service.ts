@@ -15,6 +15,7 @@ import type {
   AuditReport,
   BulkAnswer,
   BulkLine,
+  CommitFigures,
   ExchangeService,
   Page,
   Position,
@@ -40,7 +41,7 @@ const daysToPrevious = 30;
 /** Of an id: its time, but for the last 65 seconds. */
 const shortestBeginning = 8;
 /** Of a bulk, taken in and not answered. */
-const chunksAtOnce = 8;
+const chunksAtOnce = 16;
 
 /** ExchangeService over a store and the rates in force. `now` is injected so that tests control the time. */
 export class LedgerService implements ExchangeService {
@@ -90,10 +91,17 @@ export class LedgerService implements ExchangeService {
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
     const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(line));
-    return Readable.from(lines).map(
+    return Readable.from(this.#paced(lines)).map(
       (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
       { concurrency: chunksAtOnce },
     );
+  }
+
+  async *#paced(lines: AsyncIterable<readonly BulkLine[]>): AsyncGenerator<readonly BulkLine[]> {
+    for await (const chunk of lines) {
+      await this.#batcher.admit();
+      yield chunk;
+    }
   }
 
   async quote(terms: ExchangeTerms): Promise<Quote> {
@@ -132,7 +140,8 @@ export class LedgerService implements ExchangeService {
       const items = found === undefined ? [] : [receiptOf(found)];
       return { items, next: undefined, opening: undefined, closing: undefined };
     }
-    const before = cursor === undefined ? undefined : await this.#entryOf(pesel, cursor);
+    const before = cursor === undefined ? undefined : await this.#entryAt(cursor);
+    if (before !== undefined && before.pesel !== pesel) unknownCursor();
     const start = from === undefined ? undefined : startOfDay(from);
     const end = to === undefined ? undefined : startOfDay(addDays(to, 1));
     const found = await entriesOf(this.#store, pesel, { start, end, before, limit });
@@ -141,10 +150,10 @@ export class LedgerService implements ExchangeService {
     return { items, next: hasMore ? items.at(-1)?.id : undefined, opening, closing };
   }
 
-  async #entryOf(pesel: Pesel, id: string): Promise<Entry> {
-    const entry = isEntryId(id) ? (await this.#store.entry(id))?.entry : undefined;
-    if (entry?.pesel === pesel) return entry;
-    throw unknownCursor();
+  /** A cursor is the id of an entry, because it comes to stand in a URL, where a PESEL must not. */
+  async #entryAt(cursor: string): Promise<Entry> {
+    const found = isEntryId(cursor) ? await this.#store.entry(cursor) : undefined;
+    return found?.entry ?? unknownCursor();
   }
 
   async receipt(id: string): Promise<Receipt> {
@@ -169,11 +178,13 @@ export class LedgerService implements ExchangeService {
 
   async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
     requireSettled(at, this.#now(), this.#store);
-    if (cursor !== undefined && !/^\d{11}$/.test(cursor)) throw unknownCursor();
-    const accounts = await this.#store.accounts({ after: cursor, limit: limit + 1, name });
+    const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
+    const accounts = await this.#store.accounts({ after, limit: limit + 1, name });
     const page = accounts.slice(0, limit).map(decodeAccount);
     const items = at === undefined ? page : await accountsAt(this.#store, page, at);
-    return { items, next: accounts.length > limit ? page.at(-1)?.pesel : undefined };
+    const last = accounts.length > limit ? page.at(-1) : undefined;
+    const [newest] = last === undefined ? [] : await this.#store.statement(last.pesel, { limit: 1 });
+    return { items, next: newest?.entry.id };
   }
 
   async position(at?: Date): Promise<Position> {
@@ -197,11 +208,11 @@ export class LedgerService implements ExchangeService {
   }
 
   #command(request: Request): Command<Settlement | Recorded> {
-    const { kind, pesel, key } = request;
+    const { kind, pesel, key, by } = request;
     const body = () => requestText(request);
     const reverses = kind === "reversal" ? request.reverses : undefined;
     return {
-      request: { pesel, key, reverses, body },
+      request: { pesel, key, by, reverses, body },
       decide: (stored, { earlier, inForce, nextId, entryOf }) => {
         if (earlier !== undefined) {
           requireSameRequest(requestTextOf(earlier) === body());
@@ -221,6 +232,7 @@ export class LedgerService implements ExchangeService {
           sequence: (stored?.sequence ?? 0) + 1,
           time: stored !== undefined && stored.time > now ? stored.time : now,
           key,
+          by,
           holder: plan.holder,
           reverses: plan.reverses,
           note: plan.note,
@@ -235,6 +247,10 @@ export class LedgerService implements ExchangeService {
         };
       },
     };
+  }
+
+  get commits(): CommitFigures {
+    return this.#batcher.figures;
   }
 
   /** Answers what was taken in, then closes the rates and the store. */
@@ -274,8 +290,8 @@ function incompleteId(message: string): FxError {
   });
 }
 
-function unknownCursor(): FxError {
-  return new FxError("invalid-request", "The cursor does not come from an earlier page.", {
+function unknownCursor(): never {
+  throw new FxError("invalid-request", "The cursor does not come from an earlier page.", {
     fields: [{ pointer: "/cursor", detail: "is not a cursor" }],
   });
 }

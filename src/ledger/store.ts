@@ -130,6 +130,8 @@ export interface Refusal {
   readonly kind: "refusal";
   readonly pesel: Pesel;
   readonly key: string;
+  /** The name of the token that the request came with. */
+  readonly by: string | undefined;
   /** Of what was asked for. */
   readonly digest: string;
   readonly code: ErrorCode;
@@ -223,6 +225,7 @@ export interface RefusalRow {
   readonly message: string;
   /** In milliseconds since 1970. */
   readonly refused_at: number;
+  readonly asked_by: string | null;
 }
 
 /** A row of the table `rate_table`. */

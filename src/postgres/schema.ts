@@ -116,6 +116,8 @@ export const migrations: readonly Migration[] = [
     await fillNameWords(connection);
     await connection.query("create index name_word_word on name_word (word, pesel); analyze name_word");
   },
+  // The name of the token that the request came with.
+  "alter table refusal add column asked_by text",
 ];
 
 const accountsAtOnce = 5000;

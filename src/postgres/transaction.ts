@@ -101,13 +101,22 @@ const lockAccounts = `${selectAccounts} order by pesel for update`;
 const findKeys =
   `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
   `from ${unnest(["pesel", "key"])} as k (pesel, key) join journal j on j.pesel = k.pesel and j.idempotency_key = k.key`;
-const refusalColumns = ["pesel", "idempotency_key", "digest", "code", "message", "refused_at"] as const;
+const refusalColumns = [
+  "pesel",
+  "idempotency_key",
+  "digest",
+  "code",
+  "message",
+  "refused_at",
+  "asked_by",
+] as const;
 const findRefusals =
   `select ${refusalColumns.map((column) => `r.${column}`).join(", ")} ` +
   `from ${unnest(["pesel", "key"])} as k (pesel, key) join refusal r on r.pesel = k.pesel and r.idempotency_key = k.key`;
 const insertRefusals =
   `${insertInto("refusal", refusalColumns)} on conflict (idempotency_key, pesel) do update set ` +
-  "position = default, digest = excluded.digest, code = excluded.code, message = excluded.message, refused_at = excluded.refused_at";
+  "position = default, digest = excluded.digest, code = excluded.code, message = excluded.message, refused_at = excluded.refused_at, " +
+  "asked_by = excluded.asked_by";
 /** Deletes some of the oldest: more than a batch adds, and few enough that orders do not wait. */
 const deleteRefusals =
   "delete from refusal where position in (select position from refusal order by position limit 512) " +

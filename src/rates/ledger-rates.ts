@@ -1,14 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { addDays, type CalendarDate, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
-import type {
-  CurrentRates,
-  LatestTable,
-  RatesStatus,
-  RateTable,
-  TableInForce,
-  TableLedger,
-  TableRules,
+import {
+  type CurrentRates,
+  type LatestTable,
+  noFetches,
+  type RatesStatus,
+  type RateTable,
+  type TableInForce,
+  type TableLedger,
+  type TableRules,
 } from "../core/rates.ts";
 import { isNewer, judge, newest, newestEffective } from "./acceptance.ts";
 import { MemoryTables } from "./memory-tables.ts";
@@ -67,6 +68,7 @@ export class LedgerRates implements CurrentRates {
   /** Whether the source has answered yet. */
   #answered = false;
   #failures = 0;
+  readonly #fetches = noFetches();
   /** On the clock of `performance.now()`. */
   #nextRefresh = 0;
   #announced = "";
@@ -138,6 +140,7 @@ export class LedgerRates implements CurrentRates {
       recorded,
       table: this.#quoted(),
       problem: this.#tradesElsewhere(this.#inForce) ?? this.#problem,
+      fetches: this.#fetches,
     };
   }
 
@@ -261,6 +264,7 @@ export class LedgerRates implements CurrentRates {
   async #refresh(): Promise<void> {
     const failure = this.#isServedByLedger() ? undefined : await failureOf(() => this.#fetch());
     if (this.#closing.signal.aborted) return;
+    if (failure !== undefined) this.#fetches[failure instanceof Refusal ? "refused" : "failed"] += 1;
     this.#problem = failure?.message;
     this.#failures = failure === undefined ? 0 : this.#failures + 1;
     const pauseMs = this.#pauseMs();
@@ -302,16 +306,19 @@ export class LedgerRates implements CurrentRates {
     const tables = isHeld ? await source.tables(historyTables, signal) : [latest];
     this.#answered = true;
     this.#held = isHeld ? latest : undefined;
-    await this.#consider(tables);
+    this.#fetches[(await this.#consider(tables)) ? "accepted" : "unchanged"] += 1;
   }
 
-  /** Puts the newest effective table in force, unless a check holds it back. */
-  async #consider(tables: readonly RateTable[]): Promise<void> {
+  /**
+   * Puts the newest effective table in force, unless a check holds it back.
+   * @returns whether it is a new one
+   */
+  async #consider(tables: readonly RateTable[]): Promise<boolean> {
     const { source, ledger, trades, now } = this.#options;
     const table = newestEffective(tables, warsawDate(now()));
     if (table === undefined) {
       const { number, effectiveDate } = newest(tables) as RateTable;
-      if (this.#quoted() !== undefined) return;
+      if (this.#quoted() !== undefined) return false;
       throw new Error(`The first table of ${source.name}, ${number}, takes effect on ${effectiveDate}.`);
     }
     for (;;) {
@@ -330,7 +337,7 @@ export class LedgerRates implements CurrentRates {
               { inForce: before.table, accepted: await place.acceptedTables() },
               this.#rules.acceptTable,
             );
-      if (verdict === "in force") return;
+      if (verdict === "in force") return false;
       if (typeof verdict !== "string") throw new Refusal(table.number, verdict.refusal);
       const accepted = { epoch: before?.epoch ?? 0, vouched: verdict === "vouched" };
       if (!(await place.acceptTable(table, accepted))) continue;
@@ -341,7 +348,7 @@ export class LedgerRates implements CurrentRates {
       if (this.#tradesElsewhere(this.#inForce) === undefined) {
         this.#announce(table, source.recorded ? "recording" : "bank");
       }
-      return;
+      return true;
     }
   }
 
@@ -377,7 +384,7 @@ class Refusal extends Error {
   }
 }
 
-async function failureOf(work: () => Promise<void>): Promise<Error | undefined> {
+async function failureOf(work: () => Promise<unknown>): Promise<Error | undefined> {
   try {
     await work();
     return undefined;

@@ -1,10 +1,11 @@
-import { closeSync, copyFileSync, existsSync, openSync, renameSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { closeSync, copyFileSync, existsSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { FxError } from "../core/errors.ts";
 import type { AuditProgress, AuditReport } from "../core/service.ts";
 import { auditLedger } from "../ledger/audit.ts";
 import { storageFailure, unusable } from "./failures.ts";
-import { removeDatabase, syncToDisk } from "./file.ts";
+import { filesOf, nameUnlessTaken, removeDatabase, syncToDisk } from "./file.ts";
 import { openReader } from "./open.ts";
 import { type Migration, migrations as releasedMigrations } from "./schema.ts";
 import { openSqlite } from "./store.ts";
@@ -12,10 +13,10 @@ import { openSqlite } from "./store.ts";
 /**
  * Copies the ledger in the SQLite file `source`, which may be in use, to `destination`, as it is at one moment and in
  * the schema that it has. The copy gets its name only after it is on disk and its audit is clean, so a file of that
- * name is a good backup.
+ * name is a good backup. Until then it has a name that no other file has, so nothing else is ever replaced or removed.
  * @param migrations of another version of fx, in a test
  * @returns the audit of the copy; with findings there is no file
- * @throws FxError storage-unavailable, also if `destination` exists
+ * @throws FxError storage-unavailable, also if `destination` exists, or what SQLite would take for a part of it
  */
 export async function backUpSqlite(
   source: string,
@@ -23,41 +24,42 @@ export async function backUpSqlite(
   onProgress?: (done: AuditProgress) => void,
   migrations = releasedMigrations,
 ): Promise<AuditReport> {
-  if (existsSync(destination)) {
-    throw new FxError(
-      "storage-unavailable",
-      `${destination} exists. Name a new file: a backup replaces nothing.`,
-    );
-  }
-  const partial = `${destination}.partial`;
-  const upgraded = `${destination}.upgraded`;
+  const taken = filesOf(destination).find((path) => existsSync(path));
+  if (taken !== undefined) throw exists(taken);
+  const draft = `${destination}.partial-${randomUUID()}`;
+  const upgraded = `${draft}.upgraded`;
+  const removeDrafts = () => [draft, upgraded].forEach(removeDatabase);
   try {
-    removeDatabase(partial);
-    removeDatabase(upgraded);
     // SQLite would say no more than that it cannot open it.
-    closeSync(openSync(partial, "wx"));
+    closeSync(openSync(draft, "wx"));
   } catch (error) {
     const [reason] = (error as Error).message.split(",");
     throw unusable(`${destination} cannot be written (${reason}).`, error);
   }
+  // Where a signal ends the process.
+  process.once("exit", removeDrafts);
   try {
-    const version = copyLedger(source, partial, migrations);
+    const version = copyLedger(source, draft, migrations);
     // An audit reads the schema of this fx. A copy of an earlier one stays as it is, and a copy of it is upgraded.
     const isOlder = version < migrations.length;
-    if (isOlder) copyFileSync(partial, upgraded);
+    if (isOlder) copyFileSync(draft, upgraded);
     const copy = isOlder
       ? openSqlite(upgraded, { migrations })
-      : openSqlite(partial, { access: "read", migrations });
+      : openSqlite(draft, { access: "read", migrations });
     const report = await auditLedger(copy, { onProgress }).finally(() => copy.close());
     if (report.findingsTotal > 0) return report;
-    syncToDisk(partial);
-    renameSync(partial, destination);
+    syncToDisk(draft);
+    if (!nameUnlessTaken(draft, destination)) throw exists(destination);
     syncToDisk(dirname(resolve(destination)));
     return report;
   } finally {
-    removeDatabase(partial);
-    removeDatabase(upgraded);
+    process.off("exit", removeDrafts);
+    removeDrafts();
   }
+}
+
+function exists(path: string): FxError {
+  return new FxError("storage-unavailable", `${path} exists. Name a new file: a backup replaces nothing.`);
 }
 
 /** @returns the version of its schema */

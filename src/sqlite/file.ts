@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, type Stats, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { unusable } from "./failures.ts";
 
 /** The file of a ledger as it was before it was opened. */
@@ -29,6 +39,11 @@ export class LedgerFile {
   get isInPlace(): boolean {
     const now = statOf(this.path);
     return now?.ino === this.#stat.ino && now.dev === this.#stat.dev;
+  }
+
+  /** On Windows a mode says nothing. */
+  get isOpenToOthers(): boolean {
+    return process.platform !== "win32" && (this.#stat.mode & 0o077) !== 0;
   }
 
   /** @throws FxError storage-unavailable */
@@ -64,9 +79,26 @@ export function syncToDisk(path: string): void {
   }
 }
 
+/** @returns whether it got the name */
+export function nameUnlessTaken(draft: string, path: string): boolean {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    // Not every file system has links. There, a process whose file is replaced finds out before it answers.
+    renameSync(draft, path);
+  }
+  return true;
+}
+
+/** The files that a database may consist of. */
+export function filesOf(path: string): readonly string[] {
+  return ["", "-wal", "-shm", "-journal"].map((suffix) => path + suffix);
+}
+
 /** Removes a database that nobody has open. */
 export function removeDatabase(path: string): void {
-  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true });
+  for (const file of filesOf(path)) rmSync(file, { force: true });
 }
 
 /** Undefined if there is none, or no permission to see it. */

@@ -13,7 +13,7 @@ const selectRefused =
   "select 1 from json_each(?) cross join refusal " +
   "on idempotency_key = substr(value, 12) and pesel = cast(substr(value, 1, 11) as integer) limit 1";
 const insertRefusal =
-  "insert or replace into refusal (pesel, idempotency_key, digest, code, message, refused_at) values (?, ?, ?, ?, ?, ?)";
+  "insert or replace into refusal (pesel, idempotency_key, digest, code, message, refused_at, asked_by) values (?, ?, ?, ?, ?, ?, ?)";
 /** Looks at as many of the oldest as the last parameter says. */
 const deleteRefusals =
   "delete from refusal where (refused_at < ? or position <= (select max(position) from refusal) - ?) " +
@@ -75,8 +75,17 @@ export class Keys {
 
   keep({ kept, limits }: NonNullable<Writes["refusals"]>): void {
     for (const refusal of kept) {
-      const { pesel, idempotency_key, digest, code, message, refused_at } = encodeRefusal(refusal);
-      this.#statement(insertRefusal).get(Number(pesel), idempotency_key, digest, code, message, refused_at);
+      const { pesel, ...rest } = encodeRefusal(refusal);
+      const { idempotency_key, digest, code, message, refused_at, asked_by } = rest;
+      this.#statement(insertRefusal).get(
+        Number(pesel),
+        idempotency_key,
+        digest,
+        code,
+        message,
+        refused_at,
+        asked_by,
+      );
     }
     // Twice as many as were added, so that those that are to go do not pile up.
     this.#statement(deleteRefusals).get(limits.since.getTime(), limits.most, 2 * kept.length);

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, renameSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
 import type { OpenOptions } from "../ledger/store.ts";
 import { storageFailure, unusable } from "./failures.ts";
-import { LedgerFile, removeDatabase, syncToDisk } from "./file.ts";
+import { LedgerFile, nameUnlessTaken, removeDatabase, syncToDisk } from "./file.ts";
 import { applicationId, type Migration, migrations as releasedMigrations } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
@@ -55,7 +55,7 @@ const fullCheckBytes = 64 * 1024 * 1024;
  * @throws FxError storage-unavailable if the file is not a whole ledger
  */
 export function openDatabase(path: string, options: SqliteOptions): OpenDatabase {
-  const { access = "create", migrations = releasedMigrations, onUpgrade = () => {} } = options;
+  const { access = "create", migrations = releasedMigrations, onUpgrade = () => {}, onNotice } = options;
   const version = migrations.length;
   if (path === ":memory:") {
     const database = new DatabaseSync(memoryPath);
@@ -78,6 +78,8 @@ export function openDatabase(path: string, options: SqliteOptions): OpenDatabase
     try {
       if (reader.version < version) upgrade(database, path, migrations, onUpgrade);
       file.requireInPlace();
+      if (file.isOpenToOthers)
+        onNotice?.(`other users of this machine may read or write ${path}: chmod 600 ends that`);
       return {
         database,
         version,
@@ -186,16 +188,6 @@ function create(path: string, migrations: readonly Migration[]): void {
       removeDatabase(draft);
     }
   });
-}
-
-function nameUnlessTaken(draft: string, path: string): void {
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
-    // Not every file system has links. There, a process whose file is replaced finds out before it answers.
-    renameSync(draft, path);
-  }
 }
 
 function initialize(database: DatabaseSyncInstance, migrations: readonly Migration[]): void {

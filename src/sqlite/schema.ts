@@ -112,6 +112,8 @@ export const migrations: readonly Migration[] = [
       create index name_word_word on name_word (word, pesel);
     `);
   },
+  // The name of the token that the request came with.
+  "alter table refusal add column asked_by text;",
 ];
 
 /** "fx" and a version mark, in the file's header: tells a database of fx from any other SQLite file. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { count } from "./schemas.ts";
+import { by, count } from "./schemas.ts";
 
 /** The shapes of an audit, and of the lines of a checkpoint. */
 
@@ -19,6 +19,7 @@ export const audit = z
         account: z.string(),
         entry: z.int().meta({ format: "int64" }).nullable(),
         id: z.string().nullable(),
+        by,
         problem: z.string(),
         recorded: z.string(),
         recomputed: z.string(),

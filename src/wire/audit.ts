@@ -14,10 +14,11 @@ export function encodeAudit(report: AuditReport): schemas.AuditJson {
     ok: isClean(report),
     accounts,
     entries,
-    findings: findings.map(({ entry = null, id = null, account, ...figures }) => ({
+    findings: findings.map(({ entry = null, id = null, account, by, ...figures }) => ({
       account,
       entry,
       id,
+      ...(by !== undefined && { by }),
       ...figures,
     })),
     findingsTotal,

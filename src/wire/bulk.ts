@@ -26,24 +26,24 @@ export const bulkType = "application/x-ndjson";
 
 /**
  * Reads a line as of `today`: what its `kind` says; without one, an opening if it has a field that only openings have,
- * otherwise an order.
+ * otherwise an order. `by` is the name of the token that it came with.
  * @throws FxError with which the single endpoint refuses the same, in the same order of checks
  */
-export function parseBulkLine(text: string, today: CalendarDate): BulkRequest {
-  return parseLine(parseJson(text, "line"), today);
+export function parseBulkLine(text: string, today: CalendarDate, by?: string): BulkRequest {
+  return parseLine(parseJson(text, "line"), today, by);
 }
 
 /** Reads what JSON.parse made of a line, as `parseBulkLine` does. */
-export function parseLine(line: unknown, today: CalendarDate): BulkRequest {
-  if (has(line, "kind")) return parseCash(parseCashLine(line), today);
+export function parseLine(line: unknown, today: CalendarDate, by?: string): BulkRequest {
+  if (has(line, "kind")) return parseCash({ ...parseCashLine(line), by }, today);
   if (["name", "surname", "pln", "initial"].some((field) => has(line, field))) {
-    return { kind: "opening", ...parseOpening(parseOpeningLine(line), today) };
+    return { kind: "opening", ...parseOpening({ ...parseOpeningLine(line), by }, today) };
   }
   const { key, table, ...fields } = parseOrderLine(line);
   const pesel = parsePesel(fields.pesel, today);
   // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
   const { from, to, side, amount } = parseTerms(fields);
-  return { kind: "exchange", pesel, from, to, side, amount, table, key };
+  return { kind: "exchange", pesel, from, to, side, amount, table, key, by };
 }
 
 /**

@@ -65,8 +65,8 @@ export function decodeQuote(body: unknown): Quote {
 }
 
 export function encodeEntry(entry: Receipt): entrySchemas.EntryJson {
-  const { id, pesel, sequence, time, key = null, note = null, reversedBy = null } = entry;
-  const head = { id, pesel, sequence, time: time.toISOString(), key };
+  const { id, pesel, sequence, time, key = null, by, note = null, reversedBy = null } = entry;
+  const head = { id, pesel, sequence, time: time.toISOString(), key, ...(by !== undefined && { by }) };
   const currencies = entry.balances.map(encodeMoney);
   const holder = () => ({ name: entry.holder?.name ?? "", surname: entry.holder?.surname ?? "" });
   switch (entry.kind) {
@@ -277,6 +277,7 @@ function entryOf(json: entrySchemas.EntryJson): Receipt {
     sequence: json.sequence,
     time: new Date(json.time),
     key: json.key ?? undefined,
+    by: json.by,
     holder: undefined,
     reverses: undefined,
     note: undefined,

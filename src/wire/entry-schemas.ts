@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type EntryKind, entryKinds } from "../core/journal.ts";
-import { entryId, exchange, exchangeFields, keptName, money, next, pesel } from "./schemas.ts";
+import { by, entryId, exchange, exchangeFields, keptName, money, next, pesel } from "./schemas.ts";
 
 /** The shapes of entries, which are receipts, too. */
 
@@ -14,6 +14,7 @@ const entryHead = {
     .meta({ minLength: 1, maxLength: 255 })
     .nullable()
     .meta({ description: "The Idempotency-Key of the request" }),
+  by,
   currencies: z.array(money).meta({ description: "All balances after the entry" }),
 };
 

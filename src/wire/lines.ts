@@ -9,10 +9,10 @@ export interface Line {
 /** Of a longer line only so much and one byte more is kept. */
 const lineLimit = 16_384;
 /** Given at a time at most: whoever works on them keeps others waiting. */
-const linesAtOnce = 256;
+const linesAtOnce = 64;
 
 /**
- * Reads lines in flat memory, as many at a time as come together, but no more than 256. Blank ones are counted and left
+ * Reads lines in flat memory, as many at a time as come together, but no more than 64. Blank ones are counted and left
  * out.
  */
 export async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {

@@ -80,7 +80,8 @@ export const exportQuery = z.strictObject({
     .optional()
     .meta({
       pattern: "^(true|false)$",
-      description: "With PESELs, names, notes, reasons and idempotency keys (by default false)",
+      description:
+        "With PESELs, names, notes, reasons, idempotency keys and the names of tokens (by default false)",
     }),
 });
 

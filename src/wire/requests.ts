@@ -4,7 +4,6 @@ import type { Cash, Change } from "../core/change.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
-import { maskPesels } from "../core/mask.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
@@ -230,8 +229,7 @@ function requireDistinctNames(text: string, what: What): void {
     else if (token === "}" || token === "]") depth -= 1;
     else if (quoted !== undefined && depth === 1) {
       const name = JSON.parse(quoted) as string;
-      if (names.has(name))
-        throw invalid(what, [{ pointer: pointerTo(name), detail: "is given more than once" }]);
+      if (names.has(name)) throw invalid(what, [strangeField(name, "is given more than once")]);
       names.add(name);
     }
   }
@@ -257,7 +255,8 @@ type What = "body" | "query" | "line";
 export function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T {
   const { data, error } = schema.safeParse(untrusted);
   if (error === undefined) return data;
-  const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted)).slice(0, 20);
+  const known = Object.keys("shape" in schema ? (schema.shape as object) : {});
+  const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted, known)).slice(0, 20);
   throw invalid(what, fields);
 }
 
@@ -268,12 +267,16 @@ function invalid(what: What, fields: readonly FieldError[]): FxError {
 }
 
 /** A zod issue in our own words, which repeat no value that was sent. */
-function fieldErrors(issue: z.core.$ZodIssue, untrusted: unknown): FieldError[] {
+function fieldErrors(
+  issue: z.core.$ZodIssue,
+  untrusted: unknown,
+  known: readonly string[],
+): readonly FieldError[] {
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({ pointer: pointerTo(key), detail: "is not a known field" }));
+    return issue.keys.map((key) => strangeField(key, "is not a known field", known));
   }
   const key = issue.path[0];
-  const pointer = key === undefined ? "" : pointerTo(String(key));
+  const pointer = key === undefined ? "" : `/${String(key)}`;
   return [{ pointer, detail: detailOf(issue, key === undefined ? untrusted : Object(untrusted)[key]) }];
 }
 
@@ -302,9 +305,10 @@ const typeNames: Readonly<Record<string, string>> = {
   object: "a JSON object",
 };
 
-/** An RFC 6901 pointer to a field. Its name may be anything that was sent, so it is masked, then cut. */
-function pointerTo(key: string): string {
-  const name = maskPesels(key);
-  const short = name.length > 40 ? `${name.slice(0, 40)}...` : name;
-  return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+/** A name that was sent is repeated if it is that of a field, misspelt or not: others may be a PESEL, a name or a token. */
+function strangeField(name: string, fault: string, known: readonly string[] = []): FieldError {
+  const isLikeOne =
+    /^[a-z_][A-Za-z_]{0,39}$/.test(name) || known.some((each) => each.toLowerCase() === name.toLowerCase());
+  if (isLikeOne) return { pointer: `/${name}`, detail: fault };
+  return { pointer: "", detail: `has a field whose name is not repeated here: it ${fault}` };
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { unfitForNames } from "../core/account.ts";
+import { unfitForNames, unfitToBegin } from "../core/account.ts";
 import { parseDecimal } from "../core/decimal.ts";
 import { answerCodes } from "../core/errors.ts";
 import { roles } from "../core/role.ts";
@@ -45,22 +45,24 @@ const decimalText = z
   .regex(/^-?\d+(\.\d+)?$/)
   .meta({ examples: ["1234.50"] });
 const rateValue = z.number().meta({ format: "double", exclusiveMinimum: 0, examples: [4.2963] });
+/** Born in 1801, so that nobody ever had this PESEL: who tries an example at /docs meets nobody's account. */
+const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "01851400010" };
 export const pesel = z.string().meta({
   pattern: "^[0-9]{2}([02468][1-9]|[13579][0-2])(0[1-9]|[12][0-9]|3[01])[0-9]{5}$",
   description:
     "Polish national identification number: date of birth (the month's tens also tell the century), number, check digit",
-  examples: ["44051401359"],
+  examples: [exampleHolder.pesel],
 });
 /** Of text with no more than so many characters between the first and the last. */
 function givenTextPattern(between: number): string {
-  return `^\\s*[^\\s\\u200c\\u200d${unfitForNames}]([^${unfitForNames}]{0,${between}}[^\\s${unfitForNames}])?\\s*$`;
+  return `^\\s*[^\\s${unfitToBegin}${unfitForNames}]([^${unfitForNames}]{0,${between}}[^\\s${unfitForNames}])?\\s*$`;
 }
 
 /** Measured after trimming, in code points, which `maxLength` cannot say. */
 const givenName = z.string().meta({
   pattern: givenTextPattern(98),
   description:
-    "1 to 100 characters of any script, without control or invisible characters. Space around it is removed",
+    "1 to 100 characters of any script, without control or invisible characters. Space around it is removed, and it is kept in NFC",
   examples: ["Łucja"],
 });
 export const keptName = z.string().meta({ minLength: 1, maxLength: 100, examples: ["Łucja"] });
@@ -85,7 +87,7 @@ export const idempotencyKey = z.string().meta({
   description:
     "1 to 255 visible ASCII characters, bare or quoted. A request repeated with the same key and body has no further " +
     "effect and gets the first answer, even if that was a refusal (kept for 30 days). Only `rate-changed`, `rates-unavailable`, 5xx and " +
-    "requests that are wrong in themselves leave the key free",
+    "requests that are wrong in themselves leave the key free. A key that another token used is refused",
   examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
 });
 export const tableInForce = z.string().meta({
@@ -110,10 +112,16 @@ export const cursor = z
 const source = z
   .string()
   .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
+export const by = z
+  .string()
+  .optional()
+  .meta({
+    description: "The name of the token that the request came with; absent if it came without one",
+    examples: ["counter-2"],
+  });
 export const count = z.int().min(0).meta({ format: "int64" });
 
 const holder = { name: givenName, surname: givenName, pesel };
-const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "44051401359" };
 
 export const openingWithPln = z.strictObject({ ...holder, pln: initialAmount }).meta({
   id: "OpeningWithPln",
@@ -214,7 +222,11 @@ export const money = z.object({ symbol: currency, amount }).meta({ id: "Money" }
 
 export const account = z
   .object({ name: keptName, surname: keptName, pesel, currencies: z.array(money) })
-  .meta({ id: "Account", description: "PLN first, then by symbol" });
+  .meta({
+    id: "Account",
+    description: "PLN first, then by symbol",
+    examples: [{ ...exampleHolder, currencies: [{ symbol: "PLN", amount: 1000 }] }],
+  });
 
 export const exchangeFields = {
   side: z.enum(["toBuy", "toSell"]),

@@ -27,8 +27,9 @@ const anyMoneys = fc.array(anyMoney, { maxLength: 12 });
 const filled = (moneys: readonly Money[]) => moneys.reduce(credit, empty);
 
 describe("a request for an account", () => {
-  test("is read with its names, its amount and its key", () => {
-    assert.deepEqual(parseOpening({ ...request, key: "k" }, today), { ...request, key: "k" });
+  test("is read with its names, its amount, its key and the name of its token", () => {
+    const whole = { ...request, key: "k", by: "counter 2" };
+    assert.deepEqual(parseOpening(whole, today), whole);
   });
 
   test("may come without a key", () => {
@@ -72,12 +73,37 @@ describe("a request for an account", () => {
 
     test(`is refused with a ${field} that has in it what nobody sees`, () => {
       const unseen = ["\u00ad", "\u200b", "\u2028", "\u2029", "\u2060", "\ufeff", "\u{e0041}"];
-      for (const character of unseen) refuses(`J${character}n`, deceptive);
-      for (const text of ["\u200d", " \u200cJan"]) refuses(text, deceptive);
+      const blank = ["\u034f", "\u115f", "\u1160", "\u2800", "\u3164", "\uffa0", "\u{16fe4}", "\u{1d159}"];
+      for (const character of [...unseen, ...blank]) refuses(`J${character}n`, deceptive);
+      for (const text of ["\u200d", " \u200cJan", "\ufe0f", "\u{e0100}Jan", "\u180b"])
+        refuses(text, deceptive);
     });
 
-    test(`may have a ${field} that is written with joiners`, () => {
-      for (const text of ["\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0d05\u0d35\u0d28\u0d4d\u200d"]) {
+    test(`is refused with a ${field} of nothing but characters that nobody sees`, () => {
+      const taken: string[] = [];
+      for (let code = 0; code <= 0x10ffff; code += 1) {
+        const character = String.fromCodePoint(code);
+        if (!/[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Control}]/u.test(character)) continue;
+        for (const text of [character, `${character}${character}`, ` ${character}\u200b`]) {
+          try {
+            parseOpening({ ...request, [field]: text }, today);
+            taken.push(code.toString(16));
+          } catch {}
+        }
+      }
+      assert.deepEqual(taken, []);
+    });
+
+    test(`has its ${field} in NFC, which counts for its length`, () => {
+      const given = { ...request, [field]: "Z\u0307o\u0301\u0142c\u0301".repeat(25) };
+      assert.equal(parseOpening(given, today)[field], "Żółć".repeat(25));
+      refuses("Z\u0307".repeat(101), "must have 1 to 100 characters");
+      refuses("\u0958".repeat(51), "must have 1 to 100 characters");
+    });
+
+    test(`may have a ${field} that is written with joiners or variation selectors`, () => {
+      const joined = ["\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0d05\u0d35\u0d28\u0d4d\u200d"];
+      for (const text of [...joined, "\u845b\u{e0100}\u57ce"]) {
         assert.equal(parseOpening({ ...request, [field]: text }, today)[field], text);
       }
     });
@@ -182,11 +208,11 @@ describe("the balances of an account", () => {
     assert.deepEqual(texts(debit(account, money(500n, "USD"))), ["10.00 PLN", "0.00 USD"]);
     assert.throws(() => debit(account, money(501n, "USD")), {
       code: "insufficient-funds",
-      message: "The order takes 5.01 USD and the account holds 5.00 USD.",
+      message: "The order takes 5.01 USD, which is more than the account holds.",
     });
     assert.throws(() => debit(account, money(1n, "JPY")), {
       code: "insufficient-funds",
-      message: "The order takes 1 JPY and the account holds 0 JPY.",
+      message: "The order takes 1 JPY, which is more than the account holds.",
     });
   });
 

@@ -30,6 +30,7 @@ const head = {
   sequence: fc.integer({ min: 1 }),
   time: fc.date({ noInvalidDate: true }),
   key: fc.option(fc.string(), { nil: undefined }),
+  by: fc.option(fc.string({ unit: "grapheme" }), { nil: undefined }),
   balances: fc.uniqueArray(money, { selector: (balance) => balance.currency }),
 };
 const nothing = fc.constant(undefined);
@@ -119,6 +120,7 @@ describe("the text of an entry", () => {
       sequence: 2,
       time: now,
       key: "order-1",
+      by: undefined,
       holder: undefined,
       reverses: undefined,
       note: undefined,
@@ -131,6 +133,8 @@ describe("the text of an entry", () => {
       ],
     };
     assert.equal(entryText(entry), text);
+    const named = text.replace('"key":"order-1",', '"key":"order-1","by":"counter 2",');
+    assert.equal(entryText({ ...entry, by: "counter 2" }), named);
     const before = createHash("sha256").update("the entry before").digest("hex");
     assert.equal(entryHash(text, before), createHash("sha256").update(before).update(text).digest("hex"));
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { parseCurrencyCode, pln } from "../../src/core/currency.ts";
-import { maskPesels } from "../../src/core/mask.ts";
+import { describeError, maskPesels } from "../../src/core/mask.ts";
 import { formatMoney } from "../../src/core/money.ts";
 import { adult } from "../support/fixture.ts";
 
@@ -63,5 +63,48 @@ describe("masking", () => {
       maskPesels("receipts/01a2031d-6efe-776e-aa78-44051401359"),
       "receipts/01a2031d-6efe-776e-aa78-440514*****",
     );
+  });
+});
+
+test("a token is hidden, wherever it stands", () => {
+  assert.equal(maskPesels("Bearer fxt_0aZ9Qq12345678901x, and"), "Bearer fxt_*****, and");
+});
+
+describe("an unexpected error is described", () => {
+  const described = (error: Error) => JSON.stringify(describeError(error));
+
+  test("by its kind, its message, where it was thrown, and its causes", () => {
+    const { type, message, stack } = describeError(
+      new TypeError("x is not a function", { cause: new RangeError("too deep") }),
+    );
+    assert.deepEqual([type, message], ["TypeError", "x is not a function"]);
+    assert.match(
+      stack,
+      /^TypeError: x is not a function\n {4}at [\s\S]*\ncaused by: RangeError: too deep\n {4}at /,
+    );
+  });
+
+  test("without what could not be parsed", () => {
+    for (const parse of [() => JSON.parse('{"name":"Anna" "x"}'), () => BigInt("Anna 12.50")]) {
+      try {
+        parse();
+        assert.fail("not thrown");
+      } catch (error) {
+        assert.doesNotMatch(described(error as Error), /Anna|12\.50/);
+        assert.match(described(error as Error), /SyntaxError.*mask\.test\.ts/);
+      }
+    }
+  });
+
+  test("without what its message quotes, but a column's name", () => {
+    const quoted = new Error('column "pesel" is not "Anna "Maria" Nowak" in "name"');
+    assert.equal(describeError(quoted).message, 'column "pesel" is not "…"');
+    assert.doesNotMatch(described(quoted), /Anna/);
+  });
+
+  test("without its other properties and without PESELs", () => {
+    const error = Object.assign(new Error(`of ${adult()}`), { detail: "Anna", parameters: ["Nowak"] });
+    const text = described(new Error("outer", { cause: error }));
+    assert.doesNotMatch(text, new RegExp(`Anna|Nowak|${adult()}`));
   });
 });

@@ -183,7 +183,7 @@ describe("a teller finds accounts by name", () => {
     ["", false],
     ["?limit=10", false],
     ["?name=ko", false],
-    ["?name=k%20o%20ko", false],
+    ["?name=k%20ko", false],
     ["?name=123", false],
     ["?name=%EA%B9%80", false],
     ["?name=kow", true],

@@ -101,7 +101,10 @@ describe("pages", () => {
     };
     assert.deepEqual(await names("name=JAN"), [["Jan"], null]);
     assert.deepEqual(await names("name=nobody"), [[], null]);
-    assert.deepEqual(await names(`name=jan&cursor=${pesel}`), [[], null]);
+    const { entries } = (await get(`/api/user/${pesel}/history?limit=1`)).json as {
+      entries: { id: string }[];
+    };
+    assert.deepEqual(await names(`name=jan&cursor=${entries[0]?.id}`), [[], null]);
   });
 
   test("the history of an account takes a limit and a cursor", async () => {

@@ -9,7 +9,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters } from "../support/adapters.ts";
 import { appending, emptyAccount, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
-import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
+import { adult, decimal, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 import { counted } from "../support/service.ts";
 
@@ -230,6 +230,19 @@ for (const { name, open, database } of adapters) {
         assert.deepEqual((await serviceOn(store).audit()).findings.map(facts), findings);
       });
     }
+
+    test("names the token that the entry at fault has", async (t) => {
+      const store = await start(t);
+      await append(store, adult(), [
+        openingEntry(adult(), { by: "jan" }),
+        buy({ by: "anna", ask: decimal("3.6") }),
+      ]);
+      const { findings } = await serviceOn(store).audit();
+      assert.deepEqual(
+        findings.map(({ problem, by }) => [problem, by]),
+        [["ask", "anna"]],
+      );
+    });
 
     test("finds nothing in an account that sold all it had", async (t) => {
       const store = await start(t);

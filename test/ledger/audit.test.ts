@@ -103,6 +103,7 @@ for (const { name, database } of adapters) {
         ["the time", edit(2, '"time":1', '"time":2'), `${holder} 2 broken hash chain`],
         ["the number", edit(2, '"sequence":2', '"sequence":9'), `${holder} 2 number of the row`],
         ["the key", edit(2, '"key":null', '"key":"x"'), `${holder} 2 broken hash chain`],
+        ["who did it", edit(2, '"key":null', '"key":null,"by":"x"'), `${holder} 2 broken hash chain`],
         [
           "the key that an entry is found by",
           "update journal set idempotency_key = 'x' where pesel = ? and sequence = 2",

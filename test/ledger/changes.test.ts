@@ -3,8 +3,10 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import type { Subject } from "../service.contract.ts";
 import { describeChanges } from "../service-changes.contract.ts";
 import { describePast } from "../service-past.contract.ts";
+import { describeTokens } from "../service-tokens.contract.ts";
 import { adapters } from "../support/adapters.ts";
 import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
+import { withToken } from "../support/service.ts";
 
 for (const { name, open } of adapters) {
   describe(`changes of accounts, and what they were, over ${name}`, () => {
@@ -19,20 +21,20 @@ for (const { name, open } of adapters) {
       const rates = fixedRates(table, store);
       const clock = { now };
       const service = new LedgerService(store, rates, () => clock.now);
-      subject = { service, rates, clock, close: () => service.close() };
+      const as = (by: string | undefined) => withToken(service, by);
+      subject = { service, rates, clock, as, close: () => service.close() };
     });
     after(async () => {
       for (const cleanUp of cleanUps.reverse()) await cleanUp();
     });
 
-    describeChanges(
-      () => subject,
-      async () => {
-        people += 1;
-        await subject.service.createAccount(opening({ index: people }));
-        return adult(people);
-      },
-    );
+    const person = async () => {
+      people += 1;
+      await subject.service.createAccount(opening({ index: people }));
+      return adult(people);
+    };
+    describeChanges(() => subject, person);
+    describeTokens(() => subject, person);
     describePast(() => subject);
   });
 }

@@ -93,11 +93,11 @@ describe("an export", () => {
   for (const format of exportFormats) {
     test(`as ${format} tells nothing of a person unless it is full`, async () => {
       const isPersonal = new RegExp(
-        [...seededPesels(), "Jan", "Kowalski", "Łęcka", "SUM", "cmd", "slip", "PLN-USD"].join("|"),
+        [...seededPesels(), "Jan", "Kowalski", "Łęcka", "SUM", "cmd", "slip", "PLN-USD", "kasa"].join("|"),
       );
       assert.doesNotMatch(await exported(service, { format }), isPersonal);
       const full = await exported(service, { format, full: true });
-      for (const told of [adult(1), "Kowalski", "Łęcka-Żółć", "slip", "PLN-USD-toBuy"]) {
+      for (const told of [adult(1), "Kowalski", "Łęcka-Żółć", "slip", "PLN-USD-toBuy", "kasa-2"]) {
         assert.ok(full.includes(told), told);
       }
     });
@@ -151,9 +151,9 @@ describe("an export", () => {
     const [head, ...rows] = parse(await exported(service, { format: "csv", full: true })) as string[][];
     assert.equal(
       head?.join(),
-      "id,time,date,kind,customer,table,reverses,pesel,key,name,surname,note,account,amount,currency",
+      "id,time,date,kind,customer,table,reverses,pesel,key,by,name,surname,note,account,amount,currency",
     );
-    const notes = new Set(rows.map((row) => row[11]));
+    const notes = new Set(rows.map((row) => row[12]));
     assert.ok(notes.has(`'${wildNote}`) && notes.has(`slip: ${wildNote}`));
     const own = openSqlite(":memory:");
     const ledger = new LedgerService(own, fixedRates());
@@ -162,7 +162,7 @@ describe("an export", () => {
     }
     const written = parse(await exported(ledger, { format: "csv", full: true })) as string[][];
     assert.deepEqual(
-      [...new Set(written.slice(1, -1).map((row) => row[9]))],
+      [...new Set(written.slice(1, -1).map((row) => row[10]))],
       ["'=1", "'+1", "'-1", "'@a", "a;'=1", 'a"b'],
     );
   });

@@ -114,6 +114,49 @@ for (const adapter of adapters) {
       });
     });
 
+    test("of another token is refused beside it in one batch, and disturbs no order there", async (t) => {
+      const { service } = await start(t);
+      const outcomes = () =>
+        Promise.all(
+          [
+            { ...order, by: "anna" },
+            { ...order, by: "jan" },
+            { ...order, by: "jan", key: "order-2" },
+            { ...order, by: "anna" },
+          ].map((asked) =>
+            service.exchange(asked).then(
+              ({ replayed }) => (replayed ? "replayed" : "done"),
+              ({ code }) => code,
+            ),
+          ),
+        );
+      const reused = "idempotency-key-reused";
+      assert.deepEqual(await outcomes(), ["done", reused, "done", "replayed"]);
+      assert.deepEqual(await outcomes(), ["replayed", reused, "replayed", "replayed"]);
+      const { items } = await service.statement(adult(), { limit: 10 });
+      assert.deepEqual(
+        items.map(({ by }) => by),
+        ["jan", "anna", undefined],
+      );
+    });
+
+    test("makes an opening one, however the marks of a name are written", async (t) => {
+      const { service } = await start(t);
+      const asked = (name: string) => service.createAccount(opening({ index: 2, key: "open-1", name }));
+      await asked("Zo\u0301sia");
+      assert.equal((await asked("Z\u00f3sia")).replayed, true);
+      assert.equal((await service.account(adult(2))).name, "Z\u00f3sia");
+    });
+
+    test("of an opening whose name is from before NFC has its first answer", async (t) => {
+      const store = await adapter.open(t);
+      const service = new LedgerService(store, fixedRates(table, store), () => now);
+      const given = opening({ key: "open-1", name: "Z\u00f3sia" });
+      await service.createAccount({ ...given, name: "Zo\u0301sia" });
+      assert.equal((await service.createAccount(given)).replayed, true);
+      assert.equal((await service.account(adult())).name, "Zo\u0301sia");
+    });
+
     test("of an opening is refused for an order", async (t) => {
       const { service } = await start(t);
       await service.createAccount(opening({ index: 2, key: "order-1" }));

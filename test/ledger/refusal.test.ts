@@ -35,8 +35,8 @@ for (const adapter of adapters) {
       const retention = options.most === undefined ? undefined : { days: 30, most: options.most };
       const service = new LedgerService(store, rates, () => clock.now, { retention });
       if (options.store === undefined) await service.createAccount(opening());
-      const order = (words: string, key?: string, index = 0) =>
-        service.exchange({ ...terms(words), pesel: adult(index), key });
+      const order = (words: string, key?: string, index = 0, by?: string) =>
+        service.exchange({ ...terms(words), pesel: adult(index), key, by });
       return { store, service, rates, clock, order };
     }
     type Start = Awaited<ReturnType<typeof start>>;
@@ -208,8 +208,33 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "insufficient-funds before");
     });
 
+    test("of one token is free for another once it is not kept any more, and is that one's then", async (t) => {
+      const { order, clock } = await start(t);
+      const sell = (by: string) => order("sell 1 USD for PLN", "k", 0, by);
+      await refuses(sell("anna"), "insufficient-funds");
+      await refuses(sell("jan"), "idempotency-key-reused");
+      clock.now = new Date(now.getTime() + 31 * dayMs);
+      await refuses(sell("jan"), "insufficient-funds");
+      await refuses(sell("anna"), "idempotency-key-reused");
+      assert.equal(await outcome(sell("jan")), "insufficient-funds before");
+    });
+
     if (adapter.database !== undefined) {
       const { database } = adapter;
+
+      test("of one token is kept from others after a restart, and by another process", async (t) => {
+        const { open } = await database(t);
+        const first = await start(t, { store: await open() });
+        await first.service.createAccount(opening());
+        const other = await start(t, { store: await open() });
+        const sell = ({ order }: Start, by: string) => order("sell 1 USD for PLN", "k", 0, by);
+        await refuses(sell(first, "anna"), "insufficient-funds");
+        await refuses(sell(other, "jan"), "idempotency-key-reused");
+        await first.service.close();
+        const again = await start(t, { store: await open() });
+        await refuses(sell(again, "jan"), "idempotency-key-reused");
+        assert.equal(await outcome(sell(again, "anna")), "insufficient-funds before");
+      });
 
       test("is there after a restart", async (t) => {
         const { open } = await database(t);

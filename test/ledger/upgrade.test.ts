@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
+import { requestText } from "../../src/core/change.ts";
 import { pln } from "../../src/core/currency.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
-import { sealEntry } from "../../src/ledger/batch.ts";
+import { sealEntry, sha256 } from "../../src/ledger/batch.ts";
 import { positionInId } from "../../src/ledger/entry-id.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
@@ -11,7 +12,7 @@ import { migrations as postgresMigrations } from "../../src/postgres/schema.ts";
 import { applicationId, migrations as sqliteMigrations } from "../../src/sqlite/schema.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
 import { openingEntry } from "../support/entries.ts";
-import { decimal, fixedRates, now, table, terms } from "../support/fixture.ts";
+import { adult, decimal, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
 import { counted, exchangeReceipt, texts } from "../support/service.ts";
 
 /** What an fx with schema 1 wrote: its entries, in the order of commits, and its tables. */
@@ -262,6 +263,60 @@ for (const adapter of adapters) {
       const store = await open();
       assert.deepEqual(await found(store, "lecki1200"), ["Łęcki1200", "Łęcki12000"]);
       for (const n of [1, 5000, 5001, 12000]) assert.equal((await found(store, `lecki${n}`))[0], `Łęcki${n}`);
+    });
+  });
+
+  describe(`a ledger of schema 6 over ${adapter.name}`, () => {
+    const buy = { ...terms("buy 1 USD for PLN"), pesel: adult(), key: "done" };
+    const refused = { ...terms("sell 999 EUR for PLN"), pesel: adult(), key: "refused" };
+    const serviceOn = (store: Store) => new LedgerService(store, fixedRates(table, store), () => now);
+
+    /** With an entry and a refusal, as the fx of that schema wrote them. */
+    async function database(t: TestContext): Promise<SharedDatabase> {
+      const made = await openDatabase(t);
+      const service = serviceOn(await made.open());
+      await service.createAccount(opening());
+      await service.exchange(buy);
+      await assert.rejects(service.exchange(refused), { code: "insufficient-funds" });
+      await service.close();
+      await made.run("alter table refusal drop column asked_by");
+      await made.run(
+        adapter.name === "sqlite:" ? "pragma user_version = 6" : "update fx_schema set version = 6",
+      );
+      return made;
+    }
+
+    test("is upgraded, and answers its keys with any token", async (t) => {
+      const { openWith } = await database(t);
+      const told: number[] = [];
+      const store = await openWith({ onUpgrade: (from, to) => told.push(from, to) });
+      assert.deepEqual(told, [6, store.schemaVersion]);
+      const service = serviceOn(store);
+      for (const by of [undefined, "anna", "jan"]) {
+        assert.equal((await service.exchange({ ...buy, by })).replayed, true);
+        const sent = service.exchange({ ...refused, by });
+        await assert.rejects(sent, { code: "insufficient-funds", replayed: true });
+      }
+      assert.deepEqual((await service.audit()).findings, []);
+    });
+
+    test("keeps refusals by token from now on", async (t) => {
+      const service = serviceOn(await (await database(t)).open());
+      const sell = (by: string) => service.exchange({ ...refused, key: "another", by });
+      await assert.rejects(sell("anna"), { code: "insufficient-funds" });
+      await assert.rejects(sell("jan"), { code: "idempotency-key-reused" });
+    });
+
+    test("can still be written by an fx of that schema, which was open before", async (t) => {
+      const { open, run } = await database(t);
+      const service = serviceOn(await open());
+      const digest = sha256(requestText({ kind: "exchange", ...refused }));
+      await run(
+        "insert into refusal (pesel, idempotency_key, digest, code, message, refused_at) " +
+          `values (${Number(adult())}, 'late', '${digest}', 'insufficient-funds', 'No.', ${now.getTime()})`,
+      );
+      const sent = service.exchange({ ...refused, key: "late", by: "anna" });
+      await assert.rejects(sent, { code: "insufficient-funds", replayed: true, message: "No." });
     });
   });
 

@@ -98,6 +98,33 @@ describe("at the start", () => {
   });
 });
 
+describe("a fetch is counted", () => {
+  test("as accepted when it puts a table in force, and as unchanged when it brings the same", async () => {
+    const bank = await standIn(older);
+    const rates = await openLive(bank);
+    while (rates.status().fetches.unchanged < 2) await bank.asked();
+    const { unchanged, ...others } = rates.status().fetches;
+    assert.deepEqual(others, { accepted: 1, refused: 0, failed: 0 });
+  });
+
+  test("as refused when a check holds the table back", async () => {
+    const bank = await standIn(leaped);
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, of(bank, older));
+    const rates = await openLive(bank, { ledger, refreshMs: minute, retryMs: minute });
+    await rates.events.next("refused");
+    assert.deepEqual(rates.status().fetches, { accepted: 0, unchanged: 0, refused: 1, failed: 0 });
+  });
+
+  test("as failed when the bank does not answer", async () => {
+    const bank = await standIn(older);
+    await bank.mode("refuses");
+    const rates = await openLive(bank, { refreshMs: minute, retryMs: minute });
+    await rates.events.next("failed");
+    assert.deepEqual(rates.status().fetches, { accepted: 0, unchanged: 0, refused: 0, failed: 1 });
+  });
+});
+
 describe("a refresh", () => {
   test("puts a new table in force", async () => {
     const bank = await standIn(older);

@@ -30,6 +30,8 @@ export type Side = readonly [currency: string, minor: bigint];
 
 export interface ModelEntry {
   readonly kind: EntryKind;
+  /** The token that it was asked for with. */
+  by?: string | undefined;
   readonly debited?: Side | undefined;
   readonly credited?: Side | undefined;
   readonly holder?: Holder | undefined;
@@ -66,21 +68,25 @@ export class Model {
   readonly accounts = new Map<string, ModelAccount>();
   table: RateTable | undefined;
   /** By PESEL and key. */
-  readonly #answered = new Map<string, { readonly asked: string; readonly answer: Answer }>();
+  readonly #answered = new Map<
+    string,
+    { readonly by: string | undefined; readonly asked: string; readonly answer: Answer }
+  >();
 
   /** The first answer to a key is the answer to it. */
   answer(request: Request): Expected {
-    const { pesel, key } = request;
+    const { pesel, key, by } = request;
     const earlier = key === undefined ? undefined : this.#answered.get(pesel + key);
     const asked = askedFor(request);
     if (earlier !== undefined) {
-      return earlier.asked === asked
+      const isOurs = earlier.by === undefined || by === undefined || earlier.by === by;
+      return isOurs && earlier.asked === asked
         ? { ...earlier.answer, replayed: true }
         : { refused: "idempotency-key-reused", replayed: false };
     }
     const answer = this.#decide(request);
     if (key !== undefined && (!("refused" in answer) || final.includes(answer.refused))) {
-      this.#answered.set(pesel + key, { asked, answer });
+      this.#answered.set(pesel + key, { by, asked, answer });
     }
     return { ...answer, replayed: false };
   }
@@ -97,6 +103,7 @@ export class Model {
         balances.set(currency, changed);
       }
       const entries = account?.entries ?? [];
+      entry.by = request.by;
       entries.push(entry);
       if (entry.reverses !== undefined) entry.reverses.reversedBy = entry;
       this.accounts.set(request.pesel, { balances, closed: entry.kind === "closing", entries });
@@ -181,9 +188,9 @@ function minorOf(amount: Decimal, digits: number): bigint | undefined {
   return denominator === 1n ? numerator : undefined;
 }
 
-/** What is asked for, apart from the account, the key and the table that an order is pinned to. */
+/** What is asked for, apart from the account, the key, the token and the table that an order is pinned to. */
 function askedFor(request: Request): string {
-  const { pesel: _pesel, key: _key, ...facts } = { ...request, table: undefined };
+  const { pesel: _pesel, key: _key, by: _by, ...facts } = { ...request, table: undefined };
   return JSON.stringify(facts, (_, value) =>
     typeof value === "object" && "coefficient" in value ? formatDecimal(value) : value,
   );

@@ -27,7 +27,7 @@ const currencies = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR", "THB"];
 
 /**
  * Plays one seed against a ledger that several processes work on: clients that send every kind of request, and repeat
- * and misuse keys; banks that publish, correct and predate tables; processes that look at their bank now and then, or
+ * and misuse keys, their own and those of other tokens; banks that publish, correct and predate tables; processes that look at their bank now and then, or
  * trade at another one; clocks that jump back; and commits that fail, whose answers are lost, or in which the process
  * dies. Every answer and, after every step, every account and entry is compared with the model. After every step,
  * customers and house together have what was paid in and not out, no time of an account goes back, and no exchange has
@@ -251,9 +251,10 @@ class Game {
   /** A new request, an earlier one sent again, or an earlier key with another body. */
   #command(): Request {
     const earlier = this.#sent.length > 0 && this.#below(4) === 0 ? this.#pick(this.#sent) : undefined;
-    if (earlier !== undefined && this.#below(4) > 0) return earlier;
+    const by = this.#pick([undefined, "counter 1", "counter 2"]);
+    if (earlier !== undefined && this.#below(4) > 0) return this.#below(4) > 0 ? earlier : { ...earlier, by };
     const key = earlier?.key ?? (this.#below(3) > 0 ? `key-${this.#below(1e9)}` : undefined);
-    const request = this.#request(adult(this.#below(accounts)), key);
+    const request = { ...this.#request(adult(this.#below(accounts)), key), by };
     if (key !== undefined) this.#sent.push(request);
     return request;
   }
@@ -399,10 +400,13 @@ function compareEntries(entries: readonly Receipt[], expected: readonly ModelEnt
   for (const [index, entry] of entries.entries()) (expected[index] as ModelEntry).id = entry.id;
   const side = (one: Receipt["debited"]): Side | undefined => one && [one.currency, one.minor];
   for (const [index, entry] of entries.entries()) {
-    const { debited, credited, holder, note, reverses, reversedBy } = expected[index] as ModelEntry;
+    const { by, debited, credited, holder, note, reverses, reversedBy } = expected[index] as ModelEntry;
     assert.deepEqual(
-      [side(entry.debited), side(entry.credited), entry.holder, entry.note, entry.reverses, entry.reversedBy],
-      [debited, credited, holder, note, reverses?.id, reversedBy?.id],
+      [
+        ...[entry.by, side(entry.debited), side(entry.credited)],
+        ...[entry.holder, entry.note, entry.reverses, entry.reversedBy],
+      ],
+      [by, debited, credited, holder, note, reverses?.id, reversedBy?.id],
       `entry ${index + 1} of ${about}`,
     );
     const before = entries[index - 1];

@@ -183,6 +183,39 @@ describe("a backup", () => {
     await assert.rejects(backUpSqlite(path, target), { message: /exists. Name a new file/ });
   });
 
+  test("leaves alone what is not its own, whatever it is called", async (t) => {
+    const path = await ledgerFile(t);
+    const target = join(folder(t), "backup.db");
+    const others = ["partial", "partial-wal", "upgraded", "new", "bak"].map(
+      (ending) => `${target}.${ending}`,
+    );
+    for (const other of others) writeFileSync(other, "not of fx");
+    assert.equal((await backUpSqlite(path, target)).findingsTotal, 0);
+    for (const other of others) assert.equal(readFileSync(other, "utf8"), "not of fx");
+    assert.equal(readdirSync(join(target, "..")).length, others.length + 1);
+  });
+
+  test("does not take a name that another process took meanwhile", async (t) => {
+    const path = await ledgerFile(t);
+    const target = join(folder(t), "backup.db");
+    const takeName = () => writeFileSync(target, "not of fx");
+    await assert.rejects(backUpSqlite(path, target, takeName), { message: /exists. Name a new file/ });
+    assert.equal(readFileSync(target, "utf8"), "not of fx");
+    assert.deepEqual(readdirSync(join(target, "..")), ["backup.db"]);
+  });
+
+  for (const ending of ["-wal", "-shm", "-journal"]) {
+    test(`is not put beside a ${ending} that SQLite would take for its own`, async (t) => {
+      const path = await ledgerFile(t);
+      const target = join(folder(t), "backup.db");
+      writeFileSync(target + ending, "not of fx");
+      await assert.rejects(backUpSqlite(path, target), {
+        message: `${target}${ending} exists. Name a new file: a backup replaces nothing.`,
+      });
+      assert.deepEqual(readdirSync(join(target, "..")), [`backup.db${ending}`]);
+    });
+  }
+
   test("of an edited ledger leaves no file, only the findings", async (t) => {
     const path = await ledgerFile(t);
     edit(path, `update journal set entry = replace(entry, '"sold":"', '"sold":"1') where sequence = 2`);

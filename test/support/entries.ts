@@ -15,6 +15,7 @@ export function money(minor: bigint, currency = "PLN"): Money {
 /** What an entry of no kind says beside its head. */
 const nothing = {
   key: undefined,
+  by: undefined,
   holder: undefined,
   reverses: undefined,
   note: undefined,

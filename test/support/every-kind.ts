@@ -35,6 +35,7 @@ async function seedAccount(service: ExchangeService, index: number): Promise<voi
       amount: decimal(amount),
       currency: currency as CurrencyCode,
       note: index % 2 === 0 ? wildNote : undefined,
+      by: index % 2 === 0 ? "kasa-2" : undefined,
     });
   const exchange = (from: string, to: string, side: "toBuy" | "toSell", amount: string) =>
     service.exchange({

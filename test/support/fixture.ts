@@ -6,6 +6,7 @@ import { type ExchangeTerms, parseTerms } from "../../src/core/exchange.ts";
 import { type Pesel, parsePesel } from "../../src/core/pesel.ts";
 import {
   type CurrentRates,
+  noFetches,
   parseRateTable,
   type RateTable,
   type TableInForce,
@@ -65,7 +66,7 @@ export function fixedRates(
       ((await ledger?.tables({ source, since })) ?? []).filter(
         (table) => table.effectiveDate <= effectiveDate,
       ),
-    status: () => ({ source: "fixed", recorded: true, table: own, problem: undefined }),
+    status: () => ({ source: "fixed", recorded: true, table: own, problem: undefined, fetches: noFetches() }),
     close: async () => {},
   };
 }

@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
+import type { Caller } from "../../src/core/role.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { buildServer, type ServerOptions } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
@@ -27,6 +28,8 @@ export interface TestServer {
   readonly rates: ReturnType<typeof fixedRates>;
   readonly clock: { now: Date };
   readonly service: ExchangeService;
+  /** Whose token the requests have from now on. */
+  caller: Caller | undefined;
   /** Everything logged so far. */
   log(): string;
   /** Fails if an operation has answered with a code that src/wire/operations.ts does not list for it. */
@@ -64,27 +67,33 @@ export async function startServer(
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
+      commits: () => ledger.commits,
     },
     now: () => clock.now,
     prefix,
     log: { level: "info", stream },
   });
   const undeclared = undeclaredCodes(app);
+  app.addHook("onRequest", async (request) => {
+    if (server.caller !== undefined) request.caller = server.caller;
+  });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
-  return {
+  const server: TestServer = {
     app,
     url: `http://127.0.0.1:${port}`,
     store,
     rates,
     clock,
     service,
+    caller: undefined,
     log: () => lines.join(""),
     close: async () => {
       await app.close();
       assert.deepEqual([...undeclared], [], "an answer's code is not among the errors of its operation");
     },
   };
+  return server;
 }
 
 /** Collects, as "exchange: underage", each code with which an operation answers though its `errors` do not name it. */

@@ -4,7 +4,7 @@ import type { Exchange } from "../../src/core/exchange.ts";
 import type { Receipt } from "../../src/core/journal.ts";
 import { maskPesels } from "../../src/core/mask.ts";
 import { formatMoney, type Money } from "../../src/core/money.ts";
-import type { AuditReport, ExchangeService, Page, PageRequest } from "../../src/core/service.ts";
+import type { AuditReport, BulkLine, ExchangeService, Page, PageRequest } from "../../src/core/service.ts";
 
 /** The receipt of an exchange. */
 export async function exchangeReceipt(
@@ -63,4 +63,22 @@ export async function everyPage<T>(
     cursor = page.next;
   } while (cursor !== undefined);
   return items;
+}
+
+/** Says of every request which token it came with, as a server's handlers do. */
+export function withToken(service: ExchangeService, by: string | undefined): ExchangeService {
+  async function* named(lines: AsyncIterable<readonly BulkLine[]>) {
+    for await (const chunk of lines) {
+      yield chunk.map((line) => (line instanceof FxError ? line : { ...line, by }));
+    }
+  }
+  const methods: Partial<ExchangeService> = {
+    createAccount: (opening) => service.createAccount({ ...opening, by }),
+    exchange: (order) => service.exchange({ ...order, by }),
+    change: (change) => service.change({ ...change, by }),
+    bulk: (lines) => service.bulk(named(lines)),
+  };
+  return new Proxy(service, {
+    get: (target, name) => Reflect.get(methods, name) ?? Reflect.get(target, name).bind(target),
+  });
 }

@@ -91,7 +91,7 @@ describe("figures over the wire", () => {
       accounts: 1,
       entries: 2,
       findings: [
-        { ...finding, entry: 2, id: "x" },
+        { ...finding, entry: 2, id: "x", by: "counter 2" },
         { ...finding, entry: undefined, id: undefined },
       ],
       findingsTotal: 2,

@@ -151,7 +151,7 @@ describe("the document takes what the server takes", () => {
   /** Texts of all kinds, and around so many characters. */
   const textsOf = (min: number, max: number) => {
     const characters = fc.constantFrom(
-      ..."aż李😀 \t\n\u0000\u001c\u007f\u0085\u009f\u00a0\u2028\ufeff\u200f\u202e\u200c\u00ad",
+      ..."aż李😀 \t\n\u0000\u001c\u007f\u0085\u009f\u00a0\u2028\ufeff\u200f\u202e\u200c\u00ad\u3164\u2800\ufe0f\u{16fe4}",
     );
     const short = fc.array(characters, { maxLength: 5 });
     const long = fc.tuple(short, fc.constantFrom("a", "😀", " "), fc.integer({ min, max }), short);

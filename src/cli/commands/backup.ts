@@ -25,6 +25,7 @@ export function defineBackup(program: Command, context: Context): void {
       const source = sourceOf(context.config(options), file);
       if (existsSync(file))
         throw new UsageError(`${file} exists. Name a new file: a backup replaces nothing.`);
+      context.watchSignals();
       const { backUpSqlite } = await import("../../sqlite/backup.ts");
       const progress = new ProgressLine(stderr);
       const report = await backUpSqlite(source, file, (done) => progress.show(auditProgress(done))).finally(

@@ -24,7 +24,7 @@ export function defineExport(program: Command, context: Context): void {
     .option("--from <date>", "the first day, in Warsaw (default: that of the first entry)", dateArgument)
     .option("--to <date>", "the last day, in Warsaw (default: that of the last entry)", dateArgument)
     .option("--at <time>", "the journal as it was then, at least 10 s ago", timeArgument)
-    .option("--full", "with PESELs, names, notes, reasons and keys")
+    .option("--full", "with PESELs, names, notes, reasons, keys and the names of tokens")
     .addOption(setting("url"))
     .action(async ({ format, from, to, at, full = false, ...options }: ExportOptions) => {
       const service = await context.service(options, needs);

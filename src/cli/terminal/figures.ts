@@ -46,7 +46,7 @@ export function quotePairs(screen: Screen, quote: Quote): Pairs {
 }
 
 export function receiptPairs(screen: Screen, receipt: Receipt): Pairs {
-  const { id, kind, time, pesel, key, reversedBy } = receipt;
+  const { id, kind, time, pesel, key, by, reversedBy } = receipt;
   return [
     ["receipt", id],
     ["kind", kind],
@@ -55,6 +55,7 @@ export function receiptPairs(screen: Screen, receipt: Receipt): Pairs {
     ...factPairs(screen, receipt),
     ...optional("reversed by", reversedBy),
     ...optional("key", key && maskPesels(key)),
+    ...optional("by", by),
   ];
 }
 
@@ -119,19 +120,20 @@ export const entryColumns: readonly Column[] = [
   { title: "In", align: "right" },
   { title: "Receipt", optional: true },
   { title: "Table", optional: true },
+  { title: "By", optional: true, sparse: true },
 ];
 
 /** Of an id: its time, which at a terminal is enough to find a receipt by. */
 const shortId = 13;
 
 export function entryCells(screen: Screen, entry: Entry): string[] {
-  const { id, kind, sequence, time, debited, credited, exchange } = entry;
+  const { id, kind, sequence, time, debited, credited, exchange, by = "" } = entry;
   const [out, came] = [debited, credited].map((money) =>
     money === undefined ? "" : moneyText(screen, money),
   );
   const receipt = screen.rich ? id.slice(0, shortId) : id;
   const table = exchange?.table ?? "";
-  return [String(sequence), timeText(screen, time), kind, out ?? "", came ?? "", receipt, table];
+  return [String(sequence), timeText(screen, time), kind, out ?? "", came ?? "", receipt, table, by];
 }
 
 export const rateColumns: readonly Column[] = [
@@ -141,7 +143,7 @@ export const rateColumns: readonly Column[] = [
   { title: "Change", align: "right" },
   { title: "Table", pipeOnly: true },
   { title: "Effective", pipeOnly: true },
-  { title: "Trend", optional: true, terminalOnly: true },
+  { title: "Trend", optional: true, terminalOnly: true, sparse: true },
   { title: "Currency", optional: true },
 ];
 

@@ -16,8 +16,10 @@ export interface Column {
   readonly wraps?: boolean;
   /** Only for programs. */
   readonly pipeOnly?: boolean;
-  /** Only for people. Left out where no row has anything in it. */
+  /** Only for people. */
   readonly terminalOnly?: boolean;
+  /** Left out where no row has anything in it. */
+  readonly sparse?: boolean;
 }
 
 /** A column that wraps is not made narrower than this. */
@@ -54,14 +56,10 @@ export async function writeTable(
   rows: readonly (readonly string[])[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  const shown = columns
-    .map((_, index) => index)
-    .filter((index) =>
-      screen.rich
-        ? !columns[index]?.pipeOnly &&
-          !(columns[index]?.terminalOnly && rows.every((row) => row[index] === ""))
-        : !columns[index]?.terminalOnly,
-    );
+  const shown = [...columns.entries()]
+    .filter(([, { pipeOnly, terminalOnly }]) => !(screen.rich ? pipeOnly : terminalOnly))
+    .filter(([index, { sparse }]) => !sparse || rows.some((row) => row[index] !== ""))
+    .map(([index]) => index);
   if (!screen.rich) return write(screen, lines(rows.map((row) => shown.map((index) => row[index] ?? ""))));
   let kept = shown;
   for (;;) {

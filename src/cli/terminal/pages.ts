@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { csvCell } from "../../core/csv.ts";
 import type { Page, PageRequest } from "../../core/service.ts";
-import { csvLine } from "../../wire/csv.ts";
 import { type Column, writeTable } from "./output.ts";
 import { type Screen, write } from "./terminal.ts";
 
@@ -66,6 +66,11 @@ export async function writeCsv<T>(
   await writeEach(screen, pages, (items) => {
     screen.stream.write(items.map((item) => csvLine(cells(item))).join(""));
   });
+}
+
+/** As RFC 4180 has it. */
+function csvLine(cells: readonly string[]): string {
+  return `${cells.map((cell) => csvCell(cell)).join(",")}\r\n`;
 }
 
 /** Writes pages as they come, so that memory stays flat, and stops when nobody reads on. Returns how many items. */

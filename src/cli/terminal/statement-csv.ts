@@ -28,18 +28,19 @@ export const statementHeadings: readonly string[] = [
   "Reverses",
   "Reversed by",
   "Key",
+  "By",
 ];
 
 export function statementCells(entry: Receipt): string[] {
   const { sequence, time, kind, debited, credited, exchange, balances } = entry;
-  const { note = "", id, reverses = "", reversedBy = "", key = "" } = entry;
+  const { note = "", id, reverses = "", reversedBy = "", key = "", by = "" } = entry;
   const [date = "", clock = ""] = inWarsaw.format(time).split(" ");
   return [
     ...[String(sequence), date, clock, kind],
     ...moneyCells(debited, balances),
     ...moneyCells(credited, balances),
     ...[exchange?.bid, exchange?.ask].map((rate) => (rate === undefined ? "" : formatDecimal(rate))),
-    ...[exchange?.table ?? "", note, id, reverses, reversedBy, key],
+    ...[exchange?.table ?? "", note, id, reverses, reversedBy, key, by],
   ];
 }
 

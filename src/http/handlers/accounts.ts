@@ -18,11 +18,13 @@ import type { Metrics } from "../metrics.ts";
 
 export function accountHandlers({ service, now, prefix }: HandlerContext, metrics: Metrics) {
   const createAccount: Handler = async (request, reply) => {
-    const recorded = await metrics.counted("opening", async () => {
+    const read = () => {
       const fields = parseOpeningBody(request.body);
       const key = idempotencyKey(request);
-      return service.createAccount(parseOpening({ ...fields, key }, warsawDate(now())));
-    });
+      const by = request.caller?.name;
+      return parseOpening({ ...fields, key, by }, warsawDate(now()));
+    };
+    const recorded = await metrics.counted("opening", read, (opening) => service.createAccount(opening));
     return sendText(reply, "", 204, recordedHeaders(recorded, prefix));
   };
 

@@ -5,7 +5,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { type CalendarDate, warsawDate } from "../../core/date.ts";
 import { type AnswerCode, FxError } from "../../core/errors.ts";
-import type { EntryKind } from "../../core/journal.ts";
 import type { BulkAnswer, BulkLine } from "../../core/service.ts";
 import { bulkAnswerText, bulkType, parseBulkLine } from "../../wire/bulk.ts";
 import { faultOf, type Line, readLines } from "../../wire/lines.ts";
@@ -83,7 +82,7 @@ class BulkStream implements Stream {
   /** Not the request itself: destroying that would close the connection, and so cut off the answers. */
   readonly #body = new PassThrough();
   /** The lines that were taken in and not answered yet. */
-  readonly #taken: { readonly number: number; readonly kind: EntryKind | undefined }[] = [];
+  readonly #taken: { readonly number: number; readonly asked: BulkLine }[] = [];
   readonly #counts: Counts = {};
   readonly #logged = new Set<string>();
   #reason: FxError | undefined;
@@ -119,12 +118,10 @@ class BulkStream implements Stream {
       for await (const lines of readLines(this.#body)) {
         if (lines.length === 0) continue;
         const today = this.#today();
-        const asked = lines.map((line) => readLine(line, today));
-        for (const [index, { number }] of lines.entries()) {
-          const line = asked[index] as BulkLine;
-          this.#taken.push({ number, kind: line instanceof FxError ? undefined : line.kind });
-        }
-        yield asked;
+        const by = this.request.caller?.name;
+        const taken = lines.map((line) => ({ number: line.number, asked: readLine(line, today, by) }));
+        for (const each of taken) this.#taken.push(each);
+        yield taken.map(({ asked }) => asked);
         // Single requests take their turn.
         await nextTurn();
       }
@@ -150,29 +147,14 @@ class BulkStream implements Stream {
   }
 
   #text(chunk: readonly BulkAnswer[]): string {
-    const all: Counts = {};
-    const byKind: Partial<Record<EntryKind, Counts>> = {};
     const taken = this.#taken.splice(0, chunk.length);
     let text = "";
     for (const [index, answer] of chunk.entries()) {
-      const { number, kind } = taken[index] as (typeof taken)[number];
+      const { number, asked } = taken[index] as (typeof taken)[number];
       text += `${bulkAnswerText(number, answer, this.request.id)}\n`;
-      const result = resultOf(answer);
-      add(all, result, 1);
-      if (kind !== undefined) {
-        byKind[kind] ??= {};
-        add(byKind[kind], result, 1);
-      }
+      const result = this.#metrics.bulkLine(asked, answer);
+      this.#counts[result] = (this.#counts[result] ?? 0) + 1;
       if (answer instanceof FxError) this.#log(answer);
-    }
-    for (const [kind, counts] of Object.entries(byKind)) {
-      for (const [result, count] of Object.entries(counts)) {
-        this.#metrics.requests(kind as EntryKind, result, count);
-      }
-    }
-    for (const [result, count] of Object.entries(all)) {
-      this.#metrics.bulkLines(result, count);
-      add(this.#counts, result, count);
     }
     return text;
   }
@@ -191,24 +173,14 @@ class BulkStream implements Stream {
   }
 }
 
-function readLine(line: Line, today: CalendarDate): BulkLine {
+function readLine(line: Line, today: CalendarDate, by: string | undefined): BulkLine {
   try {
     const fault = faultOf(line);
     if (fault !== undefined) throw new FxError("invalid-request", fault);
-    return parseBulkLine(line.bytes.toString(), today);
+    return parseBulkLine(line.bytes.toString(), today, by);
   } catch (error) {
     return toFxError(error);
   }
-}
-
-function resultOf(answer: BulkAnswer): string {
-  if (answer.replayed) return "replayed";
-  if (answer instanceof FxError) return answer.code;
-  return "account" in answer ? "settled" : "opened";
-}
-
-function add(counts: Counts, result: string, count: number): void {
-  counts[result] = (counts[result] ?? 0) + count;
 }
 
 /** Closes a connection whose request was not read to its end. At once, that could take the answers back. */

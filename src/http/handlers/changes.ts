@@ -30,7 +30,11 @@ export function changeHandlers({ service, now, prefix }: HandlerContext, metrics
   const change =
     (kind: Change["kind"], read: (request: FastifyRequest) => Change | Promise<Change>): Handler =>
     async (request, reply) => {
-      const settlement = await metrics.counted(kind, async () => service.change(await read(request)));
+      const settlement = await metrics.counted(
+        kind,
+        () => read(request),
+        async (asked) => service.change(await asked),
+      );
       const headers = { ...recordedHeaders(settlement, prefix), ...accountHeaders(settlement.account) };
       sendJson(reply, accountText(settlement.account), 200, headers);
     };
@@ -38,32 +42,34 @@ export function changeHandlers({ service, now, prefix }: HandlerContext, metrics
   const cash = (kind: Cash["kind"]): Handler =>
     change(kind, (request) => {
       const fields = parseCashBody(request.body);
-      const key = idempotencyKey(request);
-      return parseCash({ kind, ...fields, key, pesel: pathParameter(request, "pesel") }, today());
+      const asked = keyAndToken(request);
+      return parseCash({ kind, ...fields, ...asked, pesel: pathParameter(request, "pesel") }, today());
     });
 
   const rename = change("renaming", (request) => {
     const holder = parseHolder(parseRenamingBody(request.body));
-    const key = idempotencyKey(request);
-    return { kind: "renaming", ...holder, key, pesel: peselOf(request) };
+    return { kind: "renaming", ...holder, ...keyAndToken(request), pesel: peselOf(request) };
   });
 
   const closeAccount = change("closing", (request) => {
     parseClosingBody(request.body);
-    const key = idempotencyKey(request);
-    return { kind: "closing", key, pesel: peselOf(request) };
+    return { kind: "closing", ...keyAndToken(request), pesel: peselOf(request) };
   });
 
   const reverse = change("reversal", async (request) => {
     const reason = parseReason(parseReversalBody(request.body).reason);
-    const key = idempotencyKey(request);
+    const asked = keyAndToken(request);
     const given = pathParameter(request, "id");
     if (given.length !== wholeId) {
       throw new FxError("not-found", "There is no receipt with this id. A reversal takes the whole id.");
     }
     const { id: reverses, pesel } = await service.receipt(given);
-    return { kind: "reversal", reverses, reason, key, pesel };
+    return { kind: "reversal", reverses, reason, ...asked, pesel };
   });
+
+  function keyAndToken(request: FastifyRequest) {
+    return { key: idempotencyKey(request), by: request.caller?.name };
+  }
 
   function peselOf(request: FastifyRequest) {
     return parsePesel(pathParameter(request, "pesel"), today());

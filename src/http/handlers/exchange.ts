@@ -17,7 +17,11 @@ import type { Metrics } from "../metrics.ts";
 
 export function exchangeHandlers({ service, now, prefix }: HandlerContext, metrics: Metrics) {
   const exchange: Handler = async (request, reply) => {
-    const settlement = await metrics.counted("exchange", async () => service.exchange(parseOrder(request)));
+    const settlement = await metrics.counted(
+      "exchange",
+      () => parseOrder(request),
+      (order) => service.exchange(order),
+    );
     return sendJson(reply, accountText(settlement.account), 200, recordedHeaders(settlement, prefix));
   };
 
@@ -40,7 +44,8 @@ export function exchangeHandlers({ service, now, prefix }: HandlerContext, metri
     const table = request.headers["fx-table"];
     // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
     const { from, to, side, amount } = parseTerms(body);
-    return { pesel, from, to, side, amount, table: typeof table === "string" ? table : undefined, key };
+    const pinned = typeof table === "string" ? table : undefined;
+    return { pesel, from, to, side, amount, table: pinned, key, by: request.caller?.name };
   }
 
   return { exchange, quote, receipt };

@@ -15,10 +15,7 @@ export function ledgerHandlers({ service }: Pick<HandlerContext, "service">) {
     const { caller } = request;
     const isFree = caller === undefined || includes(caller.role, "operator");
     if (!isFree && lettersSought(page.name ?? []) < fewestLetters) {
-      throw tooLittle(
-        caller,
-        `To list accounts without a name of ${fewestLetters} letters or more takes the role operator`,
-      );
+      throw tooLittle(caller, "A list without a name of three letters or more takes the role operator");
     }
     return sendJson(reply, encodeAccounts(await service.accounts(page)));
   };

@@ -1,4 +1,5 @@
 import type { RatesStatus } from "../../core/rates.ts";
+import type { CommitFigures } from "../../core/service.ts";
 import type { OpenApiDocument } from "../../wire/openapi.ts";
 import type { ReadyJson, TokenJson } from "../../wire/schemas.ts";
 import { type Handler, sendJson, sendText } from "../answers.ts";
@@ -15,6 +16,7 @@ export interface Probes {
   /** Fails unless the store answers now. */
   ping(): Promise<void>;
   rates(): RatesStatus;
+  commits(): CommitFigures;
 }
 
 /** Whether the server still takes new work, and the bulks and exports under way, which a stop ends. */

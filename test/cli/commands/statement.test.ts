@@ -31,7 +31,7 @@ async function ledger(t: TestContext, more?: (service: LedgerService) => Promise
 }
 
 const heading =
-  "Entry,Date,Time,Kind,Out,Out currency,Out balance,In,In currency,In balance,Bid,Ask,Table,Note,Receipt,Reverses,Reversed by,Key";
+  "Entry,Date,Time,Kind,Out,Out currency,Out balance,In,In currency,In balance,Bid,Ask,Table,Note,Receipt,Reverses,Reversed by,Key,By";
 
 /** The rows of CSV, by their headings. */
 function rowsOf(text: string): Record<string, string>[] {
@@ -46,9 +46,9 @@ test("account history --csv has a heading and a line for each entry, with Warsaw
   assert.deepEqual([first, rest], [heading, [""]]);
   assert.match(
     exchange,
-    /^2,2026-06-09,23:30:05,exchange,370\.00,PLN,630\.00,100\.00,USD,100\.00,,3\.7,108\/C\/NBP\/2026,,[0-9a-f-]{36},,,k-1$/,
+    /^2,2026-06-09,23:30:05,exchange,370\.00,PLN,630\.00,100\.00,USD,100\.00,,3\.7,108\/C\/NBP\/2026,,[0-9a-f-]{36},,,k-1,$/,
   );
-  assert.match(opened, /^1,2026-06-08,14:00:00,opening,,,,1000\.00,PLN,1000\.00,,,,,[0-9a-f-]{36},,,$/);
+  assert.match(opened, /^1,2026-06-08,14:00:00,opening,,,,1000\.00,PLN,1000\.00,,,,,[0-9a-f-]{36},,,,$/);
 });
 
 test("account history --csv names a reversal, its reason, and the entry that it reverses", async (t) => {
@@ -82,6 +82,28 @@ test("account history --csv has no cell that a spreadsheet would run", async (t)
     "a=1",
   ]);
   assert.ok(rows.every(({ Key }) => Key?.startsWith("'=")));
+});
+
+test("account history and receipt name the token that an entry was made with, if there was one", async (t) => {
+  const fx = await ledger(t, (service) =>
+    service.change(cash("deposit", pesel, "1 PLN", { by: "counter 2" })),
+  );
+  const [deposit = {}, opened = {}] = rowsOf((await fx(`account history ${pesel} --csv`)).stdout);
+  assert.deepEqual([deposit.By, opened.By], ["counter 2", ""]);
+  assert.match(
+    (await fx(`account history ${pesel}`, 120)).stdout,
+    /^# .* By\n2 .* counter 2\n1 .*[0-9a-f]\n$/,
+  );
+  const json = JSON.parse((await fx(`account history ${pesel} --json`)).stdout);
+  assert.deepEqual([json[0].by, "by" in json[1]], ["counter 2", false]);
+  assert.match((await fx(`receipt ${deposit.Receipt}`)).stdout, /\nby\tcounter 2\n/);
+  assert.doesNotMatch((await fx(`receipt ${opened.Receipt}`)).stdout, /\nby/);
+});
+
+test("account history has no column for tokens where there were none", async (t) => {
+  const fx = await ledger(t);
+  assert.doesNotMatch((await fx(`account history ${pesel}`, 120)).stdout, /By/);
+  assert.match((await fx(`account history ${pesel}`)).stdout, /\t108\/C\/NBP\/2026\n1\t.*\t\n$/);
 });
 
 test("account history --csv and --json together are exit 2", async (t) => {

@@ -95,14 +95,16 @@ export async function tellReport(stdout: Screen, report: AuditReport, facts: Pai
       { title: "Recorded" },
       { title: "Recomputed" },
       { title: "Id", optional: true },
+      { title: "By", optional: true, sparse: true },
     ],
-    findings.map(({ account, entry, id, problem, recorded, recomputed }) => [
+    findings.map(({ account, entry, id, by, problem, recorded, recomputed }) => [
       maskPesels(account),
       entry === undefined ? "" : String(entry),
       problem,
       maskText(recorded),
       maskText(recomputed),
       id ?? "",
+      by ?? "",
     ]),
   );
   await tellRows(

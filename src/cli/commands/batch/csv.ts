@@ -1,4 +1,5 @@
 import { CsvError, parse } from "csv-parse/sync";
+import { csvCell, type Separator, separators, textOfCell } from "../../../core/csv.ts";
 import type { FxError } from "../../../core/errors.ts";
 import { faultOf, type Line, notUtf8 } from "../../../wire/lines.ts";
 import { UsageError } from "../../errors.ts";
@@ -35,10 +36,6 @@ const kinds: readonly Kind[] = [
     perhaps: ["note", "key"],
   },
 ];
-
-/** What may stand between cells: in Excel, the list separator of its locale (in Poland a semicolon), or a tab. */
-const separators = [";", "\t", ","] as const;
-type Separator = (typeof separators)[number];
 
 /** How many characters a row on more than one line may have. */
 const rowLimit = 16_384;
@@ -104,7 +101,7 @@ function headerIn(
     const cells = recordIn(text, mark);
     if (!Array.isArray(cells)) continue;
     const found = kinds.flatMap((kind) => {
-      const columns = cells.map((cell) => canonical(cell, kind));
+      const columns = cells.map((cell) => canonical(textOfCell(cell, mark), kind));
       const isOne =
         kind.always.every((name) => columns.includes(name)) &&
         kind.amounts.some((name) => columns.includes(name));
@@ -247,7 +244,8 @@ class Rows {
   }
 
   /** @returns undefined if all cells are empty */
-  #row(line: Line, text: string, cells: readonly string[], isCut: boolean): BatchLine | undefined {
+  #row(line: Line, text: string, written: readonly string[], isCut: boolean): BatchLine | undefined {
+    const cells = text.includes("'") ? written.map((cell) => textOfCell(cell, this.#separator)) : written;
     if (cells.every((cell) => cell === "")) return undefined;
     const count = this.#columns.length;
     const unnamed = cells.findIndex((cell, index) => cell !== "" && !this.#columns[index]);
@@ -307,10 +305,7 @@ class Rows {
 
   /** A row of these cells. */
   text(cells: readonly string[]): string {
-    const isSpecial = (cell: string) => cell.includes(this.#separator) || /["\r\n]|^\s|\s$/.test(cell);
-    return cells
-      .map((cell) => (isSpecial(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
-      .join(this.#separator);
+    return cells.map((cell) => csvCell(cell, this.#separator)).join(this.#separator);
   }
 }
 

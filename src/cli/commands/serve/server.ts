@@ -87,6 +87,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       schemaVersion: store.schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
+      commits: () => service.commits,
     },
     now: () => new Date(),
     prefix,

@@ -392,6 +392,34 @@ describe("fx batch with refused lines", () => {
     assert.deepEqual(await balances(), { PLN: 945.7, USD: 12.63 });
   });
 
+  for (const separator of [",", ";"]) {
+    test(`writes no cell that a spreadsheet would run, and reads all of them back, between "${separator}"`, async (t) => {
+      const { fx, write, path } = await desk(t);
+      const cells = ["=cmd|'/C calc'!A0", "+1", "-1", "@a", "'=1", "a;=1", "a,=1", "O'Brien"];
+      const columns = cells.map((_, index) => `=${index}`);
+      const row = (...texts: string[]) => texts.map((text) => `"${text}"`).join(separator);
+      write("orders.csv", [
+        row(...header.split(","), ...columns),
+        row(adult(), "PLN", "USD", "", "-5", ...cells),
+      ]);
+      const extras: unknown[] = [];
+      const files: string[] = [];
+      for (const [from, to] of [
+        ["orders", "first"],
+        ["first", "second"],
+        ["second", "third"],
+      ]) {
+        const ran = await fx(`batch ${from}.csv --rejects ${to}.csv`);
+        assert.equal(ran.exit, 3, ran.stderr);
+        extras.push(JSON.parse(ran.stdout).extra);
+        files.push(readFileSync(path(`${to}.csv`), "utf8"));
+      }
+      const extra = Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
+      assert.deepEqual(extras, [extra, extra, extra]);
+      for (const file of files) assert.doesNotMatch(file, /(^|[,;\n"])[=+@-]/);
+    });
+  }
+
   test("replaces no file with --rejects, and writes none where nothing is refused", async (t) => {
     const { fx, write, path, balances } = await desk(t);
     write("orders.csv", [header, buyOne]);

@@ -1,0 +1,30 @@
+/** What may stand between the cells of CSV: a comma, or in Excel the list separator of its locale, or a tab. */
+export const separators = [";", "\t", ","] as const;
+export type Separator = (typeof separators)[number];
+
+/** What a spreadsheet takes for the beginning of a formula, in the width of Chinese characters, too. */
+const signs = "=+\\-@\\uff1d\\uff0b\\uff0d\\uff20";
+
+/**
+ * Finds where a spreadsheet that splits at any separator would find a formula in a cell. It heeds the quotes around the
+ * cell only if it splits at the file's own.
+ */
+function formulas(own: Separator, mark: string): RegExp {
+  const others = separators.filter((separator) => separator !== own).join("");
+  return new RegExp(`^${mark}(?='*[${signs}\\t\\r\\n])|(?<=[${others}\\r\\n])${mark}(?='*[${signs}])`, "g");
+}
+
+const formulasBy = new Map(separators.map((own) => [own, formulas(own, "")]));
+const marksBy = new Map(separators.map((own) => [own, formulas(own, "'")]));
+
+/** A cell as RFC 4180 has it. An apostrophe stands before what a spreadsheet would run. */
+export function csvCell(text: string, separator: Separator = ","): string {
+  const harmless = text.replace(formulasBy.get(separator) as RegExp, "'");
+  const isSpecial = harmless.includes(separator) || /["\r\n]|^\s|\s$/.test(harmless);
+  return isSpecial ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** The text of which `csvCell` made a cell, without its quotes. */
+export function textOfCell(cell: string, separator: Separator): string {
+  return cell.includes("'") ? cell.replace(marksBy.get(separator) as RegExp, "") : cell;
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { after, before, describe, test } from "node:test";
+import { adult } from "./support/fixture.ts";
+import { certificate, programOf, proxies, type ReverseProxy, startProxy } from "./support/reverse-proxy.ts";
+import { type Served, startFx, until } from "./support/run-fx.ts";
+
+const pesel = adult(17);
+const surname = "Gżegżółka";
+const opening = { name: "Żaneta", surname, pesel, pln: 7318.37 };
+const order = { pesel, from: "PLN", to: "USD", toBuy: 10 };
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly text: string;
+}
+
+for (const name of proxies) {
+  const program = programOf(name);
+  describe(`fx behind ${name}, as docs/OPERATIONS.md has it`, {
+    skip: program === undefined ? `${name} is not installed (apt-get install ${name})` : false,
+  }, () => {
+    let served: Served;
+    let proxy: ReverseProxy;
+    before(async () => {
+      served = await startFx(["--rates", "demo", "--prefix", "/fx"]);
+      proxy = await startProxy(name, Number(new URL(served.url.replace(/\/fx$/, "")).port));
+      await until(() => served.output().stderr !== "");
+      while ((await ask("GET", "/fx/health/ready")).status !== 200);
+    });
+    after(async () => {
+      await proxy?.stop();
+      await served?.stop();
+    });
+
+    async function ask(
+      method: string,
+      path: string,
+      body?: string,
+      type = "application/json",
+    ): Promise<Answer> {
+      const headers = body === undefined ? {} : { "content-type": type };
+      const asked = request(`${proxy.url}${path}`, { method, headers, ca: certificate, agent: false });
+      asked.end(body);
+      const [response] = (await once(asked, "response")) as [IncomingMessage];
+      let text = "";
+      for await (const chunk of response.setEncoding("utf8")) text += chunk;
+      return { status: response.statusCode ?? 0, headers: response.headers, text };
+    }
+
+    test("is reached over TLS under its prefix, and its links lead back there", async () => {
+      assert.equal((await ask("POST", "/fx/api/user", JSON.stringify(opening))).status, 204);
+      const exchanged = await ask("POST", `/fx/api/exchange/${pesel}`, JSON.stringify(order));
+      assert.equal(exchanged.status, 200, exchanged.text);
+      const receipt = String(exchanged.headers["fx-receipt"]);
+      assert.match(receipt, /^\/fx\/api\/receipts\//);
+      assert.equal((await ask("GET", receipt)).status, 200);
+      assert.match((await ask("GET", "/fx/docs")).text, /<html/);
+    });
+
+    test("answers a bulk", async () => {
+      const lines = `${JSON.stringify(order)}\n`.repeat(300);
+      const { status, text } = await ask("POST", "/fx/api/bulk", lines, "application/x-ndjson");
+      assert.deepEqual([status, text.trim().split("\n").length], [200, 300]);
+    });
+
+    test("shows nothing of its metrics, however their path is written, and nothing outside its prefix", async () => {
+      const paths = ["/fx/metrics", "/fx/metrics?x", "/fx/%6detrics", "/fx/metric%73", "/fx//metrics"];
+      for (const path of [...paths, "/fx/./metrics", "/metrics", "/", "/health/live", `/api/user/${pesel}`]) {
+        const { status, text } = await ask("GET", path);
+        assert.deepEqual([status, text.includes("fx_orders_total")], [404, false], path);
+      }
+    });
+
+    test("logs requests by the id under which fx logs the route, and without what is in their paths", async () => {
+      const { headers } = await ask("GET", `/fx/api/user/${pesel}`);
+      await ask("GET", `/fx/api/users?name=${encodeURIComponent(surname)}`);
+      await ask("GET", `/fx/api/user/${pesel}%`);
+      await served.stop();
+      const away = await ask("GET", `/fx/api/user/${pesel}?name=${encodeURIComponent(surname)}`);
+      assert.ok([502, 503].includes(away.status), String(away.status));
+      const id = String(headers["x-request-id"]);
+      await until(() => proxy.log().includes(id) && proxy.log().includes(` ${away.status} `));
+      assert.ok(served.output().stderr.includes(`"id":"${id}"`));
+      for (const secret of [pesel, surname, encodeURIComponent(surname), "/api/"]) {
+        assert.equal(proxy.log().includes(secret), false, `${secret} in ${proxy.log()}`);
+      }
+    });
+  });
+}
