@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
+import { isProbe } from "../wire/operation.ts";
 
 const windowMs = 1000;
 
@@ -21,7 +22,7 @@ export class RateLimit {
   /** Counts a request, and says why it may not go on. */
   refusal(request: FastifyRequest): FxError | undefined {
     // Behind a proxy that is not trusted, a probe has the address of all.
-    if (request.routeOptions.url?.startsWith("/health/") || this.#hasRoom(request)) return undefined;
+    if (isProbe(request.routeOptions.url ?? "") || this.#hasRoom(request)) return undefined;
     return new FxError(
       "rate-limited",
       `More than ${this.#perSecond} requests a second have come from this token or address. Send fewer.`,

@@ -14,7 +14,7 @@ import { describeError, maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
-import { hasLines, type Operation } from "../wire/operation.ts";
+import { hasLines, isProbe, type Operation } from "../wire/operation.ts";
 import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
 import { type AccessOptions, endRefused, openAccess } from "./access.ts";
@@ -118,7 +118,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const { id, method, outcome } = request;
     const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
     metrics.observe(method, route, status, ms);
-    if (!log || route.startsWith("/health/")) return;
+    if (!log || isProbe(route)) return;
     const trace = traceOf(request.headers.traceparent);
     app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...trace, ...outcome });
   }

@@ -305,7 +305,8 @@ describe("fx serve", () => {
   });
 
   test("a host that is not of this machine is told, with exit 2", async () => {
-    const { stderr, exit } = await runFx(["serve", "--port", "0", "--host", "192.0.2.1", "--rates", "demo"]);
+    const elsewhere = ["--host", "192.0.2.1", "--allow-anonymous"];
+    const { stderr, exit } = await runFx(["serve", "--port", "0", "--rates", "demo", ...elsewhere]);
     assert.match(stderr, /fx: 192\.0\.2\.1 is not an address of this machine\./);
     assert.equal(exit, 2);
   });
