@@ -8,8 +8,8 @@ import { parseIdempotencyKey } from "../wire/requests.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** What every answer has: names and values in turn. */
-    securityHeaders: readonly string[];
+    /** What every answer has, as it is sent: a line for each header. */
+    securityHeaders: string;
   }
   interface FastifyRequest {
     /** What its line in the log says beside the status. */
@@ -57,23 +57,29 @@ export function sendText(reply: FastifyReply, text: string, status: number, head
   const length = Buffer.byteLength(text);
   if (status !== 204) headers["content-length"] = String(length);
   const response = beginAnswer(reply, status, headers);
-  const head = response as typeof response & HeadToSend;
   if (request.method !== "HEAD") {
-    head._header += length === text.length ? text : Buffer.from(text).toString("latin1");
+    response._header += length === text.length ? text : Buffer.from(text).toString("latin1");
   }
   response.end();
 }
 
-/** Sends the head of an answer: these headers, those that plugins have set, and those that every answer has. */
-export function beginAnswer(reply: FastifyReply, status: number, headers: Headers): ServerResponse {
-  const { request, raw: response } = reply.hijack();
-  const lines = request.server.securityHeaders.slice();
+/**
+ * The head of an answer, to which its body is written: these headers, those that plugins have set, and those that every
+ * answer has.
+ */
+export function beginAnswer(reply: FastifyReply, status: number, headers: Headers): Head {
+  const { request, raw } = reply.hijack();
+  const lines: string[] = [];
   for (const name in headers) lines.push(name, headers[name] as string);
   const set = reply.getHeaders();
   for (const name in set) if (!(name in headers)) lines.push(name, String(set[name]));
   lines.push("x-request-id", request.id, "cache-control", "no-store");
-  return response.writeHead(status, lines);
+  const response = raw.writeHead(status, lines) as Head;
+  response._header = `${response._header.slice(0, -2)}${request.server.securityHeaders}\r\n`;
+  return response;
 }
+
+type Head = ServerResponse & HeadToSend;
 
 /**
  * The head, as Node will write it: in Latin-1, so that each character is a byte. What is put after it goes out with it in

@@ -44,9 +44,8 @@ export function answerMalformed(
   if (socket.writable) {
     const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
     const body = JSON.stringify(encodeProblem(new FxError("invalid-request", reason), "none"));
-    const headers = this.securityHeaders.map((text, index) => text + (index % 2 === 0 ? ": " : "\r\n"));
     socket.write(
-      `HTTP/1.1 400 Bad Request\r\n${headers.join("")}Content-Type: ${problemType}; charset=utf-8\r\n` +
+      `HTTP/1.1 400 Bad Request\r\n${this.securityHeaders}Content-Type: ${problemType}; charset=utf-8\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   }

@@ -98,7 +98,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const access = openAccess(options);
   const origin = openOriginCheck(options);
   const headers = securityHeaders(tls !== undefined);
-  app.decorate("securityHeaders", Object.entries(headers).flat());
+  const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  app.decorate("securityHeaders", headerLines.join(""));
   // Of what Fastify sends by itself: pages of the documentation, and answers to preflights.
   app.addHook("onSend", (request, reply, _payload, next) => {
     reply.headers({ ...headers, ...reply.getHeaders(), "x-request-id": request.id });
