@@ -145,7 +145,7 @@ async function serverOf(name: string, child: ChildProcess, databaseCpuSeconds = 
 }
 
 /** User and system time of a process, from /proc, in ticks of 10 ms. */
-function cpuSecondsOf(pid: number): number {
+export function cpuSecondsOf(pid: number): number {
   const [user, system] = statOf(pid).slice(11, 13).map(Number);
   return ((user ?? 0) + (system ?? 0)) / 100;
 }

@@ -106,6 +106,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         pesel,
         sequence: 2,
         key: "r",
+        by: undefined,
         holder: undefined,
         reverses: undefined,
         reversedBy: undefined,

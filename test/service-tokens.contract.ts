@@ -163,7 +163,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
   describe("a key that was used without a token", () => {
     test("has its first answer for any token", async () => {
       const pesel = await opened();
-      const refused = order(pesel, "sell 10 USD for PLN", "refused");
+      const refused = order(pesel, "sell 999 USD for PLN", "refused");
       const { receiptId } = await service.exchange(order(pesel));
       await refuses(service.exchange(refused), "insufficient-funds");
       for (const by of ["anna", "jan"]) {

@@ -1,16 +1,20 @@
 import { once } from "node:events";
+import { constants, setPriority } from "node:os";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { FxError } from "../core/errors.ts";
 import type { AccountHead, AuditProgress } from "../core/service.ts";
-import { booksOf } from "../ledger/books.ts";
 import type { BooksAnswer, BooksQuestion, BooksWish } from "./books.ts";
-import { openStore } from "./open.ts";
 
 const { place, about, at, against, givesHeads } = workerData as BooksQuestion;
 const port = parentPort as MessagePort;
 const answer = (message: BooksAnswer) => port.postMessage(message);
 
+// First of all, since to load the code takes longer than a small audit. Elsewhere it would be the whole process's priority.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
+
 try {
+  const { openStore } = await import("./open.ts");
+  const { booksOf } = await import("../ledger/books.ts");
   const store = await openStore(place, { access: "read" });
   let closing: Promise<void> | undefined;
   const close = () => {

@@ -6,6 +6,8 @@ import type { AccountHead, AuditProgress, AuditReport, Position } from "../core/
 import { type Books, booksOf } from "../ledger/books.ts";
 import type { BooksAuditOptions } from "../ledger/checkpoint.ts";
 import type { HeadTableData } from "../ledger/head-table.ts";
+import { pacedReader } from "../ledger/pace.ts";
+import { abandoned } from "../ledger/shared-books.ts";
 import type { Store } from "../ledger/store.ts";
 import type { StorePlace } from "./place.ts";
 
@@ -34,17 +36,12 @@ interface BooksResults {
   readonly position: Position;
 }
 
-const exportsAtOnce = 4;
-
 /**
- * Reads in a thread of its own, with a connection of its own that only reads, so that orders do not wait: at most one
- * audit and one position at a time, and those who ask for the same while one is under way share the next; at most four
- * exports.
+ * Reads in a thread of its own, with a connection of its own that only reads, so that orders do not wait. On Linux, where
+ * a thread can have a priority of its own, it runs when no other wants the processor.
  */
 export function openBooks(place: StorePlace, store: Store): Books {
   const threads = new Map<Worker, Promise<unknown>>();
-  const listeners = new Set<(done: AuditProgress) => void>();
-  let exporting = 0;
   let isClosing = false;
 
   const start = (question: Omit<BooksQuestion, "place">) => {
@@ -56,55 +53,46 @@ export function openBooks(place: StorePlace, store: Store): Books {
   };
   const read = <T extends keyof BooksResults>(
     about: T,
-    { at, onHeads, against, onProgress }: BooksAuditOptions & { at?: Date | undefined },
+    { at, onHeads, against, onProgress, signal }: BooksAuditOptions & { at?: Date | undefined },
     here: () => Promise<BooksResults[T]>,
   ) =>
     new Promise<BooksResults[T]>((resolve, reject) => {
       let isBegun = false;
       const canReadHere = ({ failure }: Extract<BooksAnswer, { failure: unknown }>) =>
-        !isBegun && !isClosing && failure.code === "storage-unavailable";
+        !isBegun && !isClosing && !signal?.aborted && failure.code === "storage-unavailable";
       const thread = start({ about, at, against, givesHeads: onHeads !== undefined });
       const fail = (error: unknown) => {
         reject(error);
         stop(thread);
       };
+      // It fails when the thread has ended, so that never more than one runs.
+      const leave = () => stop(thread);
+      signal?.addEventListener("abort", leave);
       thread.on("message", (answer: BooksAnswer) => {
         if ("progress" in answer) onProgress?.(answer.progress);
         else if ("heads" in answer)
           onHeads?.(answer.heads).then(() => thread.postMessage("next" satisfies BooksWish), fail);
         else if ("result" in answer) resolve(answer.result as BooksResults[T]);
         else if ("failure" in answer && canReadHere(answer)) resolve(here());
-        else if ("failure" in answer) reject(failureOf(answer));
+        else if ("failure" in answer && !signal?.aborted) reject(failureOf(answer));
         isBegun = true;
       });
       thread.on("error", reject);
-      thread.on("exit", () => reject(closed()));
+      thread.on("exit", () => {
+        signal?.removeEventListener("abort", leave);
+        reject(signal?.aborted ? abandoned() : closed());
+      });
     }).then(async (result) => {
       // The thread opened what the place names now; the store still has it open, or refuses.
       await store.ping();
       return result;
     });
-  const auditInTurn = inTurn();
-  const onProgress = (done: AuditProgress) => {
-    for (const listener of listeners) listener(done);
-  };
   // On a full disk SQLite shares a file with no other connection, and the one that has it reads.
-  const here = booksOf(store);
-  const audits = (options: BooksAuditOptions) => read("audit", options, () => here.audit(options));
-  const audit = shared(auditInTurn, () => audits({ onProgress }));
+  const here = booksOf(store, pacedReader(store));
   return {
-    async audit(options = {}) {
-      // Whose checkpoint it is does not share it.
-      if (options.onHeads !== undefined || options.against !== undefined)
-        return auditInTurn(() => audits(options));
-      const listener = options.onProgress ?? (() => {});
-      listeners.add(listener);
-      return audit().finally(() => listeners.delete(listener));
-    },
-    position: shared(inTurn(), (at) => read("position", { at }, () => here.position(at))),
+    audit: (options = {}) => read("audit", options, () => here.audit(options)),
+    position: (at, signal) => read("position", { at, signal }, () => here.position(at, signal)),
     async *export(request) {
-      if (exporting >= exportsAtOnce) throw busy();
-      exporting += 1;
       const thread = start({ about: request });
       const answers = on(thread, "message", { close: ["exit"] }) as AsyncIterable<[BooksAnswer]>;
       let isKnown = false;
@@ -121,8 +109,8 @@ export function openBooks(place: StorePlace, store: Store): Books {
         }
         throw closed();
       } finally {
-        exporting -= 1;
         stop(thread);
+        await threads.get(thread);
       }
     },
     async close() {
@@ -144,39 +132,6 @@ function failureOf({ failure }: Extract<BooksAnswer, { failure: unknown }>): FxE
 
 function closed(): FxError {
   return new FxError("storage-unavailable", "The ledger was closed before it was read.");
-}
-
-function busy(): FxError {
-  const message = `${exportsAtOnce} exports are under way, and no more are made at once.`;
-  return new FxError("overloaded", message, { retryAfterSeconds: 5 });
-}
-
-type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
-
-/** Does one work after another. */
-function inTurn(): InTurn {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const done = last.then(work);
-    last = done.catch(() => {});
-    return done;
-  };
-}
-
-/** Does `work` for all who ask before it starts, about the same time. */
-function shared<T>(inTurn: InTurn, work: (at?: Date) => Promise<T>): (at?: Date) => Promise<T> {
-  const waiting = new Map<number | undefined, Promise<T>>();
-  return (at) => {
-    const about = at?.getTime();
-    const asked = waiting.get(about);
-    if (asked !== undefined) return asked;
-    const next = inTurn(() => {
-      waiting.delete(about);
-      return work(at);
-    });
-    waiting.set(about, next);
-    return next;
-  };
 }
 
 /** Runs what is beside this file: as it is built, or as source, which needs tsx in each thread of Node 20. */

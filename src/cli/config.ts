@@ -1,9 +1,16 @@
-import { readFileSync } from "node:fs";
-import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { isNetwork, listOf, pathOf, wholeNumber } from "./forms.ts";
 import { nearMiss } from "./near-miss.ts";
-import { type Place, parsePlace, parseStorePlace, type StorePlace } from "./place.ts";
+import {
+  holdsSecret,
+  type Place,
+  parsePlace,
+  parseStorePlace,
+  type StorePlace,
+  withoutSecrets,
+} from "./place.ts";
+import { readSmallFile } from "./small-file.ts";
 
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 
@@ -13,6 +20,8 @@ type LogLevel = (typeof logLevels)[number];
 export interface Settings {
   /** Where a command works. */
   readonly url: Place;
+  /** What a command shows the server at `url`, to be let in. */
+  readonly token: string | undefined;
   readonly host: string;
   readonly port: number;
   /** The path under which a proxy shows the server, without a slash at its end; "/" for none. */
@@ -71,6 +80,8 @@ interface Definition<T> {
   readonly form: string;
   /** Whether the flag may be given more than once, instead of a list with commas. */
   readonly repeats?: true;
+  /** Whether it has no flag, and is never shown: the command lines of all processes can be read. */
+  readonly isSecret?: true;
 }
 
 export const definitions: { readonly [Name in SettingName]: Definition<Settings[Name]> } = {
@@ -79,6 +90,13 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
     fallback: "http://127.0.0.1:8080",
     parse: parsePlace,
     form: "http(s)://…, sqlite:PATH, postgres://… or memory:",
+  },
+  token: {
+    env: "FX_TOKEN",
+    fallback: undefined,
+    parse: (text) => (/^[\w.~+/-]{1,1000}=*$/.test(text) ? text : undefined),
+    form: "a token as fx token create prints it",
+    isSecret: true,
   },
   host: {
     env: "FX_HOST",
@@ -114,7 +132,7 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
   rates: {
     env: "FX_RATES",
     fallback: "nbp",
-    parse: (text) => text,
+    parse: (text) => (/^https?:/i.test(text) && !URL.canParse(text) ? undefined : text),
     form: "nbp, demo, http(s)://… or a file",
   },
   maxTableAge: {
@@ -210,9 +228,15 @@ export function loadConfig(
   const fromFile = readConfigFile(file);
   const origins = {} as Record<SettingName, Origin>;
   const value = <Name extends SettingName>(name: Name): Settings[Name] => {
-    const { env: variable, fallback, parse, form } = definitions[name] as Definition<Settings[Name]>;
+    const {
+      env: variable,
+      fallback,
+      parse,
+      form,
+      isSecret,
+    } = definitions[name] as Definition<Settings[Name]>;
     const given: readonly [Origin, unknown, string][] = [
-      ["flag", flags[name], flagOf(name)],
+      ["flag", isSecret ? undefined : flags[name], flagOf(name)],
       ["environment", fromEnvironment(variable, env), variable],
       ["file", fromFile[name], `"${name}" in ${file}`],
     ];
@@ -224,27 +248,9 @@ export function loadConfig(
     if (origin === "flag") refuseSecret(String(raw), place, variable);
     return parsed;
   };
-  const settings: Settings = {
-    url: value("url"),
-    host: value("host"),
-    port: value("port"),
-    prefix: value("prefix"),
-    tokens: value("tokens"),
-    db: value("db"),
-    rates: value("rates"),
-    maxTableAge: value("maxTableAge"),
-    acceptTable: value("acceptTable"),
-    changeSource: value("changeSource"),
-    logLevel: value("logLevel"),
-    allowAnonymous: value("allowAnonymous"),
-    allowedHost: value("allowedHost"),
-    adminPort: value("adminPort"),
-    tlsCert: value("tlsCert"),
-    tlsKey: value("tlsKey"),
-    trustProxy: value("trustProxy"),
-    cors: value("cors"),
-    rateLimit: value("rateLimit"),
-  };
+  const settings = Object.fromEntries(settingNames.map((name) => [name, value(name)])) as unknown as Settings;
+  if (origins.token === "file") requireOneWayIn(settings, file, fromFile.url);
+  else requireOneWayIn(settings, definitions.token.env, fromEnvironment(definitions.url.env, env));
   return { settings, origins, file };
 }
 
@@ -253,19 +259,14 @@ export function flagOf(name: SettingName): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** An address without the password in it. */
-export function withoutPassword(address: string): string {
-  return address.replace(/^(\w+:\/\/[^/@:]*):.*@/, "$1:***@").replace(/([?&]password=)[^&]+/i, "$1***");
-}
-
 function configPath(env: Readonly<Record<string, string | undefined>>): string {
   return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "fx", "config.json");
 }
 
 function readConfigFile(path: string): Readonly<Record<string, unknown>> {
-  let text: string;
+  let file: ReturnType<typeof readSmallFile>;
   try {
-    text = readFileSync(path, "utf8");
+    file = readSmallFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return {};
@@ -273,7 +274,7 @@ function readConfigFile(path: string): Readonly<Record<string, unknown>> {
   }
   let content: unknown;
   try {
-    content = JSON.parse(text);
+    content = JSON.parse(file.text);
   } catch {
     throw new ConfigError(`The config file ${path} is not JSON.`);
   }
@@ -281,7 +282,10 @@ function readConfigFile(path: string): Readonly<Record<string, unknown>> {
     throw new ConfigError(`The config file ${path} must hold one JSON object.`);
   }
   const unknown = Object.keys(content).find((key) => !settingNames.some((name) => name === key));
-  if (unknown === undefined) return content as Readonly<Record<string, unknown>>;
+  if (unknown === undefined) {
+    if ("token" in content && file.isShared) throw sharedToken(`The config file ${path}`, path);
+    return content as Readonly<Record<string, unknown>>;
+  }
   throw new ConfigError(
     `The config file ${path} sets "${unknown}", which fx does not know. It knows ${settingNames.join(", ")}.`,
   );
@@ -299,12 +303,24 @@ function fromEnvironment(
   const path = env[`${variable}_FILE`] || undefined;
   if (path === undefined) return value;
   if (value !== undefined) throw new ConfigError(`Set ${variable} or ${variable}_FILE, not both.`);
+  let file: ReturnType<typeof readSmallFile>;
   try {
-    return readFileSync(path, "utf8").trim();
+    file = readSmallFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new ConfigError(`The file ${path} that ${variable}_FILE names cannot be read (${code}).`);
   }
+  if (variable === definitions.token.env && file.isShared) {
+    throw sharedToken(`The file ${path} that ${variable}_FILE names`, path);
+  }
+  return file.text.trim();
+}
+
+function sharedToken(what: string, path: string): ConfigError {
+  return new ConfigError(
+    `${what} has a token, and others than its owner can read it. Run chmod 600 ${path}, and have a new token made ` +
+      "if somebody may have read this one.",
+  );
 }
 
 /**
@@ -327,34 +343,31 @@ function refuseNearMisses(env: Readonly<Record<string, string | undefined>>): vo
   }
 }
 
-/** Every user of the machine can read the command lines of all processes. */
-function refuseSecret(text: string, flag: string, variable: string): void {
-  if (withoutPassword(text) === text) return;
+/**
+ * A token goes to the server that is named where the token is set, and to no other that a flag or variable names.
+ * @throws ConfigError
+ */
+function requireOneWayIn({ url, token }: Settings, where: string, urlBeside: unknown): void {
+  if (token === undefined || url.kind !== "server") return;
+  const { origin, username, password } = new URL(url.address);
+  if (username !== "" || password !== "") {
+    throw new ConfigError(
+      "The server's address has a user, and there is a token. A request carries one of them: remove the other.",
+    );
+  }
+  if (typeof urlBeside !== "string" || !URL.canParse(urlBeside) || new URL(urlBeside).origin === origin)
+    return;
   throw new ConfigError(
-    `A password does not belong on a command line, where every process can read it. ` +
-      `Put the address of ${flag} into ${variable}, a file that ${variable}_FILE names, or the config file.`,
+    `The token of ${where} goes to the server that is named there, ${withoutSecrets(urlBeside)}, and not to ${origin}. ` +
+      "Name the server where its token is set.",
   );
 }
 
-function wholeNumber(text: string, most: number): number | undefined {
-  return /^\d{1,5}$/.test(text) && Number(text) <= most ? Number(text) : undefined;
-}
-
-/** Reads texts with commas between, none of which may be wrong. */
-function listOf(isOne: (text: string) => boolean): (text: string) => readonly string[] | undefined {
-  return (text) => {
-    const texts = text.split(",").flatMap((part) => part.trim() || []);
-    return texts.every(isOne) ? texts : undefined;
-  };
-}
-
-/** Refuses a key itself, which FX_TLS_KEY_FILE may bring, before an error can show it. */
-function pathOf(text: string): string | undefined {
-  return text.includes("\n") ? undefined : text;
-}
-
-function isNetwork(text: string): boolean {
-  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true;
-  const [, address = "", bits = "0"] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  return Number(bits) <= { 0: -1, 4: 32, 6: 128 }[isIP(address) as 0 | 4 | 6];
+/** Every user of the machine can read the command lines of all processes. */
+function refuseSecret(text: string, flag: string, variable: string): void {
+  if (!holdsSecret(text)) return;
+  throw new ConfigError(
+    `A password, key or token does not belong on a command line, where every process can read it. ` +
+      `Put the address of ${flag} into ${variable}, a file that ${variable}_FILE names, or the config file.`,
+  );
 }

@@ -2,10 +2,11 @@ import type { ReadStream } from "node:tty";
 import type { CalendarDate } from "../core/date.ts";
 import { type Pesel, parsePesel } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
-import { type Config, loadConfig, withoutPassword } from "./config.ts";
+import { type Config, loadConfig } from "./config.ts";
 import { type Exit, Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
-import { writeDocument, writeText } from "./terminal/output.ts";
+import { withoutSecrets } from "./place.ts";
+import { writeDocument, writeJson, writeText } from "./terminal/output.ts";
 import { type Terminal, takeScreen, write } from "./terminal/terminal.ts";
 
 /** What the command line gave, by the option's name. */
@@ -54,8 +55,8 @@ export class Context {
     this.watchSignals();
     const { openService } = await import("./open.ts");
     this.#service = await openService(settings, needs, (from, to) => {
-      const text = `The schema of ${withoutPassword(settings.url.address)} was upgraded from ${from} to ${to}. An older fx cannot open it any more.`;
-      if (options.json) write(this.terminal.stderr, JSON.stringify({ upgraded: { from, to } }));
+      const text = `The schema of ${withoutSecrets(settings.url.address)} was upgraded from ${from} to ${to}. An older fx cannot open it any more.`;
+      if (options.json) writeJson(this.terminal.stderr, { upgraded: { from, to } });
       else writeText(this.terminal.stderr, text);
     });
     return this.#service;

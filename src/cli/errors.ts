@@ -2,8 +2,8 @@ import { CommanderError } from "commander";
 import { type ErrorCode, type FieldError, FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { ConfigError } from "./config.ts";
-import { writeText } from "./terminal/output.ts";
-import { type Screen, write } from "./terminal/terminal.ts";
+import { writeJson, writeText } from "./terminal/output.ts";
+import type { Screen } from "./terminal/terminal.ts";
 
 /** How a command ends. The same table is in docs/CLI.md and `fx help exit-codes`. */
 export const exitTable = [
@@ -91,6 +91,9 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   "account-closed": "fx account create opens it again.",
   "account-not-empty": "fx account show has the balances, and fx account withdraw pays them out.",
   unreachable: waysOut,
+  unauthorized:
+    "Set FX_TOKEN, or FX_TOKEN_FILE to a file that holds the token. fx doctor shows which one is sent.",
+  forbidden: "fx doctor shows which token is sent, and its role.",
 };
 
 const replayHint = "An earlier request with this key got this answer. To try again, use a new key.";
@@ -169,7 +172,9 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof Interrupted) return describeInterrupt(thrown);
   if (thrown instanceof OutputFailed) return describeOutput(thrown);
   if (thrown instanceof FxError) {
-    const { code, message, replayed, fields, hint = hintOf[code] } = thrown;
+    const { code, message, replayed, fields, retryAfterSeconds: wait } = thrown;
+    const later = wait === undefined ? undefined : `Try again in ${wait} s.`;
+    const { hint = hintOf[code] ?? later } = thrown;
     if (replayed) return { ...failure(code, message, exitOf[code], replayHint), replayed };
     const told = failure(code, message, exitOf[code], hint);
     return fields === undefined ? told : { ...told, errors: fields };
@@ -188,18 +193,17 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
 
 /** Reports a failure on stderr: as text, or with --json as one document. */
 export function tellFailure(screen: Screen, failure: Failure, json: boolean): void {
-  if (json) {
-    write(screen, JSON.stringify(failure));
-    return;
+  if (json) writeJson(screen, failure);
+  else {
+    const { paint } = screen;
+    writeText(screen, `fx: ${failure.message}`, paint.red);
+    if (failure.hint !== null) writeText(screen, failure.hint, paint.dim);
   }
-  const { paint } = screen;
-  writeText(screen, `fx: ${failure.message}`, paint.red);
-  if (failure.hint !== null) writeText(screen, failure.hint, paint.dim);
 }
 
 /** Warns on stderr, and changes neither the result nor the exit code. */
 export function tellWarning(screen: Screen, warning: string, json: boolean): void {
-  if (json) write(screen, JSON.stringify({ warning }));
+  if (json) writeJson(screen, { warning });
   else writeText(screen, `fx: ${warning}`, screen.paint.yellow);
 }
 

@@ -1,5 +1,6 @@
 import { type CurrentRates, noFetches } from "../core/rates.ts";
 import type { ExchangeService } from "../core/service.ts";
+import type { Books } from "../ledger/books.ts";
 import type { LedgerService } from "../ledger/service.ts";
 import type { Access, OpenOptions, Store } from "../ledger/store.ts";
 import type { RatesOptions } from "../rates/current.ts";
@@ -29,7 +30,7 @@ export async function openService(
   const { url } = settings;
   if (url.kind === "server") {
     const { openHttpService } = await import("../client/http-service.ts");
-    return openHttpService(url.address);
+    return openHttpService(url.address, { token: settings.token });
   }
   if (rates) return (await openLedger(url, settings, { access, onUpgrade, serves: false })).service;
   const { LedgerService } = await import("../ledger/service.ts");
@@ -58,14 +59,22 @@ export async function openLedger(
       onEvent,
     });
     const { LedgerService } = await import("../ledger/service.ts");
-    // No other thread sees a ledger in memory, and a command has no orders that would wait.
-    const apart = serves && place.kind !== "memory";
-    const books = apart ? (await import("./books.ts")).openBooks(place, store) : undefined;
+    // A command has no orders that would wait.
+    const books = serves ? await openBooks(place, store) : undefined;
     return { service: new LedgerService(store, rates, undefined, { books }), store, rates };
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+async function openBooks(place: StorePlace, store: Store): Promise<Books> {
+  const { sharedBooks } = await import("../ledger/shared-books.ts");
+  if (place.kind !== "memory") return sharedBooks((await import("./books.ts")).openBooks(place, store));
+  // No other thread sees it.
+  const { booksOf } = await import("../ledger/books.ts");
+  const { pacedReader } = await import("../ledger/pace.ts");
+  return sharedBooks(booksOf(store, pacedReader(store)));
 }
 
 export async function openStore(place: StorePlace, options: OpenOptions): Promise<Store> {

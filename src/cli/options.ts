@@ -10,6 +10,7 @@ export const meanings: Readonly<Record<SettingName, readonly [placeholder: strin
     "<place>",
     "where to work: a running server, or sqlite:PATH, postgres://… or memory: in this process",
   ],
+  token: ["<token>", "the token that a command shows the server; it has no flag"],
   host: ["<host>", "address to listen on"],
   port: ["<number>", "port to listen on, 0 for any that is free"],
   prefix: ["<path>", "path under which a proxy shows the server; links begin with it"],

@@ -19,3 +19,23 @@ export function parseStorePlace(address: string): StorePlace | undefined {
   if (/^sqlite:./.test(address)) return { kind: "sqlite", address, path: address.slice("sqlite:".length) };
   return /^postgres(ql)?:\/\/./.test(address) ? { kind: "postgres", address } : undefined;
 }
+
+/** An address as it may be shown: without a password and, if it is an http(s) URL, without user and query. */
+export function withoutSecrets(address: string): string {
+  return isUrl(address)
+    ? address.replace(/([?#]).*/, "$1***").replace(/^(\w+:\/\/).*@/, "$1***@")
+    : address.replace(/^(\w+:\/\/[^/@:]*):.*@/, "$1:***@").replace(/([?&]password=)[^&]+/i, "$1***");
+}
+
+/** What a secret is called in the query of a URL. */
+const secretName = /[?&#][^=&]*(key|token|secret|passw|pwd|auth|sig)[^=&]*=/i;
+
+/** Whether an address has a password, the user of an http(s) URL, or a parameter that may be a key. */
+export function holdsSecret(address: string): boolean {
+  if (!isUrl(address)) return withoutSecrets(address) !== address;
+  return /^\w+:\/\/[^/?#]*@/.test(address) || secretName.test(address);
+}
+
+function isUrl(address: string): boolean {
+  return /^https?:/i.test(address);
+}

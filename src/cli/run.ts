@@ -2,6 +2,7 @@ import type { Writable } from "node:stream";
 import { CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { describeError } from "../core/mask.ts";
+import { visible } from "../core/visible.ts";
 import { Context } from "./context.ts";
 import {
   describeFailure,
@@ -32,7 +33,7 @@ export async function run(process: NodeJS.Process): Promise<void> {
 /** Node would print all that an error holds: of a failed statement its parameters, of a request its headers. */
 function crash(error: unknown): void {
   const told = describeError(error instanceof Error ? error : new Error(typeof error));
-  process.stderr.write(`fx: crashed, because of a bug in fx: ${told.stack}\n`);
+  process.stderr.write(`fx: crashed, because of a bug in fx: ${visible(told.stack, "\n")}\n`);
   process.exit(1);
 }
 
@@ -69,7 +70,8 @@ async function carryOut(argv: readonly string[], context: Context, json: boolean
     if (thrown instanceof Interrupted) clearLine(stderr);
     tellFailure(stderr, failure, json);
     if (failure.code === "internal" && env.FX_LOG_LEVEL === "debug") {
-      write(stderr, thrown instanceof Error ? describeError(thrown).stack : typeof thrown);
+      const where = thrown instanceof Error ? describeError(thrown).stack : typeof thrown;
+      write(stderr, visible(where, "\n"));
     }
     context.exit = failure.exit;
     if (thrown instanceof Interrupted) return failure.exit;

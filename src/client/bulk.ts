@@ -8,7 +8,7 @@ import { notAnAnswer } from "../wire/codecs.ts";
 import { readLines } from "../wire/lines.ts";
 import { decodeProblem } from "../wire/problem.ts";
 import { Lanes } from "./lanes.ts";
-import { type Answer, answerOf, outcomeOf, type Transport, textOf } from "./transport.ts";
+import { type Answer, answerOf, outcomeOf, type Transport, textOf, whatAnswered } from "./transport.ts";
 
 /** A line that was taken in. */
 interface Entry {
@@ -34,6 +34,9 @@ const windowSize = 16_384;
 const attempts = 6;
 /** The same, where the server answers that it is busy. */
 const busyAttempts = 100;
+/** In bytes: more than any answer to a line has. */
+const longestLine = 16_384;
+const longestWaitMs = 60_000;
 /** Requests under way at once, where lines are sent one by one. */
 const singlesAtOnce = 64;
 const busyCodes: readonly ErrorCode[] = ["overloaded", "rate-limited"];
@@ -180,7 +183,11 @@ export class Bulk {
         return refused;
       }
       let answered = 0;
-      for await (const lines of readLines(request)) {
+      let heard = performance.now();
+      for await (const lines of readLines(request, { longest: longestLine })) {
+        if (lines.length > 0) heard = performance.now();
+        // A part of a line that never ends would be waited for as long as bytes come.
+        else if (performance.now() - heard > longestWaitMs) throw notAnAnswer("a line that does not end");
         for (const [index, { bytes }] of lines.entries()) {
           const { line, answer } = decodeBulkAnswer(JSON.parse(bytes.toString()));
           if (line === null) return { failure: requireError(answer), isOpen: false, isBusy: true };
@@ -219,11 +226,10 @@ export class Bulk {
   }
 
   /** What an answer to the whole bulk means. */
-  #refused({ status, body, retryAfterSeconds }: Answer): Fault | "unknown path" {
+  #refused(answer: Answer): Fault | "unknown path" {
+    const { status, body, retryAfterSeconds } = answer;
     const problem = decodeProblem(body, status, { retryAfterSeconds });
-    if (problem === undefined) {
-      return { failure: this.#unknown(`and what answered is not fx (status ${status})`), isOpen: true };
-    }
+    if (problem === undefined) return this.#transport.notFx("POST", whatAnswered(answer, false));
     if (problem.code === "not-found" || problem.code === "method-not-allowed") return "unknown path";
     const isBusy = busyCodes.includes(problem.code);
     return { failure: problem, isOpen: undecided.includes(problem.code), isBusy, retryAfterSeconds };

@@ -7,8 +7,11 @@ import type { AccountHead, AuditOptions, AuditReport } from "../core/service.ts"
 import { type CheckpointStart, checkpointText, decodeAudit, readCheckpoint } from "../wire/audit.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { notAnAnswer } from "../wire/codecs.ts";
-import { answerOf, type Transport, textOf } from "./transport.ts";
+import { answerOf, longestAnswer, type Transport, textOf } from "./transport.ts";
 import { unfit } from "./unfit.ts";
+
+/** In bytes: what an answer says of an account that lacks what a checkpoint saw. */
+const longestLostHead = 200;
 
 /** Has the server audit, and takes the heads as they come. */
 export async function takeCheckpoint(
@@ -37,11 +40,11 @@ async function* answer(
 ): AsyncGenerator<readonly AccountHead[], AuditReport> {
   const request = await transport.stream(
     { method: "GET", path: "/api/audit/checkpoint", headers: { accept: bulkType } },
-    { waits: true },
+    { readsJournal: true },
   );
   try {
     await answered(request, transport);
-    return yield* readCheckpoint(request, onStart);
+    return yield* readCheckpoint(transport.chunks(request), onStart, longestAnswer);
   } catch (error) {
     throw error instanceof FxError && error.code === "invalid-request"
       ? notAnAnswer(error.message)
@@ -59,14 +62,21 @@ export async function compareCheckpoint(
   const headers = { accept: "application/json", "content-type": bulkType };
   const request = await transport.stream(
     { method: "POST", path: "/api/audit/comparison", headers },
-    { waits: true },
+    { readsJournal: true },
   );
-  const sent = pipeline(Readable.from(checkpointText(against)), request).catch((error: Error) => error);
+  let longest = longestAnswer;
+  const counted = async function* () {
+    for await (const heads of against) {
+      longest += heads.length * longestLostHead;
+      yield heads;
+    }
+  };
+  const sent = pipeline(Readable.from(checkpointText(counted())), request).catch((error: Error) => error);
   try {
     await answered(request, transport);
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    return decodeAudit(JSON.parse(Buffer.concat(chunks).toString()));
+    return decodeAudit(
+      JSON.parse(await textOf(transport.chunks(request), { most: longest, withinMs: Infinity })),
+    );
   } catch (error) {
     request.destroy();
     // What cannot be read is the reason why it was not sent.
@@ -76,12 +86,12 @@ export async function compareCheckpoint(
 }
 
 /** Waits for the head of an answer that is as it should be. */
-async function answered(request: GotStream, { place }: Transport): Promise<void> {
+async function answered(request: GotStream, transport: Transport): Promise<void> {
   // Whoever waits hears of an error.
   request.on("error", () => {});
   const [response] = (await once(request, "response")) as [PlainResponse];
   if (response.statusCode === 200) return;
-  throw unfit(answerOf(response, await textOf(request)), place).failure;
+  throw unfit(answerOf(response, await textOf(transport.chunks(request))), transport).failure;
 }
 
 function failureOf(transport: Transport, error: unknown): Error {

@@ -3,9 +3,9 @@ import type { PlainResponse, RequestError } from "got";
 import { FxError } from "../core/errors.ts";
 import { type ExportRequest, isWholeExport } from "../core/export.ts";
 import { exportFiles } from "../wire/export.ts";
-import { decodeProblem } from "../wire/problem.ts";
 import { encodeExportQuery } from "../wire/queries.ts";
 import { answerOf, type Transport, textOf } from "./transport.ts";
+import { unfit } from "./unfit.ts";
 
 const longestLastLine = 200;
 
@@ -14,25 +14,21 @@ const longestLastLine = 200;
  * @throws FxError with which the server refuses it; unreachable, also if it breaks off
  */
 export async function* readExport(transport: Transport, request: ExportRequest): AsyncGenerator<string> {
-  const headers = { accept: `${exportFiles[request.format].type}, application/problem+json` };
+  const { type } = exportFiles[request.format];
+  const headers = { accept: `${type}, application/problem+json` };
   const query = encodeExportQuery(request);
   const get = { method: "GET", path: "/api/export", headers, query } as const;
-  // There is no knowing how long whoever reads it takes.
-  const stream = await transport.stream(get, { waits: true });
+  const stream = await transport.stream(get, { readsJournal: true });
   // What fails is told to whoever waits for the answer, or reads it.
   stream.on("error", () => {});
   let tail = "";
   try {
     const [response] = (await once(stream, "response")) as [PlainResponse];
-    if (response.statusCode !== 200) {
-      const { body, status, retryAfterSeconds } = answerOf(response, await textOf(stream));
-      const problem = decodeProblem(body, status, { retryAfterSeconds });
-      throw (
-        problem ?? new FxError("internal", `What answers at ${transport.place} is not fx (status ${status}).`)
-      );
+    if (response.statusCode !== 200 || !response.headers["content-type"]?.startsWith(type)) {
+      throw unfit(answerOf(response, await textOf(transport.chunks(stream))), transport).failure;
     }
     stream.setEncoding("utf8");
-    for await (const part of stream as AsyncIterable<string>) {
+    for await (const part of transport.chunks<string>(stream)) {
       tail = (tail + part).slice(-longestLastLine);
       yield part;
     }

@@ -15,6 +15,7 @@ import type {
   BulkLine,
   ExchangeService,
   Page,
+  PageRequest,
   Position,
   RateOnDay,
   RatesInForce,
@@ -46,11 +47,8 @@ import {
 import { Bulk, undecided } from "./bulk.ts";
 import { compareCheckpoint, takeCheckpoint } from "./checkpoints.ts";
 import { readExport } from "./export.ts";
-import { type Answer, Transport, type TransportOptions } from "./transport.ts";
+import { type Answer, Transport, type TransportOptions, whatAnswered } from "./transport.ts";
 import { problemOf, unfit } from "./unfit.ts";
-
-/** An audit or a position reads the whole journal. */
-const longTimeoutMs = 3_600_000;
 
 /**
  * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call. A
@@ -114,7 +112,8 @@ class HttpService implements ExchangeService {
   }
 
   statement(pesel: Pesel, page: StatementRequest): Promise<Statement> {
-    return this.#get(`/api/user/${pesel}/history`, decodeStatement, { query: encodeStatementQuery(page) });
+    const decode = (body: unknown) => requireEnd(decodeStatement(body), page);
+    return this.#get(`/api/user/${pesel}/history`, decode, { query: encodeStatementQuery(page) });
   }
 
   receipt(id: string): Promise<Receipt> {
@@ -122,18 +121,19 @@ class HttpService implements ExchangeService {
   }
 
   accounts(page: AccountsRequest): Promise<Page<Account>> {
-    return this.#get("/api/users", decodeAccounts, { query: encodeAccountsQuery(page) });
+    const decode = (body: unknown) => requireEnd(decodeAccounts(body), page);
+    return this.#get("/api/users", decode, { query: encodeAccountsQuery(page) });
   }
 
   position(at?: Date): Promise<Position> {
     const query = encodeAtQuery(at);
-    return this.#get("/api/position", decodePosition, { query, timeoutMs: longTimeoutMs });
+    return this.#get("/api/position", decodePosition, { query, readsJournal: true });
   }
 
   async audit(options: AuditOptions = {}): Promise<AuditReport> {
     const { onHeads, against } = options;
     if (onHeads === undefined && against === undefined) {
-      return this.#get("/api/audit", decodeAudit, { timeoutMs: longTimeoutMs });
+      return this.#get("/api/audit", decodeAudit, { readsJournal: true });
     }
     const compared = against && (await compareCheckpoint(this.#transport, against));
     if (compared !== undefined && (onHeads === undefined || !isClean(compared))) return compared;
@@ -151,12 +151,18 @@ class HttpService implements ExchangeService {
   async #get<T>(
     path: string,
     decode: (body: unknown, headers: Answer["headers"]) => T,
-    options: { query?: Record<string, string>; timeoutMs?: number } = {},
+    options: { query?: Record<string, string>; readsJournal?: boolean } = {},
   ): Promise<T> {
     return this.#transport.send({ method: "GET", path, repeatable: true, ...options }, (answer) => {
       const { status, body, headers } = answer;
-      if (status === 200 && body !== undefined) return { value: decode(body, headers) };
-      return unfit(answer, this.#transport.place);
+      if (status !== 200 || body === undefined) return unfit(answer, this.#transport);
+      try {
+        return { value: decode(body, headers) };
+      } catch (error) {
+        if (!(error instanceof FxError)) throw error;
+        const message = `What answers at ${this.#transport.place} is not fx, or is another version of it.`;
+        throw new FxError("internal", `${message} ${error.message}`);
+      }
     });
   }
 
@@ -180,12 +186,7 @@ class HttpService implements ExchangeService {
       try {
         return { value: decode(answer) };
       } catch {
-        const what = `what answered is not fx (status ${answer.status})`;
-        const failure = new FxError(
-          "outcome-unknown",
-          `The request was sent to ${this.#transport.place}, and ${what}.`,
-        );
-        return { failure, isOpen: true };
+        return this.#transport.notFx("POST", whatAnswered(answer, false));
       }
     });
   }
@@ -194,6 +195,19 @@ class HttpService implements ExchangeService {
 /** Whether fx has decided on the request by its key. Any other problem says nothing of an attempt before. */
 function isRefusal({ code }: FxError, status: number): boolean {
   return [400, 404, 409, 422].includes(status) && code !== "not-found";
+}
+
+/** Pages that lead nowhere would be asked for without end. */
+function requireEnd<T extends Page<unknown>>(
+  page: T,
+  { limit, cursor, at }: PageRequest & { at?: unknown },
+): T {
+  const { items, next } = page;
+  const isPast = at !== undefined;
+  if (items.length > limit || (next !== undefined && (next === cursor || (items.length === 0 && !isPast)))) {
+    throw notAnAnswer("a page that is too long, or leads nowhere");
+  }
+  return page;
 }
 
 function settlementIn({ status, body, headers }: Answer): Settlement {

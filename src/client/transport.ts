@@ -12,7 +12,8 @@ export interface Request {
   readonly body?: object;
   /** Whether it may be sent again while its outcome is unknown. */
   readonly repeatable: boolean;
-  readonly timeoutMs?: number;
+  /** Whether the server has the whole journal to read. */
+  readonly readsJournal?: boolean;
 }
 
 export interface Answer {
@@ -27,13 +28,21 @@ export interface Answer {
 export type Attempt<T> = { readonly value: T } | { readonly failure: Error; readonly isOpen: boolean };
 
 export interface TransportOptions {
+  /** Sent with every request, to this server only. */
+  readonly token?: string | undefined;
   readonly connectTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
   /** The longest pause before the first repetition; it doubles for each further one. */
   readonly pauseMs?: number;
+  /** How long the server may say nothing while it reads the whole journal. */
+  readonly journalTimeoutMs?: number;
 }
 
 const attempts = 4;
+/** In bytes. A page of 1000 accounts with every currency has 2.3 MB, one of 1000 entries with notes 2.7 MB. */
+export const longestAnswer = 4 * 1024 * 1024;
+/** In bytes. */
+const longestProblem = 65_536;
 /** The longest that a server's Retry-After is waited for. */
 const longestWaitSeconds = 5;
 
@@ -45,16 +54,26 @@ export class Transport {
   /** The base URL for messages: without credentials. */
   readonly place: string;
   readonly #base: string;
-  readonly #options: Required<TransportOptions>;
+  readonly #query: Readonly<Record<string, string>>;
+  readonly #authorization: { readonly authorization?: string };
+  readonly #options: Required<Omit<TransportOptions, "token">>;
   readonly #agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   #got: Promise<Got> | undefined;
 
-  constructor(baseUrl: string, options: TransportOptions = {}) {
+  constructor(baseUrl: string, { token, ...options }: TransportOptions = {}) {
     const url = new URL(baseUrl);
     this.place = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
     const credentials = url.username && `${url.username}:${url.password}@`;
     this.#base = `${url.protocol}//${credentials}${url.host}${url.pathname}`.replace(/\/+$/, "");
-    this.#options = { connectTimeoutMs: 5000, answerTimeoutMs: 30_000, pauseMs: 200, ...options };
+    this.#query = Object.fromEntries(url.searchParams);
+    this.#authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.#options = {
+      connectTimeoutMs: 5000,
+      answerTimeoutMs: 30_000,
+      pauseMs: 200,
+      journalTimeoutMs: 3_600_000,
+      ...options,
+    };
   }
 
   /**
@@ -77,22 +96,38 @@ export class Transport {
     }
   }
 
-  /** One whose answer is read as it comes. A failure of it is an error that `failureOf` explains. */
+  /**
+   * One whose answer is read as it comes. A failure of it is an error that `failureOf` explains.
+   * @param readsJournal whether the server has the whole journal to read. Its answer is then to be read with `chunks`
+   */
   async stream(
     { method, path, headers, query }: Pick<Request, "method" | "path" | "headers" | "query">,
-    { waits = false }: { readonly waits?: boolean } = {},
+    { readsJournal = false }: { readonly readsJournal?: boolean } = {},
   ): Promise<GotStream> {
-    const { connectTimeoutMs: connect, answerTimeoutMs: socket } = this.#options;
+    const { answerTimeoutMs: socket, journalTimeoutMs } = this.#options;
     return (await this.#load()).stream(`${this.#base}${path}`, {
+      ...this.#common(query),
       method,
-      agent: this.#agents,
-      headers: { accept: headers?.["content-type"], "user-agent": "fx", ...headers },
-      ...(query !== undefined && { searchParams: query }),
-      timeout: { lookup: connect, connect, secureConnect: connect, ...(!waits && { socket }) },
-      retry: { limit: 0 },
-      throwHttpErrors: false,
-      followRedirect: false,
+      headers: { accept: headers?.["content-type"], "user-agent": "fx", ...headers, ...this.#authorization },
+      timeout: {
+        ...this.#connectTimeouts,
+        ...(readsJournal ? { send: journalTimeoutMs, response: journalTimeoutMs } : { socket }),
+      },
     });
+  }
+
+  /** The chunks of an answer about the whole journal. Whoever reads them may take any time. */
+  async *chunks<T>(answer: GotStream): AsyncGenerator<T> {
+    const chunks = answer[Symbol.asyncIterator]() as AsyncIterator<T>;
+    for (;;) {
+      const silence = setTimeout(
+        () => answer.destroy(Object.assign(new Error("silent"), { code: "ETIMEDOUT" })),
+        this.#options.journalTimeoutMs,
+      );
+      const { value, done } = await chunks.next().finally(() => clearTimeout(silence));
+      if (done) return;
+      yield value;
+    }
   }
 
   /** Waits before the attempt after so many failed ones. */
@@ -110,27 +145,47 @@ export class Transport {
     request: Request,
     read: (answer: Answer) => Attempt<T>,
   ): Promise<Attempt<T> & { readonly retryAfterSeconds?: number | undefined }> {
-    const { method, path, query, headers, body, timeoutMs } = request;
+    const { method, path, query, headers, body, readsJournal } = request;
     const got = await this.#load();
-    const { connectTimeoutMs: connect, answerTimeoutMs } = this.#options;
+    const { answerTimeoutMs, journalTimeoutMs } = this.#options;
     let response: Response<string>;
     try {
-      response = await got(`${this.#base}${path}`, {
+      const answer = got(`${this.#base}${path}`, {
+        ...this.#common(query),
         method,
-        agent: this.#agents,
-        headers: { accept: "application/json", "user-agent": "fx", ...headers },
-        ...(query !== undefined && { searchParams: query }),
+        headers: { accept: "application/json", "user-agent": "fx", ...headers, ...this.#authorization },
         ...(body !== undefined && { json: body }),
-        timeout: { lookup: connect, connect, secureConnect: connect, request: timeoutMs ?? answerTimeoutMs },
-        retry: { limit: 0 },
-        throwHttpErrors: false,
-        followRedirect: false,
+        timeout: { ...this.#connectTimeouts, request: readsJournal ? journalTimeoutMs : answerTimeoutMs },
       });
+      void answer.on("downloadProgress", ({ transferred }) => {
+        if (transferred > longestAnswer) answer.cancel();
+      });
+      response = await answer;
     } catch (error) {
       return this.failureOf(method, error as RequestError);
     }
     const answer = answerOf(response, response.body);
     return { ...read(answer), retryAfterSeconds: answer.retryAfterSeconds };
+  }
+
+  /**
+   * A redirect could lead a request, and its token, to another host. A compressed answer could be a thousand times as
+   * long as what arrives, so none is asked for or unpacked.
+   */
+  #common(query: Request["query"]) {
+    return {
+      agent: this.#agents,
+      searchParams: { ...this.#query, ...query },
+      retry: { limit: 0 },
+      throwHttpErrors: false,
+      followRedirect: false,
+      decompress: false,
+    } as const;
+  }
+
+  get #connectTimeouts() {
+    const { connectTimeoutMs: connect } = this.#options;
+    return { lookup: connect, connect, secureConnect: connect };
   }
 
   #load(): Promise<Got> {
@@ -147,7 +202,12 @@ export class Transport {
       const failure = new FxError("unreachable", `The certificate of ${this.place} ${fault}.`, { hint });
       return { failure, isOpen: false };
     }
-    const reason = reasons[error.code] ?? error.code ?? error.name;
+    if (error.code === "ERR_CANCELED") {
+      return this.notFx(method, "the answer is longer than any of fx");
+    }
+    const reason = error.code?.startsWith("HPE_")
+      ? "what answers there does not speak HTTP"
+      : (reasons[error.code] ?? error.code ?? error.name);
     if (!wasSent(error)) {
       const failure = new FxError("unreachable", `Nothing answers at ${this.place} (${reason}).`);
       return { failure, isOpen: false };
@@ -161,22 +221,57 @@ export class Transport {
           );
     return { failure, isOpen: true };
   }
+
+  /** The failure of a request that was answered by something else than fx. */
+  notFx(method: "GET" | "POST", what: string): { failure: FxError; isOpen: boolean } {
+    if (method === "GET") {
+      const failure = new FxError("internal", `What answers at ${this.place} is not fx (${what}).`);
+      return { failure, isOpen: false };
+    }
+    const message = `The request was sent to ${this.place}, and what answered is not fx (${what}).`;
+    return { failure: new FxError("outcome-unknown", message), isOpen: true };
+  }
 }
 
-/** At most as much as a problem needs. */
-export async function textOf(stream: AsyncIterable<Buffer | string>): Promise<string> {
-  let text = "";
-  for await (const chunk of stream) {
-    text += String(chunk);
-    if (text.length > 65_536) break;
+/** The text of an answer, or as much of it as is not too long and comes in time: by default, that of a problem. */
+export async function textOf(
+  answer: AsyncIterable<Buffer | string>,
+  { most = longestProblem, withinMs = 30_000 } = {},
+): Promise<string> {
+  const deadline = performance.now() + withinMs;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of answer) {
+    chunks.push(Buffer.from(chunk));
+    length += chunk.length;
+    if (length > most || performance.now() > deadline) break;
   }
-  return text;
+  return Buffer.concat(chunks).toString();
 }
 
 export function answerOf({ statusCode, headers }: PlainResponse, text: string): Answer {
   const seconds = Number(headers["retry-after"]);
   const retryAfterSeconds = Number.isInteger(seconds) && seconds > 0 ? seconds : undefined;
-  return { status: statusCode, headers, body: parseBody(text), retryAfterSeconds };
+  const body = statusCode >= 400 && text.length > longestProblem ? undefined : parseBody(text);
+  return { status: statusCode, headers, body, retryAfterSeconds };
+}
+
+/** What an answer that is not of fx is, in a few words. */
+export function whatAnswered({ status, headers }: Answer, withType = true): string {
+  const { location, "content-type": type = "no content type", "content-encoding": encoding } = headers;
+  const to = typeof location === "string" && status >= 300 && status < 400 ? placeOf(location) : undefined;
+  return [
+    `status ${status}`,
+    ...(to === undefined ? [] : [`a redirect to ${to}`]),
+    ...(withType && to === undefined ? [String(type).slice(0, 100)] : []),
+    ...(encoding === undefined ? [] : [String(encoding).slice(0, 100)]),
+  ].join(", ");
+}
+
+/** Where a redirect leads, without what may be a secret. */
+function placeOf(location: string): string {
+  const [path = ""] = location.split(/[?#]/);
+  return (URL.canParse(path) ? `${new URL(path).origin}${new URL(path).pathname}` : path).slice(0, 200);
 }
 
 /** The failure of a request whose last attempt settled it no more than those before did. */

@@ -1,6 +1,6 @@
 import { FxError } from "../core/errors.ts";
 import { decodeProblem } from "../wire/problem.ts";
-import type { Answer } from "./transport.ts";
+import { type Answer, type Transport, whatAnswered } from "./transport.ts";
 
 /** What a proxy answers while it cannot reach the server behind it. */
 const gatewayStatuses = [502, 503, 504];
@@ -15,16 +15,15 @@ export function problemOf({ status, body, retryAfterSeconds, headers }: Answer):
  * Why a request that only reads was not answered, and whether it is worth to ask again.
  * @throws FxError the problem that fx answered with
  */
-export function unfit(answer: Answer, place: string): { failure: FxError; isOpen: boolean } {
+export function unfit(answer: Answer, transport: Transport): { failure: FxError; isOpen: boolean } {
   const problem = problemOf(answer);
   if (problem !== undefined) throw problem;
-  const { status, headers } = answer;
+  const { status } = answer;
+  const { place } = transport;
   if (gatewayStatuses.includes(status)) {
     const message = `The gateway at ${place} got no answer from the server (status ${status}).`;
     const hint = "Try again later. If that does not help, check that fx serve is running behind the gateway.";
     return { failure: new FxError("unreachable", message, { hint }), isOpen: true };
   }
-  const type = String(headers["content-type"] ?? "no content type");
-  const message = `What answers at ${place} is not fx (status ${status}, ${type}).`;
-  return { failure: new FxError("internal", message), isOpen: false };
+  return transport.notFx("GET", whatAnswered(answer));
 }

@@ -1,6 +1,9 @@
 /** A calendar date as ISO 8601 text, "2026-11-21". Such texts compare as the dates do. */
 export type CalendarDate = string;
 
+/** After every date. */
+export const endOfTime: CalendarDate = "9999-12-31";
+
 const formatter = new Intl.DateTimeFormat("en-US", {
   timeZone: "Europe/Warsaw",
   year: "numeric",

@@ -1,6 +1,7 @@
 import { type CurrencyCode, compareCurrencies, minorUnitDigits, parseCurrencyCode, pln } from "./currency.ts";
 import { type CalendarDate, dateExists } from "./date.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "./decimal.ts";
+import { visible } from "./visible.ts";
 
 /** The bank's side of one currency, in PLN for one unit: it buys at `bid` and sells at `ask`. */
 export interface Rate {
@@ -63,8 +64,17 @@ export interface TableLedger {
   ): Promise<boolean>;
   /** Keeps tables for the history of rates. */
   saveTables(tables: readonly RateTable[]): Promise<void>;
-  /** Tables of a source in force on or after a date, oldest first. Of several under one number, the last was in force last. */
-  tables(range: { readonly source: string; readonly since: CalendarDate }): Promise<RateTable[]>;
+  /**
+   * Tables of a source that took effect on the day `since` or later, and before the day `before`, oldest first. Of
+   * several under one number, the last was in force last.
+   */
+  tables(range: {
+    readonly source: string;
+    readonly since: CalendarDate;
+    readonly before?: CalendarDate;
+  }): Promise<RateTable[]>;
+  /** Another one after each table that is kept or put in force. */
+  tablesVersion(): Promise<string>;
 }
 
 /** The tables that one process trades and quotes at. */
@@ -187,6 +197,8 @@ export function identifyTable(
   return { number, tradingDate, effectiveDate, rates, source, id: sha256(content).slice(0, 32) };
 }
 
+const longestName = 100;
+
 function parseRate(untrusted: unknown): Rate {
   const rate = record(untrusted, "a rate");
   if (typeof rate.code !== "string" || !/^[A-Z]{3}$/.test(rate.code) || rate.code === pln) {
@@ -198,7 +210,8 @@ function parseRate(untrusted: unknown): Rate {
     throw new InvalidRateTable(`the bid of ${rate.code} is not below its ask`);
   return {
     currency: parseCurrencyCode(rate.code),
-    name: typeof rate.currency === "string" ? rate.currency : rate.code,
+    name:
+      typeof rate.currency === "string" && rate.currency.length <= longestName ? rate.currency : rate.code,
     bid,
     ask,
   };
@@ -227,5 +240,5 @@ function record(untrusted: unknown, what: string): Record<string, unknown> {
 }
 
 function show(untrusted: unknown): string {
-  return (JSON.stringify(untrusted) ?? "missing").slice(0, 60);
+  return visible((JSON.stringify(untrusted) ?? "missing").slice(0, 60));
 }

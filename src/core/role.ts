@@ -14,8 +14,11 @@ export interface Caller {
 
 /** The tokens in force. */
 export interface Tokens {
-  /** Whose token this is, which may have expired. Asked at every request, so it takes less than 1 µs. */
-  callerOf(token: string): Caller | undefined;
+  /**
+   * Whose token a request's `Authorization` has; it may have expired. Asked at every request, so it takes less than
+   * 1 µs.
+   */
+  callerOf(authorization: string): Caller | undefined;
 }
 
 export function includes(role: Role, needed: Role): boolean {

@@ -46,8 +46,11 @@ export interface ExchangeService {
   receipt(id: string): Promise<Receipt>;
   /** All accounts, or those of a name, by PESEL. */
   accounts(page: AccountsRequest): Promise<Page<Account>>;
-  /** @param at as it was then, as for `account` */
-  position(at?: Date): Promise<Position>;
+  /**
+   * @param at as it was then, as for `account`
+   * @param signal ends it where nobody else waits for it; it then fails
+   */
+  position(at?: Date, signal?: AbortSignal): Promise<Position>;
   audit(options?: AuditOptions): Promise<AuditReport>;
   /**
    * The journal as double entry, as text, made as it is read. If it fails before its end, what it gave is to be thrown
@@ -160,6 +163,8 @@ export interface AuditOptions {
   readonly onHeads?: ((heads: readonly AccountHead[]) => Promise<void>) | undefined;
   /** The heads of an earlier checkpoint, which the chains must still hold. */
   readonly against?: AsyncIterable<readonly AccountHead[]> | undefined;
+  /** Ends it where nobody else waits for it; it then fails. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface AuditStart {

@@ -33,15 +33,12 @@ export function openAccess({ tokens, now }: AccessOptions): Access {
       if (authorization === undefined) {
         return unauthorized(`This server asks for a token, and the request has none. ${howToSend}`);
       }
-      const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
-      if (token === undefined)
-        return refused(request, "malformed", `The Authorization header has no token. ${howToSend}`);
-      const caller = tokens.callerOf(token);
+      const caller = tokens.callerOf(authorization);
       if (caller === undefined) {
         return refused(
           request,
           "unknown",
-          "The token is none of this server's. It may have been revoked: ask for another.",
+          `The request has none of this server's tokens. One may have been revoked: ask for another. ${howToSend}`,
         );
       }
       const { name, expires } = caller;
@@ -64,7 +61,7 @@ const howToSend = "Send it as Authorization: Bearer TOKEN.";
 /** @param name of a token that was valid */
 function refused(
   request: FastifyRequest,
-  fault: "malformed" | "unknown" | "expired",
+  fault: "unknown" | "expired",
   message: string,
   name?: string,
 ): FxError {

@@ -15,6 +15,11 @@ const requestFaults: Readonly<Record<string, string>> = {
 /** Answers with problem details, whatever was thrown. Unexpected errors are logged, and not shown. */
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toFxError(thrown);
+  if (error.code === "unreachable") {
+    // Nobody is there to be answered. The log and the metrics say so as nginx does.
+    reply.hijack().raw.statusCode = 499;
+    return;
+  }
   const problem = encodeProblem(error, request.id);
   request.outcome = { code: problem.code };
   if (problem.status >= 500) logFailure(request, error, thrown);

@@ -19,6 +19,7 @@ import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
 import { type AccessOptions, endRefused, openAccess } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
+import { Admission, ExpensiveReads, isCounted } from "./admission.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
 import { registerDocs } from "./docs.ts";
@@ -51,6 +52,8 @@ export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions
   readonly trustProxy?: readonly string[];
   /** Requests a second for each token, or address without one; without it, or 0, there is no limit. */
   readonly rateLimit?: number;
+  /** Which requests are taken on. */
+  readonly admission?: Admission;
   /** Where the log goes, from which level on. Without it there is no log. */
   readonly log?: { readonly level: string; readonly stream: DestinationStream };
 }
@@ -71,7 +74,7 @@ export interface KeyPair {
  * new connections, answers what is under way, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, probes, log, tls, trustProxy = [], prefix = "" } = options;
+  const { service, probes, log, tls, trustProxy = [], prefix = "", admission = new Admission() } = options;
   const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
     genReqId: requestIds(),
@@ -95,6 +98,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
   const lifecycle = drainOnClose(app, service);
   const metrics = openMetrics(options);
+  const expensive = new ExpensiveReads();
   const access = openAccess(options);
   const origin = openOriginCheck(options);
   const headers = securityHeaders(tls !== undefined);
@@ -120,8 +124,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
     metrics.observe(method, route, status, ms);
     if (!log || isProbe(route)) return;
+    const by = request.caller?.name;
     const trace = traceOf(request.headers.traceparent);
-    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, ...trace, ...outcome });
+    app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, by, ...trace, ...outcome });
   }
 
   /** Answers what goes wrong before a handler is reached. */
@@ -163,12 +168,12 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
 
   const handlers: Handlers = {
-    ...accountHandlers({ ...options, prefix }, metrics),
+    ...accountHandlers({ ...options, prefix }, metrics, expensive),
     ...exchangeHandlers({ ...options, prefix }, metrics),
     ...changeHandlers({ ...options, prefix }, metrics),
     ...bulkHandlers(options, metrics, lifecycle, limit),
-    ...rateHandlers(options),
-    ...ledgerHandlers(options),
+    ...rateHandlers(options, expensive),
+    ...ledgerHandlers(options, expensive),
     ...checkpointHandlers(options, lifecycle),
     ...exportHandlers(options, lifecycle),
     ...serverHandlers(options, metrics, lifecycle, document),
@@ -177,13 +182,16 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     const { method, path, role, isBodyOptional } = operation;
     const takesLines = hasLines(operation, "body");
     const handle = handlers[id as keyof Handlers];
+    const counts = isCounted(id);
     return {
       method,
       url: path.replace(/\{(\w+)\}/g, ":$1"),
       config: { role },
       // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
+        const isTaken = counts && admission.take();
         try {
+          if (counts && !isTaken) await admission.refuse();
           await endOfTurn();
           const refused = refusalOf(request, role);
           if (refused !== undefined) throw refused;
@@ -196,6 +204,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         } catch (error) {
           answerError(error, request, reply);
         }
+        if (isTaken) admission.answered();
         record(request, path, reply.raw.statusCode);
       },
     };

@@ -20,6 +20,7 @@ export function traceOf(header: string | string[] | undefined): Trace | undefine
 
 /** Of random ids, one in twenty has 11 digits in a row, and three in a thousand have those of a PESEL. */
 function hasPesel(id: string): boolean {
+  if (!/\d{11}/.test(id)) return false;
   return [...id.matchAll(/(?=(\d{11}))/g)].some(([, digits = ""]) => {
     try {
       return parsePesel(digits, "9999-12-31") !== undefined;

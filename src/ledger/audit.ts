@@ -9,10 +9,10 @@ import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { identifyTable, type RateTable, unknownSource } from "../core/rates.ts";
 import type { AuditFinding, AuditReport } from "../core/service.ts";
-import { entryHash, sha256 } from "./batch.ts";
 import { type BooksAuditOptions, type ChainHead, Heads } from "./checkpoint.ts";
 import { exchangeDisagreements, misplaced, reversalDisagreements } from "./disagreements.ts";
 import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
+import { entryHash, sha256 } from "./seal.ts";
 import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
 
 const findingsKept = 1000;

@@ -1,9 +1,8 @@
-import { hash as digest } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Holder } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
 import { Histogram, secondsBounds } from "../core/histogram.ts";
-import { type Entry, entryText } from "../core/journal.ts";
+import type { Entry } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
 import type { CommitFigures } from "../core/service.ts";
 import { gather } from "./gather.ts";
@@ -15,6 +14,7 @@ import {
   requireSameRequest,
   requireSameToken,
 } from "./refusal.ts";
+import { sealEntry, sha256 } from "./seal.ts";
 import type {
   Loaded,
   Refusal,
@@ -250,7 +250,7 @@ export class Batcher {
       if (queuedAtMs >= oldestMs) return true;
       const message =
         "The store was not ready for the order in time: it was not begun, and nothing was changed.";
-      settle({ refusal: new FxError("storage-unavailable", message, { retryAfterSeconds: 1 }) });
+      settle({ refusal: new FxError("overloaded", message, { retryAfterSeconds: 1 }) });
       return false;
     });
   }
@@ -390,24 +390,4 @@ class Work {
 function failureOf(thrown: unknown): FxError {
   if (thrown instanceof FxError) return thrown;
   return new FxError("internal", "Something went wrong in fx itself.", { cause: thrown });
-}
-
-/** An entry with its text and its hash in its account's chain. */
-export function sealEntry(entry: Entry, previousHash: string): SealedEntry {
-  // Cut out of the hashed text, which V8 has joined by then; joining it again would cost as much again.
-  const hashed = previousHash + entryText(entry);
-  return { entry, hash: sha256(hashed), text: hashed.slice(previousHash.length) };
-}
-
-/**
- * The hash of an entry in its account's chain: SHA-256 of the hash of the entry before it (nothing, for the first) and
- * the entry's text, in hexadecimal. Editing an entry breaks its hash, and editing the hash breaks the next entry's.
- */
-export function entryHash(text: string, previousHash: string): string {
-  return sha256(previousHash + text);
-}
-
-/** In hexadecimal. */
-export function sha256(text: string): string {
-  return digest("sha256", text, "hex");
 }

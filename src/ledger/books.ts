@@ -9,18 +9,24 @@ import type { Store } from "./store.ts";
 /** What takes reading the whole journal. */
 export interface Books {
   audit(options?: BooksAuditOptions): Promise<AuditReport>;
-  position(at?: Date): Promise<Position>;
+  position(at?: Date, signal?: AbortSignal): Promise<Position>;
   export(request: ExportRequest): AsyncIterable<string>;
   /** Ends what is under way, which then fails. */
   close(): Promise<void>;
 }
 
-/** Reads in this thread, a slice at a time. */
-export function booksOf(store: Store): Books {
+/**
+ * Reads in this thread, a slice at a time.
+ * @param reader the store as one who reads sees it, until the signal ends that
+ */
+export function booksOf(
+  store: Store,
+  reader: (signal: AbortSignal | undefined) => Store = () => store,
+): Books {
   return {
-    audit: (options) => auditLedger(store, options),
-    position: (at) => positionOf(store, at),
-    export: (request) => exportJournal(store, request),
+    audit: (options) => auditLedger(reader(options?.signal), options),
+    position: (at, signal) => positionOf(reader(signal), at),
+    export: (request) => exportJournal(reader(undefined), request),
     close: async () => {},
   };
 }

@@ -6,7 +6,7 @@ import { HeadTable, type HeadTableData } from "./head-table.ts";
 import type { JournalRow } from "./store.ts";
 
 /** What the books are asked for: a checkpoint is a table by then. */
-export interface BooksAuditOptions extends Pick<AuditOptions, "onProgress" | "onHeads"> {
+export interface BooksAuditOptions extends Pick<AuditOptions, "onProgress" | "onHeads" | "signal"> {
   readonly against?: HeadTableData | undefined;
 }
 

@@ -1,4 +1,4 @@
-import { type CalendarDate, warsawDate } from "../core/date.ts";
+import { type CalendarDate, endOfTime, warsawDate } from "../core/date.ts";
 import type { ExportRequest } from "../core/export.ts";
 import type { Entry } from "../core/journal.ts";
 import { bookingOf, roundingBooking } from "./booking.ts";
@@ -14,7 +14,7 @@ import type { Store } from "./store.ts";
  * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
  */
 export async function* exportJournal(store: Store, request: ExportRequest): AsyncGenerator<string> {
-  const { full, from = "", to = "9999-12-31", at } = request;
+  const { full, from = "", to = endOfTime, at } = request;
   const format = formatOf(request);
   const key = await store.identityKey();
   const tables = new TableReader(store);

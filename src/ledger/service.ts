@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
 import { type Change, planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
-import { addDays, startOfDay, warsawDate } from "../core/date.ts";
+import { addDays, endOfTime, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
 import type { ExportRequest } from "../core/export.ts";
@@ -26,6 +26,7 @@ import type {
   Statement,
   StatementRequest,
 } from "../core/service.ts";
+import { accountsPage } from "./accounts-page.ts";
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
@@ -179,7 +180,7 @@ export class LedgerService implements ExchangeService {
   async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
     requireSettled(at, this.#now(), this.#store);
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
-    const accounts = await this.#store.accounts({ after, limit: limit + 1, name });
+    const accounts = await accountsPage(this.#store, { after, limit: limit + 1, name });
     const page = accounts.slice(0, limit).map(decodeAccount);
     const items = at === undefined ? page : await accountsAt(this.#store, page, at);
     const last = accounts.length > limit ? page.at(-1) : undefined;
@@ -187,9 +188,9 @@ export class LedgerService implements ExchangeService {
     return { items, next: newest?.entry.id };
   }
 
-  async position(at?: Date): Promise<Position> {
+  async position(at?: Date, signal?: AbortSignal): Promise<Position> {
     requireSettled(at, this.#now(), this.#store);
-    return this.#books.position(at);
+    return this.#books.position(at, signal);
   }
 
   async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {
@@ -201,7 +202,7 @@ export class LedgerService implements ExchangeService {
   }
 
   async *export(request: ExportRequest): AsyncGenerator<string> {
-    const { from = "", to = "9999-12-31", at } = request;
+    const { from = "", to = endOfTime, at } = request;
     if (from > to) throw unfit("/from", "is after to");
     requireSettled(at, this.#now(), this.#store);
     yield* this.#books.export(request);

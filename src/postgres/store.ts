@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import DataLoader from "dataloader";
+import { endOfTime } from "../core/date.ts";
 import { type Entry, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
@@ -51,8 +52,9 @@ import {
   selectAccounts,
   selectFound,
   selectNewest,
+  selectTables,
+  selectTablesVersion,
   Transaction,
-  tableList,
 } from "./transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./url.ts";
 
@@ -301,14 +303,14 @@ export class PostgresStore implements Store {
     await this.#persist((connection) => saveTables(connection, tables));
   }
 
-  async tables({ source, since }: { source: string; since: string }): Promise<RateTable[]> {
-    const rows = await this.#all(
-      `select ${tableList} from rate_table where source = $1 and effective_date >= $2 order by effective_date, number, ` +
-        "(select coalesce(max(epoch), 0) from accepted_table where table_id = id)",
-      source,
-      since,
-    );
+  async tables({ source, since, before = endOfTime }: Parameters<Store["tables"]>[0]): Promise<RateTable[]> {
+    const rows = await this.#all(selectTables, source, since, before);
     return rows.map((row) => decodeTable(row as unknown as RateTableRow));
+  }
+
+  async tablesVersion(): Promise<string> {
+    const [counts = {}] = await this.#all(selectTablesVersion);
+    return Object.values(counts).join(" ");
   }
 
   table(id: string): Promise<RateTable | undefined> {

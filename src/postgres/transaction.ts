@@ -143,9 +143,16 @@ const insertAccepted =
   "insert into accepted_table (epoch, table_id, vouched) select $1::bigint, $2::text, $3::bigint " +
   `where ${inTransaction(4)}`;
 const tableColumns = ["id", "source", "number", "trading_date", "effective_date", "rates"] as const;
-export const tableList = tableColumns.join(", ");
+const tableList = tableColumns.join(", ");
 const insertTables = `${insertInto("rate_table", tableColumns, {})} on conflict do nothing`;
 const selectTable = `select ${tableList} from rate_table where id = $1`;
+export const selectTables =
+  `select ${tableList} from rate_table left join ` +
+  "(select table_id, max(epoch) as epoch from accepted_table group by table_id) as accepted on table_id = id " +
+  "where source = $1 and effective_date >= $2 and effective_date < $3 " +
+  "order by effective_date, number, coalesce(epoch, 0)";
+export const selectTablesVersion =
+  "select (select count(*)::int from rate_table) as kept, (select max(epoch)::int from accepted_table) as epoch";
 
 /** Keeps tables, where they are not kept yet. */
 export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {

@@ -12,6 +12,7 @@ import {
   type TableRules,
 } from "../core/rates.ts";
 import { isNewer, judge, newest, newestEffective } from "./acceptance.ts";
+import { KeptTables } from "./kept-tables.ts";
 import { MemoryTables } from "./memory-tables.ts";
 import { isLive, type RateSource } from "./source.ts";
 
@@ -56,6 +57,7 @@ export class LedgerRates implements CurrentRates {
   readonly #closing = new AbortController();
   /** Judged by this process alone. */
   readonly #own = new MemoryTables();
+  readonly #kept: KeptTables;
   /** What the ledger said last. */
   #inForce: TableInForce | undefined;
   /** Published and not effective yet. */
@@ -77,6 +79,7 @@ export class LedgerRates implements CurrentRates {
 
   constructor(options: LedgerRatesOptions) {
     this.#options = options;
+    this.#kept = new KeptTables(options.ledger);
     this.#changeSource = options.changeSource;
     this.#rules = options.rules;
   }
@@ -125,8 +128,8 @@ export class LedgerRates implements CurrentRates {
   }
 
   async history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]> {
-    const range = { source: table.source, since };
-    const known = [...(await this.#own.tables(range)), ...(await this.#options.ledger.tables(range))];
+    const range = { source: table.source, since, through: table.effectiveDate };
+    const known = [...(await this.#own.tables(range)), ...(await this.#kept.tables(range))];
     const byNumber = new Map([...known, table].map((one) => [one.number, one]));
     return [...byNumber.values()]
       .filter(({ effectiveDate }) => effectiveDate >= since && effectiveDate <= table.effectiveDate)

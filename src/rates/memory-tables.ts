@@ -1,3 +1,4 @@
+import { endOfTime } from "../core/date.ts";
 import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
 
 /** The tables that a process has judged for itself alone, where its ledger does not say. They are lost when it ends. */
@@ -30,10 +31,16 @@ export class MemoryTables implements TableLedger {
     this.#saved = tables;
   }
 
-  async tables({ source, since }: { source: string; since: string }): Promise<RateTable[]> {
+  async tables({ source, since, before = endOfTime }: Parameters<TableLedger["tables"]>[0]) {
     const all = [...this.#saved, ...this.#accepted.map(({ table }) => table)];
     return all
-      .filter((table) => table.source === source && table.effectiveDate >= since)
+      .filter(
+        (table) => table.source === source && table.effectiveDate >= since && table.effectiveDate < before,
+      )
       .sort((a, b) => (a.effectiveDate < b.effectiveDate ? -1 : 1));
+  }
+
+  async tablesVersion(): Promise<string> {
+    return `${this.#saved.length} ${this.#accepted.length}`;
   }
 }

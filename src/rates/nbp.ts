@@ -1,6 +1,7 @@
 import type { Response } from "got";
 import { FxError } from "../core/errors.ts";
 import { InvalidRateTable, type PublishedTable } from "../core/rates.ts";
+import { visible } from "../core/visible.ts";
 import { addressWithoutSecrets, type RateSource, sourceName, tablesOf } from "./source.ts";
 import { excerpt, parseTables } from "./tables.ts";
 
@@ -77,7 +78,7 @@ export async function fetchTables(
       error.name === "CancelError"
         ? `it is longer than ${limits.maxBytes} bytes`
         : (error.message || error.code || error.name).replace(/\.$/, "");
-    throw new Error(`No answer from ${where}: ${reason}.`, { cause: error });
+    throw new Error(`No answer from ${where}: ${visible(reason)}.`, { cause: error });
   });
   if (response.statusCode !== 200) {
     const { location } = response.headers;
@@ -100,6 +101,8 @@ async function answerOf(url: URL, signal: AbortSignal, limits: FetchLimits): Pro
     headers: { accept: "application/json", "user-agent": "fx" },
     throwHttpErrors: false,
     followRedirect: false,
+    // A compressed answer could be a thousand times as long as what arrives.
+    decompress: false,
     timeout: {
       lookup: limits.connectTimeoutMs,
       connect: limits.connectTimeoutMs,

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import { FxError } from "../core/errors.ts";
 import { InvalidRateTable, type PublishedTable } from "../core/rates.ts";
 import demo from "./demo-tables.json" with { type: "json" };
@@ -21,9 +21,12 @@ export async function openRecorded(source: string): Promise<RateSource> {
   };
 }
 
+/** In bytes: sixty years of tables. */
+const longestFile = 16 * 1024 * 1024;
+
 async function readTables(path: string): Promise<readonly PublishedTable[]> {
   try {
-    return parseTables(await readFile(path, "utf8"));
+    return parseTables(await readText(path));
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const { code } = error as NodeJS.ErrnoException;
@@ -38,6 +41,17 @@ async function readTables(path: string): Promise<readonly PublishedTable[]> {
       { cause: error },
     );
   }
+}
+
+async function readText(path: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > longestFile) throw new InvalidRateTable(`it is longer than ${longestFile} bytes`);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /** The recording that fx carries: 67 consecutive tables of 2022. */

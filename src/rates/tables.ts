@@ -1,4 +1,5 @@
 import { InvalidRateTable, type PublishedTable, parseRateTable } from "../core/rates.ts";
+import { visible } from "../core/visible.ts";
 
 /**
  * Reads JSON text as the bank publishes it: an array of tables, oldest first. Never an empty one.
@@ -35,5 +36,5 @@ export function excerpt(text: string): string {
   const line = text.slice(0, 1000).replace(/\s+/g, " ").trim();
   if (line === "") return "nothing";
   if (line.startsWith("<")) return "a web page";
-  return JSON.stringify(line.length > 120 ? `${line.slice(0, 119)}…` : line);
+  return visible(JSON.stringify(line.length > 120 ? `${line.slice(0, 119)}…` : line));
 }

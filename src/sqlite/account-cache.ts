@@ -1,4 +1,11 @@
 import type { Pesel } from "../core/pesel.ts";
+import type { StoredAccount } from "../ledger/store.ts";
+
+/** An account with the position of its newest entry, from which the entries before it are found. */
+export interface LinkedAccount {
+  readonly account: StoredAccount;
+  readonly newest: number;
+}
 
 const accountsKept = 100_000;
 
@@ -6,12 +13,12 @@ const accountsKept = 100_000;
  * Accounts as they were last read or written by this process, for as long as no other process has written to the
  * database. `version` changes with another process's commit, and not with one's own (SQLite's data_version).
  */
-export class AccountCache<A> {
+export class AccountCache {
   readonly #version: () => number;
   readonly #onForget: () => void;
   /** The older half is dropped as a whole, because deleting the first keys of a Map one by one gets ever slower. */
-  #recent = new Map<Pesel, A>();
-  #older = new Map<Pesel, A>();
+  #recent = new Map<Pesel, LinkedAccount>();
+  #older = new Map<Pesel, LinkedAccount>();
   #knownVersion = Number.NaN;
   #refreshed = false;
 
@@ -41,7 +48,7 @@ export class AccountCache<A> {
     this.refresh();
   }
 
-  get(pesel: Pesel): A | undefined {
+  get(pesel: Pesel): LinkedAccount | undefined {
     const recent = this.#recent.get(pesel);
     if (recent !== undefined) return recent;
     const older = this.#older.get(pesel);
@@ -49,7 +56,7 @@ export class AccountCache<A> {
     return older;
   }
 
-  put(pesel: Pesel, account: A): void {
+  put(pesel: Pesel, account: LinkedAccount): void {
     this.#recent.set(pesel, account);
     if (this.#recent.size < accountsKept / 2) return;
     this.#older = this.#recent;

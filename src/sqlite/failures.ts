@@ -5,9 +5,11 @@ export function unusable(message: string, cause?: unknown): FxError {
   return new FxError("storage-unavailable", message, { cause });
 }
 
+/** SQLite's primary result code where another connection holds the lock. */
+export const busyCode = 5;
+
 /** What went wrong, by SQLite's primary result code (https://sqlite.org/rescode.html). */
 const reasons: Readonly<Record<number, string>> = {
-  5: "another process holds it locked",
   8: "it is read-only",
   10: "reading or writing it failed",
   11: "it is damaged; restore it from a backup",
@@ -21,6 +23,13 @@ export function storageFailure(error: unknown, what: string): unknown {
   if (error instanceof FxError || !(error instanceof Error)) return error;
   const { errcode } = error as { errcode?: number };
   if (errcode === undefined) return error;
+  if ((errcode & 0xff) === busyCode) {
+    return new FxError(
+      "overloaded",
+      `Another process holds ${what} locked. Nothing was begun. Try again in a moment.`,
+      { retryAfterSeconds: 1, cause: error },
+    );
+  }
   const reason = reasons[errcode & 0xff] ?? error.message;
   return unusable(`The store failed: ${what}: ${reason}.`, error);
 }

@@ -4,13 +4,15 @@ import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
 import type { OpenOptions } from "../ledger/store.ts";
-import { storageFailure, unusable } from "./failures.ts";
+import { busyCode, storageFailure, unusable } from "./failures.ts";
 import { LedgerFile, nameUnlessTaken, removeDatabase, syncToDisk } from "./file.ts";
 import { applicationId, type Migration, migrations as releasedMigrations } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
   /** The steps of another version of fx, in a test. */
   readonly migrations?: readonly Migration[];
+  /** How long a write waits for another process that writes. 5 s if absent. */
+  readonly lockWaitMs?: number;
 }
 
 export interface OpenDatabase {
@@ -27,9 +29,14 @@ export interface OpenDatabase {
   readonly ownsLog: () => boolean;
 }
 
+/** While a file is opened. Afterwards nothing waits in SQLite: see write-lock.ts. */
 const busyTimeoutMs = 5000;
 /** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */
-export const checkpointPages = 3000;
+const checkpointPages = 3000;
+/** Commands of a batch that no single order waits beside. */
+const largeBatch = 512;
+/** 64 MiB of log between checkpoints: each line of a bulk changes another page of the index of keys. */
+const checkpointPagesOfLarge = 16_000;
 /**
  * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so a
  * larger cache is slower: the rest is read from the system's cache.
@@ -41,7 +48,6 @@ const settings =
   `pragma synchronous = full; pragma journal_mode = wal; pragma wal_autocheckpoint = ${checkpointPages}; ` +
   `pragma cache_size = -${cacheKibibytes}`;
 /** SQLite's primary result codes. */
-const busyCode = 5;
 const readOnlyCode = 8;
 const corruptCode = 11;
 const cannotOpenCode = 14;
@@ -78,6 +84,7 @@ export function openDatabase(path: string, options: SqliteOptions): OpenDatabase
     try {
       if (reader.version < version) upgrade(database, path, migrations, onUpgrade);
       file.requireInPlace();
+      database.exec("pragma busy_timeout = 0");
       if (file.isOpenToOthers)
         onNotice?.(`other users of this machine may read or write ${path}: chmod 600 ends that`);
       return {
@@ -92,6 +99,11 @@ export function openDatabase(path: string, options: SqliteOptions): OpenDatabase
       throw error;
     }
   });
+}
+
+/** How many pages the log may have before a transaction of so many commands. */
+export function logPages(commands: number): number {
+  return commands > largeBatch ? checkpointPagesOfLarge : checkpointPages;
 }
 
 function openWritable(path: string, locking: "normal" | "exclusive" = "normal"): DatabaseSyncInstance {

@@ -1,8 +1,16 @@
 import type { StatementSyncInstance } from "@photostructure/sqlite";
-import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
+import { endOfTime } from "../core/date.ts";
+import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
 import { decodeAcceptedTable, decodeTable, encodeTable, missingTable } from "../ledger/rows.ts";
 import type { AcceptedTableRow, RateTableRow } from "../ledger/store.ts";
-import { insertTable, selectAccepted, selectInForce, selectTable, selectTables } from "./statements.ts";
+import {
+  insertTable,
+  selectAccepted,
+  selectInForce,
+  selectTable,
+  selectTables,
+  selectTablesVersion,
+} from "./statements.ts";
 
 /** The tables that are kept, and which of them is in force. */
 export class RateTables {
@@ -34,8 +42,12 @@ export class RateTables {
     return (this.#statement(selectAccepted).all() as AcceptedTableRow[]).map(decodeAcceptedTable);
   }
 
-  of({ source, since }: { source: string; since: string }): RateTable[] {
-    return (this.#statement(selectTables).all(source, since) as RateTableRow[]).map(decodeTable);
+  of({ source, since, before = endOfTime }: Parameters<TableLedger["tables"]>[0]): RateTable[] {
+    return (this.#statement(selectTables).all(source, since, before) as RateTableRow[]).map(decodeTable);
+  }
+
+  version(): string {
+    return Object.values(this.#statement(selectTablesVersion).get() as object).join(" ");
   }
 
   table(id: string): RateTable | undefined {

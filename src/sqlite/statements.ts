@@ -29,8 +29,11 @@ export const selectTable = "select * from rate_table where id = ?";
 export const selectAccepted =
   "select accepted_table.*, rate_table.* from accepted_table join rate_table on id = table_id order by epoch";
 export const selectTables =
-  "select * from rate_table where source = ? and effective_date >= ? order by effective_date, number, " +
-  "(select coalesce(max(epoch), 0) from accepted_table where table_id = id)";
+  "select rate_table.* from rate_table left join " +
+  "(select table_id, max(epoch) as epoch from accepted_table group by table_id) on table_id = id " +
+  "where source = ? and effective_date >= ? and effective_date < ? order by effective_date, number, epoch";
+export const selectTablesVersion =
+  "select (select count(*) from rate_table) as kept, (select max(epoch) from accepted_table) as epoch";
 export const pageJournal =
   `select ${journalColumns} from journal_order as place join journal using (position) ` +
   "where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ? order by place.pesel, place.sequence limit ?";

@@ -20,7 +20,7 @@ import type {
   Touch,
   Writes,
 } from "../ledger/store.ts";
-import { AccountCache } from "./account-cache.ts";
+import { AccountCache, type LinkedAccount } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { entriesIn } from "./ids.ts";
 import { JournalOrder } from "./journal-order.ts";
@@ -35,7 +35,7 @@ import {
   misplacedEntry,
 } from "./links.ts";
 import { selectPage, writeWords } from "./name-words.ts";
-import { checkpointPages, type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
+import { logPages, type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
 import {
   appendEntry,
@@ -48,24 +48,14 @@ import {
   selectAccount,
   updateAccount,
 } from "./statements.ts";
-
-/** Commands of a batch that no single order waits beside. */
-const largeBatch = 512;
-/** 64 MiB of log between checkpoints: each line of a bulk changes another page of the index of keys. */
-const checkpointPagesOfLarge = 16_000;
+import { whenUnlocked } from "./write-lock.ts";
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
  * @throws FxError storage-unavailable if the file is not a whole ledger of this or an earlier version of fx
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): SqliteStore {
-  return new SqliteStore(openDatabase(path, options));
-}
-
-/** An account with the position of its newest entry, from which the entries before it are found. */
-interface LinkedAccount {
-  readonly account: StoredAccount;
-  readonly newest: number;
+  return new SqliteStore(openDatabase(path, options), options.lockWaitMs);
 }
 
 /** The end of an account's chain while a transaction adds to it. */
@@ -84,14 +74,16 @@ export class SqliteStore implements Store {
   readonly misplacedAccount = misplacedAccount;
   readonly #opened: OpenDatabase;
   readonly #database: DatabaseSyncInstance;
-  readonly #accounts: AccountCache<LinkedAccount>;
+  readonly #accounts: AccountCache;
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
-  #logPages = checkpointPages;
+  #logPages = logPages(0);
   readonly #order: JournalOrder;
+  readonly #lockWaitMs: number;
 
-  constructor(opened: OpenDatabase) {
+  constructor(opened: OpenDatabase, lockWaitMs = 5000) {
+    this.#lockWaitMs = lockWaitMs;
     this.schemaVersion = opened.version;
     this.#opened = opened;
     this.#database = opened.database;
@@ -109,7 +101,7 @@ export class SqliteStore implements Store {
   }
 
   async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
-    const answer = this.#guard(() => {
+    const answer = await this.#whenUnlocked(() => {
       try {
         return this.#try(touched, decide, false);
       } catch (error) {
@@ -126,7 +118,7 @@ export class SqliteStore implements Store {
    * an entry is written, otherwise in a look-up after the decision.
    */
   #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
-    this.#checkpointAt(touched.length > largeBatch ? checkpointPagesOfLarge : checkpointPages);
+    this.#checkpointAt(logPages(touched.length));
     this.#run("begin immediate");
     try {
       this.#accounts.refresh();
@@ -279,7 +271,7 @@ export class SqliteStore implements Store {
   }
 
   async saveTables(tables: readonly RateTable[]): Promise<void> {
-    this.#guard(() => {
+    await this.#whenUnlocked(() => {
       this.#run("begin immediate");
       try {
         for (const table of tables) this.#tables.save(table);
@@ -291,8 +283,12 @@ export class SqliteStore implements Store {
     });
   }
 
-  async tables(range: { source: string; since: string }): Promise<RateTable[]> {
+  async tables(range: Parameters<Store["tables"]>[0]): Promise<RateTable[]> {
     return this.#read(() => this.#tables.of(range));
+  }
+
+  async tablesVersion(): Promise<string> {
+    return this.#read(() => this.#tables.version());
   }
 
   async table(id: string): Promise<RateTable | undefined> {
@@ -307,7 +303,7 @@ export class SqliteStore implements Store {
   async close(): Promise<void> {
     try {
       if (this.#opened.ownsLog()) {
-        this.#guard(() => this.#database.exec("pragma busy_timeout = 0; pragma wal_checkpoint(truncate)"));
+        this.#guard(() => this.#database.exec("pragma wal_checkpoint(truncate)"));
       }
     } finally {
       this.#database.close();
@@ -317,9 +313,8 @@ export class SqliteStore implements Store {
   #account(pesel: Pesel): LinkedAccount | undefined {
     const known = this.#accounts.get(pesel);
     if (known !== undefined) return known;
-    const row = this.#guard(() => this.#statement(selectAccount).get(Number(pesel))) as
-      | LinkedAccountRow
-      | undefined;
+    const select = () => this.#statement(selectAccount).get(Number(pesel)) as LinkedAccountRow | undefined;
+    const row = this.#guard(select);
     if (row === undefined) return undefined;
     const linked = { account: decodeAccount(row), newest: row.newest };
     this.#accounts.put(pesel, linked);
@@ -356,9 +351,8 @@ export class SqliteStore implements Store {
   }
 
   #lastPosition(): number {
-    return (
-      this.#all<{ last: number }>("select coalesce(max(position), 0) as last from journal")[0]?.last ?? 0
-    );
+    const sql = "select coalesce(max(position), 0) as last from journal";
+    return this.#all<{ last: number }>(sql)[0]?.last ?? 0;
   }
 
   #run(sql: string): void {
@@ -388,6 +382,10 @@ export class SqliteStore implements Store {
     const statement = this.#database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
+  }
+
+  #whenUnlocked<T>(work: () => T): Promise<T> {
+    return whenUnlocked(() => this.#guard(work), this.#lockWaitMs);
   }
 
   #guard<T>(work: () => T): T {

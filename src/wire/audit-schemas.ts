@@ -9,6 +9,16 @@ const customer = z.string().meta({
   description: "Stands for the PESEL; made of it with a key of the ledger's own",
 });
 
+/** An account that lacks what a checkpoint saw. */
+export const lostHead = z.object({
+  customer,
+  account: z.string().nullable().meta({ description: "The PESEL; null if there is no account" }),
+  entries: count.meta({ description: "In the checkpoint" }),
+  entriesNow: count.meta({
+    description: "In the ledger. If not fewer, the last that the checkpoint saw is another now",
+  }),
+});
+
 export const audit = z
   .object({
     ok: z.boolean(),
@@ -37,18 +47,7 @@ export const audit = z
         found: count.meta({
           description: "How many of them the ledger has. If 0, the checkpoint is of another ledger",
         }),
-        lost: z
-          .array(
-            z.object({
-              customer,
-              account: z.string().nullable().meta({ description: "The PESEL; null if there is no account" }),
-              entries: count.meta({ description: "In the checkpoint" }),
-              entriesNow: count.meta({
-                description: "In the ledger. If not fewer, the last that the checkpoint saw is another now",
-              }),
-            }),
-          )
-          .meta({ description: "The accounts that lack what the checkpoint saw" }),
+        lost: z.array(lostHead).meta({ description: "The accounts that lack what the checkpoint saw" }),
       })
       .optional()
       .meta({ description: "Where the audit is against a checkpoint" }),

@@ -3,7 +3,7 @@ import { headText, isClean, parseHead } from "../core/checkpoint.ts";
 import { FxError } from "../core/errors.ts";
 import type { AccountHead, AuditReport } from "../core/service.ts";
 import * as schemas from "./audit-schemas.ts";
-import { read } from "./codecs.ts";
+import { read, readList } from "./codecs.ts";
 import { type Line, readLines } from "./lines.ts";
 
 export type CheckpointStart = schemas.CheckpointStartJson;
@@ -33,7 +33,10 @@ export function encodeAudit(report: AuditReport): schemas.AuditJson {
 }
 
 export function decodeAudit(body: unknown): AuditReport {
-  const { ok: _, findings, against, ...report } = read(schemas.audit, body);
+  const found = (Object(body) as { against?: object }).against;
+  const lost = found === undefined ? [] : readList(schemas.lostHead, found, "lost");
+  const short = found === undefined ? body : { ...(body as object), against: { ...found, lost: [] } };
+  const { ok: _, findings, against, ...report } = read(schemas.audit, short);
   return {
     ...report,
     findings: findings.map((finding) => ({
@@ -44,7 +47,7 @@ export function decodeAudit(body: unknown): AuditReport {
     ...(against && {
       against: {
         ...against,
-        lost: against.lost.map((head) => ({ ...head, account: head.account ?? undefined })),
+        lost: lost.map((head) => ({ ...head, account: head.account ?? undefined })),
       },
     }),
   };
@@ -94,16 +97,18 @@ export async function* headsOf(
 
 /**
  * Reads a checkpoint, in flat memory.
+ * @param longest in bytes: how long a line may be. Only an audit with findings, at the end, is longer than by default
  * @throws FxError invalid-request, at its end at the latest, if it is not a whole one
  */
 export async function* readCheckpoint(
   bytes: AsyncIterable<Buffer>,
   onStart: (start: CheckpointStart) => void = () => {},
+  longest = 16_384,
 ): AsyncGenerator<readonly AccountHead[], AuditReport> {
   const digest = createHash("sha256");
   let start: CheckpointStart | undefined;
   let report: AuditReport | undefined;
-  for await (const lines of readLines(bytes)) {
+  for await (const lines of readLines(bytes, { longest })) {
     const heads: AccountHead[] = [];
     for (const line of lines) {
       const text = line.bytes.toString();

@@ -48,8 +48,11 @@ export function encodeListedAccount(account: Account): schemas.ListedAccountJson
   return account.closed ? { ...encodeAccount(account), closed: true } : encodeAccount(account);
 }
 
+const accountsBeside = schemas.accounts.omit({ users: true });
+
 export function decodeAccounts(body: unknown): Page<Account> {
-  const { users, next } = read(schemas.accounts, body);
+  const { next } = read(accountsBeside, body);
+  const users = readList(schemas.listedAccount, body, "users");
   return { items: users.map((user) => accountOf(user, user.closed)), next: next ?? undefined };
 }
 
@@ -122,8 +125,11 @@ export function encodeStatement({ items, next, opening, closing }: Statement): e
   };
 }
 
+const statementBeside = entrySchemas.statement.omit({ entries: true });
+
 export function decodeStatement(body: unknown): Statement {
-  const { entries, next, opening, closing } = read(entrySchemas.statement, body);
+  const { next, opening, closing } = read(statementBeside, body);
+  const entries = readList(entrySchemas.entry, body, "entries");
   return {
     items: entries.map(entryOf),
     next: next ?? undefined,
@@ -353,11 +359,31 @@ function rateOf(number: number): Decimal {
   return decimal;
 }
 
+/** Of lists in answers, but for those of `readList`: that of rates has one for each day of ten years. */
+const longestList = 5000;
+
+/** Reads an answer, or a part of one, whose lists are short: zod keeps a report of each item that is wrong. */
 export function read<T>(schema: z.ZodType<T>, body: unknown): T {
+  requireShortLists(body);
   const { data, error } = schema.safeParse(body);
   if (error === undefined) return data;
   const [issue] = error.issues;
   throw notAnAnswer(`/${issue?.path.join("/")} ${issue?.message}`);
+}
+
+/** Reads a list of any length in an answer, up to the first item that is wrong. */
+export function readList<T>(schema: z.ZodType<T>, body: unknown, name: string): T[] {
+  const list = (Object(body) as Record<string, unknown>)[name];
+  if (Array.isArray(list)) return list.map((item) => read(schema, item));
+  throw notAnAnswer(`/${name} is no list`);
+}
+
+function requireShortLists(body: unknown, depth = 0): void {
+  if (typeof body !== "object" || body === null || depth > 3) return;
+  for (const member of Object.values(body)) {
+    if (!Array.isArray(member)) requireShortLists(member, depth + 1);
+    else if (member.length > longestList) throw notAnAnswer(`a list of ${member.length}`);
+  }
 }
 
 /** Thrown by decoders: the answer does not come from fx, or from a compatible version. */

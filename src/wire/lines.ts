@@ -14,8 +14,15 @@ const linesAtOnce = 64;
 /**
  * Reads lines in flat memory, as many at a time as come together, but no more than 64. Blank ones are counted and left
  * out.
+ * @param longest where a program writes the lines: in bytes, how long they may be. Blank ones and the beginning of a longer one are then
+ * given as soon as they come, so that one that is fed to no end can be refused
  */
-export async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<readonly Line[]> {
+export async function* readLines(
+  source: AsyncIterable<Buffer>,
+  { longest }: { readonly longest?: number } = {},
+): AsyncGenerator<readonly Line[]> {
+  const isStrict = longest !== undefined;
+  const limit = longest ?? lineLimit;
   let rest: Buffer = Buffer.alloc(0);
   let number = 0;
   let lines: Line[] = [];
@@ -23,19 +30,23 @@ export async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<
     number += 1;
     const isMarked = number === 1 && bytes.subarray(0, 3).equals(byteOrderMark);
     const line = bytes.subarray(isMarked ? 3 : 0, bytes.at(-1) === carriageReturn ? -1 : undefined);
-    if (!isBlank(line)) lines.push({ number, bytes: line });
+    if (isStrict || !isBlank(line)) lines.push({ number, bytes: line });
   };
   for await (const chunk of source) {
     let start = 0;
     for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
-      take(joined(rest, chunk.subarray(start, end)));
+      take(joined(rest, chunk.subarray(start, end), limit));
       rest = rest.subarray(0, 0);
       start = end + 1;
       if (number % linesAtOnce > 0) continue;
       yield lines;
       lines = [];
     }
-    rest = joined(rest, chunk.subarray(start));
+    rest = joined(rest, chunk.subarray(start), limit);
+    if (isStrict && rest.length > limit) {
+      take(rest);
+      rest = rest.subarray(0, 0);
+    }
     yield lines;
     lines = [];
   }
@@ -56,10 +67,10 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const byteOrderMark = Buffer.from("\ufeff");
 
-function joined(start: Buffer, end: Buffer): Buffer {
-  if (start.length === 0) return end.length > lineLimit ? end.subarray(0, lineLimit + 2) : end;
-  if (start.length > lineLimit) return start;
-  return Buffer.concat([start, end.subarray(0, lineLimit + 2)]);
+function joined(start: Buffer, end: Buffer, limit: number): Buffer {
+  if (start.length === 0) return end.length > limit ? end.subarray(0, limit + 2) : end;
+  if (start.length > limit) return start;
+  return Buffer.concat([start, end.subarray(0, limit + 2)]);
 }
 
 function isBlank(bytes: Buffer): boolean {

@@ -79,7 +79,7 @@ export const operations = {
     role: "viewer",
     query: queries.atQuery,
     success: { status: 200, schema: schemas.account, headers: ["Fx-Account"] },
-    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
+    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage, "overloaded"],
   },
   exchange: {
     method: "POST",
@@ -151,6 +151,7 @@ export const operations = {
       "amount-too-small",
       "balance-limit",
       storage,
+      "overloaded",
     ],
   },
   receipt: {
@@ -163,7 +164,7 @@ export const operations = {
     tag: "exchange",
     role: "viewer",
     success: { status: 200, schema: entrySchemas.entry },
-    errors: ["invalid-request", "not-found", storage],
+    errors: ["invalid-request", "not-found", storage, "overloaded"],
   },
   rates: {
     method: "GET",
@@ -173,7 +174,7 @@ export const operations = {
     tag: "rates",
     role: "viewer",
     success: { status: 200, schema: schemas.rates },
-    errors: ["rates-unavailable", storage],
+    errors: ["rates-unavailable", storage, "overloaded"],
   },
   rateHistory: {
     method: "GET",
@@ -184,7 +185,7 @@ export const operations = {
     role: "viewer",
     query: schemas.rateHistoryQuery,
     success: { status: 200, schema: schemas.rateHistory },
-    errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage],
+    errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage, "overloaded"],
   },
   deposit: {
     ...change("/api/user/{pesel}/deposits", "teller", schemas.cash, [
@@ -249,7 +250,7 @@ export const operations = {
     role: "viewer",
     query: queries.statementQuery,
     success: { status: 200, schema: entrySchemas.statement },
-    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage],
+    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage, "overloaded"],
   },
   accounts: {
     method: "GET",
@@ -263,7 +264,7 @@ export const operations = {
     role: "teller",
     query: queries.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
-    errors: ["invalid-request", storage],
+    errors: ["invalid-request", storage, "overloaded"],
   },
   position: {
     method: "GET",
@@ -276,7 +277,7 @@ export const operations = {
     role: "operator",
     query: queries.atQuery,
     success: { status: 200, schema: schemas.position },
-    errors: ["invalid-request", storage],
+    errors: ["invalid-request", storage, "overloaded"],
   },
   audit: {
     method: "GET",
@@ -288,7 +289,7 @@ export const operations = {
     tag: "ledger",
     role: "operator",
     success: { status: 200, schema: audit },
-    errors: [storage],
+    errors: [storage, "overloaded"],
   },
   checkpoint: {
     method: "GET",
@@ -302,7 +303,7 @@ export const operations = {
     role: "operator",
     lines: "answer",
     success: { status: 200, schema: checkpointLine },
-    errors: [storage],
+    errors: [storage, "overloaded"],
   },
   compareCheckpoint: {
     method: "POST",
@@ -372,7 +373,7 @@ export const operations = {
     tag: "server",
     role: "operator",
     success: { status: 200, types: ["text/plain"] },
-    errors: [],
+    errors: ["overloaded"],
   },
   openApi: {
     method: "GET",

@@ -115,6 +115,7 @@ export function parseJson(text: string, what: What = "body"): unknown {
     const fault = text.trim() === "" ? "empty. Send a JSON object" : "not valid JSON";
     throw new FxError("invalid-request", `The ${what} is ${fault}.`);
   }
+  if (!maybeRequest(body)) return body;
   if (mayRepeat(text, body)) requireDistinctNames(text, what);
   if (longNumber.test(text) && !numbersAreExact(text)) {
     throw new FxError(
@@ -199,6 +200,15 @@ function amountOf(amount: number | string | undefined): Decimal | undefined {
   return amount === undefined ? undefined : parseDecimal(String(amount));
 }
 
+/** More than any request has. */
+const mostFields = 16;
+
+/** Any other is refused for its shape. To look at its names and numbers first would take long: there may be thousands. */
+function maybeRequest(body: unknown): boolean {
+  const values = Object.values(Object(body));
+  return values.length <= mostFields && !values.some((value) => typeof value === "object");
+}
+
 /**
  * Whether there are more colons than fields, and those in the fields' texts: most bodies have as many, and so no field
  * twice. An escape can hide a colon.
@@ -249,6 +259,9 @@ function numbersAreExact(text: string): boolean {
   return true;
 }
 
+/** Of those that are wrong, in an answer. */
+const fieldsNamed = 20;
+
 /** Where a fault is. */
 type What = "body" | "query" | "line";
 
@@ -256,7 +269,7 @@ export function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T
   const { data, error } = schema.safeParse(untrusted);
   if (error === undefined) return data;
   const known = Object.keys("shape" in schema ? (schema.shape as object) : {});
-  const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted, known)).slice(0, 20);
+  const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted, known)).slice(0, fieldsNamed);
   throw invalid(what, fields);
 }
 
@@ -273,7 +286,7 @@ function fieldErrors(
   known: readonly string[],
 ): readonly FieldError[] {
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => strangeField(key, "is not a known field", known));
+    return issue.keys.slice(0, fieldsNamed).map((key) => strangeField(key, "is not a known field", known));
   }
   const key = issue.path[0];
   const pointer = key === undefined ? "" : `/${String(key)}`;

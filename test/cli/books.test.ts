@@ -7,6 +7,7 @@ import { exportFormats, isWholeExport } from "../../src/core/export.ts";
 import type { AuditProgress } from "../../src/core/service.ts";
 import { booksOf } from "../../src/ledger/books.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
+import { sharedBooks } from "../../src/ledger/shared-books.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
@@ -14,7 +15,7 @@ import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
 /** A ledger with three exchanges, and its books as a server reads them. */
 async function ledgerOn(t: TestContext, { url, open }: SharedDatabase) {
   const store = await open();
-  const books = openBooks(parseStorePlace(url) as StorePlace, store);
+  const books = sharedBooks(openBooks(parseStorePlace(url) as StorePlace, store));
   t.after(() => books.close());
   const service = new LedgerService(store, fixedRates(), () => now, { books });
   for (const index of [0, 1, 2]) {
@@ -76,6 +77,18 @@ for (const { name, database } of adapters) {
       const failure = { name: "FxError", code: "internal", message: /Run fx audit/ };
       await assert.rejects(books.position(), failure);
       await assert.rejects(exported(books, { format: "csv" }), failure);
+    });
+
+    test("end when nobody waits for them", async (t) => {
+      const { books } = await ledgerOn(t, await database(t));
+      const gone = new AbortController();
+      const { signal } = gone;
+      const asked = [books.audit({ signal }), books.position(undefined, signal)];
+      setTimeout(() => gone.abort(), 20);
+      for (const ended of await Promise.allSettled(asked)) {
+        assert.ok(ended.status === "fulfilled" || ended.reason.code === "unreachable");
+      }
+      assert.deepEqual((await books.audit()).findings, []);
     });
 
     test("end when the ledger is closed", async (t) => {

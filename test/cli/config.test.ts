@@ -3,15 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import {
-  ConfigError,
-  definitions,
-  flagOf,
-  loadConfig,
-  settingNames,
-  withoutPassword,
-} from "../../src/cli/config.ts";
-import { parsePlace } from "../../src/cli/place.ts";
+import { ConfigError, definitions, flagOf, loadConfig, settingNames } from "../../src/cli/config.ts";
+import { parsePlace, withoutSecrets } from "../../src/cli/place.ts";
 import { runHere } from "../support/run-here.ts";
 
 const home = mkdtempSync(join(tmpdir(), "fx-config-"));
@@ -122,7 +115,10 @@ describe("settings", () => {
     const address = "postgres://fx:secret@db/fx";
     assert.equal(loadConfig({}, { ...nowhere, FX_DB: address }).settings.db.address, address);
     assert.equal(loadConfig({}, withFile(JSON.stringify({ db: address }))).settings.db.address, address);
-    assert.match(refusal({ db: address }, nowhere), /password .* Put the address of --db into FX_DB/);
+    assert.match(
+      refusal({ db: address }, nowhere),
+      /password, key or token .* Put the address of --db into FX_DB/,
+    );
     assert.ok(!refusal({ db: address }, nowhere).includes("secret"));
   });
 
@@ -144,12 +140,12 @@ describe("settings", () => {
   });
 
   test("an address is shown without its password", () => {
-    assert.equal(withoutPassword("postgres://fx:s:e/c@db/fx"), "postgres://fx:***@db/fx");
+    assert.equal(withoutSecrets("postgres://fx:s:e/c@db/fx"), "postgres://fx:***@db/fx");
     assert.equal(
-      withoutPassword("postgres://db/fx?user=fx&password=secret"),
+      withoutSecrets("postgres://db/fx?user=fx&password=secret"),
       "postgres://db/fx?user=fx&password=***",
     );
-    assert.equal(withoutPassword("postgres://fx@db/fx"), "postgres://fx@db/fx");
+    assert.equal(withoutSecrets("postgres://fx@db/fx"), "postgres://fx@db/fx");
   });
 
   for (const [variable, meant] of [

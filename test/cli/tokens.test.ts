@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
+import { TokensInForce } from "../../src/cli/tokens/in-force.ts";
 import { createToken, isToken } from "../../src/cli/tokens/token.ts";
 import { send } from "../support/http.ts";
 import { runFx, startFx, until } from "../support/run-fx.ts";
@@ -70,6 +71,35 @@ describe("a token", () => {
     );
     for (const text of ["", "fxt_", token.slice(0, -1), `${token}0`, `${token}\n`]) assert.ok(!isToken(text));
   });
+});
+
+describe("the header Authorization", () => {
+  for (const [what, headerOf, isTaken] of [
+    ["Bearer and a token", (token) => `Bearer ${token}`, true],
+    ["bearer in any case", (token) => `bEARER ${token}`, true],
+    ["more than one space", (token) => `Bearer   ${token}`, true],
+    ["a token alone", (token) => token, false],
+    ["another scheme", (token) => `Basic ${token}`, false],
+    ["two tokens", (token) => `Bearer ${token} ${token}`, false],
+    ["a token of another server", () => `Bearer ${createToken()}`, false],
+    ["a token without its last letter", (token) => `Bearer ${token.slice(0, -1)}`, false],
+    ["no token", () => "Bearer ", false],
+    [
+      "another token with the same check sum",
+      (token) => `Bearer fxt_${"0".repeat(43)}${token.slice(-6)}`,
+      false,
+    ],
+  ] as readonly (readonly [string, (token: string) => string, boolean])[]) {
+    test(`with ${what} is ${isTaken ? "taken" : "refused"}, also after a good one`, async (t) => {
+      const { file, create } = folder(t);
+      const token = await create("till-3 --role teller");
+      const tokens = await TokensInForce.open(file);
+      for (let time = 0; time < 2; time += 1) {
+        assert.equal(tokens.callerOf(headerOf(token))?.name, isTaken ? "till-3" : undefined);
+        assert.equal(tokens.callerOf(`Bearer ${token}`)?.name, "till-3");
+      }
+    });
+  }
 });
 
 describe("fx token create", () => {
@@ -261,6 +291,24 @@ describe("a file of tokens is refused by fx token and fx serve", () => {
     assert.equal(exit, 2);
     assert.match(stderr, /is not a file/);
   });
+});
+
+test("fx doctor counts the tokens of the file that the settings name, or says what is wrong with it", async (t) => {
+  const { file, create } = folder(t);
+  await create("a --role viewer");
+  const lines = async () => {
+    const env = { FX_TOKENS: file, FX_URL: "sqlite:none.db", FX_RATES: "demo" };
+    const { stdout } = await runHere(["doctor"], { env });
+    return stdout.split("\n").filter((line) => line.startsWith("check\ttokens"));
+  };
+  assert.deepEqual(await lines(), [`check\ttokens\tok\t1 in ${file}`]);
+  chmodSync(file, 0o644);
+  assert.match((await lines()).join(), /^check\ttokens\twrong\t.*Run chmod 600/);
+});
+
+test("the role of a token can be completed", async () => {
+  const { stdout } = await runHere(["completion", "bash", "--", "token", "create", "a", "--role", ""]);
+  assert.deepEqual(stdout.trim().split(/\s+/), ["viewer", "teller", "operator"]);
 });
 
 test("fx serve with a file of tokens that is not there says how to make it", async (t) => {

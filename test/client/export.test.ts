@@ -27,7 +27,6 @@ describe("an export over HTTP", () => {
     ["without its last line", rawAnswer(200, whole.split("\n").slice(0, 2).join("\n"), type)],
     ["whose connection breaks", unfinished("id,time\na,b\n")],
     ["of nothing", rawAnswer(200, "", type)],
-    ["of a proxy's page", rawAnswer(200, "<html>Log in</html>\n")],
   ] as const) {
     test(`${what} is told as broken off`, async () => {
       await refuses(asked(answer), "unreachable", /^The export from .* broke off before its end\.$/);
@@ -43,7 +42,8 @@ describe("an export over HTTP", () => {
   });
 
   test("of what is not fx is told so", async () => {
-    await refuses(asked(rawAnswer(404)), "internal", /is not fx \(status 404\)/);
+    await refuses(asked(rawAnswer(404)), "internal", /is not fx \(status 404, text\/html\)/);
+    await refuses(asked(rawAnswer(200)), "internal", /is not fx \(status 200, text\/html\)/);
   });
 
   test("that gets no answer is told as unreachable", async () => {

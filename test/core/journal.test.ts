@@ -13,7 +13,7 @@ import {
   parseEntry,
 } from "../../src/core/journal.ts";
 import { balanceLimit, type Money } from "../../src/core/money.ts";
-import { entryHash } from "../../src/ledger/batch.ts";
+import { entryHash } from "../../src/ledger/seal.ts";
 import { emptyAccount, nextEntry } from "../support/entries.ts";
 import { adult, decimal, now, table, terms } from "../support/fixture.ts";
 

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { adult } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -20,6 +24,44 @@ async function lineOf(headers: Record<string, string>): Promise<Record<string, u
   await send(server.url, "GET", "/api/rates", { headers });
   return JSON.parse(server.log().slice(before));
 }
+
+test("the line of a request has the name of its token, and none where there is none", async () => {
+  assert.equal((await lineOf({})).by, undefined);
+  server.caller = { name: "till-1", role: "teller", expires: undefined };
+  try {
+    assert.equal((await lineOf({})).by, "till-1");
+  } finally {
+    server.caller = undefined;
+  }
+});
+
+test("docs/OPERATIONS.md has the fields of a request's line", async () => {
+  const own = await startServer();
+  own.caller = { name: "till-1", role: "teller", expires: undefined };
+  const body = { name: "Jan", surname: "Kowalski", pesel, pln: 1 };
+  const headers = { "content-type": "application/json", traceparent: `00-${trace}-${span}-01` };
+  await send(own.url, "POST", "/api/user", { headers, body });
+  await send(own.url, "POST", "/api/user", { headers, body });
+  const bulk = connect(Number(new URL(own.url).port), "127.0.0.1");
+  bulk.write("POST /api/bulk HTTP/1.1\r\nHost: fx\r\nContent-Type: application/x-ndjson\r\n");
+  bulk.write("Transfer-Encoding: chunked\r\n\r\n2\r\n{\n\r\n");
+  await once(bulk, "data");
+  bulk.destroy();
+  while (!own.log().includes('"ended":"cut"')) await pause(5);
+  await own.close();
+  const lines = own
+    .log()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const fields = new Set(lines.flatMap((line) => ("route" in line ? Object.keys(line) : [])));
+  const page = readFileSync(new URL("../../docs/OPERATIONS.md", import.meta.url), "utf8");
+  const [, table = ""] = /\n\| field \| what it is \|\n([\s\S]*?)\n\n/.exec(page) ?? [];
+  const listed = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, names = ""]) =>
+    [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  );
+  assert.deepEqual([...fields].sort(), listed.sort());
+});
 
 describe("the trace that a request is part of", () => {
   test("is in its line of the log", async () => {

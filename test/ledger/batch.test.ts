@@ -103,7 +103,7 @@ describe("a batch", () => {
       Array.from({ length: 300 }, () => batcher.run({ request, decide: () => ({ answer: ++begun }) })),
     );
     const codes = outcomes.map((one) => (one.status === "fulfilled" ? "done" : one.reason.code));
-    assert.deepEqual(codes, [...Array(256).fill("done"), ...Array(44).fill("storage-unavailable")]);
+    assert.deepEqual(codes, [...Array(256).fill("done"), ...Array(44).fill("overloaded")]);
     const { reason } = outcomes.at(-1) as PromiseRejectedResult;
     assert.match(reason.message, /it was not begun, and nothing was changed/);
     assert.equal(reason.retryAfterSeconds, 1);

@@ -574,7 +574,25 @@ export function storeContract(adapter: Adapter): void {
         (await store.tables({ source: "fixed", since })).map(({ number }) => number.slice(0, 2));
       assert.deepEqual(await bids(""), ["08", "09", "09", "10"]);
       assert.deepEqual(await bids("2026-06-10"), ["10"]);
+      const { length } = await store.tables({ source: "fixed", since: "2026-06-09", before: "2026-06-10" });
+      assert.equal(length, 2);
       assert.equal((await store.tables(all))[2]?.id, tables[2]?.id);
+    });
+
+    test("have another version after each that is kept or comes into force", async (t) => {
+      const store = await adapter.open(t);
+      const versions = [await store.tablesVersion()];
+      for (const change of [
+        () => store.saveTables([table, next]),
+        () => store.acceptTable(table, first),
+        () => store.acceptTable(next, { epoch: 1, vouched: false }),
+      ]) {
+        await change();
+        versions.push(await store.tablesVersion());
+      }
+      assert.equal(new Set(versions).size, versions.length);
+      await store.saveTables([table]);
+      assert.equal(await store.tablesVersion(), versions.at(-1));
     });
 
     test("come into force one after the other", async (t) => {

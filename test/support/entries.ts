@@ -4,7 +4,7 @@ import type { Exchange } from "../../src/core/exchange.ts";
 import type { Entry, EntryKind } from "../../src/core/journal.ts";
 import type { Money } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
-import { sealEntry } from "../../src/ledger/batch.ts";
+import { sealEntry } from "../../src/ledger/seal.ts";
 import type { Decision, StoredAccount } from "../../src/ledger/store.ts";
 import { now, table } from "./fixture.ts";
 

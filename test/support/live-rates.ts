@@ -84,6 +84,7 @@ export function faultyLedger() {
     acceptTable: (table, accepted) => unlessBroken(() => store.acceptTable(table, accepted)),
     saveTables: (tables) => unlessBroken(() => store.saveTables(tables)),
     tables: (range) => unlessBroken(() => store.tables(range)),
+    tablesVersion: () => unlessBroken(() => store.tablesVersion()),
   };
   return {
     ledger,

@@ -110,6 +110,7 @@ export interface StartOptions {
   /** With the certificate of test/fixtures/tls, which is for localhost and signed by itself. */
   readonly tls?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
+  readonly onLog?: (text: string) => void;
   /** Makes it a standby that streams from this server, which is killed and started again for a copy of its data. */
   readonly standbyOf?: PostgresServer;
 }
@@ -192,6 +193,7 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
         user,
         started: /ready to accept (read.only )?connections/,
         endedBy: "SIGQUIT",
+        onLog: options.onLog,
       });
     },
     stop: async () => {
@@ -227,9 +229,15 @@ const environment = { ...process.env, LC_ALL: "C" };
 export async function run(
   program: string,
   args: readonly string[],
-  options: { folder: string; user: User | undefined; started: RegExp; endedBy: NodeJS.Signals },
+  options: {
+    folder: string;
+    user: User | undefined;
+    started: RegExp;
+    endedBy: NodeJS.Signals;
+    onLog?: ((text: string) => void) | undefined;
+  },
 ): Promise<Running> {
-  const { folder, user, started, endedBy } = options;
+  const { folder, user, started, endedBy, onLog } = options;
   const kill = `kill -${endedBy.replace("SIG", "")} $! && wait $!`;
   const guard = `"$@" & read -r order; ${kill}; [ "$order" = keep ] || rm -rf "$0"`;
   const child = spawn("/bin/sh", ["-c", guard, folder, program, ...args], {
@@ -245,6 +253,7 @@ export async function run(
     child.once("error", reject);
     child.once("exit", () => reject(new Error(`${program} did not start:\n${log}`)));
     child.stderr.on("data", (chunk: Buffer) => {
+      onLog?.(chunk.toString());
       if (isStarted) return;
       log += chunk;
       isStarted = started.test(log);

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { type Config, withoutPassword } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { command, setting } from "../options.ts";
+import { withoutSecrets } from "../place.ts";
 import { ProgressLine } from "../terminal/progress.ts";
 import { auditProgress, tellReport } from "./audit/audit.ts";
 
@@ -48,7 +49,7 @@ function sourceOf({ settings, origins }: Config, file: string): string {
   if (source.kind === "sqlite") return source.path;
   if (source.kind === "postgres") {
     throw new UsageError(
-      `PostgreSQL has its own: pg_dump --format=custom --file=${file} '${withoutPassword(source.address)}'. ` +
+      `PostgreSQL has its own: pg_dump --format=custom --file=${file} '${withoutSecrets(source.address)}'. ` +
         "It is consistent while fx runs.",
     );
   }

@@ -56,7 +56,7 @@ async function tellSettings(stdout: Screen): Promise<void> {
     stdout,
     [{ title: "Flag" }, { title: "Environment" }, { title: "Config file" }, { title: "Default" }],
     settingNames.map((name) => [
-      flagOf(name),
+      definitions[name].isSecret ? "" : flagOf(name),
       definitions[name].env,
       name,
       String(definitions[name].fallback ?? ""),

@@ -58,7 +58,7 @@ export function defineToken(program: Command, context: Context): void {
           `There is a token ${name} in ${path}. fx token revoke ${name} takes it out of force.`,
         );
       });
-      writeText(stderr, "This token is shown once: the file keeps a hash of it.");
+      writeText(stderr, "The token is shown only this once: the file keeps a hash of it.");
       write(stdout, secret);
     });
 
@@ -101,9 +101,7 @@ export function defineToken(program: Command, context: Context): void {
       const { changeTokenFile, readTokenFile } = await import("../tokens/file.ts");
       const requireName = (tokens: readonly KeptToken[]) => {
         if (tokens.some((other) => other.name === name)) return;
-        throw new UsageError(
-          `There is no token ${name} in ${path}. fx token list shows those that there are.`,
-        );
+        throw new UsageError(`There is no token ${name} in ${path}. fx token list shows the tokens.`);
       };
       // First, so that no file is made.
       requireName((await readTokenFile(path)).tokens);

@@ -5,6 +5,7 @@ import type { Account } from "../../core/account.ts";
 import { maskPesels } from "../../core/mask.ts";
 import type { Pesel } from "../../core/pesel.ts";
 import type { ExchangeService } from "../../core/service.ts";
+import { visible } from "../../core/visible.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, UsageError } from "../errors.ts";
 import { command, setting, wholeArgument } from "../options.ts";
@@ -77,7 +78,7 @@ async function show(
   const draw = () => {
     const screen = resized(stdout);
     pageText(screen, page).then(
-      (text) => showPage(screen, text, paint(fold(state, screen.columns)[0] ?? "")),
+      (text) => showPage(screen, text, paint(fold(visible(state), screen.columns)[0] ?? "")),
       () => {},
     );
   };

@@ -6,7 +6,7 @@ import type { Entry, Receipt } from "../../core/journal.ts";
 import { maskPesels } from "../../core/mask.ts";
 import type { Rate } from "../../core/rates.ts";
 import type { RatesInForce } from "../../core/service.ts";
-import { amountText, type Column, moneyText, type Pairs, rateText, timeText } from "./output.ts";
+import { amountText, type Cell, type Column, moneyText, type Pairs, rateText, timeText } from "./output.ts";
 import type { Screen } from "./terminal.ts";
 
 export function accountPairs(screen: Screen, account: Account): Pairs {
@@ -151,7 +151,7 @@ export function rateRows(
   screen: Screen,
   { table, previous }: RatesInForce,
   trends: ReadonlyMap<CurrencyCode, string>,
-): string[][] {
+): Cell[][] {
   return [...table.rates.values()].map((rate) => {
     const before = previous?.rates.get(rate.currency);
     const change = before === undefined ? "" : changeText(screen, middle(before), middle(rate));
@@ -167,11 +167,11 @@ export function tableText({ table, recorded }: RatesInForce): string {
 }
 
 /** How much a rate has moved, in per cent, with a sign for when there is no colour. */
-export function changeText({ rich, paint }: Screen, before: number, after: number): string {
+export function changeText({ rich, paint }: Screen, before: number, after: number): Cell {
   const hundredths = Math.round((after / before - 1) * 10_000);
   const text = `${hundredths > 0 ? "+" : ""}${(hundredths / 100).toFixed(2)}`;
   if (!rich) return text;
-  return (hundredths > 0 ? paint.green : hundredths < 0 ? paint.red : paint.dim)(`${text} %`);
+  return { text: `${text} %`, paint: hundredths > 0 ? paint.green : hundredths < 0 ? paint.red : paint.dim };
 }
 
 /** Between bid and ask, for the eye: not exact. */

@@ -2,10 +2,14 @@ import stringWidth from "fast-string-width";
 import { type Decimal, formatDecimal } from "../../core/decimal.ts";
 import type { Money } from "../../core/money.ts";
 import { knownDigits, minorUnitsOf } from "../../core/money.ts";
+import { visible } from "../../core/visible.ts";
 import { type Screen, write } from "./terminal.ts";
 
 /** Names with their values. */
 export type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** Text, which may come from anywhere and is shown with escapes, or such text in a colour. */
+export type Cell = string | { readonly text: string; readonly paint: (text: string) => string };
 
 export interface Column {
   readonly title: string;
@@ -27,12 +31,19 @@ const narrowest = 16;
 
 /** The result of a command as one JSON document. */
 export function writeDocument(screen: Screen, document: unknown): void {
-  write(screen, screen.rich ? layOutJson(document, screen.columns) : JSON.stringify(document));
+  if (screen.rich) write(screen, visible(layOutJson(document, screen.columns), "\n"));
+  else writeJson(screen, document);
+}
+
+/** JSON on one line. */
+export function writeJson(screen: Screen, document: unknown): void {
+  write(screen, visible(JSON.stringify(document)));
 }
 
 /** Pairs of a name and a value: aligned at a terminal, separated by a tab in a pipe. */
 export function writeRecord(screen: Screen, pairs: Pairs): void {
-  write(screen, screen.rich ? stacked(screen, pairs) : lines(pairs));
+  const shown = pairs.map(([name, value]) => [visible(name), visible(value)] as const);
+  write(screen, screen.rich ? stacked(screen, shown) : lines(shown));
 }
 
 /** Sentences, broken into lines at a terminal. */
@@ -43,7 +54,7 @@ export function writeText(
 ): void {
   write(
     screen,
-    fold(text, screen.columns)
+    fold(visible(text), screen.columns)
       .map((line) => paint(line))
       .join("\n"),
   );
@@ -53,9 +64,10 @@ export function writeText(
 export async function writeTable(
   screen: Screen,
   columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+  cells: readonly (readonly Cell[])[],
 ): Promise<void> {
-  if (rows.length === 0) return;
+  if (cells.length === 0) return;
+  const rows = cells.map((row) => row.map(cellText));
   const shown = [...columns.entries()]
     .filter(([, { pipeOnly, terminalOnly }]) => !(screen.rich ? pipeOnly : terminalOnly))
     .filter(([index, { sparse }]) => !sparse || rows.some((row) => row[index] !== ""))
@@ -114,8 +126,12 @@ export function timeText(screen: Screen, time: Date): string {
   return screen.rich ? time.toLocaleString("sv-SE") : time.toISOString();
 }
 
+function cellText(cell: Cell): string {
+  return typeof cell === "string" ? visible(cell) : cell.paint(visible(cell.text));
+}
+
 function lines(rows: readonly (readonly string[])[]): string {
-  return rows.map((row) => row.map((field) => field.replace(/[\t\n\r]/g, " ")).join("\t")).join("\n");
+  return rows.map((row) => row.join("\t")).join("\n");
 }
 
 async function layOut(

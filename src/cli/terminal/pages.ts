@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { csvCell } from "../../core/csv.ts";
 import type { Page, PageRequest } from "../../core/service.ts";
-import { type Column, writeTable } from "./output.ts";
+import { visible } from "../../core/visible.ts";
+import { type Cell, type Column, writeTable } from "./output.ts";
 import { type Screen, write } from "./terminal.ts";
 
 const pageSize = 1000;
@@ -10,7 +11,7 @@ const pageSize = 1000;
 /** How items of one kind are listed. */
 export interface Listing<T> {
   readonly columns: readonly Column[];
-  readonly row: (screen: Screen, item: T) => readonly string[];
+  readonly row: (screen: Screen, item: T) => readonly Cell[];
   /** The item in the wire's shape. */
   readonly encode: (item: T) => unknown;
 }
@@ -42,7 +43,7 @@ export async function writePages<T>(
       const texts = items.map(
         (item, nth) => `${before + nth === 0 ? "[" : ","}\n${JSON.stringify(encode(item))}`,
       );
-      screen.stream.write(texts.join(""));
+      screen.stream.write(visible(texts.join(""), "\n"));
     } else {
       await writeTable(
         screen,
@@ -70,7 +71,7 @@ export async function writeCsv<T>(
 
 /** As RFC 4180 has it. */
 function csvLine(cells: readonly string[]): string {
-  return `${cells.map((cell) => csvCell(cell)).join(",")}\r\n`;
+  return `${cells.map((cell) => csvCell(visible(cell))).join(",")}\r\n`;
 }
 
 /** Writes pages as they come, so that memory stays flat, and stops when nobody reads on. Returns how many items. */
@@ -93,7 +94,7 @@ async function writeEach<T>(
 export async function writeParts({ stream }: Screen, parts: AsyncIterable<string>): Promise<void> {
   const isRead = readerOf(stream);
   for await (const part of parts) {
-    stream.write(part);
+    stream.write(visible(part, "\t\r\n"));
     if (!(await isRead())) break;
   }
 }

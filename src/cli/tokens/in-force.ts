@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import type { Caller, Tokens } from "../../core/role.ts";
 import { describeFailure } from "../errors.ts";
 import { type KeptToken, readTokenFile, stampOf, type TokenFile } from "./file.ts";
-import { checkSumIn, hashOf, isToken } from "./token.ts";
+import { checkSumLength, hashOf, isToken } from "./token.ts";
 
 const lookMs = 500;
 
@@ -14,12 +14,19 @@ export interface TokenEvents {
   onFault(reason: string): void;
 }
 
+interface KnownHeader {
+  readonly header: Buffer;
+  /** Room for another one of this length, to compare. */
+  readonly given: Buffer;
+  readonly caller: Caller;
+}
+
 /** The tokens of a file. */
 export class TokensInForce implements Tokens {
   readonly #path: string;
   #kept: readonly { readonly hash: Buffer; readonly caller: Caller }[] = [];
-  /** Tokens that were presented and known, by their check sums. */
-  readonly #known = new Map<string, { readonly token: Buffer; readonly caller: Caller }>();
+  /** Headers with tokens of the file, by the check sums at their ends. */
+  readonly #known = new Map<string, KnownHeader>();
   #stamp: string;
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
@@ -45,12 +52,16 @@ export class TokensInForce implements Tokens {
   }
 
   /** Takes as long however much of a token is right. */
-  callerOf(token: string): Caller | undefined {
-    const given = Buffer.from(token, "latin1");
-    const known = this.#known.get(checkSumIn(token));
-    if (known?.token.length === given.length && timingSafeEqual(known.token, given)) return known.caller;
+  callerOf(authorization: string): Caller | undefined {
+    const checkSum = authorization.slice(-checkSumLength);
+    const known = this.#known.get(checkSum);
+    if (known !== undefined && isSame(known, authorization)) return known.caller;
+    const [, token = ""] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
     const caller = isToken(token) ? this.#find(hashOf(token)) : undefined;
-    if (caller !== undefined) this.#known.set(checkSumIn(token), { token: given, caller });
+    if (caller !== undefined) {
+      const header = Buffer.from(authorization, "latin1");
+      this.#known.set(checkSum, { header, given: Buffer.alloc(header.length), caller });
+    }
     return caller;
   }
 
@@ -88,4 +99,10 @@ export class TokensInForce implements Tokens {
     }
     this.#isLooking = false;
   }
+}
+
+function isSame({ header, given }: KnownHeader, authorization: string): boolean {
+  if (authorization.length !== header.length) return false;
+  given.write(authorization, "latin1");
+  return timingSafeEqual(header, given);
 }

@@ -4,6 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
  * A token is "fxt_", 256 random bits as 43 digits of base 62, and their CRC-32 as 6 more. Those who search for leaked
  * secrets know one by its form.
  */
+export const checkSumLength = 6;
 const form = /^fxt_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
 export function createToken(): string {
@@ -22,13 +23,8 @@ export function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** The last six characters, which need no secrecy: the others tell them. */
-export function checkSumIn(token: string): string {
-  return token.slice(-6);
-}
-
 function checkSumOf(secret: string): string {
-  return base62(BigInt(crc32(Buffer.from(secret))), 6);
+  return base62(BigInt(crc32(Buffer.from(secret))), checkSumLength);
 }
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -4,6 +4,7 @@ import { parsePesel } from "../../core/pesel.ts";
 import { accountText, encodeStatement } from "../../wire/codecs.ts";
 import { parseAtQuery, parseStatementQuery } from "../../wire/queries.ts";
 import { parseOpeningBody } from "../../wire/requests.ts";
+import type { ExpensiveReads } from "../admission.ts";
 import {
   accountHeaders,
   type Handler,
@@ -16,7 +17,14 @@ import {
 } from "../answers.ts";
 import type { Metrics } from "../metrics.ts";
 
-export function accountHandlers({ service, now, prefix }: HandlerContext, metrics: Metrics) {
+/** Entries of a statement that are read at once. */
+const shortPage = 100;
+
+export function accountHandlers(
+  { service, now, prefix }: HandlerContext,
+  metrics: Metrics,
+  expensive: ExpensiveReads,
+) {
   const createAccount: Handler = async (request, reply) => {
     const read = () => {
       const fields = parseOpeningBody(request.body);
@@ -31,14 +39,17 @@ export function accountHandlers({ service, now, prefix }: HandlerContext, metric
   const account: Handler = async (request, reply) => {
     const at = parseAtQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    const found = await service.account(pesel, at);
+    const read = () => service.account(pesel, at);
+    const found = await (at === undefined ? read() : expensive.read(request, request.url, read));
     return sendJson(reply, accountText(found), 200, accountHeaders(found));
   };
 
   const statement: Handler = async (request, reply) => {
     const page = parseStatementQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    return sendJson(reply, encodeStatement(await service.statement(pesel, page)));
+    const read = async () => JSON.stringify(encodeStatement(await service.statement(pesel, page)));
+    const isShort = page.limit <= shortPage && page.from === undefined && page.to === undefined;
+    sendJson(reply, await (isShort ? read() : expensive.read(request, request.url, read)));
   };
 
   return { createAccount, account, statement };

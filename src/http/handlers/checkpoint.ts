@@ -5,6 +5,7 @@ import { FxError } from "../../core/errors.ts";
 import type { AccountHead, AuditStart } from "../../core/service.ts";
 import { checkpointEnd, checkpointHeads, checkpointStart, encodeAudit, headsOf } from "../../wire/audit.ts";
 import { bulkType } from "../../wire/bulk.ts";
+import { closingOf } from "../admission.ts";
 import { beginAnswer, type Handler, type HandlerContext, sendJson } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Lifecycle, Probes } from "./server.ts";
@@ -24,7 +25,7 @@ export function checkpointHandlers(
     };
     const onHeads = (heads: readonly AccountHead[]) => writeTo(response, checkpointHeads(heads));
     try {
-      const report = await service.audit({ onStart, onHeads });
+      const report = await service.audit({ onStart, onHeads, signal: closingOf(request) });
       response.end(checkpointEnd(report));
     } catch (error) {
       if (!response.headersSent) throw error;
@@ -55,7 +56,8 @@ export function checkpointHandlers(
     raw.pipe(body);
     lifecycle.streams.add(stream);
     try {
-      sendJson(reply, encodeAudit(await service.audit({ against: headsOf(body) })));
+      const report = await service.audit({ against: headsOf(body), signal: closingOf(request) });
+      sendJson(reply, encodeAudit(report));
     } finally {
       body.destroy();
     }

@@ -4,12 +4,15 @@ import { encodeAudit } from "../../wire/audit.ts";
 import { encodeAccounts, encodePosition } from "../../wire/codecs.ts";
 import { parseAccountsQuery, parseAtQuery } from "../../wire/queries.ts";
 import { tooLittle } from "../access.ts";
+import { closingOf, type ExpensiveReads } from "../admission.ts";
 import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
 
+/** Accounts of a list that are read at once. */
+const shortPage = 100;
 /** With fewer, a teller would see most of the list. */
 const fewestLetters = 3;
 
-export function ledgerHandlers({ service }: Pick<HandlerContext, "service">) {
+export function ledgerHandlers({ service }: Pick<HandlerContext, "service">, expensive: ExpensiveReads) {
   const accounts: Handler = async (request, reply) => {
     const page = parseAccountsQuery(request.query);
     const { caller } = request;
@@ -17,13 +20,18 @@ export function ledgerHandlers({ service }: Pick<HandlerContext, "service">) {
     if (!isFree && lettersSought(page.name ?? []) < fewestLetters) {
       throw tooLittle(caller, "A list without a name of three letters or more takes the role operator");
     }
-    return sendJson(reply, encodeAccounts(await service.accounts(page)));
+    const read = async () => JSON.stringify(encodeAccounts(await service.accounts(page)));
+    const isShort = page.limit <= shortPage && page.name === undefined && page.at === undefined;
+    sendJson(reply, await (isShort ? read() : expensive.read(request, request.url, read)));
   };
 
-  const position: Handler = async (request, reply) =>
-    sendJson(reply, encodePosition(await service.position(parseAtQuery(request.query))));
+  const position: Handler = async (request, reply) => {
+    const at = parseAtQuery(request.query);
+    sendJson(reply, encodePosition(await service.position(at, closingOf(request))));
+  };
 
-  const audit: Handler = async (_request, reply) => sendJson(reply, encodeAudit(await service.audit()));
+  const audit: Handler = async (request, reply) =>
+    sendJson(reply, encodeAudit(await service.audit({ signal: closingOf(request) })));
 
   return { accounts, position, audit };
 }

@@ -2,6 +2,7 @@ import type { RatesStatus } from "../../core/rates.ts";
 import type { CommitFigures } from "../../core/service.ts";
 import type { OpenApiDocument } from "../../wire/openapi.ts";
 import type { ReadyJson, TokenJson } from "../../wire/schemas.ts";
+import { ExpensiveReads } from "../admission.ts";
 import { type Handler, sendJson, sendText } from "../answers.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Stream } from "./bulk.ts";
@@ -34,6 +35,9 @@ export function serverHandlers(
   lifecycle: Lifecycle,
   document: OpenApiDocument,
 ) {
+  // Of their own, so that nobody's lists delay a scrape.
+  const reads = new ExpensiveReads();
+
   const live: Handler = async (_request, reply) => sendJson(reply, { status: "live" });
 
   const ready: Handler = async (_request, reply) => {
@@ -59,8 +63,10 @@ export function serverHandlers(
     return sendJson(reply, body, status === "ready" ? 200 : 503);
   };
 
-  const text: Handler = async (_request, reply) =>
-    sendText(reply, await metrics.text(), 200, { "content-type": metrics.contentType });
+  const text: Handler = async (request, reply) => {
+    const read = await reads.read(request, "metrics", () => metrics.text());
+    sendText(reply, read, 200, { "content-type": metrics.contentType });
+  };
 
   const token: Handler = async ({ caller }, reply) => {
     const { name = null, role = "operator", expires } = caller ?? {};

@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import { isClean, isOther } from "../../../core/checkpoint.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { AuditOptions, AuditProgress, AuditReport, Comparison } from "../../../core/service.ts";
-import { withoutPassword } from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { command, serviceCommand } from "../../options.ts";
+import { withoutSecrets } from "../../place.ts";
 import { type Pairs, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
@@ -61,7 +61,7 @@ async function auditWithFiles(
 ): Promise<AuditReport> {
   const { CheckpointFile, openCheckpoint } = await import("./checkpoint.ts");
   const earlier = options.against === undefined ? undefined : await openCheckpoint(options.against);
-  const source = withoutPassword(context.config(options).settings.url.address);
+  const source = withoutSecrets(context.config(options).settings.url.address);
   const file =
     options.checkpoint === undefined
       ? undefined

@@ -2,11 +2,11 @@ import type { Readable } from "node:stream";
 import type { Command } from "commander";
 import type { CalendarDate } from "../../../core/date.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import { withoutPassword } from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { Declined, tellWarning, UsageError } from "../../errors.ts";
 import { command, serviceCommand, wholeArgument } from "../../options.ts";
-import { writeRecord, writeText } from "../../terminal/output.ts";
+import { withoutSecrets } from "../../place.ts";
+import { writeJson, writeRecord, writeText } from "../../terminal/output.ts";
 import { clearLine, type Screen, write } from "../../terminal/terminal.ts";
 import type { Batch } from "./file.ts";
 import type { Signal } from "./report.ts";
@@ -128,7 +128,7 @@ function tellPlan(
     ["file", path === "-" ? "standard input" : path],
     ...(lines === undefined ? [] : ([["lines", String(lines)]] as const)),
     ["of", format.holds],
-    ["place", withoutPassword(address)],
+    ["place", withoutSecrets(address)],
   ]);
 }
 
@@ -141,10 +141,8 @@ async function dryRunOf(
 }
 
 function tellId(stderr: Screen, id: string, json: boolean): void {
-  write(
-    stderr,
-    json ? JSON.stringify({ id }) : `Batch ${id}. After an interruption, --id ${id} does the rest.`,
-  );
+  if (json) writeJson(stderr, { id });
+  else write(stderr, `Batch ${id}. After an interruption, --id ${id} does the rest.`);
 }
 
 function idArgument(text: string): string {

@@ -35,8 +35,22 @@ export async function decode(source: AsyncIterable<Buffer>, encoding = "utf-8"):
   const name = mark?.encoding ?? encodingNamed(encoding);
   const whole = chain(head, { [Symbol.asyncIterator]: () => chunks });
   return name === "utf-8"
-    ? { chunks: whole, isMarked: mark !== undefined }
-    : { chunks: transcode(whole, name), isMarked: true };
+    ? { chunks: withLines(whole), isMarked: mark !== undefined }
+    : { chunks: withLines(transcode(whole, name)), isMarked: true };
+}
+
+/** In bytes. A line over 16 KiB is refused; one over this is no line. */
+const endless = 16 * 1024 * 1024;
+
+/** @throws UsageError at a line without an end, as of a device, which would be read for ever */
+async function* withLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let length = 0;
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf("\n");
+    length = end < 0 ? length + chunk.length : chunk.length - end - 1;
+    if (length > endless) throw new UsageError("This is no file of lines: one of them has more than 16 MiB.");
+    yield chunk;
+  }
 }
 
 /**

@@ -1,11 +1,20 @@
 import { jsonString } from "../../../core/journal.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
+import { visible } from "../../../core/visible.ts";
 import { accountText as accountJson, moneyText as moneyJson } from "../../../wire/codecs.ts";
 import type { Context } from "../../context.ts";
 import { describeFailure, type Exit, type Failure, Interrupted, tellWarning } from "../../errors.ts";
 import { accountText } from "../../terminal/figures.ts";
-import { fold, moneyText, type Pairs, timeText, writeRecord, writeText } from "../../terminal/output.ts";
+import {
+  fold,
+  moneyText,
+  type Pairs,
+  timeText,
+  writeJson,
+  writeRecord,
+  writeText,
+} from "../../terminal/output.ts";
 import { duration, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { type DoneBefore, firstDoneBefore } from "./done-before.ts";
@@ -111,7 +120,7 @@ export class Report {
     const { stream, live } = this.#stdout;
     if (live) this.#progress.clear();
     const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
-      stream.write(text, resolve);
+      stream.write(visible(text, "\n"), resolve);
     });
     if (!error) return;
     this.#isRead = false;
@@ -150,7 +159,7 @@ export class Report {
       exit,
     };
     if (json) {
-      write(this.#stderr, JSON.stringify(summary));
+      writeJson(this.#stderr, summary);
       return exit;
     }
     writeRecord(this.#stderr, this.#summaryPairs(summary));
@@ -215,7 +224,7 @@ export class Report {
         ? `sold ${moneyText(this.#stdout, sold)}, bought ${moneyText(this.#stdout, bought)}; `
         : "";
     const text = `${placeOf(result.line)}: ${before}${exchanged}${accountText(this.#stdout, account)}`;
-    return `${fold(text, this.#stdout.columns).join("\n")}\n`;
+    return `${fold(visible(text), this.#stdout.columns).join("\n")}\n`;
   }
 
   #tellFailure(line: KeyedLine, { message, exit }: Failure): void {
@@ -245,7 +254,7 @@ export function tellDoneBefore(
 ): void {
   if (doneBefore === undefined) return;
   if (json) {
-    write(stderr, JSON.stringify({ doneBefore: doneBeforeDocument(doneBefore) }));
+    writeJson(stderr, { doneBefore: doneBeforeDocument(doneBefore) });
     return;
   }
   const { lines, among, first, hint } = doneBefore;

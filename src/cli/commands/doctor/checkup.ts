@@ -1,15 +1,16 @@
 import { existsSync } from "node:fs";
 import packageJson from "../../../../package.json" with { type: "json" };
+import type { Transport } from "../../../client/transport.ts";
 import { warsawDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import { type Settings, withoutPassword } from "../../config.ts";
-import type { StorePlace } from "../../place.ts";
+import type { Settings } from "../../config.ts";
+import { type StorePlace, withoutSecrets } from "../../place.ts";
 
 /** One thing that was looked at. */
 export interface Check {
-  readonly check: "node" | "tokens" | "server" | "store" | "schema" | "table" | "bank" | "clock";
+  readonly check: "node" | "tokens" | "server" | "token" | "store" | "schema" | "table" | "bank" | "clock";
   readonly ok: boolean;
   /** What was found, for people. */
   readonly detail: string;
@@ -22,7 +23,8 @@ const serverTimeouts = { connectTimeoutMs: 3000, answerTimeoutMs: 5000 };
 /** Looks at everything that a command with these settings depends on. What fails is a check that is not ok. */
 export async function examine(settings: Settings): Promise<readonly Check[]> {
   const { url } = settings;
-  const checks = url.kind === "server" ? examineServer(url.address) : examineStore(url, settings);
+  const checks =
+    url.kind === "server" ? examineServer(url.address, settings.token) : examineStore(url, settings);
   return [examineNode(process.versions.node), ...(await examineTokens(settings.tokens)), ...(await checks)];
 }
 
@@ -47,14 +49,15 @@ async function examineTokens(path: string | undefined): Promise<Check[]> {
   }
 }
 
-async function examineServer(url: string): Promise<Check[]> {
+async function examineServer(url: string, token: string | undefined): Promise<Check[]> {
   const [{ Transport }, { openHttpService }, { ready }] = await Promise.all([
     import("../../../client/transport.ts"),
     import("../../../client/http-service.ts"),
     import("../../../wire/schemas.ts"),
   ]);
-  const transport = new Transport(url, serverTimeouts);
-  const service = openHttpService(url, serverTimeouts);
+  const options = { ...serverTimeouts, token };
+  const transport = new Transport(url, options);
+  const service = openHttpService(url, options);
   try {
     const question = { method: "GET", path: "/health/ready", repeatable: true } as const;
     const answer = await transport.send(question, (value) => ({ value }));
@@ -71,6 +74,7 @@ async function examineServer(url: string): Promise<Check[]> {
       rates.problem ?? (rates.table === null ? `no answer from ${rates.source} yet` : undefined);
     return [
       { check: "server", ok: status === "ready", detail: state },
+      ...(await examineToken(transport, token)),
       schemaCheck(schemaVersion, "the server"),
       await examineTable(service),
       ...(rates.recorded ? [] : [bankCheck(problem, `${rates.source}, asked by the server`)]),
@@ -81,6 +85,34 @@ async function examineServer(url: string): Promise<Check[]> {
   } finally {
     transport.close();
     await service.close();
+  }
+}
+
+/** Whom the server takes the sender of the token for. Nothing where none is sent, and none is asked for. */
+async function examineToken(transport: Transport, sent: string | undefined): Promise<Check[]> {
+  const [{ decodeProblem }, { read }, schemas] = await Promise.all([
+    import("../../../wire/problem.ts"),
+    import("../../../wire/codecs.ts"),
+    import("../../../wire/schemas.ts"),
+  ]);
+  try {
+    const question = { method: "GET", path: "/api/token", repeatable: true } as const;
+    const { status, body } = await transport.send(question, (value) => ({ value }));
+    const problem = decodeProblem(body, status);
+    // An older server knows no tokens.
+    if (problem?.code === "not-found") return [];
+    if (problem !== undefined) throw problem;
+    const { name, role, expires } = read(schemas.token, body);
+    const end = expires === null ? "does not expire" : `until ${expires}`;
+    if (name !== null) return [{ check: "token", ok: true, detail: `${name}, role ${role}, ${end}` }];
+    const detail = "one is sent, and the server asks for none";
+    return sent === undefined ? [] : [{ check: "token", ok: true, detail }];
+  } catch (error) {
+    const isMissing = sent === undefined && error instanceof FxError && error.code === "unauthorized";
+    const detail = isMissing
+      ? "none is sent, and the server asks for one; set FX_TOKEN or FX_TOKEN_FILE"
+      : reasonOf(error);
+    return [{ check: "token", ok: false, detail }];
   }
 }
 
@@ -96,7 +128,7 @@ async function examineStore(place: StorePlace, settings: Settings): Promise<Chec
     try {
       await store.ping();
       return [
-        { check: "store", ok: true, detail: `${withoutPassword(place.address)} answers` },
+        { check: "store", ok: true, detail: `${withoutSecrets(place.address)} answers` },
         schemaCheck(store.schemaVersion, `this fx ${packageJson.version}`),
         await examineTable(service),
         ...(await bank),

@@ -5,12 +5,12 @@ import {
   definitions,
   type Origin,
   type SettingName,
+  type Settings,
   settingNames,
-  withoutPassword,
 } from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { command, serviceCommand } from "../../options.ts";
-import type { Place } from "../../place.ts";
+import { type Place, withoutSecrets } from "../../place.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
 import { write } from "../../terminal/terminal.ts";
 
@@ -68,7 +68,7 @@ export function defineDoctor(program: Command, context: Context): void {
       checks.map((check) => [
         "check",
         check.check,
-        check.ok ? paint.green("ok") : paint.red("wrong"),
+        check.ok ? { text: "ok", paint: paint.green } : { text: "wrong", paint: paint.red },
         check.detail,
       ]),
     );
@@ -77,21 +77,17 @@ export function defineDoctor(program: Command, context: Context): void {
 
 /** The value without secrets, and where it came from. */
 function shown({ settings, origins }: Config, name: SettingName) {
-  const value = settings[name];
-  const isPlain = typeof value === "number" || typeof value === "boolean" || value === undefined;
-  return { value: isPlain ? (value ?? null) : withoutSecrets(textOf(value)), origin: origins[name] };
+  return { value: shownValue(settings[name], definitions[name].isSecret), origin: origins[name] };
+}
+
+function shownValue(value: Settings[SettingName], isSecret = false): string | number | boolean | null {
+  if (typeof value === "number" || typeof value === "boolean" || value === undefined) return value ?? null;
+  return isSecret ? "***" : withoutSecrets(textOf(value));
 }
 
 function textOf(value: string | readonly string[] | Place): string {
   if (typeof value === "string") return value;
   return "address" in value ? value.address : value.join(",");
-}
-
-/** In the address of an API, the user and the parameters may be a secret too. */
-function withoutSecrets(address: string): string {
-  return withoutPassword(address)
-    .replace(/^(https?:\/\/)[^/@]*@/i, "$1***@")
-    .replace(/^(https?:[^?]*\?).*/i, "$1***");
 }
 
 function originText(name: SettingName, origin: Origin): string {

@@ -1,4 +1,4 @@
-import type { CurrencyCode } from "../../../core/currency.ts";
+import { type CurrencyCode, minorUnitDigits } from "../../../core/currency.ts";
 import type { ExchangeService, RateOnDay, RatesInForce } from "../../../core/service.ts";
 import { middle, rateColumns, rateRows } from "../../terminal/figures.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
@@ -43,7 +43,9 @@ async function readTrends(
   service: ExchangeService,
   { table }: RatesInForce,
 ): Promise<ReadonlyMap<CurrencyCode, string>> {
-  const trends = [...table.rates.keys()].map(async (currency) => {
+  // Each is a request. A server that is not fx could name any number.
+  const known = [...table.rates.keys()].filter((currency) => minorUnitDigits(currency) !== undefined);
+  const trends = known.map(async (currency) => {
     // The board is whole without its trends.
     const history: readonly RateOnDay[] = await service.rateHistory(currency, trendDays).catch(() => []);
     return [currency, sparkline(history.slice(-trendTables).map(middle))] as const;

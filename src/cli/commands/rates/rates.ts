@@ -6,7 +6,7 @@ import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning } from "../../errors.ts";
 import { command, serviceCommand, wholeArgument } from "../../options.ts";
 import { changeText, tableText } from "../../terminal/figures.ts";
-import { rateText, writeTable, writeText } from "../../terminal/output.ts";
+import { fold, rateText, writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { readBoard, writeBoard } from "./board.ts";
 import { plot } from "./chart.ts";
@@ -113,10 +113,8 @@ async function writeChart(
   });
   const indent = (chart[0] ?? "").search(/[┤│]/);
   const span = Math.min(columns, 100) - indent - 1;
-  writeText(
-    stdout,
-    `PLN for 1 ${currency}, in ${history.length} tables: ${paint.magenta("ask")} above, ${paint.cyan("bid")} below`,
-  );
+  const title = `PLN for 1 ${currency}, in ${history.length} tables: ${paint.magenta("ask")} above, ${paint.cyan("bid")} below`;
+  write(stdout, fold(title, columns).join("\n"));
   write(stdout, chart.join("\n"));
   write(stdout, `${" ".repeat(indent)}└${"─".repeat(span)}`);
   const dates = `${first.effectiveDate}${last.effectiveDate.padStart(span - first.effectiveDate.length)}`;
@@ -129,7 +127,7 @@ async function writeChart(
     ];
     const [latest = ""] = at(values.length - 1);
     return [
-      painted(side),
+      { text: side, paint: painted },
       latest,
       changeText(stdout, values[0] ?? 0, values.at(-1) ?? 0),
       ...at(low),

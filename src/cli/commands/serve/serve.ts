@@ -1,8 +1,9 @@
 import { type Command, Option } from "commander";
 import type { ExchangeService } from "../../../core/service.ts";
-import { type Settings, withoutPassword } from "../../config.ts";
+import type { Settings } from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { command, setting } from "../../options.ts";
+import { withoutSecrets } from "../../place.ts";
 import { type Pairs, writeRecord } from "../../terminal/output.ts";
 import { write } from "../../terminal/terminal.ts";
 import type { RunningServer } from "./server.ts";
@@ -82,7 +83,7 @@ function serverPairs(server: RunningServer, settings: Settings): Pairs {
     ...tokens,
     [
       "store",
-      `${withoutPassword(settings.db.address)}${settings.db.kind === "memory" ? " (gone when fx stops)" : ""}`,
+      `${withoutSecrets(settings.db.address)}${settings.db.kind === "memory" ? " (gone when fx stops)" : ""}`,
     ],
     ["rates", `${source}${recorded ? " (recorded)" : ""}, ${state}`],
     ...(server.adminUrl === undefined ? [] : ([["metrics", `${server.adminUrl}/metrics`]] as const)),

@@ -1,0 +1,174 @@
+import type { Socket } from "node:net";
+import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
+import type { FastifyRequest } from "fastify";
+import { FxError } from "../core/errors.ts";
+import type { OperationId } from "../wire/operations.ts";
+
+/** Probes are always answered; what takes long is limited in other ways. */
+const uncounted: readonly string[] = [
+  "live",
+  "ready",
+  "metrics",
+  "openApi",
+  "bulk",
+  "position",
+  "audit",
+  "checkpoint",
+  "compareCheckpoint",
+  "exportJournal",
+] satisfies readonly OperationId[];
+
+/** How long a request that is taken on may take, as far as that can be told. */
+const targetMs = 400;
+/** Requests that are taken on at once: always, and until it is known how fast they are answered. */
+const usual = { least: 1024, first: 2048 };
+const windowMs = 100;
+/** Who is refused waits for that, so that one who asks again at once takes no time from those that are taken on. */
+const refusalMs = 250;
+
+/** Whether requests for this operation are counted. */
+export function isCounted(operation: string): boolean {
+  return !uncounted.includes(operation);
+}
+
+/**
+ * Takes on as many requests at once as will be answered soon. How many these are is known from how many were answered
+ * while many waited. The others are refused before anything of them is read.
+ */
+export class Admission {
+  /** Requests that were taken on since the start. */
+  #taken = 0;
+  #answered = 0;
+  #atOnce: number;
+  readonly #least: number;
+  readonly #nowMs: () => number;
+  readonly #window: { startMs: number; answered: number; fewest: number };
+
+  constructor({ least, first } = usual, nowMs = () => performance.now()) {
+    this.#atOnce = first;
+    this.#least = least;
+    this.#nowMs = nowMs;
+    this.#window = { startMs: nowMs(), answered: 0, fewest: 0 };
+  }
+
+  /** Whether the request is taken on; then `answered` is to be called when it is answered. */
+  take(): boolean {
+    const waiting = this.#taken - this.#answered;
+    if (waiting >= this.#atOnce) return false;
+    this.#taken += 1;
+    return true;
+  }
+
+  answered(): void {
+    this.#answered += 1;
+    const window = this.#window;
+    window.fewest = Math.min(window.fewest, this.#taken - this.#answered);
+    const nowMs = this.#nowMs();
+    const lasted = nowMs - window.startMs;
+    if (lasted < windowMs) return;
+    // With fewer, the requests and not the server say how many are answered.
+    if (window.fewest >= this.#atOnce / 2) {
+      const perMs = (this.#answered - window.answered) / lasted;
+      this.#atOnce = Math.max(this.#least, Math.round(perMs * targetMs));
+    }
+    window.startMs = nowMs;
+    window.answered = this.#answered;
+    window.fewest = this.#taken - this.#answered;
+  }
+
+  /** @throws FxError overloaded, after a while */
+  async refuse(): Promise<never> {
+    await pause(refusalMs);
+    throw overloaded("More requests are waiting than can be answered soon.");
+  }
+}
+
+/** Of the time of the event loop. */
+const share = 0.2;
+/** Of a pause: below that the event loop has nothing else to do. */
+const idleShare = 0.1;
+/** Requests for expensive reads at most. */
+const mostWaiting = 64;
+
+interface Reading {
+  readonly answer: Promise<unknown>;
+  /** The connections of those who wait for it. */
+  readonly connections: AbortSignal[];
+}
+
+/**
+ * Does expensive reads one at a time, each for all who ask for the same before it starts. While other requests come in,
+ * they take a fifth of the time.
+ */
+export class ExpensiveReads {
+  /** Those that have not started, by what they are about. */
+  readonly #next = new Map<string, Reading>();
+  #last: Promise<void> = Promise.resolve();
+  #waiting = 0;
+
+  /**
+   * Gives what `work` does.
+   * @param about the same for those for whom `work` gives the same
+   * @throws FxError overloaded
+   */
+  async read<T>(request: FastifyRequest, about: string, work: () => Promise<T>): Promise<T> {
+    if (this.#waiting >= mostWaiting) {
+      throw overloaded(`${mostWaiting} requests for what takes long to read are waiting.`);
+    }
+    const reading = this.#next.get(about) ?? this.#add(about, work);
+    reading.connections.push(closingOf(request));
+    this.#waiting += 1;
+    try {
+      return (await reading.answer) as T;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #add(about: string, work: () => Promise<unknown>): Reading {
+    const connections: AbortSignal[] = [];
+    let startedMs = performance.now();
+    const answer = this.#last.then(() => {
+      startedMs = performance.now();
+      this.#next.delete(about);
+      if (connections.every(({ aborted }) => aborted))
+        throw new FxError("unreachable", "Nobody waits for it.");
+      return work();
+    });
+    this.#last = answer.then(
+      () => rest(performance.now() - startedMs),
+      () => rest(performance.now() - startedMs),
+    );
+    const reading = { answer, connections };
+    this.#next.set(about, reading);
+    return reading;
+  }
+}
+
+/** After something that took so long, leaves the event loop to others, if there are any. */
+async function rest(tookMs: number): Promise<void> {
+  const before = performance.eventLoopUtilization();
+  await pause(tookMs / 4);
+  if (performance.eventLoopUtilization(before).utilization < idleShare) return;
+  await pause(tookMs * (1 / share - 1.25));
+}
+
+const closings = new WeakMap<Socket, AbortSignal>();
+
+/** Aborted when the connection of the request is closed. */
+export function closingOf({ raw: { socket } }: FastifyRequest): AbortSignal {
+  const known = closings.get(socket);
+  if (known !== undefined) return known;
+  const closing = new AbortController();
+  if (socket.destroyed) closing.abort();
+  socket.once("close", () => closing.abort());
+  closings.set(socket, closing.signal);
+  return closing.signal;
+}
+
+function overloaded(what: string): FxError {
+  return new FxError("overloaded", `${what} Nothing was begun. Try again in a moment.`, {
+    retryAfterSeconds: 1,
+  });
+}

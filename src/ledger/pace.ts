@@ -1,0 +1,46 @@
+import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
+import { abandoned } from "./shared-books.ts";
+import type { Store } from "./store.ts";
+
+/** Of the thread's time, for all readers together. */
+const share = 0.2;
+/** Of a pause: below that the thread has nothing else to do. */
+const idleShare = 0.1;
+/** What reads pages. */
+const paged: readonly (string | symbol)[] = ["accounts", "entries", "journal", "reversals"];
+
+/**
+ * The store for those who read it page by page in the thread of its orders: together they take a fifth of the thread's
+ * time, and more only while it has nothing else to do. A reader fails when its signal says so.
+ */
+export function pacedReader(store: Store): (signal: AbortSignal | undefined) => Store {
+  /** When the next page may be read. */
+  let freeAt = 0;
+  /** After a page that took so long, what was done with it included. */
+  const rest = async (tookMs: number) => {
+    const now = performance.now();
+    const before = performance.eventLoopUtilization();
+    freeAt = Math.max(now, freeAt) + tookMs * (1 / share - 1);
+    await pause(tookMs / 4);
+    if (performance.eventLoopUtilization(before).utilization < idleShare) freeAt = 0;
+    const left = freeAt - performance.now();
+    if (left > 0) await pause(left);
+  };
+  return (signal) => {
+    let readAt: number | undefined;
+    const turn = async () => {
+      if (readAt !== undefined) await rest(performance.now() - readAt);
+      if (signal?.aborted) throw abandoned();
+      readAt = performance.now();
+    };
+    return new Proxy(store, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== "function") return member;
+        const call = member.bind(target);
+        return paged.includes(name) ? (page: unknown) => turn().then(() => call(page)) : call;
+      },
+    });
+  };
+}

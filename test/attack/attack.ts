@@ -1,0 +1,144 @@
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { type Measured, measure, measureUntil } from "../../bench/load.ts";
+import { writeRequests } from "../../bench/requests.ts";
+import { type Served, startFx } from "../support/run-fx.ts";
+
+/** What was tried, what must come of it, and what came. */
+export interface Row {
+  readonly tried: string;
+  readonly mustBe: string;
+  readonly seen: string;
+  readonly holds: boolean;
+}
+
+export interface Setting {
+  /** For files that may be left behind. */
+  readonly folder: string;
+  /** How long each load lasts, a whole number. */
+  readonly seconds: number;
+}
+
+/** One kind of attack, on servers that it starts and ends. */
+export type Attack = (setting: Setting) => AsyncIterable<Row>;
+
+/** A server under attack, with 1,000 accounts. */
+export interface Target extends Served {
+  /** Orders that others send, of which the server could take twice as many. */
+  readonly orders: { readonly file: string; readonly rate: number };
+  /** How long others wait when nobody attacks. */
+  readonly alone: Measured["latencyMs"];
+}
+
+const accounts = 1000;
+const othersConnections = 16;
+
+/** The built `fx serve`, or the one that FX_ATTACK_COMMAND names. */
+export async function startServer(env: Readonly<Record<string, string>> = {}): Promise<Served> {
+  const { FX_ATTACK_COMMAND: fx } = process.env;
+  const args = ["--rates", "demo", "--log-level", "warn"];
+  return startFx(args, { env, ...(fx !== undefined && { fx }) });
+}
+
+/** Starts a server, opens accounts, and measures how many orders it takes and how long they wait. */
+export async function startTarget(
+  { folder, seconds }: Setting,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Target> {
+  const server = await startServer(env);
+  const { url } = server;
+  await measure({
+    url,
+    file: writeRequests(folder, "create", { accounts }),
+    connections: othersConnections,
+    once: true,
+  });
+  const file = writeRequests(folder, "exchange", { accounts });
+  const load = { url, file, connections: othersConnections, seconds };
+  await measure(load);
+  const most = await measure(load);
+  const rate = Math.round(most.requests / most.seconds / 2);
+  const { latencyMs: alone } = await measure({ ...load, rate });
+  return { ...server, orders: { file, rate }, alone };
+}
+
+/** How long others wait from just before `attack` until it is over, at least for so many seconds. */
+export async function othersDuring(
+  { url, orders }: Target,
+  seconds: number,
+  attack: () => Promise<void>,
+): Promise<Measured["latencyMs"]> {
+  const others = await measureUntil({ url, ...orders, connections: othersConnections });
+  await Promise.all([attack(), pause(seconds * 1000)]);
+  return (await others.stop()).latencyMs;
+}
+
+export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Resolves with how long it took, in ms. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+/** A connection that takes answers as fast as they come, and counts them only. */
+export async function openSocket(
+  url: string,
+  onAnswers: (count: number) => void = () => {},
+): Promise<Socket> {
+  const buffer = Buffer.alloc(1024 * 1024);
+  const callback = (length: number) => {
+    let count = 0;
+    for (let at = -1; ; count += 1) {
+      at = buffer.subarray(0, length).indexOf("HTTP/1.1 ", at + 1);
+      if (at < 0) break;
+    }
+    onAnswers(count);
+    return true;
+  };
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port), onread: { buffer, callback } });
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      socket.off("error", reject).on("error", () => {});
+      resolve(socket);
+    });
+  });
+}
+
+/** Whether the server still has its end open, which a client that does not read would not notice. */
+export function isOpenAtServer({ localPort = 0, remotePort = 0 }: Socket): boolean {
+  const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, "0");
+  const line = new RegExp(`: \\w+:${hex(remotePort)} \\w+:${hex(localPort)} 01 `);
+  return line.test(readFileSync("/proc/net/tcp", "utf8"));
+}
+
+/** In MB: the memory of a process now, or the most it ever had. */
+export function memoryOf(pid: number | undefined, which: "VmRSS" | "VmHWM" = "VmRSS"): number {
+  try {
+    const [, kilobytes] =
+      new RegExp(`${which}:\\s*(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Math.round(Number(kilobytes) / 1024);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** A row about how long others wait. */
+export function waitRow(
+  tried: string,
+  { alone }: Target,
+  during: Measured["latencyMs"],
+  more: { readonly seen?: string; readonly holds?: boolean; readonly longestMs?: number } = {},
+): Row {
+  const { seen = "", holds = true, longestMs = 500 } = more;
+  const ms = (value: number) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+  return {
+    tried,
+    mustBe: `others' p99 at most doubled, their longest wait under ${longestMs} ms`,
+    seen: `p99 ${ms(alone.p99)} to ${ms(during.p99)}, longest ${ms(alone.max)} to ${ms(during.max)}${seen}`,
+    holds: holds && during.max < longestMs && during.p99 <= 2 * alone.p99,
+  };
+}

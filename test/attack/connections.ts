@@ -1,0 +1,256 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import {
+  type Attack,
+  isOpenAtServer,
+  memoryOf,
+  openSocket,
+  othersDuring,
+  pause,
+  type Row,
+  startServer,
+  startTarget,
+  type Target,
+  timed,
+  waitRow,
+} from "./attack.ts";
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+const halfBody =
+  "POST /api/user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+
+const pipelines: Readonly<Record<string, readonly [count: number, path: string]>> = {
+  "`GET /api/users?limit=1000`": [1400, "/api/users?limit=1000"],
+  "`GET /api/audit`": [200, "/api/audit"],
+  "`GET /metrics`": [1800, "/metrics"],
+  "`GET /api/rates/USD/history?days=1500`": [1100, "/api/rates/USD/history?days=1500"],
+  "`GET /health/live`": [1500, "/health/live"],
+};
+
+/** Requests sent at once, over and over, over one connection and over twelve. */
+export const pipelined: Attack = async function* (setting) {
+  for (const [what, [count, path]] of Object.entries(pipelines)) {
+    for (const connections of [1, 12]) {
+      const target = await startTarget(setting);
+      try {
+        yield await pipeline(target, setting.seconds, {
+          what,
+          text: get(path).repeat(count),
+          count,
+          connections,
+        });
+      } finally {
+        await target.stop();
+      }
+    }
+  }
+};
+
+async function pipeline(
+  target: Target,
+  forSeconds: number,
+  { what, text, count, connections }: { what: string; text: string; count: number; connections: number },
+): Promise<Row> {
+  const before = memoryOf(target.pid, "VmHWM");
+  const sockets: Socket[] = [];
+  const during = await othersDuring(target, forSeconds, async () => {
+    await pause(500);
+    for (let nth = 0; nth < connections; nth += 1) {
+      let unanswered = 0;
+      const socket = await openSocket(target.url, (answers) => {
+        unanswered -= answers;
+        if (unanswered < count / 2) send();
+      });
+      const send = () => {
+        unanswered += count;
+        socket.write(text);
+      };
+      sockets.push(socket);
+      send();
+    }
+  });
+  for (const socket of sockets) socket.destroy();
+  const more = memoryOf(target.pid, "VmHWM") - before;
+  return waitRow(`${connections} × ${count} × ${what} without waiting`, target, during, {
+    seen: `, ${more} MB more`,
+    holds: more < 150,
+  });
+}
+
+/** Connections that a stop must not wait for. */
+export const stops: Attack = async function* () {
+  const half: Readonly<Record<string, string>> = {
+    "that sent nothing": "",
+    "with half a header": "GET / HTTP/1.1\r\nHo",
+    "with half a body": halfBody,
+    "that does not read": get("/openapi.json").repeat(5000),
+  };
+  for (const [what, text] of Object.entries(half)) {
+    const server = await startServer();
+    const socket = await openSocket(server.url);
+    socket.pause();
+    socket.write(text);
+    await pause(500);
+    const ended = Promise.race([server.stop(), pause(20_000)]);
+    const took = await timed(() => ended);
+    server.signal("SIGKILL");
+    socket.destroy();
+    yield {
+      tried: `SIGTERM and a connection ${what}`,
+      mustBe: "ends within 10 s",
+      seen: took < 19_000 ? seconds(took) : "not within 20 s",
+      holds: took < 11_500,
+    };
+  }
+};
+
+/** Requests that do not come, and answers that nobody takes. */
+export const slow: Attack = async function* () {
+  const server = await startServer();
+  const lasts: Readonly<Record<string, (socket: Socket) => void>> = {
+    "sends nothing": () => {},
+    "sends half a header": (socket) => void socket.write("GET / HTTP/1.1\r\nHo"),
+    "sends a body a byte a second": (socket) => {
+      socket.write(halfBody.replace("9", "999"));
+      const timer = setInterval(() => socket.write(" "), 1000);
+      socket.once("close", () => clearInterval(timer));
+    },
+    "does not read its answers": (socket) => {
+      socket.pause();
+      socket.write(get("/openapi.json").repeat(5000));
+    },
+  };
+  const rows = Object.entries(lasts).map(async ([what, act]): Promise<Row> => {
+    const socket = await openSocket(server.url);
+    act(socket);
+    const took = await timed(async () => {
+      for (let polls = 0; polls < 360 && isOpenAtServer(socket); polls += 1) await pause(250);
+    });
+    socket.destroy();
+    return {
+      tried: `a client that ${what}`,
+      mustBe: "cut off after 30 s",
+      seen: took < 90_000 ? seconds(took) : "not within 90 s",
+      holds: took < 35_000,
+    };
+  });
+  yield* await Promise.all(rows);
+  await server.stop();
+};
+
+/** Two thousand connections that end at once: because the server cuts them off, and because their clients do. */
+export const cut: Attack = async function* (setting) {
+  const target = await startTarget(setting);
+  const open = () => Promise.all(Array.from({ length: 2000 }, () => openSocket(target.url)));
+  try {
+    let sockets = await open();
+    const byServer = await othersDuring(target, 1, async () => {
+      for (const socket of sockets) socket.write(halfBody);
+      while (sockets.some((socket) => !socket.closed)) await pause(500);
+    });
+    yield waitRow("2,000 connections with half a body, cut off by the server", target, byServer, {
+      longestMs: target.alone.max + 50,
+    });
+    sockets = await open();
+    const byClients = await othersDuring(target, setting.seconds, async () => {
+      for (const socket of sockets) socket.write(halfBody);
+      await pause(1000);
+      for (const socket of sockets) socket.resetAndDestroy();
+    });
+    yield waitRow("2,000 connections with half a body, cut off by their clients", target, byClients, {
+      longestMs: target.alone.max + 50,
+    });
+  } finally {
+    await target.stop();
+  }
+};
+
+/** More connections than there may be. */
+export const limit: Attack = async function* () {
+  const server = await startServer({ FX_MAX_CONNECTIONS: "500" });
+  const sockets = await Promise.all(Array.from({ length: 1000 }, () => openSocket(server.url)));
+  await pause(500);
+  const left = sockets.filter(isOpenAtServer).length;
+  yield {
+    tried: "1,000 connections to a server with `--max-connections 500`",
+    mustBe: "500 are open",
+    seen: `${left} are open`,
+    holds: left === 500,
+  };
+  for (const socket of sockets) socket.destroy();
+  await server.stop();
+};
+
+/** A pipe whose reader has stalled takes the log. */
+export const log: Attack = async function* () {
+  const launcher =
+    process.env.FX_ATTACK_COMMAND ?? fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
+  const args = [launcher, "serve", "--port", "0", "--rates", "demo", "--log-level", "info"];
+  // Nobody reads its stderr.
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const [said] = await once(child.stdout.setEncoding("utf8"), "data");
+  const url = /http:\S+/.exec(said)?.[0] ?? "";
+  const before = memoryOf(child.pid);
+  let answered = 0;
+  const socket = await openSocket(url, (count) => {
+    answered += count;
+    for (let nth = 0; nth < count; nth += 1) socket.write(get("/api/rates/USD"));
+  });
+  for (let nth = 0; nth < 64; nth += 1) socket.write(get("/api/rates/USD"));
+  for (let polls = 0; polls < 600 && answered < 60_000; polls += 1) await pause(100);
+  const more = memoryOf(child.pid) - before;
+  socket.destroy();
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  const took = await timed(() => Promise.race([exited, pause(20_000)]));
+  child.kill("SIGKILL");
+  yield {
+    tried: `a log that nobody reads, ${answered} requests, then SIGTERM`,
+    mustBe: "memory flat, ends",
+    seen: `${more} MB more, ${took < 19_000 ? `ends after ${seconds(took)}` : "not within 20 s"}`,
+    holds: answered >= 60_000 && more < 60 && took < 5000,
+  };
+};
+
+/** Requests that Node takes otherwise than they were meant. */
+export const malformed: Attack = async function* () {
+  const server = await startServer();
+  const answerTo = async (text: string): Promise<string> => {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write(text);
+    let answer = "";
+    const ends = new Promise((resolve) => socket.once("close", resolve));
+    socket.setEncoding("utf8").on("data", (chunk) => {
+      answer += chunk;
+    });
+    await Promise.race([ends, pause(1000)]);
+    socket.destroy();
+    return answer;
+  };
+  const isProblem = (answer: string) => /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json/.test(answer);
+  const brief = (answer: string) => {
+    const [, status] = /^HTTP\/1\.1 (\d+)/.exec(answer) ?? [];
+    return `${status}${answer.includes("problem+json") ? " with a problem document" : ""}`;
+  };
+  const many = await answerTo(`GET /health/live HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(2000)}\r\n`);
+  yield { tried: "2,001 headers", mustBe: "400", seen: brief(many), holds: isProblem(many) };
+  const hostless = await answerTo("GET /health/live HTTP/1.1\r\n\r\n");
+  yield {
+    tried: "HTTP/1.1 without a Host",
+    mustBe: "400 with a problem document",
+    seen: brief(hostless),
+    holds: isProblem(hostless),
+  };
+  const order = await answerTo(`${get("/health/live")}${get("/health/live")}no HTTP\r\n\r\n`);
+  const statuses = [...order.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status).join(", ");
+  yield {
+    tried: "two requests and then bytes that are no HTTP, at once",
+    mustBe: "200, 200, 400",
+    seen: statuses,
+    holds: statuses === "200, 200, 400",
+  };
+  await server.stop();
+};

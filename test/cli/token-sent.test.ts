@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, type TestContext, test } from "node:test";
+import { adult } from "../support/fixture.ts";
+import { runHere, serveHere } from "../support/run-here.ts";
+import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fx-token-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const token = "fxt_hidden123";
+const list = ["account", "list"];
+const none = rawAnswer(200, '{"users":[],"next":null}', "Content-Type: application/json");
+
+/** A new file with this text and mode. */
+function file(text: string, mode = 0o600): string {
+  const path = join(mkdtempSync(join(folder, "file-")), "token");
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+/** The environment in which the config file holds this. */
+function withConfig(config: object, mode = 0o600): Record<string, string> {
+  const xdg = mkdtempSync(join(folder, "xdg-"));
+  mkdirSync(join(xdg, "fx"));
+  writeFileSync(join(xdg, "fx", "config.json"), JSON.stringify(config));
+  chmodSync(join(xdg, "fx", "config.json"), mode);
+  return { XDG_CONFIG_HOME: xdg };
+}
+
+describe("a command's token comes from", () => {
+  for (const [where, env] of [
+    ["FX_TOKEN", { FX_TOKEN: token }],
+    ["the file that FX_TOKEN_FILE names", { FX_TOKEN_FILE: file(`${token}\n`) }],
+    ["the config file", withConfig({ token })],
+  ] as const) {
+    test(where, async () => {
+      const server = await openStandIn(none);
+      const ran = await runHere([...list, "--url", server.url], { env });
+      assert.equal(ran.exit, 0, ran.stderr);
+      assert.match(server.requests[0] ?? "", /^authorization: Bearer fxt_hidden123\r$/im);
+    });
+  }
+
+  test("no flag", async () => {
+    const ran = await runHere([...list, "--token", token]);
+    assert.equal(ran.exit, 2);
+    assert.match(ran.stderr, /[Uu]nknown option '--token'/);
+  });
+});
+
+describe("a token that others can read is refused with exit 2:", () => {
+  for (const mode of [0o644, 0o640, 0o604, 0o660]) {
+    test(`in a file of mode ${mode.toString(8)}`, async () => {
+      const path = file(token, mode);
+      const { stdout, stderr, exit } = await runHere(list, { env: { FX_TOKEN_FILE: path } });
+      assert.deepEqual([stdout, exit], ["", 2]);
+      assert.ok(stderr.includes(`others than its owner can read it. Run chmod 600 ${path}`), stderr);
+      assert.ok(!stderr.includes("hidden"));
+    });
+  }
+
+  test("in a config file of mode 644, which without a token may have it", async () => {
+    const { stderr, exit } = await runHere(list, { env: withConfig({ token }, 0o644) });
+    assert.equal(exit, 2);
+    assert.match(stderr, /^fx: The config file .* has a token, and others than its owner can read it\./);
+    const server = await openStandIn(none);
+    assert.equal((await runHere(list, { env: withConfig({ url: server.url }, 0o644) })).exit, 0);
+  });
+});
+
+describe("a token that is no token is refused without being shown:", () => {
+  for (const [what, env] of [
+    ["with a space", { FX_TOKEN: "hidden hidden" }],
+    ["of two lines", { FX_TOKEN_FILE: file("hidden\nhidden") }],
+    ["an empty file", { FX_TOKEN_FILE: file("") }],
+    ["of another type", withConfig({ token: ["hidden"] })],
+    ["an endless file", { FX_TOKEN_FILE: "/dev/zero" }],
+  ] as const) {
+    test(what, async () => {
+      const { stdout, stderr, exit } = await runHere(list, { env });
+      assert.deepEqual([stdout, exit], ["", 2], stderr);
+      assert.ok(!stderr.includes("hidden"), stderr);
+    });
+  }
+});
+
+describe("a token goes to the server that is named where it is set:", () => {
+  const bank = "https://bank.example/fx";
+  for (const [where, env] of [
+    ["the environment", { FX_TOKEN: token, FX_URL: bank }],
+    ["the config file", withConfig({ token, url: bank })],
+  ] as const) {
+    test(`in ${where}, and to no other`, async () => {
+      const server = await openStandIn(none);
+      const { stderr, exit } = await runHere([...list, "--url", server.url], { env });
+      assert.equal(exit, 2);
+      assert.match(
+        stderr,
+        /^fx: The token of .* goes to the server that is named there, https:\/\/bank\.example/,
+      );
+      assert.deepEqual(server.requests, []);
+    });
+  }
+
+  test("under another path, too, and wherever a command without a server works", async () => {
+    const server = await openStandIn(none);
+    const env = { FX_TOKEN: token, FX_URL: `${server.url}/fx` };
+    assert.equal((await runHere([...list, "--url", server.url], { env })).exit, 0);
+    assert.equal((await runHere([...list, "--url", "memory:"], { env })).exit, 0);
+  });
+
+  test("and beside a user in the address it is refused", async () => {
+    const env = { FX_TOKEN: token, FX_URL: "https://user:hidden@bank.example" };
+    const { stderr, exit } = await runHere(list, { env });
+    assert.equal(exit, 2);
+    assert.match(stderr, /^fx: The server's address has a user, and there is a token\./);
+    assert.ok(!stderr.includes("hidden"));
+  });
+});
+
+describe("a secret in --url is refused, and not shown:", () => {
+  for (const url of [
+    "https://user:hidden@bank.example",
+    "https://hidden@bank.example/fx",
+    "https://bank.example/?api_key=hidden",
+    "https://bank.example/?x=1&access_token=hidden",
+    "https://bank.example/#token=hidden",
+  ]) {
+    test(url.replaceAll("hidden", "…"), async () => {
+      const { stderr, exit } = await runHere([...list, "--url", url]);
+      assert.equal(exit, 2);
+      assert.match(stderr, /does not belong on a command line.* Put the address of --url into FX_URL/);
+      assert.ok(!stderr.includes("hidden"));
+    });
+  }
+
+  test("in --rates, too", async () => {
+    const args = ["rates", "--url", "memory:", "--rates", "https://rates.example/api?key=hidden"];
+    const { stderr, exit } = await runHere(args);
+    assert.equal(exit, 2);
+    assert.match(stderr, /Put the address of --rates into FX_RATES/);
+  });
+
+  test("but in FX_URL it is taken, and sent", async () => {
+    const server = await openStandIn(none);
+    const env = { FX_URL: `${server.url}?api_key=hidden` };
+    assert.equal((await runHere(list, { env })).exit, 0);
+    assert.match(server.requests[0] ?? "", /^GET \/api\/users\?\S*api_key=hidden/);
+  });
+});
+
+describe("a server that does not let a command do it", () => {
+  const exchange = ["exchange", adult(0), "--from", "PLN", "--to", "USD", "--to-buy", "1"];
+  for (const [status, code, exit, hint, headers] of [
+    [
+      401,
+      "unauthorized",
+      10,
+      "Set FX_TOKEN, or FX_TOKEN_FILE to a file that holds the token. fx doctor shows which one is sent.",
+      "",
+    ],
+    [403, "forbidden", 10, "fx doctor shows which token is sent, and its role.", ""],
+    [429, "rate-limited", 7, "Try again in 7 s.", "Retry-After: 7"],
+  ] as const) {
+    test(`with ${status} makes it exit ${exit}, and says what to do`, async () => {
+      for (const args of [list, exchange]) {
+        const server = await openStandIn(problemAnswer(status, code, headers));
+        const ran = await runHere([...args, "--url", server.url]);
+        assert.equal(ran.exit, exit);
+        assert.ok(ran.stderr.includes(hint), ran.stderr);
+        assert.equal(server.requests.length, 1);
+      }
+    });
+  }
+
+  test("in the lines of a batch ends it with exit 10", async () => {
+    const server = await openStandIn(problemAnswer(403, "forbidden"));
+    const stdin = `pesel,from,to,toBuy,toSell\n${adult(0)},PLN,USD,1,\n`;
+    const { stderr, exit } = await runHere(["batch", "-", "--url", server.url], { stdin });
+    assert.equal(exit, 10, stderr);
+  });
+});
+
+/** A server with a file of tokens, and a new token of this role. */
+async function served(t: TestContext, role: string, ...more: string[]) {
+  const tokens = join(mkdtempSync(join(folder, "server-")), "tokens.json");
+  const created = await runHere(["token", "create", "till-3", "--role", role, "--tokens", tokens, ...more]);
+  assert.equal(created.exit, 0, created.stderr);
+  const server = await serveHere({ FX_TOKENS: tokens, FX_RATES: "demo" });
+  t.after(() => server.stop());
+  return { url: server.url, secret: created.stdout.trim() };
+}
+
+describe("at a server with tokens", () => {
+  test("a command may do what its token's role includes, and is told what it does not", async (t) => {
+    const { url, secret } = await served(t, "viewer");
+    const env = { FX_TOKEN: secret };
+    assert.equal((await runHere(["rates", "--url", url], { env })).exit, 0);
+    const { stderr, exit } = await runHere([...list, "--url", url], { env });
+    assert.equal(exit, 10);
+    assert.match(stderr, /the token till-3 has the role viewer/);
+    assert.match(stderr, /fx doctor shows which token is sent, and its role\./);
+    const without = await runHere(["rates", "--url", url]);
+    assert.deepEqual([without.exit, without.stderr.includes("Set FX_TOKEN")], [10, true]);
+  });
+
+  test("fx doctor says whose token it is, where it comes from, and never the token", async (t) => {
+    const { url, secret } = await served(t, "teller", "--expires", "90d");
+    const env = { FX_TOKEN_FILE: file(secret), FX_URL: url };
+    const { stdout, stderr, exit } = await runHere(["doctor"], { env });
+    assert.equal(exit, 0, stdout);
+    assert.match(stdout, /^setting\ttoken\t\*\*\*\tFX_TOKEN$/m);
+    assert.match(stdout, /^check\ttoken\tok\ttill-3, role teller, until \d{4}-\d\d-\d\dT\S+Z$/m);
+    assert.ok(!`${stdout}${stderr}`.includes(secret.slice(4, 20)));
+    const { checks } = JSON.parse((await runHere(["doctor", "--json"], { env })).stdout);
+    assert.deepEqual(checks[2].check, "token");
+  });
+
+  test("fx doctor says that a token is missing, unknown or not asked for", async (t) => {
+    const { url } = await served(t, "teller");
+    const missing = await runHere(["doctor", "--url", url]);
+    assert.equal(missing.exit, 1);
+    assert.match(missing.stdout, /^check\ttoken\twrong\tnone is sent, and the server asks for one/m);
+    const unknown = await runHere(["doctor", "--url", url], { env: { FX_TOKEN: token } });
+    assert.match(unknown.stdout, /^check\ttoken\twrong\tThe token is none of this server's\./m);
+    const open = await serveHere({ FX_RATES: "demo" });
+    t.after(() => open.stop());
+    const needless = await runHere(["doctor", "--url", open.url], { env: { FX_TOKEN: token } });
+    assert.match(needless.stdout, /^check\ttoken\tok\tone is sent, and the server asks for none$/m);
+  });
+});

@@ -1,0 +1,280 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { openHttpService } from "../../src/client/http-service.ts";
+import type { TransportOptions } from "../../src/client/transport.ts";
+import type { BulkAnswer, ExchangeService } from "../../src/core/service.ts";
+import { adult, opening, terms } from "../support/fixture.ts";
+
+/** What a client asks, of each kind. */
+const pesel = adult(1);
+const order = { pesel, ...terms("sell 10 PLN for USD") };
+const asks = {
+  question: (service: ExchangeService) => service.account(pesel),
+  order: (service: ExchangeService) => service.exchange(order),
+  opening: (service: ExchangeService) => service.createAccount(opening()),
+  audit: (service: ExchangeService) => service.audit(),
+  checkpoint: (service: ExchangeService) => service.audit({ onHeads: async () => {} }),
+  comparison: (service: ExchangeService) => service.audit({ against: noHeads() }),
+  export: (service: ExchangeService) => all(service.export({ format: "csv", full: false })),
+  bulk: (service: ExchangeService) => answersTo(service, 1),
+} as const;
+type Kind = keyof typeof asks;
+const kinds = Object.keys(asks) as Kind[];
+
+async function* noHeads() {}
+
+async function all<T>(parts: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const part of parts) found.push(part);
+  return found;
+}
+
+async function answersTo(service: ExchangeService, lines: number): Promise<BulkAnswer[]> {
+  async function* source() {
+    yield Array.from({ length: lines }, () => ({ kind: "exchange" as const, ...order }));
+  }
+  return (await all(service.bulk(source()))).flat();
+}
+
+/** A server that gives this answer to everything, what it was asked, and how many bytes of it have been taken. */
+async function server(t: TestContext, answer: (response: ServerResponse, request: IncomingMessage) => void) {
+  const requests: IncomingMessage[] = [];
+  const http = createServer((request, response) => {
+    requests.push(request);
+    request.resume();
+    response.on("error", () => {});
+    answer(response, request);
+  });
+  let sent = 0;
+  http.on("connection", (socket) => socket.on("close", () => (sent += socket.bytesWritten)));
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  t.after(() => {
+    http.close();
+    http.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, requests, sent: () => sent };
+}
+
+function client(t: TestContext, url: string, options: TransportOptions = {}): ExchangeService {
+  const service = openHttpService(url, { pauseMs: 1, ...options });
+  t.after(() => service.close());
+  return service;
+}
+
+/** Writes the text again and again, as fast as it is taken. */
+function endless(type: string, text: string, start = "") {
+  const bytes = text.repeat(Math.ceil(65_536 / text.length));
+  return (response: ServerResponse) => {
+    response.writeHead(200, { "content-type": type });
+    response.write(start);
+    const more = () => {
+      while (!response.destroyed && response.write(bytes)) {}
+    };
+    response.on("drain", more);
+    more();
+  };
+}
+
+/** How the kind fails, as code and message. */
+async function failure(kind: Kind, service: ExchangeService): Promise<string> {
+  try {
+    const answer = await asks[kind](service);
+    const [first] = Array.isArray(answer) ? answer : [];
+    if (kind === "bulk" && first !== undefined && typeof first !== "string" && "code" in first) {
+      return `${first.code}: ${first.message}`;
+    }
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    return `${code}: ${message}`;
+  }
+  return "no failure";
+}
+
+const json = "application/json";
+const lines = "application/x-ndjson";
+const mostBytes = 64 * 1024 * 1024;
+
+describe("an answer without an end", () => {
+  for (const [kind, type, text, start] of [
+    ["question", json, " ", ""],
+    ["order", json, " ", ""],
+    ["audit", json, "[", ""],
+    ["bulk", lines, "x", ""],
+    ["bulk", lines, "\n", ""],
+    ["bulk", lines, '{"line":1}\n', ""],
+    ["checkpoint", lines, "x", ""],
+    ["checkpoint", lines, "\n", ""],
+    ["comparison", json, " ", ""],
+    ["export", json, "x", ""],
+  ] as const) {
+    test(`to ${kind}, of ${JSON.stringify(text)}, is cut off, and told as not of fx`, async (t) => {
+      const { url, sent } = await server(t, endless(type, text, start));
+      const told = await failure(kind, client(t, url));
+      assert.match(told, /^(internal|outcome-unknown): .*(not fx|not one that fx gives)/);
+      assert.ok(sent() < mostBytes, `${sent()} bytes`);
+    });
+  }
+
+  test("with another status is cut off, too", async (t) => {
+    for (const kind of kinds) {
+      const { url, sent } = await server(t, (response) => {
+        response.writeHead(500, { "content-type": "application/problem+json" });
+        const more = () => {
+          while (!response.destroyed && response.write(" ".repeat(65_536))) {}
+        };
+        response.on("drain", more);
+        more();
+      });
+      assert.match(await failure(kind, client(t, url)), /^(internal|outcome-unknown): .*not fx/, kind);
+      assert.ok(sent() < mostBytes, `${kind}: ${sent()} bytes`);
+    }
+  });
+
+  test("of a million wrong items is read up to the first", async (t) => {
+    const wrong = `[${"{},".repeat(1_000_000)}{}]`;
+    const user = `{"name":"J","surname":"K","pesel":"${pesel}","currencies":${wrong}}`;
+    for (const [body, told] of [
+      [`{"users":${wrong},"next":null}`, "(a list of 1000001)"],
+      [`{"users":[{}${",{}".repeat(4000)}],"next":null}`, "(/name Invalid input"],
+      [`{"users":[${user}],"next":null}`, "(a list of 1000001)"],
+      [`{"users":[],"next":null,"previous":{"rates":${wrong}}}`, "(a list of 1000001)"],
+    ] as const) {
+      const { url } = await server(t, (response) =>
+        response.writeHead(200, { "content-type": json }).end(body),
+      );
+      await assert.rejects(client(t, url).accounts({ limit: 10 }), ({ message }: Error) => {
+        return message.includes(`What answers at ${url} is not fx`) && message.includes(told);
+      });
+    }
+  });
+
+  test("of a line that never ends is given up", async (t) => {
+    const { url } = await server(t, (response) => {
+      response.writeHead(200, { "content-type": lines });
+      response.write(`{"line":1,${" ".repeat(20_000)}`);
+    });
+    assert.match(await failure("bulk", client(t, url)), /^outcome-unknown: .*not fx/);
+  });
+});
+
+describe("a server that falls silent", () => {
+  for (const kind of ["export", "checkpoint", "comparison"] as const) {
+    test(`before its answer to ${kind} is given up`, async (t) => {
+      const { url } = await server(t, () => {});
+      const told = await failure(kind, client(t, url, { journalTimeoutMs: 50 }));
+      assert.match(told, /^unreachable: No answer came from http:\S+ \(timed out\)\.$/);
+    });
+
+    test(`in its answer to ${kind} is given up`, async (t) => {
+      const { url } = await server(t, (response) => {
+        response.writeHead(200, { "content-type": kind === "export" ? "text/csv" : json });
+        response.write(" ");
+      });
+      const told = await failure(kind, client(t, url, { journalTimeoutMs: 50 }));
+      assert.match(told, /^unreachable: (No answer came|The export) .*/);
+    });
+  }
+
+  test("is waited for while the reader of an export takes its time", async (t) => {
+    const { url } = await server(t, (response) => {
+      response.writeHead(200, { "content-type": "text/csv" });
+      response.write("id\n");
+      setTimeout(() => response.end("end of export: 0 entries,\n"), 10);
+    });
+    let text = "";
+    for await (const part of client(t, url, { journalTimeoutMs: 5000 }).export({
+      format: "csv",
+      full: false,
+    })) {
+      text += part;
+    }
+    assert.equal(text, "id\nend of export: 0 entries,\n");
+  });
+});
+
+test("a compressed answer is neither asked for nor unpacked", async (t) => {
+  const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024, " "));
+  const { url, requests } = await server(t, (response) =>
+    response.writeHead(200, { "content-type": json, "content-encoding": "gzip" }).end(bomb),
+  );
+  for (const kind of kinds) {
+    assert.match(
+      await failure(kind, client(t, url)),
+      /^(internal|outcome-unknown): .*not (fx|one that fx)/,
+      kind,
+    );
+  }
+  assert.deepEqual([...new Set(requests.map(({ headers }) => headers["accept-encoding"]))], [undefined]);
+});
+
+describe("pages that lead nowhere end:", () => {
+  const user = { name: "Jan", surname: "K", pesel, currencies: [] };
+  for (const [what, users, next] of [
+    ["an empty one with a next", [], "b"],
+    ["one that is its own next", [user], "a"],
+    ["one with more than was asked for", [user, user, user], null],
+  ] as const) {
+    test(what, async (t) => {
+      const { url } = await server(t, (response) =>
+        response.writeHead(200, { "content-type": json }).end(JSON.stringify({ users, next })),
+      );
+      await assert.rejects(client(t, url).accounts({ limit: 2, cursor: "a" }), { code: "internal" });
+    });
+  }
+});
+
+describe("a token", () => {
+  test("goes with every request", async (t) => {
+    const { url, requests } = await server(t, (response) => response.writeHead(404).end());
+    for (const kind of kinds) await failure(kind, client(t, url, { token: "fxt_abc" }));
+    assert.ok(requests.length >= kinds.length);
+    assert.ok(requests.every(({ headers }) => headers.authorization === "Bearer fxt_abc"));
+  });
+
+  test("does not go to where a redirect leads, and neither does a request", async (t) => {
+    const other = await server(t, (response) => response.writeHead(200).end());
+    for (const status of [301, 302, 303, 307, 308]) {
+      const { url } = await server(t, (response) =>
+        response.writeHead(status, { location: `${other.url}/x?token=hidden` }).end(),
+      );
+      for (const kind of kinds) {
+        const told = await failure(kind, client(t, url, { token: "fxt_abc" }));
+        const to = `not fx (status ${status}, a redirect to ${other.url}/x)`;
+        assert.ok(told.includes(to), `${kind}: ${told}`);
+      }
+    }
+    assert.equal(other.requests.length, 0);
+  });
+
+  test("is not in what a failure says", async (t) => {
+    const { url } = await server(t, (response) => response.destroy());
+    for (const kind of kinds) {
+      assert.ok(!(await failure(kind, client(t, url, { token: "fxt_hidden" }))).includes("hidden"), kind);
+    }
+  });
+});
+
+test("a query of the server's address goes with every request, and is not told", async (t) => {
+  const { url, requests } = await server(t, (response) => response.writeHead(404).end());
+  for (const kind of kinds) {
+    assert.ok(!(await failure(kind, client(t, `${url}/fx?api_key=hidden`))).includes("hidden"), kind);
+  }
+  assert.ok(requests.every(({ url: path }) => /^\/fx\/api\/\S*[?&]api_key=hidden(&|$)/.test(path ?? "")));
+});
+
+test("what does not speak HTTP is told as that", async (t) => {
+  const ssh = createTcpServer((socket) => socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2p1\r\n"));
+  ssh.listen(0, "127.0.0.1");
+  await once(ssh, "listening");
+  t.after(() => ssh.close());
+  const service = client(t, `http://127.0.0.1:${(ssh.address() as AddressInfo).port}`);
+  assert.match(
+    await failure("question", service),
+    /^unreachable: .* \(what answers there does not speak HTTP\)\.$/,
+  );
+});

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { AuditReport, Position } from "../../src/core/service.ts";
+import { type Books, booksOf } from "../../src/ledger/books.ts";
+import { pacedReader } from "../../src/ledger/pace.ts";
+import { sharedBooks } from "../../src/ledger/shared-books.ts";
+import { adult, now, opening, terms } from "../support/fixture.ts";
+import { openInstance } from "../support/server.ts";
+import { refuses } from "../support/service.ts";
+
+/** Books whose audits and positions last until they are let go; `events` tells what is done. */
+function slowBooks() {
+  const events: string[] = [];
+  const underWay: (() => void)[] = [];
+  const work = (name: string, signal: AbortSignal | undefined) => {
+    events.push(`${name} begins`);
+    return new Promise<never>((resolve, reject) => {
+      underWay.push(() => resolve(name as never));
+      signal?.addEventListener("abort", () => {
+        events.push(`${name} ends`);
+        reject(new Error("ended"));
+      });
+    });
+  };
+  const books = sharedBooks({
+    audit: (options): Promise<AuditReport> =>
+      work(options?.onHeads ? "checkpoint" : "audit", options?.signal),
+    position: (at, signal): Promise<Position> => work(`position ${at?.getTime() ?? "now"}`, signal),
+    export: async function* () {},
+    close: async () => {},
+  } satisfies Books);
+  const letGo = async () => {
+    underWay.shift()?.();
+    await new Promise(setImmediate);
+  };
+  return { books, events, letGo };
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+}
+
+describe("books for many who ask at once", () => {
+  test("are audited once for all who ask before the audit begins, and once more for all who ask later", async () => {
+    const { books, events, letGo } = slowBooks();
+    const first = books.audit();
+    await turns();
+    const later = [books.audit(), books.audit(), books.audit()];
+    await turns();
+    assert.deepEqual(events, ["audit begins"]);
+    await letGo();
+    await first;
+    await turns();
+    assert.deepEqual(events, ["audit begins", "audit begins"]);
+    await letGo();
+    await Promise.all(later);
+    assert.deepEqual(events, ["audit begins", "audit begins"]);
+  });
+
+  test("are read for one time after the other, and once for all who ask about the same", async () => {
+    const { books, events, letGo } = slowBooks();
+    const asked = [1, 2, 1].map((time) => books.position(new Date(time)));
+    for (const _ of [1, 2]) {
+      await turns();
+      await letGo();
+    }
+    assert.deepEqual(await Promise.all(asked), ["position 1", "position 2", "position 1"]);
+    assert.deepEqual(events, ["position 1 begins", "position 2 begins"]);
+  });
+
+  test("are not read on when the last who waited has gone", async () => {
+    const { books, events } = slowBooks();
+    const [one, other] = [new AbortController(), new AbortController()];
+    const asked = [one, other].map(({ signal }) => books.audit({ signal }));
+    const ended = Promise.allSettled(asked);
+    await turns();
+    one.abort();
+    await turns();
+    assert.deepEqual(events, ["audit begins"]);
+    other.abort();
+    for (const result of await ended) {
+      assert.equal(result.status === "rejected" && result.reason.code, "unreachable");
+    }
+    assert.deepEqual(events, ["audit begins", "audit ends"]);
+  });
+
+  test("are not read at all for one who has gone before his turn", async () => {
+    const { books, events, letGo } = slowBooks();
+    const first = books.audit();
+    const gone = new AbortController();
+    const { signal } = gone;
+    const asked = [books.audit({ signal, onHeads: async () => {} }), books.position(undefined, signal)];
+    const ended = Promise.allSettled(asked);
+    gone.abort();
+    await turns();
+    await letGo();
+    await first;
+    assert.equal(
+      (await ended).every(({ status }) => status === "rejected"),
+      true,
+    );
+    assert.deepEqual(events, ["audit begins"]);
+  });
+
+  test("are refused when sixteen others wait", async () => {
+    const { books } = slowBooks();
+    void books.position(new Date(0));
+    await turns();
+    for (let time = 1; time <= 16; time += 1) void books.position(new Date(time));
+    const refusal = await refuses(books.position(new Date(17)), "overloaded");
+    assert.equal(refusal.retryAfterSeconds, 5);
+    void books.audit();
+  });
+});
+
+describe("books that are read in the pauses of orders", () => {
+  test("say what they say without pauses", async (t) => {
+    const { store, service } = await openInstance();
+    t.after(() => service.close());
+    for (let index = 0; index < 40; index += 1) {
+      await service.createAccount(opening({ index }));
+      await service.exchange({ ...terms("buy 10 USD for PLN"), pesel: adult(index) });
+    }
+    const paced = booksOf(store, pacedReader(store));
+    assert.deepEqual(await paced.audit(), await booksOf(store).audit());
+    assert.deepEqual(await paced.position(now), await booksOf(store).position(now));
+  });
+
+  test("are not read on when the signal says so", async (t) => {
+    const { store, service } = await openInstance();
+    t.after(() => service.close());
+    const { audit, position } = booksOf(store, pacedReader(store));
+    const signal = AbortSignal.abort();
+    await refuses(audit({ signal }), "unreachable");
+    await refuses(position(undefined, signal), "unreachable");
+  });
+});
