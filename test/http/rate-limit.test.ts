@@ -26,8 +26,10 @@ const statuses = (answers: readonly { status: number }[]) => new Set(answers.map
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 const tokens = {
-  callerOf: (token: string): Caller | undefined =>
-    token === "unknown" ? undefined : { name: token, role: "operator", expires: undefined },
+  callerOf: (authorization: string): Caller | undefined =>
+    authorization === "Bearer unknown"
+      ? undefined
+      : { name: authorization, role: "operator", expires: undefined },
 };
 
 describe("a server with a limit of 5 requests a second", () => {
