@@ -144,8 +144,8 @@ async function serverOf(name: string, child: ChildProcess, databaseCpuSeconds = 
   };
 }
 
-/** User and system time of a process, from /proc, in ticks of 10 ms. */
-export function cpuSecondsOf(pid: number): number {
+/** User and system time of a process, or of one of its threads (PID/task/PID), from /proc, in ticks of 10 ms. */
+export function cpuSecondsOf(pid: number | string): number {
   const [user, system] = statOf(pid).slice(11, 13).map(Number);
   return ((user ?? 0) + (system ?? 0)) / 100;
 }
@@ -165,7 +165,7 @@ function familyCpuSecondsOf(pid: number): number {
 }
 
 /** The fields after the name. */
-function statOf(pid: number): string[] {
+function statOf(pid: number | string): string[] {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
   } catch {

@@ -201,8 +201,8 @@ async function askEverything(url: string): Promise<string> {
 /** What is no request, or breaks off. */
 const notHttp: readonly (readonly [bytes: string, breaksOff: boolean])[] = [
   [`${holder} ${person.surname}\r\n\r\n`, false],
-  [`GRAB /api/user/${holder} HTTP/1.1\r\nHost: x\r\n\r\n`, false],
-  [`GET /api/user/${holder} HTTP/1.1\r\nHost: x\r\nX: ${holder.repeat(2000)}\r\n\r\n`, false],
+  [`GRAB /api/user/${holder} HTTP/1.1\r\nHost: localhost\r\n\r\n`, false],
+  [`GET /api/user/${holder} HTTP/1.1\r\nHost: localhost\r\nX: ${holder.repeat(2000)}\r\n\r\n`, false],
   [`GET /api/user/${holder} HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`, false],
   [
     `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"${holder}"`,
@@ -300,7 +300,7 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
     assert.equal(await ask("POST", "/api/user", { ...opening, pesel: other }), 204);
     const database = new DatabaseSync(path);
     database.exec(
-      `update journal set entry = '{"id":"${holder}","name":"' || '${person.surname}' where position = 2`,
+      `update journal set entry = json_set(entry, '$.initial', '${person.surname}') where position = 2`,
     );
     for (const where of ["history", "", "name"]) await ask("GET", `/api/user/${other}/${where}`);
     assert.equal(await ask("GET", `/api/user/${other}/history`), 500);

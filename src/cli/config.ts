@@ -37,6 +37,9 @@ export interface Settings {
   readonly acceptTable: string | undefined;
   /** The source that the ledger is to leave for `rates`. */
   readonly changeSource: string | undefined;
+  /** In seconds. */
+  readonly stopTimeout: number;
+  readonly maxConnections: number;
   /** Undefined leaves it to `fx serve`. */
   readonly logLevel: LogLevel | undefined;
   /** Whether a server may listen for other machines without tokens. */
@@ -152,6 +155,18 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
     fallback: undefined,
     parse: (text) => text,
     form: "a source of rates",
+  },
+  stopTimeout: {
+    env: "FX_STOP_TIMEOUT",
+    fallback: "10",
+    parse: (text) => wholeNumber(text, 3600),
+    form: "a whole number of seconds from 0 to 3600",
+  },
+  maxConnections: {
+    env: "FX_MAX_CONNECTIONS",
+    fallback: "4096",
+    parse: (text) => wholeNumber(text, 65_535) || undefined,
+    form: "a whole number from 1 to 65535",
   },
   logLevel: {
     env: "FX_LOG_LEVEL",

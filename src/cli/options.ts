@@ -20,6 +20,8 @@ export const meanings: Readonly<Record<SettingName, readonly [placeholder: strin
   maxTableAge: ["<days>", "do not trade on a live table older than this"],
   acceptTable: ["<number>", "put this table, by number or id, in force once although a check holds it back"],
   changeSource: ["<source>", "if the ledger trades at this source, change it to that of --rates"],
+  stopTimeout: ["<seconds>", "how long a stop waits for requests under way before it cuts them off"],
+  maxConnections: ["<number>", "connections at once; further ones are closed as they come"],
   logLevel: ["<level>", "silent, error, warn, info or debug"],
   allowAnonymous: ["", "listen for other machines without tokens: whoever reaches fx may do everything"],
   allowedHost: [

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../core/account.ts";
 import type { AnswerCode } from "../core/errors.ts";
 import type { ExchangeService, Recorded } from "../core/service.ts";
@@ -55,7 +55,8 @@ export function sendText(reply: FastifyReply, text: string, status: number, head
   const receipt = headers["fx-receipt"];
   if (receipt !== undefined) request.outcome = { receipt: receipt.slice(receipt.lastIndexOf("/") + 1) };
   const length = Buffer.byteLength(text);
-  if (status !== 204) headers["content-length"] = String(length);
+  // To HEAD, "" is also for a text that was not made.
+  if (status !== 204 && (length > 0 || request.method !== "HEAD")) headers["content-length"] = String(length);
   const response = beginAnswer(reply, status, headers);
   if (request.method !== "HEAD") {
     response._header += length === text.length ? text : Buffer.from(text).toString("latin1");
@@ -74,9 +75,14 @@ export function beginAnswer(reply: FastifyReply, status: number, headers: Header
   const set = reply.getHeaders();
   for (const name in set) if (!(name in headers)) lines.push(name, String(set[name]));
   lines.push("x-request-id", request.id, "cache-control", "no-store");
-  const response = raw.writeHead(status, lines) as Head;
-  response._header = `${response._header.slice(0, -2)}${request.server.securityHeaders}\r\n`;
-  return response;
+  return withSecurityHeaders(raw.writeHead(status, lines), request.server);
+}
+
+/** Adds them to a head that has been made and not sent. As headers for Node to check they took 1.5 µs. */
+export function withSecurityHeaders(response: ServerResponse, { securityHeaders }: FastifyInstance): Head {
+  const head = response as Head;
+  head._header = `${head._header.slice(0, -2)}${securityHeaders}\r\n`;
+  return head;
 }
 
 type Head = ServerResponse & HeadToSend;

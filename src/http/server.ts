@@ -22,8 +22,9 @@ import { isOnAdmin } from "./admin.ts";
 import { Admission, ExpensiveReads, isCounted } from "./admission.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
+import { type ConnectionOptions, type Connections, guardConnections, nodeOptions } from "./connections.ts";
 import { registerDocs } from "./docs.ts";
-import { answerError, answerMalformed } from "./errors.ts";
+import { answerError, answerMalformed, refuse } from "./errors.ts";
 import { accountHandlers } from "./handlers/accounts.ts";
 import { type BulkOptions, bulkHandlers, draining, type Stream } from "./handlers/bulk.ts";
 import { changeHandlers } from "./handlers/changes.ts";
@@ -40,7 +41,7 @@ import { knownPath, withoutPrefix } from "./paths.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { traceOf } from "./trace.ts";
 
-export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions {
+export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions, ConnectionOptions {
   /** The server closes it, last, when it is closed. */
   readonly service: ExchangeService;
   readonly probes: Probes;
@@ -56,12 +57,14 @@ export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions
   readonly admission?: Admission;
   /** Where the log goes, from which level on. Without it there is no log. */
   readonly log?: { readonly level: string; readonly stream: DestinationStream };
+  /** How long `close()` waits for what is under way before it closes all connections. 10 s if absent. */
+  readonly stopTimeoutMs?: number;
+  /** In which a request must have arrived. 30 s if absent. */
+  readonly requestTimeoutMs?: number;
 }
 
-const requestTimeoutMs = 30_000;
 const idleCheckMs = 50;
 const refusedCheckMs = 250;
-const handshakeTimeoutMs = 10_000;
 
 /** A certificate, with those below its authority, and its key; both PEM. */
 export interface KeyPair {
@@ -71,16 +74,17 @@ export interface KeyPair {
 
 /**
  * The HTTP server, not listening yet. Its `close()` is the graceful stop: it is not ready from then on, takes no
- * new connections, answers what is under way, and then closes the service.
+ * new connections, answers what is under way within the time limit, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { service, probes, log, tls, trustProxy = [], prefix = "", admission = new Admission() } = options;
+  const { probes, log, tls, trustProxy = [], prefix = "", admission = new Admission() } = options;
   const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
     genReqId: requestIds(),
-    requestTimeout: requestTimeoutMs,
-    https: tls === undefined ? null : { ...tls, handshakeTimeout: handshakeTimeoutMs },
+    http: nodeOptions,
+    https: tls === undefined ? null : { ...nodeOptions, ...tls },
     trustProxy: trustProxy.length > 0 && [...trustProxy],
+    requestTimeout: options.requestTimeoutMs ?? 30_000,
     forceCloseConnections: "idle",
     return503OnClosing: false,
     // No path fits into a request line that is longer, so that any text is looked at as a PESEL.
@@ -88,7 +92,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => onError(error, request, reply),
     clientErrorHandler(fault, socket) {
       const stream = [...lifecycle.streams].find((each) => each.socket === socket);
-      if (stream === undefined) answerMalformed.call(app, fault, socket);
+      if (stream === undefined)
+        connections.broken(fault, socket, () => answerMalformed.call(app, fault, socket));
       // A bulk has a time limit of its own, and its answers have begun.
       else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     },
@@ -96,9 +101,17 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   // Not Fastify's logger: for that it does more at each request (docs/PERFORMANCE.md), and its lines print the URL, and so
   // the PESEL.
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
-  const lifecycle = drainOnClose(app, service);
+  const connections = guardConnections(
+    app.server,
+    options,
+    (error, _request, response) => refuse.call(app, error, response),
+    (facts, message) => app.log.warn(facts, message),
+  );
+  const lifecycle = drainOnClose(app, options, connections);
   const metrics = openMetrics(options);
   const expensive = new ExpensiveReads();
+  const tellRefused = (refused: number) =>
+    app.log.warn({ code: "overloaded", refused }, "more requests than can be answered soon");
   const access = openAccess(options);
   const origin = openOriginCheck(options);
   const headers = securityHeaders(tls !== undefined);
@@ -191,7 +204,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       handler: async (request, reply) => {
         const isTaken = counts && admission.take();
         try {
-          if (counts && !isTaken) await admission.refuse();
+          if (counts && !isTaken) await admission.refuse(tellRefused);
           await endOfTurn();
           const refused = refusalOf(request, role);
           if (refused !== undefined) throw refused;
@@ -243,17 +256,33 @@ function endOfTurn(): Promise<void> {
   return turn;
 }
 
-function drainOnClose(app: FastifyInstance, service: ExchangeService): Lifecycle {
+function drainOnClose(
+  app: FastifyInstance,
+  { service, stopTimeoutMs = 10_000 }: ServerOptions,
+  connections: Connections,
+): Lifecycle {
   const lifecycle = { draining: false, streams: new Set<Stream>() };
-  let idleCheck: NodeJS.Timeout | undefined;
+  const closeIdle = () => {
+    connections.closeUnused();
+    app.server.closeIdleConnections();
+  };
+  const closeAll = () => {
+    const closed = connections.closeAll();
+    if (closed > 0) app.log.warn({ connections: closed }, "connections closed at the time limit of the stop");
+  };
+  const timers: NodeJS.Timeout[] = [];
   app.addHook("preClose", async () => {
     lifecycle.draining = true;
     for (const stream of lifecycle.streams) stream.end(draining());
     // Node closes idle connections once. One that is answered later would keep the server until it times out.
-    idleCheck = setInterval(() => app.server.closeIdleConnections(), idleCheckMs);
+    timers.push(setInterval(closeIdle, idleCheckMs), setTimeout(closeAll, stopTimeoutMs));
   });
   app.addHook("onClose", async () => {
-    clearInterval(idleCheck);
+    timers.forEach(clearTimeout);
+    connections.end();
+    // In the next turn a request hears that its connection was closed, and its line is in the log before the end.
+    await endOfTurn();
+    await endOfTurn();
     await service.close();
   });
   return lifecycle;

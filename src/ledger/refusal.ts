@@ -48,7 +48,7 @@ export function requireSameRequest(same: boolean): void {
  */
 export function requireSameToken(earlier: { readonly by: string | undefined }, by: string | undefined): void {
   if (earlier.by === undefined || by === undefined || earlier.by === by) return;
-  throw keyReused("with another token. Use a new key.");
+  throw keyReused("with another token. See what was done with it before you use a new key.");
 }
 
 export function keyReused(how = "for another request. Use a new key for a new request."): FxError {

@@ -39,6 +39,8 @@ export function defineServe(program: Command, context: Context): void {
     .addOption(setting("tlsKey"))
     .addOption(setting("trustProxy"))
     .addOption(setting("adminPort"))
+    .addOption(setting("stopTimeout"))
+    .addOption(setting("maxConnections"))
     .addOption(setting("logLevel", "; info unless set, and warn at a terminal"))
     .action(async (options: ServeOptions) => {
       const { stdout, stderr } = context.terminal;

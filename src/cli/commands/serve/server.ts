@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
@@ -13,6 +14,7 @@ import { type Settings, settingNames } from "../../config.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
 import { openLedger } from "../../open.ts";
 import { TokensInForce } from "../../tokens/in-force.ts";
+import { TurnLog } from "./log.ts";
 import { followKeyPair, readKeyPair } from "./tls.ts";
 
 export interface RunningServer {
@@ -28,7 +30,10 @@ export interface RunningServer {
   rates(): RatesStatus;
   /** Asks for rates again, and applies the other settings that can change while it runs. */
   reload(settings: Settings): Promise<void>;
-  /** Answers what is under way, then closes everything. What fails then is logged, and changes no answer. */
+  /**
+   * Answers what is under way within the time limit, then closes everything. What fails then is logged, and changes no
+   * answer. Resolves at the latest a second after the limit.
+   */
   stop(): Promise<void>;
 }
 
@@ -41,8 +46,13 @@ export interface ServerStart {
 /** Requests a second, for a server that other machines reach. */
 const usualRateLimit = 100;
 
+/** Connections that come at once. The system has a limit of its own; who is beyond it tries again for seconds. */
+const backlog = 4096;
 /** The settings that a running server applies again. The log's level is info unless set. */
 const changeable = ["logLevel", "maxTableAge", "acceptTable"];
+
+/** How long the store may take to close after the last connection was. */
+const storeCloseMs = 1000;
 
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
@@ -79,6 +89,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     onEvent: (event) => report(event),
   });
   const log = new TurnLog(process.stderr);
+  const stopTimeoutMs = settings.stopTimeout * 1000;
   const app = buildServer({
     service,
     probes: {
@@ -98,7 +109,10 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     rateLimit: settings.rateLimit ?? (isOpen ? usualRateLimit : 0),
     tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
+    stopTimeoutMs,
+    maxConnections: settings.maxConnections,
   });
+  log.onDropped = (lines) => app.log.warn({ lines }, "log lines dropped, because nobody read them in time");
   app.log.info({ version, store: kind, rates: rates.status().source }, "starting");
   if (kind === "memory") {
     app.log.warn("database: in memory, and lost when this server ends; --db or FX_DB names one that stays");
@@ -123,9 +137,14 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const stop = async () => {
     unfollow?.();
     tokens?.close();
+    const closed = app.close().then(() => true);
     try {
-      await app.close();
-      app.log.info("stopped");
+      const isClosed = await Promise.race([
+        closed,
+        pause(stopTimeoutMs + storeCloseMs, false, { ref: false }),
+      ]);
+      if (isClosed) app.log.info("stopped");
+      else app.log.warn("stopped while the store was still closing; nothing that was answered is lost");
     } catch (error) {
       app.log.warn({ reason: describeFailure(error).message }, "closing failed");
     } finally {
@@ -134,7 +153,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   };
   try {
     await prepare(service);
-    await app.listen({ host: addressOf(host), port });
+    await app.listen({ host: addressOf(host), port, backlog });
     if (admin !== undefined) await listen(admin, addressOf(host), adminPort ?? 0);
   } catch (error) {
     await stop();
@@ -197,34 +216,6 @@ function listenFailure(error: unknown, { host, ...settings }: Settings): unknown
       return new UsageError(`${host} is not an address of this machine. Name one that is with --host.`);
     default:
       return error;
-  }
-}
-
-/**
- * A log that writes the lines of one turn of the event loop together, because a write for each costs an order a tenth of
- * its time (docs/PERFORMANCE.md).
- */
-class TurnLog {
-  readonly #stream: NodeJS.WritableStream;
-  readonly #flush = () => {
-    if (this.#lines !== "") this.#stream.write(this.#lines);
-    this.#lines = "";
-  };
-  #lines = "";
-
-  constructor(stream: NodeJS.WritableStream) {
-    this.#stream = stream;
-    process.on("exit", this.#flush);
-  }
-
-  write(line: string): void {
-    if (this.#lines === "") setImmediate(this.#flush);
-    this.#lines += line;
-  }
-
-  end(): void {
-    this.#flush();
-    process.off("exit", this.#flush);
   }
 }
 
