@@ -18,11 +18,12 @@ const arrows: Record<string, readonly string[]> = {
   postgres: ["core", "ledger"],
   http: ["core", "wire"],
   client: ["core", "wire"],
+  web: ["core", "wire"],
   cli: ["core", "ledger", "rates", "wire", "sqlite", "postgres", "http", "client", ".."],
 };
 
 const files = readdirSync(source, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".ts"))
+  .filter((file) => /\.tsx?$/.test(file))
   .map((file) => {
     const text = readFileSync(join(source, file), "utf8");
     return {
@@ -128,7 +129,7 @@ test("a command's exit is set in one place", () => {
 });
 
 test("files are named in kebab-case, for what they are", () => {
-  const named = /^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.ts$/;
+  const named = /^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.tsx?$/;
   assert.deepEqual(
     offenders(({ file }) =>
       named.test(file) && !/utils|helpers|manager|index\.ts/.test(file) ? [] : [file],

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../core/account.ts";
 import type { AnswerCode } from "../core/errors.ts";
 import type { ExchangeService, Recorded } from "../core/service.ts";
@@ -8,8 +8,8 @@ import { parseIdempotencyKey } from "../wire/requests.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** What every answer has, as it is sent: a line for each header. */
-    securityHeaders: string;
+    /** What every answer has, as it is sent: a line for each header. A page has a policy of its own. */
+    securityHeaders: { readonly ofPage: string; readonly ofData: string };
   }
   interface FastifyRequest {
     /** What its line in the log says beside the status. */
@@ -75,13 +75,15 @@ export function beginAnswer(reply: FastifyReply, status: number, headers: Header
   const set = reply.getHeaders();
   for (const name in set) if (!(name in headers)) lines.push(name, String(set[name]));
   lines.push("x-request-id", request.id, "cache-control", "no-store");
-  return withSecurityHeaders(raw.writeHead(status, lines), request.server);
+  const { ofPage, ofData } = request.server.securityHeaders;
+  const isPage = headers["content-security-policy"] !== undefined;
+  return withSecurityHeaders(raw.writeHead(status, lines), isPage ? ofPage : ofData);
 }
 
 /** Adds them to a head that has been made and not sent. As headers for Node to check they took 1.5 µs. */
-export function withSecurityHeaders(response: ServerResponse, { securityHeaders }: FastifyInstance): Head {
+export function withSecurityHeaders(response: ServerResponse, lines: string): Head {
   const head = response as Head;
-  head._header = `${head._header.slice(0, -2)}${securityHeaders}\r\n`;
+  head._header = `${head._header.slice(0, -2)}${lines}\r\n`;
   return head;
 }
 

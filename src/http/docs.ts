@@ -1,23 +1,11 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { FxError } from "../core/errors.ts";
+import type { FastifyInstance } from "fastify";
 import type { OpenApiDocument } from "../wire/openapi.ts";
-import { sendText } from "./answers.ts";
 
-/**
- * The page under /docs, to which / redirects. It shows the document and lets you try it. It loads nothing from
- * elsewhere.
- */
-export function registerDocs(
-  app: FastifyInstance,
-  document: OpenApiDocument,
-  prefix: string,
-  refusalOf: (request: FastifyRequest, role: "anyone") => FxError | undefined,
-): void {
+/** The page under /docs. It shows the document and lets you try it. It loads nothing from elsewhere. */
+export function registerDocs(app: FastifyInstance, document: OpenApiDocument, prefix: string): void {
   app.register((docs, _options, done) => {
-    docs.addHook("onRequest", (request, _reply, next) => next(refusalOf(request, "anyone")));
-    docs.get("/", async (_request, reply) => sendText(reply, "", 302, { location: `${prefix}/docs` }));
     // The pages' own redirects know nothing of the prefix.
     docs.addHook("onSend", (_request, reply, _payload, next) => {
       const location = reply.getHeader("location");

@@ -51,7 +51,7 @@ export function answerMalformed(
   const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
   const { body, headers } = malformed(new FxError("invalid-request", reason));
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`HTTP/1.1 400 Bad Request\r\n${lines.join("")}${this.securityHeaders}\r\n${body}`);
+  socket.write(`HTTP/1.1 400 Bad Request\r\n${lines.join("")}${this.securityHeaders.ofData}\r\n${body}`);
   socket.destroySoon();
   this.log.info({ code: "invalid-request", fault: fault.code }, "malformed request");
 }
@@ -59,7 +59,7 @@ export function answerMalformed(
 /** Answers a request that is valid for Node, but not for HTTP or for fx, and reaches no route. */
 export function refuse(this: FastifyInstance, error: FxError, response: ServerResponse): void {
   const { body, headers } = malformed(error);
-  withSecurityHeaders(response.writeHead(400, headers), this).end(body);
+  withSecurityHeaders(response.writeHead(400, headers), this.securityHeaders.ofData).end(body);
   this.log.info({ code: error.code, reason: error.message }, "malformed request");
 }
 

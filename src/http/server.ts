@@ -37,9 +37,11 @@ import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.t
 import { securityHeaders } from "./headers.ts";
 import { openMetrics } from "./metrics.ts";
 import { corsOptions, type OriginOptions, openOriginCheck } from "./origin.ts";
+import { registerPage } from "./page.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { traceOf } from "./trace.ts";
+import { countConnections, endOfTurn } from "./turn.ts";
 
 export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions, ConnectionOptions {
   /** The server closes it, last, when it is closed. */
@@ -53,6 +55,8 @@ export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions
   readonly trustProxy?: readonly string[];
   /** Requests a second for each token, or address without one; without it, or 0, there is no limit. */
   readonly rateLimit?: number;
+  /** Where the build put the page for tellers. */
+  readonly page?: string | undefined;
   /** Which requests are taken on. */
   readonly admission?: Admission;
   /** Where the log goes, from which level on. Without it there is no log. */
@@ -101,6 +105,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   // Not Fastify's logger: for that it does more at each request (docs/PERFORMANCE.md), and its lines print the URL, and so
   // the PESEL.
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
+  countConnections(app.server);
   const connections = guardConnections(
     app.server,
     options,
@@ -115,8 +120,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const access = openAccess(options);
   const origin = openOriginCheck(options);
   const headers = securityHeaders(tls !== undefined);
-  const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  app.decorate("securityHeaders", headerLines.join(""));
+  const { "content-security-policy": policy, ...ofPage } = headers;
+  app.decorate("securityHeaders", { ofPage: linesOf(ofPage), ofData: linesOf(headers) });
   // Of what Fastify sends by itself: pages of the documentation, and answers to preflights.
   app.addHook("onSend", (request, reply, _payload, next) => {
     reply.headers({ ...headers, ...reply.getHeaders(), "x-request-id": request.id });
@@ -232,28 +237,17 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       registered();
     });
   }
-  registerDocs(app, document, prefix, refusalOf);
+  app.register((pages, _options, registered) => {
+    pages.addHook("onRequest", (request, _reply, next) => next(refusalOf(request, "anyone")));
+    registerDocs(pages, document, prefix);
+    registerPage(pages, options.page, prefix);
+    registered();
+  });
   if (options.tokens !== undefined) {
     const timer = setInterval(() => endRefused(access, lifecycle.streams), refusedCheckMs).unref();
     app.addHook("onClose", async () => clearInterval(timer));
   }
   return app;
-}
-
-let turn: Promise<void> | undefined;
-
-/**
- * Resolves when the event loop has read what has arrived. The requests of one turn then take each step together, which
- * is faster than taking them one after the other (docs/PERFORMANCE.md).
- */
-function endOfTurn(): Promise<void> {
-  turn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      turn = undefined;
-      resolve();
-    });
-  });
-  return turn;
 }
 
 function drainOnClose(
@@ -306,6 +300,12 @@ function requestIds(): (request: IncomingMessage) => string {
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };
+}
+
+function linesOf(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
 }
 
 function nothingHere(prefix: string): FxError {

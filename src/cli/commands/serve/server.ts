@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { FastifyBaseLogger } from "fastify";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
@@ -107,6 +108,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     cors: settings.cors,
     trustProxy: settings.trustProxy,
     rateLimit: settings.rateLimit ?? (isOpen ? usualRateLimit : 0),
+    page: builtPage(),
     tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
     stopTimeoutMs,
@@ -193,6 +195,11 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 
 function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
+}
+
+/** Source has no page beside it. */
+function builtPage(): string | undefined {
+  return import.meta.url.endsWith(".ts") ? undefined : fileURLToPath(new URL("web", import.meta.url));
 }
 
 function reachable(host: string): string {
