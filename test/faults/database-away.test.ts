@@ -111,7 +111,7 @@ async function pipeline(url: string, count: number, name: string, connections: n
       const { key, ...body } = centOrder(adult(sent % accounts), `${name}-${index}-${sent}`);
       const text = JSON.stringify(body);
       socket.write(
-        `POST /api/exchange/${body.pesel} HTTP/1.1\r\nHost: fx\r\nContent-Type: application/json\r\n` +
+        `POST /api/exchange/${body.pesel} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
           `Idempotency-Key: ${key}\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
       );
     }
