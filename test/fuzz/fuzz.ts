@@ -11,7 +11,7 @@ import { ApiDocument } from "./document.ts";
 import { type Asked, makeRequest, type Role, type Tokens } from "./requests.ts";
 import { Heard } from "./values.ts";
 
-const clients = 24;
+const clients = 64;
 /** Every so often a client sends a few requests at once. */
 const pipeline = { every: 30, requests: 4 };
 const mostFaults = 10;
@@ -60,11 +60,11 @@ export async function fuzz({
       let sent = 0;
       const told = new Set<string>();
       const onFault = (nth: number, asked: Asked, fault: string, answer?: Answer) => {
-        const kind = `${asked.operation?.operationId ?? "elsewhere"}: ${fault}`;
+        const kind = `${asked.operation?.operationId ?? "elsewhere"}: ${fault.slice(0, 60)}`;
         if (told.has(kind) || faults.length >= mostFaults) return;
         told.add(kind);
         faults.push(
-          `request ${nth} of seed ${seed}: ${kind}\n${shown(asked.bytes)}\n${answer ? shownAnswer(answer) : ""}`,
+          `request ${nth} of seed ${seed}: ${fault}\n${shown(asked.bytes)}\n${answer ? shownAnswer(answer) : ""}`,
         );
       };
       const count = (what: string) => {
@@ -149,6 +149,8 @@ class Session {
   readonly #url: string;
   readonly #onAnswer: (nth: number, asked: Asked, answer: Answer | undefined) => void;
   #connection: Connection | undefined;
+  /** The last that was answered on the connection. */
+  #before: Asked | undefined;
 
   constructor(url: string, onAnswer: (nth: number, asked: Asked, answer: Answer | undefined) => void) {
     this.#url = url;
@@ -164,11 +166,11 @@ class Session {
       const [[nth, asked]] = rest as [[number, Asked]];
       if (connection.rest !== "")
         onFault(nth, asked, `before it came what belongs to no answer: ${connection.rest}`);
-      // What is not HTTP goes alone, and last: the server may wait for more of it.
-      const until = rest.findIndex(([, { isHttp }]) => !isHttp) + 1 || rest.length;
-      const now = rest.slice(0, until);
+      // What is not HTTP goes alone, with its end: the server may wait for more of it.
+      const until = asked.isHttp ? rest.findIndex(([, { isHttp }]) => !isHttp) : 1;
+      const now = until < 0 ? rest : rest.slice(0, until);
       connection.write(Buffer.concat(now.map(([, { bytes }]) => bytes)));
-      if (now.at(-1)?.[1].isHttp === false) connection.end();
+      if (!asked.isHttp) connection.end();
       const answered = await this.#read(connection, now, onFault);
       rest = rest.slice(answered);
     }
@@ -186,10 +188,14 @@ class Session {
       this.#onAnswer(nth, asked, answer);
       // The answer to a large body may be lost: the connection is closed before all of it has arrived.
       if (answer === undefined && asked.isHttp && asked.body.length <= 16_384)
-        onFault(nth, asked, "no answer");
+        {
+        onFault(nth, asked, `no answer, after ${this.#before === undefined ? "none" : shown(this.#before.bytes)}`);
+      }
+      this.#before = asked;
       if (!asked.isHttp || answer === undefined || answer.headers.get("connection") === "close") {
         connection.close();
         this.#connection = undefined;
+        this.#before = undefined;
         return index + 1;
       }
     }
