@@ -1,6 +1,8 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { defineConfig, type Options } from "tsup";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
+import { build, defineConfig, type Options } from "tsup";
 import { manualPages } from "./src/cli/manual.ts";
 
 type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
@@ -23,13 +25,15 @@ export default defineConfig({
   banner: {
     js: 'import { createRequire as createRequireOf } from "node:module"; const require = createRequireOf(import.meta.url);',
   },
-  esbuildPlugins: [globalProcess(), licences()],
+  esbuildPlugins: [globalProcess(), noteBundled()],
   silent: true,
   esbuildOptions: (options) => {
     options.logLevel = "warning";
   },
   onSuccess: async () => {
     await writeManual();
+    await buildPage();
+    await writeLicences();
     await putInPlace();
   },
 });
@@ -45,31 +49,34 @@ function globalProcess(): Plugin {
   };
 }
 
-/** What goes with the code of others: the licences that ask for it, and the list of all that is in the package. */
-function licences(): Plugin {
+/** The folders of the packages whose code is in a bundle. */
+const inBundles = new Set<string>();
+
+function noteBundled(): Plugin {
   return {
-    name: "licences",
+    name: "note-bundled",
     setup: ({ onEnd }) => {
-      onEnd(async ({ metafile }) => {
-        if (metafile === undefined) return;
-        const inBundle = Object.keys(metafile.inputs).flatMap(
-          (path) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
-        );
-        const folders = [...new Set(inBundle)].sort();
-        await mkdir(staging, { recursive: true });
-        const texts = folders.map(async (folder) => {
-          const file = (await readdir(folder)).find((name) => /^licen[cs]e/i.test(name));
-          if (file === undefined) throw new Error(`${folder} has no licence`);
-          return `${folder}\n\n${await readFile(join(folder, file), "utf8")}`;
-        });
-        await writeFile(join(staging, "LICENSES.txt"), (await Promise.all(texts)).join("\n\n"));
-        await writeFile(
-          join(staging, "sbom.cdx.json"),
-          `${JSON.stringify(await billOfMaterials(folders), null, 1)}\n`,
-        );
+      onEnd(({ metafile }) => {
+        for (const path of Object.keys(metafile?.inputs ?? {})) {
+          const folder = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0];
+          if (folder !== undefined) inBundles.add(folder);
+        }
       });
     },
   };
+}
+
+/** What goes with the code of others: the licences that ask for it, and the list of all that is in the package. */
+async function writeLicences() {
+  const folders = [...inBundles].sort();
+  const texts = folders.map(async (folder) => {
+    const file = (await readdir(folder)).find((name) => /^licen[cs]e/i.test(name));
+    if (file === undefined) throw new Error(`${folder} has no licence`);
+    return `${folder}\n\n${await readFile(join(folder, file), "utf8")}`;
+  });
+  await writeFile(join(staging, "LICENSES.txt"), (await Promise.all(texts)).join("\n\n"));
+  const bill = JSON.stringify(await billOfMaterials(folders), null, 1);
+  await writeFile(join(staging, "sbom.cdx.json"), `${bill}\n`);
 }
 
 /** A package, as the lock file has it under its path. */
@@ -131,12 +138,43 @@ async function writeManual() {
   for (const [name, text] of manualPages()) await writeFile(join(staging, "man", name), text);
 }
 
+/** What tellers see, each file beside itself compressed. */
+async function buildPage() {
+  const folder = join(staging, "web");
+  const assets = join(folder, "assets");
+  await build({
+    config: false,
+    entry: { main: "src/web/main.tsx" },
+    outDir: assets,
+    tsconfig: "src/web/tsconfig.json",
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    minify: true,
+    // The page is whole without packages: what it imports is in it.
+    noExternal: [/./],
+    esbuildPlugins: [noteBundled()],
+    silent: true,
+    esbuildOptions: (options) => {
+      options.logLevel = "warning";
+      options.legalComments = "none";
+    },
+  });
+  await copyFile("src/web/index.html", join(folder, "index.html"));
+  await copyFile("src/web/icon.svg", join(assets, "icon.svg"));
+  for (const name of await readdir(assets)) {
+    const bytes = await readFile(join(assets, name));
+    await writeFile(join(assets, `${name}.br`), await promisify(brotliCompress)(bytes));
+    await writeFile(join(assets, `${name}.gz`), await promisify(gzip)(bytes, { level: 9 }));
+  }
+}
+
 /**
  * Each file takes its place whole, the one that imports the others as the last, and what an earlier build left goes
  * after that: a command that starts or runs meanwhile finds its files.
  */
 async function putInPlace() {
-  await mkdir(join(target, "man"), { recursive: true });
+  for (const folder of ["man", "web/assets"]) await mkdir(join(target, folder), { recursive: true });
   const built = (await filesOf(staging)).sort((a, b) => Number(a === "main.js") - Number(b === "main.js"));
   for (const file of built) await rename(join(staging, file), join(target, file));
   await rm(staging, { recursive: true });

@@ -5,6 +5,7 @@ const paths = [
   ...Object.values(operations),
   { method: "GET", path: "/" },
   { method: "GET", path: "/docs" },
+  { method: "GET", path: "/assets" },
 ].map(({ method, path }) => ({
   path,
   methods: method === "GET" ? ["GET", "HEAD"] : [method],

@@ -1,29 +1,23 @@
 import { parseDecimal } from "../../../core/decimal.ts";
+import { readWritten } from "../../../core/written-amount.ts";
 import { exactNumber } from "../../../wire/requests.ts";
 import { invalidField } from "./line.ts";
 
-/** Digits, or groups of three with spaces between them, as Polish spreadsheets write them; then a comma or a point. */
-const form = /^([+-]?(?:\d{1,400}|\d{1,3}(?:[ \u00a0\u202f]\d{3})+))(?:([.,])(\d{1,400}))?$/;
-
 /**
- * Reads the amount in a cell: `1234.50`, `1234,50` or `1 234,50`. Nothing that could be another number is read.
+ * Reads the amount in a cell, as people write it.
  * @param isPointed whether a point before three digits is surely a decimal one
  * @returns the JSON number that says exactly what is written
  * @throws FxError invalid-request that names the field, or invalid-amount if there is no such number
  */
 export function readAmount(field: string, cell: string, isPointed: boolean): number {
-  const match = form.exec(cell);
-  if (match === null) throw invalidField(field, whatIsWrong(cell));
-  const [, whole = "", mark, fraction = ""] = match;
-  const mayGroup = mark === "," || (mark === "." && !isPointed);
-  if (mayGroup && fraction.length === 3 && /^[+-]?[1-9]\d{0,2}$/.test(whole)) {
+  const text = readWritten(cell, isPointed);
+  if (text === undefined) throw invalidField(field, whatIsWrong(cell));
+  if (text === "ambiguous") {
     throw invalidField(
       field,
       "may be in thousands or have three decimals; write 1234 or 1,23 instead of 1,234 or 1.234",
     );
   }
-  const digits = whole.replace(/[ \u00a0\u202f]/g, "");
-  const text = fraction === "" ? digits : `${digits}.${fraction}`;
   // A double holds any 15 digits.
   if (text.length <= 15) return Number(text);
   const amount = parseDecimal(text);

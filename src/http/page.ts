@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import files from "@fastify/static";
+import type { FastifyInstance } from "fastify";
+import { sendText } from "./answers.ts";
+
+/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+  "base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
+
+/**
+ * The page for tellers, under /.
+ * @param folder where the build put it. Without it, / leads to the documentation.
+ */
+export function registerPage(app: FastifyInstance, folder: string | undefined, prefix: string): void {
+  if (folder === undefined) {
+    app.get("/", async (_request, reply) => sendText(reply, "", 302, { location: `${prefix}/docs` }));
+    return;
+  }
+  const html = readFileSync(join(folder, "index.html"), "utf8").replace(
+    '<base href="/">',
+    `<base href="${prefix}/">`,
+  );
+  app.get("/", async (_request, reply) =>
+    sendText(reply, html, 200, {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": policy,
+    }),
+  );
+  app.register(files, {
+    root: join(folder, "assets"),
+    prefix: "/assets/",
+    decorateReply: false,
+    preCompressed: true,
+    index: false,
+    // A page and its parts are of one build, whenever a server was upgraded.
+    cacheControl: false,
+    setHeaders: (reply) => {
+      reply.header("cache-control", "no-cache");
+    },
+  });
+}

@@ -1,0 +1,52 @@
+import type { MoneyJson } from "../wire/schemas.ts";
+import { useApp } from "./app.ts";
+
+/** Balances with their value in PLN at bid, for which the bank would buy them now. */
+export function Balances({ currencies }: { readonly currencies: readonly MoneyJson[] }) {
+  const { texts, format, rates } = useApp();
+  const bids = new Map(rates?.rates.map(({ symbol, bid }) => [symbol, bid]));
+  bids.set("PLN", 1);
+  const values = currencies.map(({ symbol, amount }) => {
+    const bid = bids.get(symbol);
+    return bid === undefined ? undefined : amount * bid;
+  });
+  const total = values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+  return (
+    <section class="card balances">
+      <table aria-label={texts.balances}>
+        <caption>{texts.balances}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{texts.currency}</th>
+            <th scope="col" class="number">
+              {texts.balance}
+            </th>
+            <th scope="col" class="number">
+              {texts.inPln}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {currencies.map(({ symbol, amount }, index) => (
+            <tr key={symbol}>
+              <th scope="row">{symbol}</th>
+              <td class="number">{format.amount(amount, symbol)}</td>
+              <td class="number muted">
+                {values[index] === undefined ? "–" : format.amount(values[index], "PLN")}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+        {currencies.length > 1 && (
+          <tfoot>
+            <tr>
+              <th scope="row">{texts.total}</th>
+              <td />
+              <td class="number">{format.amount(total, "PLN")}</td>
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </section>
+  );
+}

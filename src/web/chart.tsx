@@ -1,0 +1,127 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { RateHistoryJson } from "../wire/schemas.ts";
+import { useApp, useFailureText, useLatest } from "./app.ts";
+
+const box = { width: 72, height: 20 };
+
+/** How something went, without figures. */
+export function Sparkline({ values }: { readonly values: readonly number[] }) {
+  const least = Math.min(...values);
+  const range = Math.max(...values) - least || 1;
+  const step = box.width / Math.max(1, values.length - 1);
+  const points = values.map(
+    (value, index) =>
+      `${(index * step).toFixed(1)},${(box.height - 1 - ((value - least) / range) * (box.height - 2)).toFixed(1)}`,
+  );
+  return (
+    <svg
+      class="sparkline"
+      width={box.width}
+      height={box.height}
+      viewBox={`0 0 ${box.width} ${box.height}`}
+      aria-hidden="true"
+    >
+      {values.length > 1 && <polyline points={points.join(" ")} />}
+    </svg>
+  );
+}
+
+const spans = [30, 90, 365, 1830];
+const height = 220;
+
+/** Both sides of one currency, table by table. */
+export function History({ code, onClose }: { readonly code: string; readonly onClose: () => void }) {
+  const { api, texts } = useApp();
+  const failureText = useFailureText();
+  const [days, setDays] = useState(90);
+  const history = useLatest<RateHistoryJson>(
+    (signal) => api.get(`api/rates/${code}/history`, { days }, signal),
+    [code, days],
+  );
+  return (
+    <section class="history" aria-label={`${texts.ratesHistory} ${code}`}>
+      <div class="actions">
+        <h3>
+          {texts.ratesHistory} {code}
+        </h3>
+        {spans.map((span) => (
+          <button
+            key={span}
+            type="button"
+            class="plain"
+            aria-pressed={span === days}
+            onClick={() => setDays(span)}
+          >
+            {span} {texts.days}
+          </button>
+        ))}
+        <button type="button" class="plain" onClick={onClose}>
+          {texts.close}
+        </button>
+      </div>
+      {history.failure !== undefined && <p role="alert">{failureText(history.failure)}</p>}
+      <BidAndAsk rates={history.value?.rates ?? []} />
+    </section>
+  );
+}
+
+function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
+  const { texts, format, language } = useApp();
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null || rates.length === 0) return undefined;
+    const style = getComputedStyle(element);
+    const colour = (name: string) => style.getPropertyValue(name).trim();
+    const line = (label: string, stroke: string) => ({
+      label,
+      stroke,
+      width: 1.5,
+      value: (_plot: uPlot, value: number | null) => (value === null ? "–" : format.rate(value)),
+    });
+    const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
+    const plot = new uPlot(
+      {
+        width: element.clientWidth,
+        height,
+        series: [
+          {
+            label: texts.table,
+            value: (_plot, _value, _series, at) => (at === null ? "–" : (rates[at]?.table ?? "–")),
+          },
+          line(texts.bid, colour("--bid")),
+          line(texts.ask, colour("--ask")),
+        ],
+        axes: [
+          {
+            ...axis,
+            values: (_plot, ticks) =>
+              ticks.map((seconds) =>
+                new Intl.DateTimeFormat(format.locale, {
+                  day: "numeric",
+                  month: "short",
+                  timeZone: "UTC",
+                }).format(seconds * 1000),
+              ),
+          },
+          { ...axis, size: 60, values: (_plot, ticks) => ticks.map((value) => format.rate(value)) },
+        ],
+      },
+      [
+        rates.map(({ effectiveDate }) => Date.parse(effectiveDate) / 1000),
+        rates.map(({ bid }) => bid),
+        rates.map(({ ask }) => ask),
+      ],
+      element,
+    );
+    const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    resize.observe(element);
+    return () => {
+      resize.disconnect();
+      plot.destroy();
+    };
+  }, [rates, language]);
+  return <div class="plot" ref={place} />;
+}

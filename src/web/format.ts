@@ -1,0 +1,103 @@
+import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
+import { readWritten } from "../core/written-amount.ts";
+
+export type Language = "en" | "pl";
+
+/** Numbers and dates as the reader writes them. */
+export class Format {
+  readonly locale: string;
+
+  constructor(language: Language) {
+    // The reader's own kind of English, if it is one.
+    const own = navigator.languages.find((name) => name.startsWith(language));
+    this.locale = own ?? (language === "pl" ? "pl-PL" : "en-GB");
+  }
+
+  /** An amount of a currency, with all of its decimals, without its code. */
+  amount(value: number, currency: string): string {
+    const digits = minorUnitDigits(currency as CurrencyCode) ?? 2;
+    return this.#number(value, digits, digits);
+  }
+
+  money({ symbol, amount }: { readonly symbol: string; readonly amount: number }): string {
+    return `${this.amount(amount, symbol)}\u00a0${symbol}`;
+  }
+
+  /** Of an amount as decimal text, which may be longer than a number can be. */
+  decimal(text: string): string {
+    const [, sign = "", whole = "", fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+    const grouped = new Intl.NumberFormat(this.locale, { useGrouping: true }).format(BigInt(whole || 0));
+    const mark = fraction === "" ? "" : this.#number(0.1, 1, 1).slice(1, 2) + fraction;
+    return (sign === "-" ? "−" : "") + grouped + mark;
+  }
+
+  /** With as many decimals as the bank gives it: four, and six for what costs less than a tenth of a złoty. */
+  rate(value: number): string {
+    return value < 0.1 ? this.#number(value, 6, 6) : this.#number(value, 4, 6);
+  }
+
+  /** Signed, in percent. */
+  change(share: number): string {
+    const options = { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
+    return new Intl.NumberFormat(this.locale, { ...options, signDisplay: "exceptZero" }).format(share);
+  }
+
+  /** @param text "2026-06-08" */
+  date(text: string): string {
+    return new Intl.DateTimeFormat(this.locale, { dateStyle: "medium", timeZone: "UTC" }).format(
+      new Date(`${text}T00:00:00Z`),
+    );
+  }
+
+  /** @param text RFC 3339; shown as the clocks in Poland have it */
+  time(text: string): string {
+    return new Intl.DateTimeFormat(this.locale, {
+      dateStyle: "medium",
+      timeStyle: "short",
+      timeZone: "Europe/Warsaw",
+    }).format(new Date(text));
+  }
+
+  days(count: number): string {
+    return new Intl.RelativeTimeFormat(this.locale, { numeric: "auto" }).format(-count, "day");
+  }
+
+  #number(value: number, least: number, most: number): string {
+    return new Intl.NumberFormat(this.locale, {
+      minimumFractionDigits: least,
+      maximumFractionDigits: most,
+      useGrouping: true,
+    }).format(value);
+  }
+}
+
+/** A PESEL in groups, for the eye. */
+export function groupedPesel(pesel: string): string {
+  return `${pesel.slice(0, 6)}\u2009${pesel.slice(6)}`;
+}
+
+export type TypedAmount = { readonly amount: number } | { readonly fault: AmountFault };
+export type AmountFault = "missing" | "notANumber" | "ambiguous" | "notPositive" | "tooFine" | "tooLarge";
+
+/** Reads an amount of `currency` as people type it, such as `1 000,50`. It is exact, or it is a fault. */
+export function typedAmount(typed: string, currency: string, { zero = false } = {}): TypedAmount {
+  const text = typed.trim();
+  if (text === "") return { fault: "missing" };
+  const read = readWritten(text);
+  if (read === undefined) return { fault: "notANumber" };
+  if (read === "ambiguous") return { fault: "ambiguous" };
+  const amount = Number(read);
+  if (amount < 0 || (amount === 0 && !zero)) return { fault: "notPositive" };
+  const [whole = "", fraction = ""] = read.replace(/^\+/, "").split(".");
+  const digits = minorUnitDigits(currency as CurrencyCode) ?? 2;
+  if (fraction.replace(/0+$/, "").length > digits) return { fault: "tooFine" };
+  // A double holds any 15 digits.
+  if (whole.replace(/^0+/, "").length + digits > 15) return { fault: "tooLarge" };
+  return { amount };
+}
+
+/** Whole days from a date to today, as the calendar in Poland has it. */
+export function ageInDays(date: string, now = new Date()): number {
+  const today = new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Warsaw" }).format(now);
+  return Math.round((Date.parse(today) - Date.parse(date)) / 86_400_000);
+}

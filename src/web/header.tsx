@@ -1,0 +1,83 @@
+import { Refusal } from "./api.ts";
+import { useApp, useMay } from "./app.ts";
+import { ageInDays } from "./format.ts";
+
+export type View = "counter" | "position" | "audit";
+
+interface HeaderProps {
+  readonly view: View;
+  readonly ratesFailure: unknown;
+  readonly onView: (view: View) => void;
+  readonly onLanguage: () => void;
+  readonly onLock: () => void;
+}
+
+export function Header({ view, ratesFailure, onView, onLanguage, onLock }: HeaderProps) {
+  const { caller, language, texts } = useApp();
+  const isOperator = useMay("operator");
+  const views: readonly View[] = isOperator ? ["counter", "position", "audit"] : ["counter"];
+  return (
+    <header>
+      <a class="skip" href="#main">
+        {texts.skip}
+      </a>
+      <div class="bar">
+        <h1 class="brand">fx</h1>
+        <TableInForce />
+        <nav aria-label="fx">
+          {views.length > 1 &&
+            views.map((name) => (
+              <button
+                key={name}
+                type="button"
+                class="tab"
+                aria-current={name === view ? "page" : undefined}
+                onClick={() => onView(name)}
+              >
+                {texts[name]}
+              </button>
+            ))}
+          <a href="docs">{texts.apiDocs}</a>
+          <button type="button" class="plain" lang={language === "en" ? "pl" : "en"} onClick={onLanguage}>
+            {texts.language}
+          </button>
+          {caller.name !== null && (
+            <button type="button" class="plain" onClick={onLock} title={texts.role[caller.role]}>
+              {texts.lock} <span class="muted">{caller.name}</span>
+            </button>
+          )}
+        </nav>
+      </div>
+      <RatesBanner failure={ratesFailure} />
+    </header>
+  );
+}
+
+/** Always in sight: which table, of when, and how old. */
+function TableInForce() {
+  const { rates, texts, format } = useApp();
+  if (rates === undefined) return <p class="table-in-force" />;
+  return (
+    <p class="table-in-force">
+      {texts.table} <strong>{rates.table}</strong> {texts.effective} {format.date(rates.effectiveDate)}
+      <span class="muted"> · {format.days(ageInDays(rates.effectiveDate))}</span>
+    </p>
+  );
+}
+
+function RatesBanner({ failure }: { readonly failure: unknown }) {
+  const { rates, texts, language } = useApp();
+  if (rates === undefined) {
+    return failure instanceof Refusal ? <p class="banner warn">{texts.noRates}</p> : null;
+  }
+  if (!rates.tradable) {
+    const reason = language === "en" && rates.reason !== null ? ` ${rates.reason}` : "";
+    return (
+      <p class="banner warn">
+        {texts.staleRates}
+        {reason}
+      </p>
+    );
+  }
+  return rates.recorded ? <p class="banner">{texts.recordedRates}</p> : null;
+}

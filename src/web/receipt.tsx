@@ -1,0 +1,80 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { EntryJson } from "../wire/entry-schemas.ts";
+import type { MoneyJson } from "../wire/schemas.ts";
+import { useApp } from "./app.ts";
+import { groupedPesel } from "./format.ts";
+
+interface ReceiptProps {
+  readonly entry: EntryJson;
+  readonly holder: { readonly name: string; readonly surname: string };
+  readonly onClose: () => void;
+}
+
+/** What left the account with an entry, and what came to it. */
+export function movedBy(entry: EntryJson): { out?: MoneyJson | undefined; in?: MoneyJson | undefined } {
+  switch (entry.kind) {
+    case "opening":
+      return { in: entry.initial };
+    case "exchange":
+      return { out: entry.sold, in: entry.bought };
+    case "deposit":
+      return { in: entry.credited };
+    case "withdrawal":
+      return { out: entry.debited };
+    case "reversal":
+      return { out: entry.debited ?? undefined, in: entry.credited ?? undefined };
+    default:
+      return {};
+  }
+}
+
+/** One entry, as it is given to the customer. */
+export function Receipt({ entry, holder, onClose }: ReceiptProps) {
+  const { texts, format } = useApp();
+  const region = useRef<HTMLElement>(null);
+  useEffect(() => region.current?.focus(), [entry.id]);
+  const moved = movedBy(entry);
+  const exchange = entry.kind === "exchange" ? entry : undefined;
+  const note = "note" in entry ? entry.note : "reason" in entry ? entry.reason : null;
+  const by = "by" in entry && typeof entry.by === "string" ? entry.by : undefined;
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    [texts.spent, moved.out && format.money(moved.out)],
+    [texts.gained, moved.in && format.money(moved.in)],
+    [texts.bid, exchange?.bid == null ? undefined : format.rate(exchange.bid)],
+    [texts.ask, exchange?.ask == null ? undefined : format.rate(exchange.ask)],
+    [texts.table, exchange && `${exchange.table} ${texts.effective} ${format.date(exchange.effectiveDate)}`],
+    [texts.noted, note ?? undefined],
+    [texts.holder, `${holder.name} ${holder.surname}`],
+    [texts.pesel, groupedPesel(entry.pesel)],
+    [texts.time, format.time(entry.time)],
+    [texts.doneBy, by],
+    [texts.number, entry.id],
+    [texts.balancesAfter, entry.currencies.map((money) => format.money(money)).join(", ")],
+  ];
+  return (
+    <section class="card receipt" aria-label={texts.receipt} ref={region} tabIndex={-1}>
+      <h3>
+        {texts.receipt} · {texts.kind[entry.kind]}
+      </h3>
+      <dl>
+        {facts.map(
+          ([label, value]) =>
+            value !== undefined && (
+              <div key={label}>
+                <dt>{label}</dt>
+                <dd class="figures">{value}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+      <p class="actions">
+        <button type="button" onClick={() => print()}>
+          {texts.print}
+        </button>
+        <button type="button" class="plain" onClick={onClose}>
+          {texts.close}
+        </button>
+      </p>
+    </section>
+  );
+}
