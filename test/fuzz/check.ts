@@ -6,6 +6,8 @@ import type { ApiDocument, Operation, Schema } from "./document.ts";
 import type { Asked, Role } from "./requests.ts";
 
 const roles: readonly (Role | undefined)[] = [undefined, "viewer", "teller", "operator"];
+const strictProblem = problem.strict();
+const longestLine = 16_384;
 const problemType = "application/problem+json; charset=utf-8";
 /** What an answer to a path or a method that the document does not have may be. */
 const elsewhere = [200, 204, 302, 304, 400, 401, 403, 404, 405, 409, 422];
@@ -94,7 +96,7 @@ function checkBulk(answers: readonly BulkAnswer[], body: Buffer, id: string | un
       .toString("latin1")
       .replace(/\r$/, "")
       .replace(index === 0 ? /^\xef\xbb\xbf/ : /^$/, "");
-    return /^[ \t]*$/.test(text) ? [] : [index + 1];
+    return text.length <= longestLine && /^[ \t]*$/.test(text) ? [] : [index + 1];
   });
   const answered = answers.map(({ line }) => line);
   must(given.join() === answered.join(), `lines ${answered.join()} answered, of ${given.join()}`);
@@ -105,7 +107,7 @@ function checkBulk(answers: readonly BulkAnswer[], body: Buffer, id: string | un
 }
 
 function checkProblem(told: unknown, status: number, id: string | undefined): { readonly code: string } {
-  const { data, error } = problem.strict().safeParse(told);
+  const { data, error } = strictProblem.safeParse(told);
   must(data !== undefined, `no problem: ${error?.message}`);
   must(
     data.status === status && statusOf[data.code] === status,

@@ -187,9 +187,12 @@ class Session {
       }
       this.#onAnswer(nth, asked, answer);
       // The answer to a large body may be lost: the connection is closed before all of it has arrived.
-      if (answer === undefined && asked.isHttp && asked.body.length <= 16_384)
-        {
-        onFault(nth, asked, `no answer, after ${this.#before === undefined ? "none" : shown(this.#before.bytes)}`);
+      if (answer === undefined && asked.isHttp && asked.body.length <= 16_384) {
+        onFault(
+          nth,
+          asked,
+          `no answer, after ${this.#before === undefined ? "none" : shown(this.#before.bytes)}`,
+        );
       }
       this.#before = asked;
       if (!asked.isHttp || answer === undefined || answer.headers.get("connection") === "close") {
@@ -238,7 +241,7 @@ function shown(bytes: Buffer): string {
     .replaceAll(/[^\n -~]/g, (each) =>
       each === "\r" ? "" : `\\x${each.charCodeAt(0).toString(16).padStart(2, "0")}`,
     );
-  return text.length > 3000 ? `${text.slice(0, 3000)}… (${bytes.length} bytes)` : text;
+  return text.length > 20_000 ? `${text.slice(0, 20_000)}… (${bytes.length} bytes)` : text;
 }
 
 function shownAnswer({ status, headers, body }: Answer): string {
