@@ -108,7 +108,11 @@ test("only cli/open.ts names a concrete adapter, but for what has no other", () 
     "cli/commands/backup.ts": ["sqlite/backup.ts"],
     "cli/commands/completion/completion.ts": ["rates/recorded.ts"],
     "cli/commands/doctor/checkup.ts": ["client/http-service.ts", "client/transport.ts", "rates/nbp.ts"],
-    "cli/commands/serve/server.ts": ["http/paths.ts", "http/server.ts", "rates/ledger-rates.ts"],
+    "cli/commands/serve/server.ts": [
+      ...["http/admin.ts", "http/origin.ts", "http/paths.ts", "http/server.ts"],
+      "rates/ledger-rates.ts",
+    ],
+    "cli/commands/serve/tls.ts": ["http/server.ts"],
   } as Record<string, readonly string[]>;
   const inCli = files.filter(({ folder, file }) => folder === "cli" && file !== "cli/open.ts");
   assert.ok(inCli.length > 20);

@@ -201,8 +201,8 @@ async function askEverything(url: string): Promise<string> {
 /** What is no request, or breaks off. */
 const notHttp: readonly (readonly [bytes: string, breaksOff: boolean])[] = [
   [`${holder} ${person.surname}\r\n\r\n`, false],
-  [`GRAB /api/user/${holder} HTTP/1.1\r\nHost: x\r\n\r\n`, false],
-  [`GET /api/user/${holder} HTTP/1.1\r\nHost: x\r\nX: ${holder.repeat(2000)}\r\n\r\n`, false],
+  [`GRAB /api/user/${holder} HTTP/1.1\r\nHost: localhost\r\n\r\n`, false],
+  [`GET /api/user/${holder} HTTP/1.1\r\nHost: localhost\r\nX: ${holder.repeat(2000)}\r\n\r\n`, false],
   [`GET /api/user/${holder} HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`, false],
   [
     `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"${holder}"`,

@@ -6,10 +6,6 @@ import type { OpenApiDocument } from "../wire/openapi.ts";
 /** The page under /docs. It shows the document and lets you try it. It loads nothing from elsewhere. */
 export function registerDocs(app: FastifyInstance, document: OpenApiDocument, prefix: string): void {
   app.register((docs, _options, done) => {
-    docs.addHook("onRequest", (request, reply, next) => {
-      reply.header("x-request-id", request.id);
-      next();
-    });
     // The pages' own redirects know nothing of the prefix.
     docs.addHook("onSend", (_request, reply, _payload, next) => {
       const location = reply.getHeader("location");
@@ -24,7 +20,7 @@ export function registerDocs(app: FastifyInstance, document: OpenApiDocument, pr
       uiConfig: { validatorUrl: null, defaultModelsExpandDepth: 0, displayRequestDuration: true },
       // Its own policy would have browsers turn to https.
       staticCSP:
-        "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'self'",
+        "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
     });
     done();
   });
