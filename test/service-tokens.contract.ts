@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Change } from "../src/core/change.ts";
 import { FxError } from "../src/core/errors.ts";
 import type { Pesel } from "../src/core/pesel.ts";
@@ -17,20 +17,15 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
     service = subjectNow().service;
     as = subjectNow().as;
   });
-  after(() => void as(undefined));
 
-  /** An account that was opened without a token. */
-  function opened(): Promise<Pesel> {
-    as(undefined);
-    return person();
-  }
   const order = (pesel: Pesel, words = "sell 100 PLN for USD", key = "k") => ({
     pesel,
     ...terms(words),
     key,
   });
   const entries = async (pesel: Pesel) => (await service.statement(pesel, { limit: 100 })).items;
-  const usedByAnother = "This Idempotency-Key was used on this account with another token. Use a new key.";
+  const usedByAnother =
+    "This Idempotency-Key was used on this account with another token. See what was done with it before you use a new key.";
 
   async function run(by: string | undefined, ...lines: BulkLine[]): Promise<readonly BulkAnswer[]> {
     async function* chunks() {
@@ -69,7 +64,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
     test("is in the entry of a closing, and of each line of a bulk", async () => {
       const index = 7401;
       const pesel = adult(index);
-      const rich = await opened();
+      const rich = await person();
       await run(
         "anna",
         { kind: "opening", ...opening({ index, pln: "0" }) },
@@ -89,7 +84,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
     });
 
     test("is not in an entry that was made without one", async () => {
-      const pesel = await opened();
+      const pesel = await person();
       await service.exchange(order(pesel));
       assert.deepEqual(
         (await entries(pesel)).map(({ by }) => by),
@@ -100,7 +95,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
 
   describe("a key that another token used", () => {
     test("is refused for the same request, which is neither done again nor answered", async () => {
-      const pesel = await opened();
+      const pesel = await person();
       await as("anna").exchange(order(pesel));
       await refuses(as("jan").exchange(order(pesel)), "idempotency-key-reused", usedByAnother);
       await refuses(
@@ -112,7 +107,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
     });
 
     test("has its first answer for that token, and for whoever asks without one", async () => {
-      const pesel = await opened();
+      const pesel = await person();
       const first = await as("anna").exchange(order(pesel));
       await as("jan").exchange(order(pesel, "sell 1 PLN for USD", "other"));
       for (const by of ["anna", undefined]) {
@@ -146,7 +141,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
     });
 
     test("is refused where it was refused, and the refusal stays that token's answer", async () => {
-      const pesel = await opened();
+      const pesel = await person();
       const refused = order(pesel, "sell 10 USD for PLN");
       await refuses(as("anna").exchange(refused), "insufficient-funds");
       await refuses(as("jan").exchange(refused), "idempotency-key-reused", usedByAnother);
@@ -162,7 +157,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
 
   describe("a key that was used without a token", () => {
     test("has its first answer for any token", async () => {
-      const pesel = await opened();
+      const pesel = await person();
       const refused = order(pesel, "sell 999 USD for PLN", "refused");
       const { receiptId } = await service.exchange(order(pesel));
       await refuses(service.exchange(refused), "insufficient-funds");

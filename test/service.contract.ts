@@ -16,7 +16,7 @@ export interface Subject {
   readonly service: ExchangeService;
   readonly rates: ReturnType<typeof fixedRates>;
   readonly clock: { now: Date };
-  /** The service for whoever asks with the token of this name, until it is asked for with another. */
+  /** The service for whoever asks with the token of this name, or without one. */
   as(by: string | undefined): ExchangeService;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { openHttpService } from "../src/client/http-service.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { LedgerService } from "../src/ledger/service.ts";
+import { openSqlite } from "../src/sqlite/store.ts";
 import { describeExchangeService } from "./service.contract.ts";
 import { openInstance, startServer } from "./support/server.ts";
 import { withToken } from "./support/service.ts";
@@ -14,24 +15,32 @@ describeExchangeService("ExchangeService over a store in this process", async ()
 });
 
 describeExchangeService("ExchangeService over HTTP", async () => {
-  const server = await startServer();
-  const service = openHttpService(server.url);
+  // Of two servers: one that asks for tokens, and one that does not.
+  const store = Object.assign(openSqlite(":memory:"), { close: async () => {} });
+  const callerOf = (authorization: string) => {
+    return { name: authorization.replace("Bearer ", ""), role: "operator" as const, expires: undefined };
+  };
+  const guarded = await startServer({}, "", { store, tokens: { callerOf } });
+  const server = await startServer({}, "", { store });
+  const services = new Map(
+    [undefined, "anna", "jan", "ewa"].map((token) => {
+      return [token, openHttpService(token === undefined ? server.url : guarded.url, { token })];
+    }),
+  );
+  const as = (by: string | undefined) => services.get(by) ?? assert.fail(`no token ${by}`);
   return {
-    service,
+    service: as(undefined),
     rates: server.rates,
     clock: server.clock,
-    as: (name) => {
-      server.caller = name === undefined ? undefined : { name, role: "operator", expires: undefined };
-      return service;
-    },
+    as,
     close: async () => {
-      await service.close();
-      await server.close();
+      for (const service of services.values()) await service.close();
+      for (const { close } of [guarded, server]) await close();
     },
   };
 });
 
-const asked = new Set<string | symbol>(["constructor", "close"]);
+const asked = new Set<string | symbol>(["constructor", "close", "commits"]);
 
 function noted(service: ExchangeService): ExchangeService {
   return new Proxy(service, {

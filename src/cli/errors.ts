@@ -86,6 +86,7 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   "rate-changed": "fx quote has the table in force.",
   "unsupported-currency": "fx rates lists the currencies.",
   "insufficient-funds": "fx account show has the balances.",
+  "idempotency-key-reused": "fx receipt --pesel PESEL --key KEY shows what was done with it.",
   "already-reversed": "fx receipt shows both receipts.",
   "not-reversible": "Make the opposite change with a command of its own.",
   "account-closed": "fx account create opens it again.",

@@ -2,7 +2,7 @@ import type { Writable } from "node:stream";
 import { CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { describeError } from "../core/mask.ts";
-import { visible } from "../core/visible.ts";
+import { visibleLines } from "../core/visible.ts";
 import { Context } from "./context.ts";
 import {
   describeFailure,
@@ -33,7 +33,7 @@ export async function run(process: NodeJS.Process): Promise<void> {
 /** Node would print all that an error holds: of a failed statement its parameters, of a request its headers. */
 function crash(error: unknown): void {
   const told = describeError(error instanceof Error ? error : new Error(typeof error));
-  process.stderr.write(`fx: crashed, because of a bug in fx: ${visible(told.stack, "\n")}\n`);
+  process.stderr.write(`fx: crashed, because of a bug in fx: ${visibleLines(told.stack)}\n`);
   process.exit(1);
 }
 
@@ -71,7 +71,7 @@ async function carryOut(argv: readonly string[], context: Context, json: boolean
     tellFailure(stderr, failure, json);
     if (failure.code === "internal" && env.FX_LOG_LEVEL === "debug") {
       const where = thrown instanceof Error ? describeError(thrown).stack : typeof thrown;
-      write(stderr, visible(where, "\n"));
+      write(stderr, visibleLines(where));
     }
     context.exit = failure.exit;
     if (thrown instanceof Interrupted) return failure.exit;

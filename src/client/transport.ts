@@ -164,7 +164,7 @@ export class Transport {
     } catch (error) {
       return this.failureOf(method, error as RequestError);
     }
-    const answer = answerOf(response, response.body);
+    const answer = answerOf(response, String(response.body));
     return { ...read(answer), retryAfterSeconds: answer.retryAfterSeconds };
   }
 
@@ -203,7 +203,7 @@ export class Transport {
       return { failure, isOpen: false };
     }
     if (error.code === "ERR_CANCELED") {
-      return this.notFx(method, "the answer is longer than any of fx");
+      return this.notFx(method, "its answer is longer than any of fx");
     }
     const reason = error.code?.startsWith("HPE_")
       ? "what answers there does not speak HTTP"

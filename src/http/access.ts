@@ -66,7 +66,7 @@ function refused(
   name?: string,
 ): FxError {
   const { id, ip, server } = request;
-  server.log.warn({ id, address: ip, fault, token: name }, "token refused");
+  server.log.warn({ id, address: ip, fault, by: name }, "token refused");
   return unauthorized(message);
 }
 

@@ -24,6 +24,8 @@ const targetMs = 400;
 /** Requests that are taken on at once: always, and until it is known how fast they are answered. */
 const usual = { least: 1024, first: 2048 };
 const windowMs = 100;
+/** Between two lines in the log. */
+const tellMs = 10_000;
 /** Who is refused waits for that, so that one who asks again at once takes no time from those that are taken on. */
 const refusalMs = 250;
 
@@ -44,6 +46,8 @@ export class Admission {
   readonly #least: number;
   readonly #nowMs: () => number;
   readonly #window: { startMs: number; answered: number; fewest: number };
+  #refused = 0;
+  #toldMs = Number.NEGATIVE_INFINITY;
 
   constructor({ least, first } = usual, nowMs = () => performance.now()) {
     this.#atOnce = first;
@@ -77,8 +81,18 @@ export class Admission {
     window.fewest = this.#taken - this.#answered;
   }
 
-  /** @throws FxError overloaded, after a while */
-  async refuse(): Promise<never> {
+  /**
+   * @param tell is called now and then with how many were refused since the last time
+   * @throws FxError overloaded, after a while
+   */
+  async refuse(tell: (count: number) => void): Promise<never> {
+    this.#refused += 1;
+    const nowMs = this.#nowMs();
+    if (nowMs - this.#toldMs >= tellMs) {
+      tell(this.#refused);
+      this.#refused = 0;
+      this.#toldMs = nowMs;
+    }
     await pause(refusalMs);
     throw overloaded("More requests are waiting than can be answered soon.");
   }

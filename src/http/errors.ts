@@ -1,9 +1,10 @@
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
 import { challengeOf } from "./access.ts";
-import { type Headers, sendJson } from "./answers.ts";
+import { type Headers, sendJson, withSecurityHeaders } from "./answers.ts";
 
 /** Fastify's errors in our words, because some of its own messages quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
@@ -22,21 +23,18 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   }
   const problem = encodeProblem(error, request.id);
   request.outcome = { code: problem.code };
-  if (problem.status >= 500) logFailure(request, error, thrown);
+  // There may be thousands a second; the request's line and the metrics have them.
+  if (problem.status >= 500 && problem.code !== "overloaded") logFailure(request, error, thrown);
   const headers: Headers = { "content-type": `${problemType}; charset=utf-8` };
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
-  const allow = reply.getHeader("allow");
-  if (allow !== undefined) headers.allow = String(allow);
   if (problem.code === "unauthorized") headers["www-authenticate"] = challengeOf(request);
   if (error.replayed) headers["idempotency-replayed"] = "true";
-  // The rest of a refused body may still arrive.
-  if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);
 }
 
-/** A temporary failure is one line for each request; any other is logged with its stack. */
+/** A temporary failure is one line; any other is logged with its stack. */
 export function logFailure(request: FastifyRequest, { code, message }: FxError, thrown: unknown): void {
   const passing = code === "rates-unavailable" || code === "overloaded";
   if (passing) request.server.log.warn({ id: request.id, code, reason: message }, "failed");
@@ -49,17 +47,30 @@ export function answerMalformed(
   fault: Error & { code?: string },
   socket: Socket,
 ): void {
-  if (fault.code === "ECONNRESET" || socket.destroyed) return;
-  if (socket.writable) {
-    const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
-    const body = JSON.stringify(encodeProblem(new FxError("invalid-request", reason), "none"));
-    socket.write(
-      `HTTP/1.1 400 Bad Request\r\nContent-Type: ${problemType}; charset=utf-8\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    );
-  }
+  if (fault.code === "ECONNRESET" || socket.destroyed || socket.writableEnded) return;
+  const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
+  const { body, headers } = malformed(new FxError("invalid-request", reason));
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 400 Bad Request\r\n${lines.join("")}${this.securityHeaders.ofData}\r\n${body}`);
   socket.destroySoon();
   this.log.info({ code: "invalid-request", fault: fault.code }, "malformed request");
+}
+
+/** Answers a request that is valid for Node, but not for HTTP or for fx, and reaches no route. */
+export function refuse(this: FastifyInstance, error: FxError, response: ServerResponse): void {
+  const { body, headers } = malformed(error);
+  withSecurityHeaders(response.writeHead(400, headers), this.securityHeaders.ofData).end(body);
+  this.log.info({ code: error.code, reason: error.message }, "malformed request");
+}
+
+function malformed(error: FxError): { body: string; headers: Record<string, string> } {
+  const body = JSON.stringify(encodeProblem(error, "none"));
+  const headers = {
+    "Content-Type": `${problemType}; charset=utf-8`,
+    "Content-Length": String(Buffer.byteLength(body)),
+    Connection: "close",
+  };
+  return { body, headers };
 }
 
 const connectionFaults: Readonly<Record<string, string>> = {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import type { ExportRequest } from "../core/export.ts";
 import type { AuditProgress, AuditReport, Position } from "../core/service.ts";
@@ -6,15 +7,18 @@ import type { Books } from "./books.ts";
 const exportsAtOnce = 4;
 /** Audits and positions that wait, each for its turn. */
 const mostWaiting = 16;
+/** Between two that begin: a thread takes some 65 ms of processor time before it reads, also for a client that leaves. */
+const apartMs = 300;
 
 /**
  * Books for many who ask at once: at most one audit and one position at a time. Those who ask for the same while one is
- * under way share the next. One that nobody waits for any more is ended. At most four exports.
+ * under way share the next. One that nobody waits for any more is ended. At most four exports. All begin some time apart.
  */
 export function sharedBooks(books: Books): Books {
-  const audits = new Turn();
+  const apart = startsApart();
+  const audits = new Turn(apart);
   const sharedAudits = new Shared<AuditReport>(audits);
-  const sharedPositions = new Shared<Position>(new Turn());
+  const sharedPositions = new Shared<Position>(new Turn(apart));
   const listeners = new Set<(done: AuditProgress) => void>();
   const onProgress = (done: AuditProgress) => {
     for (const listener of listeners) listener(done);
@@ -37,6 +41,7 @@ export function sharedBooks(books: Books): Books {
       if (exporting >= exportsAtOnce) throw busy(`${exportsAtOnce} exports are under way`);
       exporting += 1;
       try {
+        await apart();
         yield* books.export(request);
       } finally {
         exporting -= 1;
@@ -48,21 +53,38 @@ export function sharedBooks(books: Books): Books {
 
 /** Does one work after another. */
 class Turn {
+  readonly #apart: () => Promise<void>;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
+
+  constructor(apart: () => Promise<void>) {
+    this.#apart = apart;
+  }
 
   /** @throws FxError overloaded, at once */
   take<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     if (this.#waiting >= mostWaiting) throw busy(`${mostWaiting} audits or positions wait for their turn`);
     this.#waiting += 1;
-    const done = this.#last.then(() => {
+    const done = this.#last.then(async () => {
       this.#waiting -= 1;
+      if (signal?.aborted) throw abandoned();
+      await this.#apart();
       if (signal?.aborted) throw abandoned();
       return work();
     });
     this.#last = done.catch(() => {});
     return done;
   }
+}
+
+/** Resolves for one after the other, with some time between. */
+function startsApart(): () => Promise<void> {
+  let nextMs = 0;
+  return async () => {
+    const waitMs = nextMs - performance.now();
+    nextMs = Math.max(nextMs, performance.now()) + apartMs;
+    if (waitMs > 0) await pause(waitMs);
+  };
 }
 
 interface Asked<T> {

@@ -82,11 +82,12 @@ export async function fetchTables(
   });
   if (response.statusCode !== 200) {
     const { location } = response.headers;
-    const instead = location === undefined ? excerpt(response.body) : `a redirect to ${excerpt(location)}`;
+    const instead =
+      location === undefined ? excerpt(String(response.body)) : `a redirect to ${excerpt(location)}`;
     throw new Error(`${where} answered ${response.statusCode}: ${instead}.`);
   }
   try {
-    return parseTables(response.body);
+    return parseTables(String(response.body));
   } catch (error) {
     if (!(error instanceof InvalidRateTable)) throw error;
     throw new Error(`${where} did not answer with rate tables: ${error.message}.`, { cause: error });

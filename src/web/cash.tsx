@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AccountJson } from "../wire/schemas.ts";
-import { useApp, useMay } from "./app.ts";
+import { useApp, useCodes, useMay } from "./app.ts";
 import { useChange } from "./change.ts";
 import { Field } from "./field.tsx";
 import { typedAmount } from "./format.ts";
@@ -25,7 +25,7 @@ export function Cash({ account, onDone }: CashProps) {
 }
 
 function Money({ account, onDone }: CashProps) {
-  const { texts, format, rates } = useApp();
+  const { texts, format } = useApp();
   const [typed, setTyped] = useState("");
   const [currency, setCurrency] = useState("PLN");
   const [note, setNote] = useState("");
@@ -36,7 +36,7 @@ function Money({ account, onDone }: CashProps) {
     setNote("");
     await onDone(next, receiptId);
   });
-  const codes = ["PLN", ...(rates?.rates.map(({ symbol }) => symbol) ?? [])];
+  const codes = useCodes();
   const amount = typedAmount(typed, currency);
   const ask = (what: "deposit" | "withdraw") => {
     setFault("fault" in amount ? texts.amountFault[amount.fault] : undefined);

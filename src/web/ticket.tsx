@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { StatementJson } from "../wire/entry-schemas.ts";
 import type { AccountJson, QuoteJson } from "../wire/schemas.ts";
 import { isOpen, newKey, Refusal } from "./api.ts";
-import { useApp, useFailureText } from "./app.ts";
+import { useApp, useCodes, useFailureText } from "./app.ts";
 import { Field } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
 import { Sum } from "./sum.tsx";
@@ -42,7 +42,7 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
   const confirmButton = useRef<HTMLButtonElement>(null);
   const amountBox = useRef<HTMLFormElement>(null);
 
-  const codes = ["PLN", ...(rates?.rates.map(({ symbol }) => symbol) ?? [])];
+  const codes = useCodes();
   const currency = side === "toBuy" ? to : from;
   const amount = typedAmount(typed, currency);
   const wrong =

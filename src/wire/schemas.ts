@@ -63,9 +63,9 @@ const givenName = z.string().meta({
   pattern: givenTextPattern(98),
   description:
     "1 to 100 characters of any script, without control or invisible characters. Space around it is removed, and it is kept in NFC",
-  examples: ["Łucja"],
+  examples: [exampleHolder.name],
 });
-export const keptName = z.string().meta({ minLength: 1, maxLength: 100, examples: ["Łucja"] });
+export const keptName = z.string().meta({ minLength: 1, maxLength: 100, examples: [exampleHolder.name] });
 const date = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/)
@@ -121,7 +121,8 @@ export const by = z
   });
 export const count = z.int().min(0).meta({ format: "int64" });
 
-const holder = { name: givenName, surname: givenName, pesel };
+const surnameExample = { examples: [exampleHolder.surname] };
+const holder = { name: givenName, surname: givenName.meta(surnameExample), pesel };
 
 export const openingWithPln = z.strictObject({ ...holder, pln: initialAmount }).meta({
   id: "OpeningWithPln",
@@ -221,12 +222,8 @@ export const rateHistoryQuery = z.strictObject({
 export const money = z.object({ symbol: currency, amount }).meta({ id: "Money" });
 
 export const account = z
-  .object({ name: keptName, surname: keptName, pesel, currencies: z.array(money) })
-  .meta({
-    id: "Account",
-    description: "PLN first, then by symbol",
-    examples: [{ ...exampleHolder, currencies: [{ symbol: "PLN", amount: 1000 }] }],
-  });
+  .object({ name: keptName, surname: keptName.meta(surnameExample), pesel, currencies: z.array(money) })
+  .meta({ id: "Account", description: "PLN first, then by symbol" });
 
 export const exchangeFields = {
   side: z.enum(["toBuy", "toSell"]),

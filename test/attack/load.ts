@@ -85,22 +85,21 @@ export const audits: Attack = async function* (setting) {
       const lines = writeLines(setting.folder, { lines: 100_000, accounts });
       await measureBulk({ url, file: lines });
       const most = { url, file: orders.file, connections: 64, seconds: setting.seconds };
-      const before = await measure(most);
+      const before = await ordersASecond(target, most);
       const attacks: Readonly<Record<string, () => () => Promise<unknown>>> = {
         "ten audits and ten positions at once": () => askFor(url, ["/api/audit", "/api/position"], 20),
-        "audits and positions whose clients leave": () => leaving(url),
+        "audits, positions and exports whose clients leave": () => leaving(url),
       };
       for (const [what, attack] of Object.entries(attacks)) {
         const stop = attack();
-        const during = await measure(most);
-        const share = during.requests / during.seconds / (before.requests / before.seconds);
-        const slow = await measure({ url, ...orders, connections: 16, seconds: setting.seconds });
+        const share = (await ordersASecond(target, most)) / before;
+        const { latencyMs } = await measure({ url, ...orders, connections: 16, seconds: setting.seconds });
         await stop();
         yield {
           tried: `${what}, ${db.slice(0, db.indexOf(":") + 1)}, 100,000 entries`,
-          mustBe: "80 % of the orders, none waits 50 ms longer",
-          seen: `${Math.round(100 * share)} %, longest ${ms(alone.max)} to ${ms(slow.latencyMs.max)}`,
-          holds: share >= 0.8 && slow.latencyMs.max <= alone.max + 50,
+          mustBe: "80 % of the orders for the same processor time, none waits 50 ms longer",
+          seen: `${Math.round(100 * share)} %, longest ${ms(alone.max)} to ${ms(latencyMs.max)}`,
+          holds: share >= 0.8 && latencyMs.max <= alone.max + 50,
         };
       }
       const idle = await idleAfter(target);
@@ -115,6 +114,14 @@ export const audits: Attack = async function* (setting) {
     }
   }
 };
+
+/** For each second of processor time of the thread that takes orders: other threads run where nobody wants the processor. */
+async function ordersASecond({ pid }: Target, load: Parameters<typeof measure>[0]): Promise<number> {
+  const seconds = () => cpuSecondsOf(`${pid}/task/${pid}`);
+  const before = seconds();
+  const { requests } = await measure(load);
+  return requests / (seconds() - before);
+}
 
 /** Audits and positions, each left by its client after 100 ms. */
 function leaving(url: string) {
@@ -137,17 +144,17 @@ function leaving(url: string) {
 /** The processor time that a server takes for one of many, after the first few. */
 async function processorMs(pid: number | undefined, work: () => Promise<unknown>, count: number) {
   for (let times = 0; times < count / 2; times += 1) await work();
-  const before = cpuSecondsOf(pid as number);
+  const before = cpuSecondsOf(`${pid}`);
   for (let times = 0; times < count; times += 1) await work();
-  return (1000 * (cpuSecondsOf(pid as number) - before)) / count;
+  return (1000 * (cpuSecondsOf(`${pid}`) - before)) / count;
 }
 
 /** The share of a core that a server takes when nobody asks it for anything. */
 async function idleAfter({ pid }: Target): Promise<number> {
   await pause(500);
-  const before = cpuSecondsOf(pid as number);
+  const before = cpuSecondsOf(`${pid}`);
   await pause(2000);
-  return (cpuSecondsOf(pid as number) - before) / 2;
+  return (cpuSecondsOf(`${pid}`) - before) / 2;
 }
 
 /** Bodies that are slow to check. */

@@ -73,6 +73,8 @@ describe("settings", () => {
     ["db", "sqlite:"],
     ["url", "localhost:8080"],
     ["maxTableAge", "0"],
+    ["stopTimeout", "3601"],
+    ["maxConnections", "0"],
     ["acceptTable", "108"],
     ["logLevel", "loud"],
     ["host", "a b"],

@@ -152,7 +152,10 @@ describe("a command that reads", () => {
       const { path } = await killedLedger(t);
       const copy = join(folder(t), "copy");
       mkdirSync(copy);
-      for (const name of ["ledger.db", "ledger.db-wal"]) cpSync(join(path, name), join(copy, name));
+      for (const name of ["ledger.db", "ledger.db-wal"]) {
+        cpSync(join(path, name), join(copy, name));
+        chmodSync(join(copy, name), 0o644);
+      }
       chmodSync(join(copy, ".."), 0o755);
       chmodSync(copy, 0o755);
       const { exit, stderr } = asNobody(["account", "list", "--url", `sqlite:${join(copy, "ledger.db")}`]);

@@ -205,7 +205,7 @@ describe("the log", () => {
       await send(own.url, "GET", "/api/rates", { headers: bearer(token) });
     }
     assert.deepEqual(
-      linesOf(own).map(({ level, address, fault, token }) => [level, address, fault, token]),
+      linesOf(own).map(({ level, address, fault, by }) => [level, address, fault, by]),
       [
         [40, "127.0.0.1", "unknown", undefined],
         [40, "127.0.0.1", "expired", "past"],

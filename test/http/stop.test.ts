@@ -1,36 +1,17 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { connect } from "node:net";
 import { test } from "node:test";
 import { adult } from "../support/fixture.ts";
+import { openConnection } from "../support/raw-connection.ts";
 import { startServer } from "../support/server.ts";
 
-/** A connection that requests are written to by hand. */
-async function open(url: string) {
-  const socket = connect(Number(new URL(url).port), "127.0.0.1");
-  await once(socket, "connect");
-  let received = "";
-  socket.on("data", (chunk) => {
-    received += chunk;
-  });
-  return {
-    send: (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`),
-    received: () => received,
-    until: async (pattern: RegExp) => {
-      while (!pattern.test(received)) await once(socket, "data");
-    },
-    closed: socket.closed ? Promise.resolve() : once(socket, "close"),
-  };
-}
-
 /** A server whose accounts take until `release` to be read, and which tells when it is closed. */
-async function startSlow() {
+async function startSlow(options: { readonly stopTimeoutMs?: number } = {}) {
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
     release = resolve;
   });
   const events: string[] = [];
-  const server = await startServer({
+  const replace = {
     account: async () => {
       events.push("asked");
       await gate;
@@ -40,14 +21,15 @@ async function startSlow() {
     close: async () => {
       events.push("service closed");
     },
-  });
+  };
+  const server = await startServer(replace, "", options);
   return { server, release, events };
 }
 
 test("a stop answers what is under way, closes its connection, and then closes the service", async () => {
   const { server, release, events } = await startSlow();
-  const busy = await open(server.url);
-  busy.send(`/api/user/${adult(1)}`);
+  const busy = await openConnection(server.url);
+  busy.get(`/api/user/${adult(1)}`);
   while (events.length === 0) await new Promise(setImmediate);
   const stopped = server.close().then(() => events.push("stopped"));
   release();
@@ -58,22 +40,65 @@ test("a stop answers what is under way, closes its connection, and then closes t
 
 test("a stop does not wait for idle connections", async () => {
   const { server } = await startSlow();
-  const idle = await open(server.url);
-  idle.send("/health/live");
+  const idle = await openConnection(server.url);
+  idle.get("/health/live");
   await idle.until(/live/);
   await Promise.all([server.close(), idle.closed]);
 });
 
+test("a stop does not wait for connections over which nothing came", async () => {
+  const { server } = await startSlow();
+  const silent = await openConnection(server.url);
+  await Promise.all([server.close(), silent.closed]);
+  assert.doesNotMatch(server.log(), /time limit of the stop/);
+});
+
+/** Resolves when a number has not changed for as many turns of the event loop as anything under way needs. */
+async function untilStill(value: () => number): Promise<void> {
+  for (let [turns, last] = [0, value()]; turns < 500; turns += 1) {
+    await new Promise(setImmediate);
+    if (value() === last) continue;
+    last = value();
+    turns = 0;
+  }
+}
+
+const stuck: Readonly<Record<string, (connection: Awaited<ReturnType<typeof openConnection>>) => void>> = {
+  "sent half a header": ({ socket }) => socket.write("GET /health/live HTTP/1.1\r\nHost:"),
+  "sent half a body": ({ socket }) =>
+    socket.write(
+      "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+    ),
+  "waits for an answer that does not come": ({ get }) => get(`/api/user/${adult(1)}`),
+  "does not read its answers": ({ socket, get }) => {
+    socket.pause();
+    get(...Array.from({ length: 20_000 }, () => "/openapi.json"));
+  },
+};
+
+for (const [what, act] of Object.entries(stuck)) {
+  test(`at its time limit a stop closes a connection that ${what}, and the log says so`, async () => {
+    const { server, events } = await startSlow({ stopTimeoutMs: 100 });
+    const connection = await openConnection(server.url);
+    act(connection);
+    await untilStill(() => server.log().length + events.length);
+    await server.close();
+    assert.equal(events.at(-1), "service closed");
+    assert.match(server.log(), /"connections":1,"msg":"connections closed at the time limit of the stop"/);
+    connection.socket.destroy();
+  });
+}
+
 test("while stopping, the server is not ready, and takes no new connections", async () => {
   const { server, release, events } = await startSlow();
-  const [busy, probe] = [await open(server.url), await open(server.url)];
-  busy.send(`/api/user/${adult(1)}`);
+  const [busy, probe] = [await openConnection(server.url), await openConnection(server.url)];
+  busy.get(`/api/user/${adult(1)}`);
   // A request that has begun keeps the probe's connection from counting as idle.
-  probe.send(`/api/user/${adult(1)}`);
+  probe.get(`/api/user/${adult(1)}`);
   while (events.length < 2) await new Promise(setImmediate);
   const stopped = server.close();
   await new Promise(setImmediate);
-  probe.send("/health/ready");
+  probe.get("/health/ready");
   await assert.rejects(fetch(`${server.url}/health/live`), ({ cause }) => cause.code === "ECONNREFUSED");
   release();
   await stopped;

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, afterEach, before, describe, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { type FetchLimits, fetchLimits, fetchTables } from "../../src/rates/nbp.ts";
 import {
@@ -143,6 +146,21 @@ describe("a failed fetch says what came instead:", () => {
       else assert.match(actual, message);
     });
   }
+
+  test("a compressed answer, which is neither asked for nor unpacked", async (t) => {
+    const asked: unknown[] = [];
+    const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024, " "));
+    const server = createServer(({ headers }, response) => {
+      asked.push(headers["accept-encoding"]);
+      response.writeHead(200, { "content-encoding": "gzip" }).end(bomb);
+    }).listen(0, "127.0.0.1");
+    t.after(() => void server.close());
+    const { port } = await new Promise<AddressInfo>((listening) => {
+      server.once("listening", () => listening(server.address() as AddressInfo));
+    });
+    await assert.rejects(fetchTables(`http://127.0.0.1:${port}`, 1, never, once), /: not JSON but "\\u001f/);
+    assert.deepEqual(asked, [undefined]);
+  });
 
   test("a redirect, which is not followed", async () => {
     assert.match(

@@ -84,7 +84,19 @@ test("every operation names the role that it takes, and what it answers without"
   for (const { operationId, security, responses } of listed) {
     const { role } = operations[operationId as OperationId];
     assert.deepEqual(security, role === "anyone" ? [] : [{ token: [role] }], operationId);
-    for (const status of ["401", "403"]) assert.equal(status in responses, role !== "anyone", operationId);
+    assert.equal("401" in responses, role !== "anyone", operationId);
+  }
+});
+
+test("every operation may be refused to a page from elsewhere, and to whoever asks too often, but for probes", () => {
+  for (const { operationId, responses } of listed) {
+    assert.ok("403" in responses, operationId);
+    const isProbe = operationId === "live" || operationId === "ready";
+    assert.deepEqual(
+      Object.keys(responses["429"]?.headers ?? {}),
+      isProbe ? [] : ["Retry-After"],
+      operationId,
+    );
   }
 });
 
@@ -120,11 +132,17 @@ describe("generated clients can rely on it", () => {
     const shown = schemasIn(document).filter(({ examples }) => examples !== undefined);
     assert.ok(shown.length > 50);
     for (const { examples, ...schema } of shown) {
-      const validate = ajv.compile(schema);
+      const validate = ajv.compile({ ...schema, components: document.components });
       for (const example of examples ?? []) {
         assert.ok(validate(example), `${JSON.stringify(example)} ${JSON.stringify(validate.errors)}`);
       }
     }
+  });
+
+  test("every PESEL in it is of 1801, and so nobody's: the page that shows it can be tried on a real server", () => {
+    const pesels = [...JSON.stringify(document).matchAll(/"(\d{11})"/g)].map(([, pesel]) => pesel as string);
+    assert.ok(pesels.length > 5);
+    for (const pesel of pesels) assert.match(parsePesel(pesel, today), /^018[1-9]/);
   });
 
   for (const [body, shapes] of [

@@ -2,7 +2,7 @@ import stringWidth from "fast-string-width";
 import { type Decimal, formatDecimal } from "../../core/decimal.ts";
 import type { Money } from "../../core/money.ts";
 import { knownDigits, minorUnitsOf } from "../../core/money.ts";
-import { visible } from "../../core/visible.ts";
+import { visible, visibleLines } from "../../core/visible.ts";
 import { type Screen, write } from "./terminal.ts";
 
 /** Names with their values. */
@@ -31,7 +31,7 @@ const narrowest = 16;
 
 /** The result of a command as one JSON document. */
 export function writeDocument(screen: Screen, document: unknown): void {
-  if (screen.rich) write(screen, visible(layOutJson(document, screen.columns), "\n"));
+  if (screen.rich) write(screen, visibleLines(layOutJson(document, screen.columns)));
   else writeJson(screen, document);
 }
 

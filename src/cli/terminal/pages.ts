@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { csvCell } from "../../core/csv.ts";
 import type { Page, PageRequest } from "../../core/service.ts";
-import { visible } from "../../core/visible.ts";
+import { visible, visibleLines } from "../../core/visible.ts";
 import { type Cell, type Column, writeTable } from "./output.ts";
 import { type Screen, write } from "./terminal.ts";
 
@@ -43,7 +43,7 @@ export async function writePages<T>(
       const texts = items.map(
         (item, nth) => `${before + nth === 0 ? "[" : ","}\n${JSON.stringify(encode(item))}`,
       );
-      screen.stream.write(visible(texts.join(""), "\n"));
+      screen.stream.write(visibleLines(texts.join("")));
     } else {
       await writeTable(
         screen,
@@ -94,7 +94,7 @@ async function writeEach<T>(
 export async function writeParts({ stream }: Screen, parts: AsyncIterable<string>): Promise<void> {
   const isRead = readerOf(stream);
   for await (const part of parts) {
-    stream.write(visible(part, "\t\r\n"));
+    stream.write(visibleLines(part));
     if (!(await isRead())) break;
   }
 }

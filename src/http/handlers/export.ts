@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { warsawDate } from "../../core/date.ts";
 import { exportFiles } from "../../wire/export.ts";
 import { parseExportQuery } from "../../wire/queries.ts";
-import type { Handler, HandlerContext } from "../answers.ts";
+import { beginAnswer, type Handler, type HandlerContext, sendText } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Lifecycle } from "./server.ts";
 
@@ -16,21 +16,16 @@ export function exportHandlers(
 ) {
   const exportJournal: Handler = async (request, reply) => {
     const asked = parseExportQuery(request.query);
+    const { type, ending } = exportFiles[asked.format];
+    const headers = {
+      "content-type": `${type}; charset=utf-8`,
+      "content-disposition": `attachment; filename="fx-${warsawDate(now())}.${ending}"`,
+    };
+    if (request.method === "HEAD") return sendText(reply, "", 200, headers);
     const parts = service.export(asked)[Symbol.asyncIterator]();
     // What fails at once is answered as a problem; later, all that can be done is to break off.
     const first = await parts.next();
-    const { raw: response } = reply.hijack();
-    const { type, ending } = exportFiles[asked.format];
-    response.writeHead(200, {
-      "content-type": `${type}; charset=utf-8`,
-      "content-disposition": `attachment; filename="fx-${warsawDate(now())}.${ending}"`,
-      "cache-control": "no-store",
-      "x-request-id": request.id,
-    });
-    if (request.method === "HEAD") {
-      await parts.return?.();
-      return void response.end();
-    }
+    const response = beginAnswer(reply, 200, headers);
     const { socket } = request.raw;
     const stream = { request, socket, end: () => socket.destroy() };
     lifecycle.streams.add(stream);

@@ -27,11 +27,14 @@ export function ledgerHandlers({ service }: Pick<HandlerContext, "service">, exp
 
   const position: Handler = async (request, reply) => {
     const at = parseAtQuery(request.query);
+    if (request.method === "HEAD") return sendJson(reply, "");
     sendJson(reply, encodePosition(await service.position(at, closingOf(request))));
   };
 
-  const audit: Handler = async (request, reply) =>
+  const audit: Handler = async (request, reply) => {
+    if (request.method === "HEAD") return sendJson(reply, "");
     sendJson(reply, encodeAudit(await service.audit({ signal: closingOf(request) })));
+  };
 
   return { accounts, position, audit };
 }

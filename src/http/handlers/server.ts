@@ -64,7 +64,8 @@ export function serverHandlers(
   };
 
   const text: Handler = async (request, reply) => {
-    const read = await reads.read(request, "metrics", () => metrics.text());
+    const isHead = request.method === "HEAD";
+    const read = isHead ? "" : await reads.read(request, "metrics", () => metrics.text());
     sendText(reply, read, 200, { "content-type": metrics.contentType });
   };
 

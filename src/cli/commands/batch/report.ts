@@ -1,7 +1,8 @@
 import { jsonString } from "../../../core/journal.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import { visible } from "../../../core/visible.ts";
+import { visible, visibleLines } from "../../../core/visible.ts";
+import type { KeyedLine } from "../../../wire/batch/keys.ts";
 import { accountText as accountJson, moneyText as moneyJson } from "../../../wire/codecs.ts";
 import type { Context } from "../../context.ts";
 import { describeFailure, type Exit, type Failure, Interrupted, tellWarning } from "../../errors.ts";
@@ -19,7 +20,6 @@ import { duration, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { type DoneBefore, firstDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
-import type { KeyedLine } from "./keys.ts";
 import type { Rejects } from "./rejects.ts";
 import type { LineResult } from "./runner.ts";
 
@@ -71,6 +71,8 @@ export class Report {
   readonly #progress: ProgressLine;
   readonly #start = performance.now();
   readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0 };
+  /** Of the refused lines, those whose keys were used before: a new key could do again what was done. */
+  #reused = 0;
   readonly #exits = new Set<Exit>();
   #doneBefore: DoneBefore | undefined;
   /** Whether a line was done whose key is made of the batch's id. */
@@ -104,7 +106,8 @@ export class Report {
         text = "";
       }
       if ("failure" in result) this.#tellFailure(result.line, result.failure);
-      if (result.state === "refused") rejects?.add(result.line.withNewKey());
+      if ("failure" in result && result.failure.code === "idempotency-key-reused") this.#reused += 1;
+      else if (result.state === "refused") rejects?.add(result.line.withNewKey());
       text += this.#isFollowed ? this.#row(result) : documentOf(result, dryRun);
     }
     await this.#write(text);
@@ -120,7 +123,7 @@ export class Report {
     const { stream, live } = this.#stdout;
     if (live) this.#progress.clear();
     const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
-      stream.write(visible(text, "\n"), resolve);
+      stream.write(visibleLines(text), resolve);
     });
     if (!error) return;
     this.#isRead = false;
@@ -153,7 +156,7 @@ export class Report {
       dryRun,
       ...this.#counts,
       doneBefore: before === undefined || replayed === 0 ? null : doneBeforeDocument(before),
-      rejects: refused > 0 && rejects?.problem === undefined ? (rejects?.path ?? null) : null,
+      rejects: refused > this.#reused && rejects?.problem === undefined ? (rejects?.path ?? null) : null,
       complete,
       hint: hints.join(" ") || null,
       exit,
@@ -201,7 +204,13 @@ export class Report {
       return refused === 0 ? [] : ["Correct or remove the lines that would be refused, and try again."];
     const again = `Run it again with --id ${batch.id}`;
     const hints = complete ? [] : [`${again} to do the rest; nothing is done twice.`];
-    if (refused === 0) return hints;
+    if (this.#reused > 0) {
+      hints.push(
+        "fx receipt --pesel PESEL --key KEY shows what was done with a key that was used before. " +
+          "Such lines are not among the rejects.",
+      );
+    }
+    if (refused === this.#reused) return hints;
     hints.push(
       rejects !== undefined && rejects.problem === undefined
         ? `The refused lines are in ${rejects.path}, under new keys: correct that file and run it.`

@@ -104,7 +104,9 @@ async function examineToken(transport: Transport, sent: string | undefined): Pro
     if (problem !== undefined) throw problem;
     const { name, role, expires } = read(schemas.token, body);
     const end = expires === null ? "does not expire" : `until ${expires}`;
-    if (name !== null) return [{ check: "token", ok: true, detail: `${name}, role ${role}, ${end}` }];
+    const isBare = /^http:\/\/(?!127\.|localhost(:|$|\/)|\[::1\])/.test(transport.place);
+    const way = isBare ? "; on its way anyone can read it, for the address is not https" : "";
+    if (name !== null) return [{ check: "token", ok: true, detail: `${name}, role ${role}, ${end}${way}` }];
     const detail = "one is sent, and the server asks for none";
     return sent === undefined ? [] : [{ check: "token", ok: true, detail }];
   } catch (error) {

@@ -5,6 +5,9 @@ import { describeFailure } from "../../errors.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import type { RunningServer } from "./server.ts";
 
+/** How long the log's last lines are waited for once the server has stopped. */
+const lingerMs = 1000;
+
 /**
  * SIGINT and SIGTERM stop the server gracefully, and a second one at once. SIGHUP makes it read rates and settings
  * again. SIGUSR1, with which Node would open its debugger, and SIGUSR2, which would end it, do nothing. A signal that
@@ -37,7 +40,11 @@ export function obeySignals(
     if (stoppingSince === undefined) {
       stoppingSince = performance.now();
       write(stdout, "Stopping once the requests under way are answered. A second signal stops at once.");
-      whenRunning(signal, "stopping once the requests under way are answered", (server) => server.stop());
+      whenRunning(signal, "stopping once the requests under way are answered", async (server) => {
+        await server.stop();
+        // If nobody reads the log, its last lines would keep the process.
+        setTimeout(() => process.exit(), lingerMs).unref();
+      });
     } else if (performance.now() - stoppingSince > sameSignalMs) {
       running?.log.warn({ signal }, "stopped at once");
       // Immediately: nothing is waited for, not even output.

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -424,6 +432,23 @@ describe("fx batch with refused lines", () => {
       }
     });
   }
+
+  test("gives no new key to a line whose key was used before", async (t) => {
+    const { fx, write, path } = await desk(t);
+    write("orders.csv", [`${header},key`, `${buyOne},k1`, `${adult()},PLN,USD,2,,k1`, `${bad},k3`]);
+    const ran = await fx("batch orders.csv --rejects rejects.csv");
+    assert.match(ran.stderr, /\nrefused\t2\nrejects\trejects\.csv\n/);
+    assert.match(
+      ran.stderr,
+      /\nfx receipt --pesel PESEL --key KEY shows what was done .* not among the rejects\.\n/,
+    );
+    assert.deepEqual(readFileSync(path("rejects.csv"), "utf8").match(/again:/g), ["again:"]);
+    write("reused.csv", [`${header},key`, `${adult()},PLN,USD,2,,k1`]);
+    const { exit, stderr } = await fx("batch reused.csv --rejects none.csv");
+    assert.equal(exit, 3);
+    assert.doesNotMatch(stderr, /none\.csv|--rejects/);
+    assert.ok(!existsSync(path("none.csv")));
+  });
 
   test("replaces no file with --rejects, and writes none where nothing is refused", async (t) => {
     const { fx, write, path, balances } = await desk(t);

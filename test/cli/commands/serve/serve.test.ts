@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +13,7 @@ import type { RatesJson } from "../../../../src/wire/schemas.ts";
 import { adult } from "../../../support/fixture.ts";
 import { type NbpStandIn, startNbpStandIn } from "../../../support/nbp-stand-in.ts";
 import { publishedOf } from "../../../support/rates.ts";
+import { openConnection } from "../../../support/raw-connection.ts";
 import { runFx, spawnFx, startFx, until } from "../../../support/run-fx.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-serve-"));
@@ -22,7 +24,7 @@ async function halfRequest(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const body =
-    "POST /api/user HTTP/1.1\r\nHost: fx\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+    "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
   await new Promise<void>((written) => socket.write(body, () => written()));
   // The probe's answer tells that the server has read what came before.
   assert.equal((await fetch(`${url}/health/live`)).status, 200);
@@ -51,9 +53,9 @@ describe("fx serve", () => {
   });
 
   test("says that it is open to others when it listens on all addresses", async () => {
-    const server = await startFx(["--rates", "demo", "--host", "0.0.0.0"]);
+    const server = await startFx(["--rates", "demo", "--host", "0.0.0.0", "--allow-anonymous"]);
     await server.stop();
-    assert.match(server.output().stdout, /\nopen to\tother machines too, on 0\.0\.0\.0\n/);
+    assert.match(server.output().stdout, /\nopen to\tother machines too, on 0\.0\.0\.0, without tokens\n/);
   });
 
   test("answers under a prefix, and refuses one that is the beginning of its own paths", async () => {
@@ -285,6 +287,35 @@ describe("fx serve", () => {
     socket.destroy();
   });
 
+  test("a stop ends after --stop-timeout, with what is under way, and the log says how much that was", async () => {
+    const server = await startFx(["--rates", "demo", "--stop-timeout", "1"]);
+    const socket = await halfRequest(server.url);
+    socket.on("error", () => {});
+    const { stderr, exit } = await server.stop();
+    const cut = linesOf(stderr).find(({ msg }) => msg === "connections closed at the time limit of the stop");
+    assert.deepEqual([cut?.connections, messagesOf(stderr).at(-1)], [1, "stopped"]);
+    assert.equal(exit, 0);
+  });
+
+  test("a log that nobody reads keeps it neither from answering nor from ending", async () => {
+    const { child, output, ended } = spawnFx(["serve", "--port", "0", "--rates", "demo"]);
+    child.stderr.pause();
+    await until(() => output().stdout.includes("/docs\n"));
+    const [, url] = /listening\s+(http:\S+)/.exec(output().stdout) ?? [];
+    // The log's lines of these are more than a pipe and fx hold for a reader.
+    const { socket, get, statuses } = await openConnection(url ?? "");
+    for (let answered = 0; answered < 20_000; answered += 1000) {
+      get(...Array.from({ length: 1000 }, () => "/api/rates/USD"));
+      await until(() => statuses().length === answered + 1000);
+    }
+    socket.destroy();
+    child.kill("SIGTERM");
+    const [exit] = await once(child, "exit");
+    assert.equal(exit, 0);
+    child.stderr.resume();
+    await ended;
+  });
+
   test("one Ctrl-C that npm passes on a second time is one signal", async () => {
     const server = await startFx();
     const socket = await halfRequest(server.url);
@@ -306,7 +337,8 @@ describe("fx serve", () => {
   });
 
   test("a host that is not of this machine is told, with exit 2", async () => {
-    const { stderr, exit } = await runFx(["serve", "--port", "0", "--host", "192.0.2.1", "--rates", "demo"]);
+    const elsewhere = ["--host", "192.0.2.1", "--allow-anonymous"];
+    const { stderr, exit } = await runFx(["serve", "--port", "0", "--rates", "demo", ...elsewhere]);
     assert.match(stderr, /fx: 192\.0\.2\.1 is not an address of this machine\./);
     assert.equal(exit, 2);
   });

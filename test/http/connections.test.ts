@@ -1,0 +1,308 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { FxError } from "../../src/core/errors.ts";
+import type { ExchangeService } from "../../src/core/service.ts";
+import { adult } from "../support/fixture.ts";
+import { isProblem, send } from "../support/http.ts";
+import { getRequest, openConnection } from "../support/raw-connection.ts";
+import { until } from "../support/run-fx.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+/** How many bytes Node reads at once. */
+const readBytes = 64 * 1024;
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+/** Pauses for as many turns of the event loop as anything that could happen needs. */
+const turns = async (count: number) => {
+  for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
+};
+
+/** A server whose accounts are read only once `release` was called; `asked` counts those asked for. */
+async function startGated(options: Parameters<typeof startServer>[2] = {}) {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const seen = { asked: 0, atOnce: 0, most: 0, requests: 0 };
+  const account: ExchangeService["account"] = async (pesel) => {
+    seen.asked += 1;
+    seen.atOnce += 1;
+    seen.most = Math.max(seen.most, seen.atOnce);
+    await gate;
+    seen.atOnce -= 1;
+    return { pesel, name: "Jan", surname: "Kowalski", balances: [], closed: false };
+  };
+  const server = await startServer({ account }, "", options);
+  server.app.server.on("request", () => {
+    seen.requests += 1;
+  });
+  return { server, seen, release, open: countConnections(server) };
+}
+
+describe("requests that are sent without waiting for answers", () => {
+  const path = `/api/user/${adult(1)}`;
+
+  test("are handled one after another", async (t) => {
+    const { server, seen, release } = await startGated();
+    t.after(() => server.close());
+    const connection = await openConnection(server.url);
+    connection.get(...numbers(20).map(() => path));
+    await until(() => seen.requests === 20);
+    await turns(10);
+    assert.equal(seen.asked, 1);
+    release();
+    await until(() => connection.statuses().length === 20);
+    assert.deepEqual([seen.asked, seen.most], [20, 1]);
+    connection.socket.destroy();
+  });
+
+  test("are all answered, in the order in which they were sent", async (t) => {
+    const { server } = await startGated();
+    t.after(() => server.close());
+    const { socket, received } = await openConnection(server.url);
+    const text = (id: number) =>
+      `GET /health/live HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${id}\r\n\r\n`;
+    socket.write(numbers(5000).map(text).join(""));
+    const ids = () => [...received().matchAll(/^x-request-id: (\d+)/gm)].map(([, id]) => Number(id));
+    await until(() => received().includes("x-request-id: 5000\r\n"));
+    assert.deepEqual(ids(), numbers(5000));
+    socket.destroy();
+  });
+
+  test("wait at the client where there are more than can be read at once", async (t) => {
+    const { server, seen, release } = await startGated();
+    t.after(() => server.close());
+    const { socket } = await openConnection(server.url);
+    socket.write(getRequest(path).repeat(200_000));
+    await until(() => seen.asked === 1);
+    await turns(200);
+    assert.ok(seen.requests <= readBytes / getRequest(path).length + 1, `${seen.requests} read`);
+    socket.destroy();
+    release();
+  });
+
+  test("are read a few at a time once a connection has sent so", async (t) => {
+    const { server, seen, release } = await startGated();
+    t.after(() => server.close());
+    const connection = await openConnection(server.url);
+    connection.get("/health/live", "/health/live");
+    await until(() => connection.statuses().length === 2);
+    connection.get(...numbers(1000).map(() => path));
+    await until(() => seen.asked === 1);
+    await turns(200);
+    assert.ok(seen.requests <= 2 + 1024 / getRequest(path).length + 1, `${seen.requests} read`);
+    release();
+    await until(() => connection.statuses().length === 1002);
+    connection.socket.destroy();
+  });
+
+  test("are not done any more when their client has gone", async (t) => {
+    const { server, seen, release, open } = await startGated();
+    t.after(() => server.close());
+    const { socket, get } = await openConnection(server.url);
+    get(...numbers(20).map(() => path));
+    await until(() => seen.requests === 20);
+    socket.destroy();
+    await until(() => open() === 0);
+    release();
+    await turns(50);
+    assert.equal(seen.asked, 1);
+  });
+
+  test("close their connection where too many wait on all connections together", async (t) => {
+    const { server, seen, release } = await startGated({ maxWaiting: 2000 });
+    t.after(() => server.close());
+    const connections = await Promise.all(numbers(8).map(() => openConnection(server.url)));
+    const shortest = "GET / HTTP/1.1\r\nHost:\r\n\r\n";
+    for (const { get, socket } of connections) {
+      get(path);
+      socket.write(shortest.repeat(500));
+    }
+    await until(() => server.log().includes("too many requests wait"));
+    await until(() => seen.asked > 0);
+    release();
+    const answered = () => connections.filter(({ statuses }) => statuses().length === 501);
+    const closed = () => connections.filter(({ socket }) => socket.closed);
+    await until(() => answered().length + closed().length === 8);
+    assert.ok(answered().length >= 3, `${answered().length} were answered`);
+    assert.ok(closed().length > 0);
+    for (const { socket } of connections) socket.destroy();
+  });
+
+  test("are answered before what is no HTTP behind them", async (t) => {
+    const { server, seen, release } = await startGated();
+    t.after(() => server.close());
+    const connection = await openConnection(server.url);
+    connection.socket.write(`${getRequest(path)}${getRequest(path)}no HTTP\r\n\r\n`);
+    await until(() => seen.asked === 1);
+    await turns(20);
+    assert.deepEqual(connection.statuses(), []);
+    release();
+    await connection.closed;
+    assert.deepEqual(connection.statuses(), [200, 200, 400]);
+  });
+
+  test("have bodies that may come late", async (t) => {
+    const { server } = await startGated();
+    t.after(() => server.close());
+    const connection = await openConnection(server.url);
+    const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel: adult(2), pln: 1 });
+    const head = `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    connection.socket.write(`${getRequest("/health/live").repeat(3)}${head}${body.slice(0, 5)}`);
+    await until(() => connection.statuses().length === 3);
+    connection.socket.write(body.slice(5) + getRequest("/health/live"));
+    await until(() => connection.statuses().length === 5);
+    assert.deepEqual(connection.statuses(), [200, 200, 200, 204, 200]);
+    connection.socket.destroy();
+  });
+});
+
+describe("a request that is not whole in time", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({}, "", { requestTimeoutMs: 200 });
+  });
+  after(() => server.close());
+
+  const parts = {
+    nothing: "",
+    "half a header": "GET /health/live HTTP/1.1\r\nHo",
+    "half a body":
+      "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n{",
+  };
+  for (const [what, text] of Object.entries(parts)) {
+    test(`is cut off after ${what}`, async () => {
+      const { socket, closed, received } = await openConnection(server.url);
+      socket.write(text);
+      const slowly = setInterval(() => text !== "" && socket.write("x"), 20);
+      await closed;
+      clearInterval(slowly);
+      assert.match(received(), /^HTTP\/1\.1 400 [\s\S]*"detail":"The request did not arrive in time\."/);
+    });
+  }
+
+  test("is cut off in turn with few others", async () => {
+    const open = countConnections(server);
+    const connections = await Promise.all(numbers(300).map(() => openConnection(server.url)));
+    const lines = () => server.log().split("\n").length;
+    let [most, before] = [0, lines()];
+    const watch = () => {
+      const now = lines();
+      most = Math.max(most, now - before);
+      before = now;
+      if (open() > 0) setImmediate(watch);
+    };
+    watch();
+    await Promise.all(connections.map(({ closed }) => closed));
+    assert.ok(most <= 20, `${most} in one turn`);
+  });
+});
+
+test("a connection whose answers nobody reads is cut off, and one whose answer takes long is not", async (t) => {
+  const { server, seen, release, open } = await startGated({ unreadTimeoutMs: 300 });
+  t.after(() => server.close());
+  const patient = await openConnection(server.url);
+  patient.get(`/api/user/${adult(1)}`);
+  await until(() => seen.asked === 1);
+  const { socket, get } = await openConnection(server.url);
+  socket.pause();
+  get(...numbers(2000).map(() => "/openapi.json"));
+  await until(() => open() === 2);
+  await until(() => open() === 1);
+  release();
+  await patient.until(/Kowalski/);
+  for (const each of [socket, patient.socket]) each.destroy();
+});
+
+test("connections above the limit are closed as they come, and the log says so once", async (t) => {
+  const server = await startServer({}, "", { maxConnections: 2 });
+  t.after(() => server.close());
+  const open = countConnections(server);
+  const [first, second] = [await openConnection(server.url), await openConnection(server.url)];
+  for (const _ of numbers(3)) await (await openConnection(server.url)).closed;
+  for (const connection of [first, second]) {
+    connection.get("/health/live");
+    await connection.until(/live/);
+  }
+  first.socket.destroy();
+  await until(() => open() === 1);
+  assert.equal((await send(server.url, "GET", "/health/live")).status, 200);
+  assert.equal(server.log().match(/as many as --max-connections/g)?.length, 1);
+  second.socket.destroy();
+});
+
+describe("a request's headers", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.close());
+
+  /** An opening with this many headers, of which the last is its key. */
+  async function openWith(count: number, person: number): Promise<string> {
+    const { socket, until: seen, received } = await openConnection(server.url);
+    const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel: adult(person), pln: 1 });
+    const needed = ["Host: localhost", "Content-Type: application/json", `Content-Length: ${body.length}`];
+    const filling = numbers(count - needed.length - 1).map(() => "a:");
+    const head = [...needed, ...filling, `Idempotency-Key: k-${person}`].join("\r\n");
+    socket.write(`POST /api/user HTTP/1.1\r\n${head}\r\n\r\n${body}`);
+    await seen(/\r\n\r\n/);
+    socket.destroy();
+    return received();
+  }
+
+  test("may be 2,000, all of which count", async () => {
+    assert.match(await openWith(2000, 3), /^HTTP\/1\.1 204 /);
+    assert.match(await openWith(2000, 3), /^HTTP\/1\.1 204 [\s\S]*idempotency-replayed: true/);
+  });
+
+  test("are refused as a whole if there are more", async () => {
+    const answer = await openWith(2001, 4);
+    assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*The request has more than 2000 headers\./);
+    isProblem(await send(server.url, "GET", `/api/user/${adult(4)}`), "account-not-found");
+  });
+
+  test("must name the host in HTTP/1.1, and need not in HTTP/1.0", async () => {
+    const { socket, closed, received } = await openConnection(server.url);
+    socket.write("GET /api/users HTTP/1.1\r\n\r\n");
+    await closed;
+    assert.match(
+      received(),
+      /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*"detail":"The request has no Host header\."/,
+    );
+    const old = await openConnection(server.url);
+    old.socket.write("GET /health/live HTTP/1.0\r\n\r\n");
+    await old.closed;
+    assert.deepEqual(old.statuses(), [200]);
+  });
+});
+
+test("HEAD of an audit, a checkpoint, the position, an export and the metrics computes nothing", async (t) => {
+  const never = (): never => {
+    throw new FxError("internal", "It was computed.");
+  };
+  const server = await startServer({ audit: never, position: never, export: never });
+  t.after(() => server.close());
+  server.rates.status = never;
+  const paths = [
+    ...["/api/audit", "/api/audit/checkpoint", "/api/position", "/api/export?format=csv", "/metrics"],
+  ];
+  for (const path of paths) {
+    const { status, headers, text } = await send(server.url, "HEAD", path);
+    assert.deepEqual([path, status, text, headers.get("content-length")], [path, 200, "", null]);
+    assert.ok(headers.has("content-type"));
+    assert.equal((await send(server.url, "GET", path)).status, 500);
+  }
+});
+
+/** Counts the connections that are open from now on. */
+function countConnections({ app }: TestServer): () => number {
+  let count = 0;
+  app.server.on("connection", (socket) => {
+    count += 1;
+    socket.once("close", () => {
+      count -= 1;
+    });
+  });
+  return () => count;
+}

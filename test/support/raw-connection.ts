@@ -1,0 +1,46 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+/** A connection that requests are written to by hand. */
+export interface RawConnection {
+  readonly socket: Socket;
+  /** Sends GETs of these paths, without waiting for answers. */
+  get(...paths: readonly string[]): void;
+  /** What has come so far. */
+  received(): string;
+  /** The statuses of the answers so far. */
+  statuses(): number[];
+  /** Resolves when what has come matches. */
+  until(pattern: RegExp): Promise<void>;
+  /** Resolves when the connection is closed. */
+  readonly closed: Promise<unknown>;
+}
+
+export async function openConnection(url: string): Promise<RawConnection> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  await once(socket, "connect");
+  let received = "";
+  socket.setEncoding("latin1").on("data", (chunk) => {
+    received += chunk;
+  });
+  socket.on("error", () => {});
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  return {
+    socket,
+    get: (...paths) => void socket.write(paths.map(getRequest).join("")),
+    received: () => received,
+    statuses: () => [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)),
+    until: async (pattern) => {
+      while (!pattern.test(received)) {
+        if (socket.closed) throw new Error(`The connection closed after: ${received}`);
+        await Promise.race([once(socket, "data"), closed]);
+      }
+    },
+    closed,
+  };
+}
+
+/** A GET as it goes over the connection. */
+export function getRequest(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+}
