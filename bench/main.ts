@@ -6,6 +6,7 @@ import { benchLedger } from "./ledger.ts";
 import { type Options, readOptions } from "./options.ts";
 import { printTargets } from "./report.ts";
 import { benchScale } from "./scale.ts";
+import { benchTokens } from "./tokens.ts";
 import { benchTurns } from "./turns.ts";
 
 const benches: Record<string, (options: Options) => Promise<void>> = {
@@ -13,12 +14,13 @@ const benches: Record<string, (options: Options) => Promise<void>> = {
   beside: benchBeside,
   batch: benchBatch,
   ledger: benchLedger,
+  tokens: benchTokens,
   turns: benchTurns,
   scale: benchScale,
   cli: benchCli,
 };
 /** What a run without a name is: all that has a target. */
-const usual = ["http", "beside", "batch", "ledger"];
+const usual = ["http", "tokens", "beside", "batch", "ledger"];
 
 try {
   const { parts, options } = readOptions(process.argv.slice(2));

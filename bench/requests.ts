@@ -12,21 +12,23 @@ export const requestEnd = "\0";
 interface Wanted {
   readonly accounts: number;
   readonly keys?: boolean;
+  /** What each request shows. */
+  readonly token?: string;
 }
 
 /** Of orders and reads: more than a load of some seconds sends. */
 const requestsAtMost = 200_000;
 
 /** Requests over so many accounts, at most one of each, as they go over the connection. */
-export function writeRequests(folder: string, kind: Kind, { accounts, keys = false }: Wanted): string {
-  const path = join(folder, `${kind}-${accounts}${keys ? "-keys" : ""}`);
+export function writeRequests(folder: string, kind: Kind, { accounts, keys = false, token }: Wanted): string {
+  const path = join(folder, `${kind}-${accounts}${keys ? "-keys" : ""}${token ? "-token" : ""}`);
   const count = kind === "create" ? accounts : Math.min(accounts, requestsAtMost);
-  const texts = pesels(accounts, count).map((pesel) => requestText(kind, pesel, keys));
+  const texts = pesels(accounts, count).map((pesel) => requestText(kind, pesel, keys, token));
   writeFileSync(path, texts.join(requestEnd));
   return path;
 }
 
-function requestText(kind: Kind, pesel: string, keys: boolean): string {
+function requestText(kind: Kind, pesel: string, keys: boolean, token: string | undefined): string {
   if (kind === "account") return `GET /api/user/${pesel} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
   const [path, body] =
     kind === "create" ? ["/api/user", openingText(pesel)] : [`/api/exchange/${pesel}`, orderText(pesel)];
@@ -34,6 +36,7 @@ function requestText(kind: Kind, pesel: string, keys: boolean): string {
     "Host: 127.0.0.1",
     "Content-Type: application/json",
     `Content-Length: ${body.length}`,
+    ...(token ? [`Authorization: Bearer ${token}`] : []),
     ...(keys ? [`Idempotency-Key: ${keyMark}`] : []),
   ];
   return `POST ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n${body}`;

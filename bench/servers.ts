@@ -45,13 +45,14 @@ export async function startBare(nodeArgs: readonly string[] = []): Promise<Serve
 
 interface FxOptions {
   readonly nodeArgs?: readonly string[];
+  readonly tokens?: string;
   readonly databaseCpuSeconds?: () => number;
 }
 
 /** `fx serve`, as built, with its default settings and no request log. */
 export async function startFx(name: string, db: string, options: FxOptions = {}): Promise<Server> {
   const args = [...(options.nodeArgs ?? []), fx, "serve", "--port", "0", "--rates", "demo"];
-  const env = { ...process.env, FX_DB: db };
+  const env = { ...process.env, FX_DB: db, ...(options.tokens && { FX_TOKENS: options.tokens }) };
   const child = spawn(process.execPath, [...args, "--log-level", "warn"], { ...pipes, env });
   return serverOf(name, child, options.databaseCpuSeconds);
 }
@@ -82,15 +83,21 @@ export async function startStore(
 }
 
 /** Opens the first `count` accounts with more money than a benchmark can spend. */
-export async function openAccounts({ url }: Server, folder: string, count: number): Promise<void> {
-  const file = writeRequests(folder, "create", { accounts: count });
+export async function openAccounts(
+  { url }: Server,
+  folder: string,
+  count: number,
+  token?: string,
+): Promise<void> {
+  const file = writeRequests(folder, "create", { accounts: count, ...(token && { token }) });
   const { requests } = await measure({ url, file, connections: 64, once: true });
   if (requests !== count) throw new Error(`${requests} of ${count} accounts were opened`);
 }
 
 /** Nothing counts if the books do not agree afterwards. */
-export async function requireCleanAudit({ name, url }: Server): Promise<void> {
-  const { ok, entries } = (await (await fetch(`${url}/api/audit`)).json()) as {
+export async function requireCleanAudit({ name, url }: Server, token?: string): Promise<void> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const { ok, entries } = (await (await fetch(`${url}/api/audit`, { headers })).json()) as {
     ok: boolean;
     entries: number;
   };

@@ -195,7 +195,7 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
       settings: z.array(
         z.object({
           name: z.string(),
-          value: z.union([z.string(), z.number(), z.null()]),
+          value: z.union([z.string(), z.number(), z.boolean(), z.null()]),
           origin: z.enum(["flag", "environment", "file", "default"]),
         }),
       ),

@@ -201,8 +201,8 @@ async function askEverything(url: string): Promise<string> {
 /** What is no request, or breaks off. */
 const notHttp: readonly (readonly [bytes: string, breaksOff: boolean])[] = [
   [`${holder} ${person.surname}\r\n\r\n`, false],
-  [`GRAB /api/user/${holder} HTTP/1.1\r\nHost: x\r\n\r\n`, false],
-  [`GET /api/user/${holder} HTTP/1.1\r\nHost: x\r\nX: ${holder.repeat(2000)}\r\n\r\n`, false],
+  [`GRAB /api/user/${holder} HTTP/1.1\r\nHost: localhost\r\n\r\n`, false],
+  [`GET /api/user/${holder} HTTP/1.1\r\nHost: localhost\r\nX: ${holder.repeat(2000)}\r\n\r\n`, false],
   [`GET /api/user/${holder} HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`, false],
   [
     `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"${holder}"`,
@@ -384,12 +384,17 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
 
   test("when commands fail", async (t) => {
     const folder = folderOf(t);
-    const served = await serve(t, `sqlite:${join(folder, "fx.db")}`, { FX_TOKENS: "" });
-    const env = { FX_URL: served.url, FX_RATES: "demo", ...mostTalkative };
+    const served = await serve(t, `sqlite:${join(folder, "fx.db")}`);
+    const env = { FX_URL: served.url, FX_TOKEN: made.operator, FX_RATES: "demo", ...mostTalkative };
     const fx = (line: string, stdin = "") => runFx(line.split(" "), { env, stdin, cwd: folder });
     const names = `--name ${person.name} --surname ${person.surname}`;
     assert.equal((await fx(`account create - ${names} --pln ${balance}`, holder)).exit, 0);
     const failed: Ran[] = [];
+    for (const [name, tokenOf] of Object.entries({ viewer: made.viewer, revoked: made.revoked, token })) {
+      const ran = await runFx(["audit"], { env: { ...env, FX_TOKEN: tokenOf } });
+      assert.equal(ran.exit, 10, name);
+      failed.push(ran);
+    }
     for (const [line, stdin] of [
       [`account create - ${names} --pln 1`, holder],
       ["account show -", stranger],
@@ -407,6 +412,8 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
       [`audit --against ${join(folder, "fx.db")}`],
       [`accounts ${holder}`],
       [`account show ${holder} --url http://127.0.0.1:1`],
+      [`rates --url http://127.0.0.1:1/?token=${made.operator}`],
+      [`rates --url http://fx:${made.operator}@127.0.0.1:1`],
     ] as const) {
       const ran = await fx(line, stdin);
       assert.notEqual(ran.exit, 0, line);

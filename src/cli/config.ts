@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { isNetwork, listOf, pathOf, wholeNumber } from "./forms.ts";
 import { nearMiss } from "./near-miss.ts";
 import {
   holdsSecret,
@@ -41,6 +42,19 @@ export interface Settings {
   readonly maxConnections: number;
   /** Undefined leaves it to `fx serve`. */
   readonly logLevel: LogLevel | undefined;
+  /** Whether a server may listen for other machines without tokens. */
+  readonly allowAnonymous: boolean;
+  /** Names that a request's Host may have, beside those of loopback. */
+  readonly allowedHost: readonly string[];
+  /** Where metrics and probes are answered, too. */
+  readonly adminPort: number | undefined;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  /** Addresses, networks, and names of some such as "loopback". */
+  readonly trustProxy: readonly string[];
+  readonly cors: readonly string[];
+  /** Requests a second; 0 for no limit. Undefined leaves it to `fx serve`. */
+  readonly rateLimit: number | undefined;
 }
 
 export type SettingName = keyof Settings;
@@ -67,6 +81,8 @@ interface Definition<T> {
   /** Reads the text; undefined if it is not `form`. */
   readonly parse: (text: string) => T | undefined;
   readonly form: string;
+  /** Whether the flag may be given more than once, instead of a list with commas. */
+  readonly repeats?: true;
   /** Whether it has no flag, and is never shown: the command lines of all processes can be read. */
   readonly isSecret?: true;
 }
@@ -158,6 +174,57 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
     parse: (text) => logLevels.find((level) => level === text),
     form: "silent, error, warn, info or debug",
   },
+  allowAnonymous: {
+    env: "FX_ALLOW_ANONYMOUS",
+    fallback: "false",
+    parse: (text) => ({ true: true, false: false })[text],
+    form: "true or false",
+  },
+  allowedHost: {
+    env: "FX_ALLOWED_HOST",
+    fallback: "",
+    parse: listOf((text) => /^([\w.-]+|\[[\da-f:]+\])$/i.test(text)),
+    form: "a host name without a port, or several with commas between",
+    repeats: true,
+  },
+  adminPort: {
+    env: "FX_ADMIN_PORT",
+    fallback: undefined,
+    parse: (text) => wholeNumber(text, 65_535),
+    form: "a whole number from 0 to 65535",
+  },
+  tlsCert: {
+    env: "FX_TLS_CERT",
+    fallback: undefined,
+    parse: pathOf,
+    form: "the path of a file",
+  },
+  tlsKey: {
+    env: "FX_TLS_KEY",
+    fallback: undefined,
+    parse: pathOf,
+    form: "the path of a file",
+  },
+  trustProxy: {
+    env: "FX_TRUST_PROXY",
+    fallback: "",
+    parse: listOf(isNetwork),
+    form: "an address, a network such as 10.0.0.0/8, loopback, linklocal or uniquelocal, or several with commas between",
+    repeats: true,
+  },
+  cors: {
+    env: "FX_CORS",
+    fallback: "",
+    parse: listOf((text) => /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text),
+    form: "an origin such as https://bank.example, or several with commas between",
+    repeats: true,
+  },
+  rateLimit: {
+    env: "FX_RATE_LIMIT",
+    fallback: undefined,
+    parse: (text) => wholeNumber(text, 99_999),
+    form: "a whole number of requests a second from 0 to 99999",
+  },
 };
 
 export const settingNames = Object.keys(definitions) as readonly SettingName[];
@@ -191,27 +258,12 @@ export function loadConfig(
     const [origin, raw, place] = given.find(([, text]) => text !== undefined) ?? ["default", undefined, ""];
     origins[name] = origin;
     if (raw === undefined) return (fallback === undefined ? undefined : parse(fallback)) as Settings[Name];
-    const parsed = typeof raw === "string" || typeof raw === "number" ? parse(String(raw)) : undefined;
+    const parsed = ["string", "number", "boolean"].includes(typeof raw) ? parse(String(raw)) : undefined;
     if (parsed === undefined) throw new ConfigError(`${place} must be ${form}.`);
     if (origin === "flag") refuseSecret(String(raw), place, variable);
     return parsed;
   };
-  const settings: Settings = {
-    url: value("url"),
-    token: value("token"),
-    host: value("host"),
-    port: value("port"),
-    prefix: value("prefix"),
-    tokens: value("tokens"),
-    db: value("db"),
-    rates: value("rates"),
-    maxTableAge: value("maxTableAge"),
-    acceptTable: value("acceptTable"),
-    changeSource: value("changeSource"),
-    stopTimeout: value("stopTimeout"),
-    maxConnections: value("maxConnections"),
-    logLevel: value("logLevel"),
-  };
+  const settings = Object.fromEntries(settingNames.map((name) => [name, value(name)])) as unknown as Settings;
   if (origins.token === "file") requireOneWayIn(settings, file, fromFile.url);
   else requireOneWayIn(settings, definitions.token.env, fromEnvironment(definitions.url.env, env));
   return { settings, origins, file };
@@ -333,8 +385,4 @@ function refuseSecret(text: string, flag: string, variable: string): void {
     `A password, key or token does not belong on a command line, where every process can read it. ` +
       `Put the address of ${flag} into ${variable}, a file that ${variable}_FILE names, or the config file.`,
   );
-}
-
-function wholeNumber(text: string, most: number): number | undefined {
-  return /^\d{1,5}$/.test(text) && Number(text) <= most ? Number(text) : undefined;
 }

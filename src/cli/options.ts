@@ -23,6 +23,20 @@ export const meanings: Readonly<Record<SettingName, readonly [placeholder: strin
   stopTimeout: ["<seconds>", "how long a stop waits for requests under way before it cuts them off"],
   maxConnections: ["<number>", "connections at once; further ones are closed as they come"],
   logLevel: ["<level>", "silent, error, warn, info or debug"],
+  allowAnonymous: ["", "listen for other machines without tokens: whoever reaches fx may do everything"],
+  allowedHost: [
+    "<name>",
+    "a name, beside those of loopback, that a request's Host may have where no tokens are in force",
+  ],
+  adminPort: ["<number>", "answer metrics and probes on this port too, without a token"],
+  tlsCert: ["<file>", "serve https with this certificate (PEM, with those below its authority)"],
+  tlsKey: ["<file>", "the certificate's key (PEM)"],
+  trustProxy: ["<address>", "a proxy, or a network of them, whose X-Forwarded-For is believed"],
+  cors: ["<origin>", "an origin whose pages may use the API"],
+  rateLimit: [
+    "<number>",
+    "requests a second for each token, or address without one; 0 for no limit, as on loopback unless set, elsewhere 100",
+  ],
 };
 
 export const replayNote = "This key was used before. What was done then is shown; nothing was done again.";
@@ -44,9 +58,12 @@ export function command(
 /** The option of a setting. Its environment variable and default stand in the help. */
 export function setting(name: SettingName, detail = ""): Option {
   const [placeholder, meaning] = meanings[name];
-  const { env, fallback } = definitions[name];
-  const values = [`env: ${env}`, ...(fallback === undefined ? [] : [`default: ${fallback}`])].join(", ");
-  return new Option(`${flagOf(name)} ${placeholder}`, `${meaning}${detail} (${values})`);
+  const { env, fallback, repeats } = definitions[name];
+  const values = [`env: ${env}`, ...(fallback ? [`default: ${fallback}`] : [])].join(", ");
+  const option = new Option(`${flagOf(name)} ${placeholder}`.trim(), `${meaning}${detail} (${values})`);
+  return repeats
+    ? option.argParser((text, before?: string) => (before ? `${before},${text}` : text))
+    : option;
 }
 
 /** The options of every command that asks a service. */

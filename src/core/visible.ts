@@ -1,8 +1,8 @@
 import { unfitForNames } from "./account.ts";
 
 const hidden = new RegExp(`[${unfitForNames}]`, "gu");
-/** Finds text in which something may be hidden, several times as fast: Latin letters hide nothing. */
 const beyondControls = "\\x7f-\\x9f\\xad\\u0300-\\uffff";
+/** They find text in which something may be hidden, several times as fast: Latin letters hide nothing. */
 const hintInLine = new RegExp(`[\\x00-\\x1f${beyondControls}]`);
 const hintInLines = new RegExp(`[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f${beyondControls}]`);
 const short: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

@@ -12,6 +12,8 @@ export const nodeOptions = {
 export interface ConnectionOptions {
   /** Further connections are closed as they come. No limit if absent. */
   readonly maxConnections?: number;
+  /** How many requests may wait for earlier answers, on all connections: each takes 3 KB. 25,000 if absent. */
+  readonly maxWaiting?: number;
   /** How long a client may take nothing of an answer that waits for it. 30 s if absent. */
   readonly unreadTimeoutMs?: number;
 }
@@ -45,8 +47,6 @@ interface Connection {
 }
 
 const headersAtMost = 2000;
-/** Of all connections, so that those who send without waiting for answers fill no memory: each takes some 3 KB. */
-const waitingAtMost = 10_000;
 const sliceBytes = 1024;
 const lookMs = 1000;
 const closedPerTurn = 20;
@@ -63,7 +63,7 @@ export function guardConnections(
   refuse: (error: FxError, request: IncomingMessage, response: ServerResponse) => void,
   warn: (facts: object, message: string) => void,
 ): Connections {
-  const { maxConnections, unreadTimeoutMs = 30_000 } = options;
+  const { maxConnections, maxWaiting = 25_000, unreadTimeoutMs = 30_000 } = options;
   const sockets = new Set<Socket>();
   const connections = new Map<Socket, Connection>();
   const closing: (() => void)[] = [];
@@ -112,7 +112,7 @@ export function guardConnections(
     if (socket.destroyed) return;
     connection.waiting += 1;
     waiting += 1;
-    if (waiting > waitingAtMost) {
+    if (waiting > maxWaiting) {
       warn({ waiting: connection.waiting }, "connection closed: too many requests wait for earlier answers");
       socket.destroy();
       return;

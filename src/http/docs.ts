@@ -7,10 +7,6 @@ import { pagePolicy } from "./page.ts";
 /** The page under /docs. It shows the document and lets you try it. It loads nothing from elsewhere. */
 export function registerDocs(app: FastifyInstance, document: OpenApiDocument, prefix: string): void {
   app.register((docs, _options, done) => {
-    docs.addHook("onRequest", (request, reply, next) => {
-      reply.header("x-request-id", request.id);
-      next();
-    });
     // The pages' own redirects know nothing of the prefix.
     docs.addHook("onSend", (_request, reply, _payload, next) => {
       const location = reply.getHeader("location");

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
 import { challengeOf } from "./access.ts";
-import { type Headers, sendJson } from "./answers.ts";
+import { type Headers, sendJson, withSecurityHeaders } from "./answers.ts";
 
 /** Fastify's errors in our words, because some of its own messages quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
@@ -29,12 +29,8 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   if (error.retryAfterSeconds !== undefined) {
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
-  const allow = reply.getHeader("allow");
-  if (allow !== undefined) headers.allow = String(allow);
   if (problem.code === "unauthorized") headers["www-authenticate"] = challengeOf(request);
   if (error.replayed) headers["idempotency-replayed"] = "true";
-  // The rest of a refused body may still arrive.
-  if (reply.hasHeader("connection")) headers.connection = "close";
   sendJson(reply, problem, problem.status, headers);
 }
 
@@ -55,7 +51,7 @@ export function answerMalformed(
   const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
   const { body, headers } = malformed(new FxError("invalid-request", reason));
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`HTTP/1.1 400 Bad Request\r\n${lines.join("")}\r\n${body}`);
+  socket.write(`HTTP/1.1 400 Bad Request\r\n${lines.join("")}${this.securityHeaders.ofData}\r\n${body}`);
   socket.destroySoon();
   this.log.info({ code: "invalid-request", fault: fault.code }, "malformed request");
 }
@@ -63,7 +59,7 @@ export function answerMalformed(
 /** Answers a request that is valid for Node, but not for HTTP or for fx, and reaches no route. */
 export function refuse(this: FastifyInstance, error: FxError, response: ServerResponse): void {
   const { body, headers } = malformed(error);
-  response.writeHead(400, headers).end(body);
+  withSecurityHeaders(response.writeHead(400, headers), this.securityHeaders.ofData).end(body);
   this.log.info({ code: error.code, reason: error.message }, "malformed request");
 }
 

@@ -29,8 +29,6 @@ export function registerPage(app: FastifyInstance, folder: string | undefined, p
     sendText(reply, html, 200, {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": pagePolicy(),
-      "referrer-policy": "no-referrer",
-      "x-content-type-options": "nosniff",
     }),
   );
   app.register(files, {
@@ -43,7 +41,6 @@ export function registerPage(app: FastifyInstance, folder: string | undefined, p
     cacheControl: false,
     setHeaders: (reply) => {
       reply.header("cache-control", "no-cache");
-      reply.header("x-content-type-options", "nosniff");
     },
   });
 }

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import cors from "@fastify/cors";
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   type RouteOptions,
 } from "fastify";
 import { type DestinationStream, pino } from "pino";
@@ -12,10 +14,11 @@ import { describeError, maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { openApiDocument } from "../wire/openapi.ts";
-import { hasLines, type Operation } from "../wire/operation.ts";
+import { hasLines, isProbe, type Operation } from "../wire/operation.ts";
 import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
 import { type AccessOptions, endRefused, openAccess } from "./access.ts";
+import { isOnAdmin } from "./admin.ts";
 import { Admission, ExpensiveReads, isCounted } from "./admission.ts";
 import type { Handlers } from "./answers.ts";
 import { readBody } from "./body.ts";
@@ -31,17 +34,27 @@ import { exportHandlers } from "./handlers/export.ts";
 import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
+import { securityHeaders } from "./headers.ts";
 import { openMetrics } from "./metrics.ts";
+import { corsOptions, type OriginOptions, openOriginCheck } from "./origin.ts";
 import { registerPage } from "./page.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
+import { RateLimit } from "./rate-limit.ts";
 import { traceOf } from "./trace.ts";
+import { countConnections, endOfTurn } from "./turn.ts";
 
-export interface ServerOptions extends BulkOptions, AccessOptions, ConnectionOptions {
+export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions, ConnectionOptions {
   /** The server closes it, last, when it is closed. */
   readonly service: ExchangeService;
   readonly probes: Probes;
   /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
   readonly prefix?: string;
+  /** With which it speaks https. */
+  readonly tls?: KeyPair;
+  /** Proxies, by address or network, whose X-Forwarded-For is believed. */
+  readonly trustProxy?: readonly string[];
+  /** Requests a second for each token, or address without one; without it, or 0, there is no limit. */
+  readonly rateLimit?: number;
   /** Where the build put the page for tellers. */
   readonly page?: string | undefined;
   /** Which requests are taken on. */
@@ -57,16 +70,24 @@ export interface ServerOptions extends BulkOptions, AccessOptions, ConnectionOpt
 const idleCheckMs = 50;
 const refusedCheckMs = 250;
 
+/** A certificate, with those below its authority, and its key; both PEM. */
+export interface KeyPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
 /**
  * The HTTP server, not listening yet. Its `close()` is the graceful stop: it is not ready from then on, takes no
  * new connections, answers what is under way within the time limit, and then closes the service.
  */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const { probes, log, prefix = "", admission = new Admission() } = options;
+  const { probes, log, tls, trustProxy = [], prefix = "", admission = new Admission() } = options;
   const document = openApiDocument(probes.version, prefix);
   const app: FastifyInstance = Fastify({
     genReqId: requestIds(),
     http: nodeOptions,
+    https: tls === undefined ? null : { ...nodeOptions, ...tls },
+    trustProxy: trustProxy.length > 0 && [...trustProxy],
     requestTimeout: options.requestTimeoutMs ?? 30_000,
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -80,10 +101,11 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       // A bulk has a time limit of its own, and its answers have begun.
       else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     },
-  });
+  } as FastifyServerOptions);
   // Not Fastify's logger: for that it does more at each request (docs/PERFORMANCE.md), and its lines print the URL, and so
   // the PESEL.
   if (log) app.log = pino({ level: log.level, serializers: { err: describeError } }, log.stream);
+  countConnections(app.server);
   const connections = guardConnections(
     app.server,
     options,
@@ -96,12 +118,30 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const tellRefused = (refused: number) =>
     app.log.warn({ code: "overloaded", refused }, "more requests than can be answered soon");
   const access = openAccess(options);
+  const origin = openOriginCheck(options);
+  const headers = securityHeaders(tls !== undefined);
+  const { "content-security-policy": policy, ...ofPage } = headers;
+  app.decorate("securityHeaders", { ofPage: linesOf(ofPage), ofData: linesOf(headers) });
+  // Of what Fastify sends by itself: pages of the documentation, and answers to preflights.
+  app.addHook("onSend", (request, reply, _payload, next) => {
+    reply.headers({ ...headers, ...reply.getHeaders(), "x-request-id": request.id });
+    next();
+  });
+  if (options.cors !== undefined && options.cors.length > 0) app.register(cors, corsOptions(options.cors));
+  const limit = options.rateLimit ? new RateLimit(options.rateLimit) : undefined;
+
+  /** Why a request may not have what takes this role: where it comes from, whose token it has, how many there were. */
+  function refusalOf(request: FastifyRequest, role: Operation["role"]): FxError | undefined {
+    if (isOnAdmin(request.raw)) return origin.refusal(request, role);
+    const refused = origin.refusal(request, role) ?? access.refusal(request, role);
+    return limit?.refusal(request) ?? refused;
+  }
 
   function record(request: FastifyRequest, route: string, status: number): void {
     const { id, method, outcome } = request;
     const ms = performance.now() - ((request.raw as Timed)[arrivedAt] ?? Number.NaN);
     metrics.observe(method, route, status, ms);
-    if (!log || route.startsWith("/health/")) return;
+    if (!log || isProbe(route)) return;
     const by = request.caller?.name;
     const trace = traceOf(request.headers.traceparent);
     app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, by, ...trace, ...outcome });
@@ -114,7 +154,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     reply: FastifyReply,
     route = patternOf(request),
   ): void {
-    answerError(error, request, reply);
+    const { role = "anyone" } = request.routeOptions.config ?? {};
+    answerError(refusalOf(request, role) ?? error, request, reply);
     record(request, route, reply.raw.statusCode);
   }
 
@@ -130,11 +171,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
   // Where there is no route, the body does not matter.
-  app.setErrorHandler((error, request, reply) => {
-    if (request.is404) return onNoRoute(request, reply);
-    const { role = "anyone" } = request.routeOptions.config;
-    onError(access.refusal(request, role) ?? error, request, reply);
-  });
+  app.setErrorHandler((error, request, reply) =>
+    request.is404 ? onNoRoute(request, reply) : onError(error, request, reply),
+  );
   app.setNotFoundHandler(onNoRoute);
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
@@ -150,7 +189,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     ...accountHandlers({ ...options, prefix }, metrics, expensive),
     ...exchangeHandlers({ ...options, prefix }, metrics),
     ...changeHandlers({ ...options, prefix }, metrics),
-    ...bulkHandlers(options, metrics, lifecycle),
+    ...bulkHandlers(options, metrics, lifecycle, limit),
     ...rateHandlers(options, expensive),
     ...ledgerHandlers(options, expensive),
     ...checkpointHandlers(options, lifecycle),
@@ -172,7 +211,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         try {
           if (counts && !isTaken) await admission.refuse(tellRefused);
           await endOfTurn();
-          const refused = access.refusal(request, role);
+          const refused = refusalOf(request, role);
           if (refused !== undefined) throw refused;
           if (request.body !== undefined && !takesLines) {
             const arriving = readBody(reply);
@@ -198,29 +237,17 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       registered();
     });
   }
-  registerDocs(app, document, prefix);
-  registerPage(app, options.page, prefix);
+  app.register((pages, _options, registered) => {
+    pages.addHook("onRequest", (request, _reply, next) => next(refusalOf(request, "anyone")));
+    registerDocs(pages, document, prefix);
+    registerPage(pages, options.page, prefix);
+    registered();
+  });
   if (options.tokens !== undefined) {
     const timer = setInterval(() => endRefused(access, lifecycle.streams), refusedCheckMs).unref();
     app.addHook("onClose", async () => clearInterval(timer));
   }
   return app;
-}
-
-let turn: Promise<void> | undefined;
-
-/**
- * Resolves when the event loop has read what has arrived. The requests of one turn then take each step together, which
- * is faster than taking them one after the other (docs/PERFORMANCE.md).
- */
-function endOfTurn(): Promise<void> {
-  turn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      turn = undefined;
-      resolve();
-    });
-  });
-  return turn;
 }
 
 function drainOnClose(
@@ -268,11 +295,21 @@ function requestIds(): (request: IncomingMessage) => string {
   return (request: Timed) => {
     request[arrivedAt] = performance.now();
     const given = request.headers["x-request-id"];
-    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && maskPesels(given) === given)
-      return given;
+    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && !mayShowPesel(given)) return given;
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };
+}
+
+/** People also write a PESEL with a mark after the date of birth. */
+function mayShowPesel(id: string): boolean {
+  return maskPesels(id) !== id || /(?<!\d)\d{6}[-.:_]\d{5}(?!\d)/.test(id);
+}
+
+function linesOf(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
 }
 
 function nothingHere(prefix: string): FxError {

@@ -1,7 +1,8 @@
 import { Refusal } from "./api.ts";
 import { useApp, useMay } from "./app.ts";
 import { ageInDays } from "./format.ts";
-import type { View } from "./main.tsx";
+
+export type View = "counter" | "position" | "audit";
 
 interface HeaderProps {
   readonly view: View;

@@ -5,14 +5,12 @@ import { Api, Refusal } from "./api.ts";
 import { AppContext, useLatest } from "./app.ts";
 import { Counter } from "./counter.tsx";
 import { Format, type Language } from "./format.ts";
-import { Header } from "./header.tsx";
+import { Header, type View } from "./header.tsx";
 import { Audit } from "./operator/audit.tsx";
 import { Position } from "./operator/position.tsx";
 import { Lock, useIdleLock } from "./session.tsx";
 import "./style.css";
 import { textsOf } from "./texts.ts";
-
-export type View = "counter" | "position" | "audit";
 
 const tokenName = "fx-token";
 const languageName = "fx-language";

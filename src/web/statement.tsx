@@ -106,7 +106,7 @@ export function Statement({ account, changes, onReceipt, onDone }: StatementProp
   return (
     <section class="card statement" data-key="statement" tabIndex={-1}>
       <p class="on-paper">
-        {account.name} {account.surname} · {groupedPesel(pesel)}
+        <strong>{texts.statement}</strong> · {account.name} {account.surname} · {groupedPesel(pesel)}
       </p>
       <div class="period">
         <h3>{texts.statement}</h3>

@@ -135,7 +135,9 @@ function problems(codes: readonly AnswerCode[], replayed: boolean) {
       const mayBeReplayed = replayed && [400, 404, 409].includes(status);
       const names: (keyof typeof responseHeaders)[] = [
         ...(status === 405 ? (["Allow"] as const) : []),
-        ...(listed.has("rates-unavailable") || status === 503 ? (["Retry-After"] as const) : []),
+        ...(listed.has("rates-unavailable") || status === 429 || status === 503
+          ? (["Retry-After"] as const)
+          : []),
         ...(status === 401 ? (["WWW-Authenticate"] as const) : []),
         ...(mayBeReplayed ? (["Idempotency-Replayed"] as const) : []),
       ];

@@ -34,8 +34,17 @@ export interface Operation {
 }
 
 /** What the operation may answer beside what any may: to what is not well-formed HTTP, and to a bug. */
-export function errorsOf({ role, errors }: Operation): readonly AnswerCode[] {
-  return role === "anyone" ? errors : [...errors, "unauthorized", "forbidden"];
+export function errorsOf(operation: Operation): readonly AnswerCode[] {
+  const all: AnswerCode[] = [...operation.errors];
+  if (operation.role !== "anyone") all.push("unauthorized");
+  all.push("forbidden");
+  if (!isProbe(operation.path)) all.push("rate-limited");
+  return all;
+}
+
+/** Whether the path is a probe's. Probes are not logged, and have no limit of their rate. */
+export function isProbe(path: string): boolean {
+  return path.startsWith("/health/");
 }
 
 export function hasLines({ lines }: Operation, part: "body" | "answer"): boolean {

@@ -206,7 +206,7 @@ const mostFields = 16;
 /** Any other is refused for its shape. To look at its names and numbers first would take long: there may be thousands. */
 function maybeRequest(body: unknown): boolean {
   const values = Object.values(Object(body));
-  return values.length <= mostFields && !values.some((value) => typeof value === "object");
+  return values.length <= mostFields && !values.some((value) => typeof value === "object" && value !== null);
 }
 
 /**

@@ -501,7 +501,7 @@ describe("a client of a bulk", () => {
   test("whose request is not HTTP any more is cut off", async (t) => {
     const { url, log } = await opened(t);
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
-    socket.write("POST /api/bulk HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n");
+    socket.write("POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n");
     socket.write("Transfer-Encoding: chunked\r\n\r\n");
     await once(socket, "data");
     socket.resume().write("no length\r\n");
@@ -545,12 +545,12 @@ describe("a stop", () => {
     });
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     await once(socket, "connect");
-    socket.write("GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n");
+    socket.write("GET /api/users HTTP/1.1\r\nHost: localhost\r\n\r\n");
     while ((await send(url, "GET", "/health/live")).status !== 200);
     const closed = app.close();
     await new Promise(setImmediate);
     socket.write(
-      "POST /api/bulk HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nContent-Length: 0\r\n\r\n",
+      "POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: 0\r\n\r\n",
     );
     release();
     let received = "";

@@ -43,7 +43,7 @@ test("docs/OPERATIONS.md has the fields of a request's line", async () => {
   await send(own.url, "POST", "/api/user", { headers, body });
   await send(own.url, "POST", "/api/user", { headers, body });
   const bulk = connect(Number(new URL(own.url).port), "127.0.0.1");
-  bulk.write("POST /api/bulk HTTP/1.1\r\nHost: fx\r\nContent-Type: application/x-ndjson\r\n");
+  bulk.write("POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n");
   bulk.write("Transfer-Encoding: chunked\r\n\r\n2\r\n{\n\r\n");
   await once(bulk, "data");
   bulk.destroy();

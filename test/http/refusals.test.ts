@@ -248,7 +248,7 @@ async function exchangeBytes(...pieces: string[]): Promise<string> {
 describe("a body on the wire", () => {
   const quoted = JSON.stringify({ name: "Żaneta", surname: "Nowak", pesel: adult(77), pln: 1 });
   const head = (length: number) =>
-    `POST /api/user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n`;
+    `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n`;
   const bytes = Buffer.byteLength(quoted);
 
   test("that arrives in pieces is read whole", async () => {
@@ -265,7 +265,7 @@ describe("a body on the wire", () => {
   test("that is refused for what it says leaves the connection open for the next", async () => {
     const answer = await exchangeBytes(
       `${head(2)}\r\n{,`,
-      "GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+      "GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
     );
     assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 OK/);
   });
@@ -285,11 +285,14 @@ describe("a body on the wire", () => {
 describe("what is not HTTP", () => {
   const wrong: [what: string, text: string][] = [
     ["a request line that is none", `${holder}\r\n\r\n`],
-    ["an unknown method", `GRAB /api/user/${holder} HTTP/1.1\r\nHost: x\r\n\r\n`],
-    ["headers that are too large", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(20_000)}\r\n\r\n`],
-    ["a path that is too long", `GET /api/user/${"1".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ["an unknown method", `GRAB /api/user/${holder} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+    ["headers that are too large", `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"a".repeat(20_000)}\r\n\r\n`],
+    ["a path that is too long", `GET /api/user/${"1".repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
     ["no Host", "GET / HTTP/1.1\r\n\r\n"],
-    ["two lengths", "POST /api/user HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
+    [
+      "two lengths",
+      "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    ],
   ];
   for (const [what, text] of wrong) {
     test(`${what} is answered with 400`, async () => {
@@ -303,7 +306,7 @@ describe("what is not HTTP", () => {
 
   test("an Expect header that is not known is ignored", async () => {
     const answer = await exchangeBytes(
-      "GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n",
+      "GET /health/live HTTP/1.1\r\nHost: localhost\r\nExpect: more\r\nConnection: close\r\n\r\n",
     );
     assert.match(answer, /^HTTP\/1\.1 200 OK/);
   });

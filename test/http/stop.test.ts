@@ -67,7 +67,7 @@ const stuck: Readonly<Record<string, (connection: Awaited<ReturnType<typeof open
   "sent half a header": ({ socket }) => socket.write("GET /health/live HTTP/1.1\r\nHost:"),
   "sent half a body": ({ socket }) =>
     socket.write(
-      "POST /api/user HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+      "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
     ),
   "waits for an answer that does not come": ({ get }) => get(`/api/user/${adult(1)}`),
   "does not read its answers": ({ socket, get }) => {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import { maskPesels } from "../../src/core/mask.ts";
 import { statusOf } from "../../src/wire/problem.ts";
@@ -36,6 +38,29 @@ export async function send(
   });
   const answer = await response.text();
   return { status: response.status, headers: response.headers, text: answer, json: parse(answer) };
+}
+
+/** The same with headers such as Host, which a browser sets and `fetch` does not let anyone set. */
+export async function sendWithHeaders(
+  url: string,
+  line: string,
+  headers: Readonly<Record<string, string>>,
+  body?: object,
+): Promise<HttpAnswer> {
+  const [method, path] = line.split(" ");
+  const text = body && JSON.stringify(body);
+  const sent = { ...(text && { ...jsonHeaders, "content-length": Buffer.byteLength(text) }), ...headers };
+  const [response] = (await once(
+    request(`${url}${path}`, { method, headers: sent }).end(text),
+    "response",
+  )) as [IncomingMessage];
+  const answer = (await response.setEncoding("utf8").toArray()).join("");
+  return {
+    status: response.statusCode ?? 0,
+    headers: new Headers(response.headers as Record<string, string>),
+    text: answer,
+    json: parse(answer),
+  };
 }
 
 /** Checks that `answer` is a problem with this code, of the right form and without a PESEL. */

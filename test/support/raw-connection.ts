@@ -42,5 +42,5 @@ export async function openConnection(url: string): Promise<RawConnection> {
 
 /** A GET as it goes over the connection. */
 export function getRequest(path: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 }

@@ -59,7 +59,7 @@ export async function startFx(
   const { child, output, ended } = spawnFx(["serve", "--port", "0", ...args], surroundings);
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.on("data", () => {
-      const [, address] = /listening\s+(http:\S+)[\s\S]*\/docs\n/.exec(output().stdout) ?? [];
+      const [, address] = /listening\s+(https?:\S+)[\s\S]*\/docs\n/.exec(output().stdout) ?? [];
       if (address !== undefined) resolve(address);
     });
     ended.then(({ stderr, exit }) => reject(new Error(`fx serve ended with ${exit}: ${stderr}`)), reject);

@@ -40,7 +40,9 @@ export interface TestServer {
 export async function startServer(
   replace: Partial<ExchangeService> = {},
   prefix = "",
-  options: Partial<ServerOptions> & { readonly store?: Store } = {},
+  options: Partial<Omit<ServerOptions, "service" | "probes" | "now" | "log">> & {
+    readonly store?: Store;
+  } = {},
 ): Promise<TestServer> {
   const { store, rates, clock, service: ledger } = await openInstance(options.store);
   const service = new Proxy(ledger, {

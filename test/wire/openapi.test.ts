@@ -84,7 +84,19 @@ test("every operation names the role that it takes, and what it answers without"
   for (const { operationId, security, responses } of listed) {
     const { role } = operations[operationId as OperationId];
     assert.deepEqual(security, role === "anyone" ? [] : [{ token: [role] }], operationId);
-    for (const status of ["401", "403"]) assert.equal(status in responses, role !== "anyone", operationId);
+    assert.equal("401" in responses, role !== "anyone", operationId);
+  }
+});
+
+test("every operation may be refused to a page from elsewhere, and to whoever asks too often, but for probes", () => {
+  for (const { operationId, responses } of listed) {
+    assert.ok("403" in responses, operationId);
+    const isProbe = operationId === "live" || operationId === "ready";
+    assert.deepEqual(
+      Object.keys(responses["429"]?.headers ?? {}),
+      isProbe ? [] : ["Retry-After"],
+      operationId,
+    );
   }
 });
 

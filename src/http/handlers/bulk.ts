@@ -9,9 +9,10 @@ import type { BulkAnswer, BulkLine } from "../../core/service.ts";
 import { bulkAnswerText, bulkType, parseBulkLine } from "../../wire/bulk.ts";
 import { faultOf, type Line, readLines } from "../../wire/lines.ts";
 import { statusOf } from "../../wire/problem.ts";
-import type { BulkOutcome, Handler, HandlerContext } from "../answers.ts";
+import { type BulkOutcome, beginAnswer, type Handler, type HandlerContext } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
+import type { RateLimit } from "../rate-limit.ts";
 
 /** A bulk or an export under way. */
 export interface Stream {
@@ -39,26 +40,22 @@ export function bulkHandlers(
   { service, now, bulkIdleTimeoutMs: idleMs = 30_000 }: Omit<HandlerContext, "prefix"> & BulkOptions,
   metrics: Metrics,
   lifecycle: { readonly draining: boolean; readonly streams: Set<Stream> },
+  limit: RateLimit | undefined,
 ) {
   const bulk: Handler = async (request, reply) => {
     if (request.body === undefined) {
       throw new FxError("invalid-request", `The body must be sent as Content-Type: ${bulkType}.`);
     }
     if (lifecycle.draining) throw draining();
-    const { raw: response } = reply.hijack();
-    const stream = new BulkStream(request, metrics, () => warsawDate(now()));
+    const response = beginAnswer(reply, 200, { "content-type": `${bulkType}; charset=utf-8` });
+    response.flushHeaders();
+    const stream = new BulkStream(request, metrics, limit, () => warsawDate(now()));
     lifecycle.streams.add(stream);
     response.setTimeout(idleMs, () => {
       // One that does not read its answers would not read the reason either.
       if (response.writableNeedDrain || response.writableEnded || stream.isEnded) stream.socket.destroy();
       else stream.end(idle(idleMs));
     });
-    response.writeHead(200, {
-      "content-type": `${bulkType}; charset=utf-8`,
-      "cache-control": "no-store",
-      "x-request-id": request.id,
-    });
-    response.flushHeaders();
     let isCut = false;
     try {
       await pipeline(stream.answers(service.bulk(stream.lines())), response);
@@ -80,6 +77,7 @@ class BulkStream implements Stream {
   readonly request: FastifyRequest;
   readonly socket: Socket;
   readonly #metrics: Metrics;
+  readonly #limit: RateLimit | undefined;
   readonly #today: () => CalendarDate;
   /** Not the request itself: destroying that would close the connection, and so cut off the answers. */
   readonly #body = new PassThrough();
@@ -89,10 +87,16 @@ class BulkStream implements Stream {
   readonly #logged = new Set<string>();
   #reason: FxError | undefined;
 
-  constructor(request: FastifyRequest, metrics: Metrics, today: () => CalendarDate) {
+  constructor(
+    request: FastifyRequest,
+    metrics: Metrics,
+    limit: RateLimit | undefined,
+    today: () => CalendarDate,
+  ) {
     this.socket = request.raw.socket;
     this.request = request;
     this.#metrics = metrics;
+    this.#limit = limit;
     this.#today = today;
     request.raw.once("error", (error) => this.#body.destroy(error));
     request.raw.pipe(this.#body);
@@ -128,7 +132,12 @@ class BulkStream implements Stream {
 
   async *answers(chunks: AsyncIterable<readonly BulkAnswer[]>): AsyncGenerator<string> {
     try {
-      for await (const chunk of chunks) yield this.#text(chunk);
+      for await (const chunk of chunks) {
+        yield this.#text(chunk);
+        // A refusal may be kept, like that of a single request, which counts.
+        const refused = chunk.filter((answer) => answer instanceof FxError).length;
+        await this.#limit?.waitFor(this.request, refused, () => this.isEnded);
+      }
     } catch (error) {
       if (this.request.raw.errored) throw error;
       this.#reason = toFxError(error);

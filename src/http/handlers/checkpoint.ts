@@ -6,7 +6,7 @@ import type { AccountHead, AuditStart } from "../../core/service.ts";
 import { checkpointEnd, checkpointHeads, checkpointStart, encodeAudit, headsOf } from "../../wire/audit.ts";
 import { bulkType } from "../../wire/bulk.ts";
 import { closingOf } from "../admission.ts";
-import { type Handler, type HandlerContext, sendJson, sendText } from "../answers.ts";
+import { beginAnswer, type Handler, type HandlerContext, sendJson, sendText } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Lifecycle, Probes } from "./server.ts";
 
@@ -22,12 +22,7 @@ export function checkpointHandlers(
     if (request.method === "HEAD") return sendText(reply, "", 200, { "content-type": checkpointType });
     const { raw: response } = reply;
     const onStart = (start: AuditStart) => {
-      reply.hijack();
-      response.writeHead(200, {
-        "content-type": checkpointType,
-        "cache-control": "no-store",
-        "x-request-id": request.id,
-      });
+      beginAnswer(reply, 200, { "content-type": checkpointType });
       response.write(checkpointStart({ time: now().toISOString(), fx: probes.version, ...start }));
     };
     const onHeads = (heads: readonly AccountHead[]) => writeTo(response, checkpointHeads(heads));

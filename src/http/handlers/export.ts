@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { warsawDate } from "../../core/date.ts";
 import { exportFiles } from "../../wire/export.ts";
 import { parseExportQuery } from "../../wire/queries.ts";
-import { type Handler, type HandlerContext, sendText } from "../answers.ts";
+import { beginAnswer, type Handler, type HandlerContext, sendText } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Lifecycle } from "./server.ts";
 
@@ -25,8 +25,7 @@ export function exportHandlers(
     const parts = service.export(asked)[Symbol.asyncIterator]();
     // What fails at once is answered as a problem; later, all that can be done is to break off.
     const first = await parts.next();
-    const { raw: response } = reply.hijack();
-    response.writeHead(200, { ...headers, "cache-control": "no-store", "x-request-id": request.id });
+    const response = beginAnswer(reply, 200, headers);
     const { socket } = request.raw;
     const stream = { request, socket, end: () => socket.destroy() };
     lifecycle.streams.add(stream);

@@ -2,6 +2,7 @@ import { jsonString } from "../../../core/journal.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { visible, visibleLines } from "../../../core/visible.ts";
+import type { KeyedLine } from "../../../wire/batch/keys.ts";
 import { accountText as accountJson, moneyText as moneyJson } from "../../../wire/codecs.ts";
 import type { Context } from "../../context.ts";
 import { describeFailure, type Exit, type Failure, Interrupted, tellWarning } from "../../errors.ts";
@@ -19,7 +20,6 @@ import { duration, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { type DoneBefore, firstDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
-import type { KeyedLine } from "./keys.ts";
 import type { Rejects } from "./rejects.ts";
 import type { LineResult } from "./runner.ts";
 

@@ -2,10 +2,12 @@ import { type Account, planOpening } from "../../../core/account.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import type { Money } from "../../../core/money.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
+import { type KeyedLine, LineKeys } from "../../../wire/batch/keys.ts";
+import type { BatchLine } from "../../../wire/batch/line.ts";
+import { UnfitFile } from "../../../wire/batch/unfit-file.ts";
 import { describeFailure, type Exit, type Failure, RequestFailed, UsageError } from "../../errors.ts";
+import { digestOf } from "./digest.ts";
 import type { Batch } from "./file.ts";
-import { type KeyedLine, LineKeys } from "./keys.ts";
-import type { BatchLine } from "./line.ts";
 
 /** A line of the batch and what became of it. */
 export type LineResult = { readonly line: KeyedLine } & (
@@ -56,7 +58,7 @@ export class BatchRunner {
 
   constructor(run: BatchRun) {
     this.#run = run;
-    this.#keys = new LineKeys(run.batch.id, run.today);
+    this.#keys = new LineKeys(run.batch.id, run.today, digestOf);
   }
 
   /** The lines' results, in the order of the lines, as many at a time as come together. */
@@ -122,7 +124,7 @@ export class BatchRunner {
     const taken: BulkLine[] = [];
     for (const line of lines) {
       const keyed = this.#keys.of(line);
-      if (keyed.request instanceof UsageError) {
+      if (keyed.request instanceof UnfitFile) {
         this.#fatal = keyed;
         break;
       }
@@ -150,7 +152,7 @@ export class BatchRunner {
   }
 
   #failed(line: KeyedLine, error: unknown): LineResult {
-    const failure = describeFailure(error);
+    const failure = describeFailure(error instanceof UnfitFile ? new UsageError(error.message) : error);
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) this.stop();
     else if (this.#run.stopOnError) this.#isStopping = true;

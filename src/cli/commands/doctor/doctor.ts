@@ -1,6 +1,13 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { type Config, definitions, type Origin, type SettingName, settingNames } from "../../config.ts";
+import {
+  type Config,
+  definitions,
+  type Origin,
+  type SettingName,
+  type Settings,
+  settingNames,
+} from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { command, serviceCommand } from "../../options.ts";
 import { type Place, withoutSecrets } from "../../place.ts";
@@ -73,13 +80,14 @@ function shown({ settings, origins }: Config, name: SettingName) {
   return { value: shownValue(settings[name], definitions[name].isSecret), origin: origins[name] };
 }
 
-function shownValue(value: string | number | Place | undefined, isSecret = false): string | number | null {
-  if (typeof value === "number" || value === undefined) return value ?? null;
-  return isSecret ? "***" : withoutSecrets(addressOf(value));
+function shownValue(value: Settings[SettingName], isSecret = false): string | number | boolean | null {
+  if (typeof value === "number" || typeof value === "boolean" || value === undefined) return value ?? null;
+  return isSecret ? "***" : withoutSecrets(textOf(value));
 }
 
-function addressOf(value: string | Place): string {
-  return typeof value === "string" ? value : value.address;
+function textOf(value: string | readonly string[] | Place): string {
+  if (typeof value === "string") return value;
+  return "address" in value ? value.address : value.join(",");
 }
 
 function originText(name: SettingName, origin: Origin): string {

@@ -17,7 +17,7 @@ export function defineServe(program: Command, context: Context): void {
   command(program, "serve", "run the server", [
     "fx serve --demo",
     "fx serve --db sqlite:fx.db",
-    "FX_DB=postgres://fx:secret@db/fx fx serve --host 0.0.0.0",
+    "FX_DB=postgres://fx:secret@db/fx fx serve --host 0.0.0.0 --tokens /etc/fx/tokens",
   ])
     .addOption(setting("host"))
     .addOption(setting("port"))
@@ -31,6 +31,14 @@ export function defineServe(program: Command, context: Context): void {
     .addOption(setting("maxTableAge"))
     .addOption(setting("acceptTable"))
     .addOption(setting("changeSource"))
+    .addOption(setting("allowAnonymous"))
+    .addOption(setting("allowedHost"))
+    .addOption(setting("cors"))
+    .addOption(setting("rateLimit"))
+    .addOption(setting("tlsCert"))
+    .addOption(setting("tlsKey"))
+    .addOption(setting("trustProxy"))
+    .addOption(setting("adminPort"))
     .addOption(setting("stopTimeout"))
     .addOption(setting("maxConnections"))
     .addOption(setting("logLevel", "; info unless set, and warn at a terminal"))
@@ -69,16 +77,21 @@ function serverPairs(server: RunningServer, settings: Settings, isRich: boolean)
     settings.tokens === undefined ? [] : [["tokens", `${server.tokenCount}, of ${settings.tokens}`]];
   const hint = isRich ? " (open it in a browser)" : "";
   const page: Pairs = server.page === undefined ? [] : [["page", `${server.page}${hint}`]];
+  const anonymously = settings.tokens === undefined ? ", without tokens" : "";
   return [
     ...page,
     ["listening", server.url],
-    ["open to", server.isOpen ? `other machines too, on ${settings.host}` : "this machine only"],
+    [
+      "open to",
+      server.isOpen ? `other machines too, on ${settings.host}${anonymously}` : "this machine only",
+    ],
     ...tokens,
     [
       "store",
       `${withoutSecrets(settings.db.address)}${settings.db.kind === "memory" ? " (gone when fx stops)" : ""}`,
     ],
     ["rates", `${source}${recorded ? " (recorded)" : ""}, ${state}`],
+    ...(server.adminUrl === undefined ? [] : ([["metrics", `${server.adminUrl}/metrics`]] as const)),
     ["docs", `${server.url}/docs`],
   ];
 }

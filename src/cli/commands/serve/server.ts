@@ -1,9 +1,13 @@
-import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import type { Server as HttpsServer } from "node:https";
+import type { AddressInfo, Server } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { FastifyBaseLogger } from "fastify";
 import type { RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
+import { openAdmin } from "../../../http/admin.ts";
+import { isLoopback } from "../../../http/origin.ts";
 import { pathHiddenBy } from "../../../http/paths.ts";
 import { buildServer } from "../../../http/server.ts";
 import type { RatesEvent } from "../../../rates/ledger-rates.ts";
@@ -12,12 +16,15 @@ import { describeFailure, UsageError } from "../../errors.ts";
 import { openLedger } from "../../open.ts";
 import { TokensInForce } from "../../tokens/in-force.ts";
 import { TurnLog } from "./log.ts";
+import { followKeyPair, readKeyPair } from "./tls.ts";
 
 export interface RunningServer {
   /** Where this machine reaches it. */
   readonly url: string;
   /** The address of the page for tellers; undefined without one. */
   readonly page: string | undefined;
+  /** Where metrics and probes have a listener of their own. */
+  readonly adminUrl: string | undefined;
   /** Whether other machines can. */
   readonly isOpen: boolean;
   /** How many tokens the server knows; undefined if it asks for none. */
@@ -39,6 +46,9 @@ export interface ServerStart {
   readonly prepare: (service: ExchangeService) => Promise<void>;
 }
 
+/** Requests a second, for a server that other machines reach. */
+const usualRateLimit = 100;
+
 /** Connections that come at once. The system has a limit of its own; who is beyond it tries again for seconds. */
 const backlog = 4096;
 /** The settings that a running server applies again. The log's level is info unless set. */
@@ -50,6 +60,7 @@ const storeCloseMs = 1000;
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
   const { version, prepare } = start;
+  const { host, port, adminPort } = settings;
   const { kind } = settings.db;
   const prefix = settings.prefix === "/" ? "" : settings.prefix;
   const hidden = pathHiddenBy(prefix);
@@ -58,6 +69,13 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       `The prefix cannot be ${prefix}, because ${hidden} is a path of fx itself. Name another, such as --prefix /fx.`,
     );
   }
+  const isOpen = !isLoopback(host);
+  if (isOpen && settings.tokens === undefined && !settings.allowAnonymous) {
+    throw new UsageError(
+      `Whoever reaches ${host} could do everything. Name a file of tokens with --tokens, or allow it with --allow-anonymous.`,
+    );
+  }
+  const tls = readKeyPair(settings);
   const tokens = settings.tokens === undefined ? undefined : await TokensInForce.open(settings.tokens);
   warmUpNextTick();
   // The rates and the store report events before there is a server with a log.
@@ -88,6 +106,11 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     },
     now: () => new Date(),
     prefix,
+    ...(tls && { tls }),
+    allowedHosts: settings.allowedHost,
+    cors: settings.cors,
+    trustProxy: settings.trustProxy,
+    rateLimit: settings.rateLimit ?? (isOpen ? usualRateLimit : 0),
     page,
     tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
@@ -110,11 +133,14 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   for (const event of early) report(event);
   warn = (notice) => app.log.warn(`database: ${notice}`);
   notices.forEach(warn);
+  const unfollow = tls && followKeyPair(settings, app.server as HttpsServer, app.log);
+  const admin = adminPort === undefined ? undefined : openAdmin(app);
   tokens?.follow({
     onRead: (count) => app.log.info({ tokens: count }, "tokens read again"),
     onFault: (reason) => app.log.warn({ reason }, "tokens not read again: the last ones stay in force"),
   });
   const stop = async () => {
+    unfollow?.();
     tokens?.close();
     const closed = app.close().then(() => true);
     try {
@@ -130,21 +156,20 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
       log.end();
     }
   };
-  const { host, port } = settings;
   try {
     await prepare(service);
-    // For localhost Fastify would open a second server, which has none of what buildServer adds to the first.
-    await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port, backlog });
+    await app.listen({ host: addressOf(host), port, backlog });
+    if (admin !== undefined) await listen(admin, addressOf(host), adminPort ?? 0);
   } catch (error) {
     await stop();
     throw listenFailure(error, settings);
   }
-  const { port: bound } = app.server.address() as AddressInfo;
-  const url = `http://${reachable(host)}:${bound}`;
+  const url = `${tls === undefined ? "http" : "https"}://${reachable(host)}:${portOf(app.server)}`;
   return {
     url,
     page: page && `${url}${prefix}/`,
-    isOpen: !/^(127\.|::1$|localhost$)/.test(host),
+    adminUrl: admin && `http://${reachable(host)}:${portOf(admin)}`,
+    isOpen,
     tokenCount: tokens?.count,
     log: app.log,
     rates: () => rates.status(),
@@ -163,6 +188,20 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   };
 }
 
+/** The name would lead Fastify to make a second server, for the other of its addresses, that has none of our guards. */
+function addressOf(host: string): string {
+  return host === "localhost" ? "127.0.0.1" : host;
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  server.listen(port, host);
+  await once(server, "listening");
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
 /** Source has no page beside it. */
 function builtPage(): string | undefined {
   return import.meta.url.endsWith(".ts") ? undefined : fileURLToPath(new URL("web", import.meta.url));
@@ -173,15 +212,16 @@ function reachable(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-function listenFailure(error: unknown, { host, port }: Settings): unknown {
-  const { code } = error as NodeJS.ErrnoException;
+function listenFailure(error: unknown, { host, ...settings }: Settings): unknown {
+  const { code, port = settings.port } = error as NodeJS.ErrnoException & { port?: number };
+  const flag = port === settings.port ? "--port" : "--admin-port";
   switch (code) {
     case "EADDRINUSE":
       return new UsageError(
-        `Port ${port} of ${host} is in use, perhaps by another fx serve. Name another with --port; 0 takes a free one.`,
+        `Port ${port} of ${host} is in use, perhaps by another fx serve. Name another with ${flag}; 0 takes a free one.`,
       );
     case "EACCES":
-      return new UsageError(`This user may not listen on port ${port}. Name one above 1023 with --port.`);
+      return new UsageError(`This user may not listen on port ${port}. Name one above 1023 with ${flag}.`);
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
     case "EAI_AGAIN":

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyCorsOptions } from "@fastify/cors";
+import type { FastifyRequest } from "fastify";
+import { FxError } from "../core/errors.ts";
+import type { Operation } from "../wire/operation.ts";
+import type { AccessOptions } from "./access.ts";
+import { isOnAdmin } from "./admin.ts";
+
+export interface OriginOptions extends Pick<AccessOptions, "tokens"> {
+  /** Names of this server beside those of loopback and the address that a connection came to, without a port. */
+  readonly allowedHosts?: readonly string[];
+  /** Origins such as "https://bank.example" whose pages may ask for everything, and read the answers. */
+  readonly cors?: readonly string[];
+}
+
+export interface OriginCheck {
+  /**
+   * Says why a request that a page from elsewhere had a browser send may not have what takes this role. What is no
+   * browser's passes.
+   */
+  refusal(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
+}
+
+/** @param tokens without them, whoever can make a browser send a request could do everything */
+export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: OriginOptions): OriginCheck {
+  const hosts = new Set(allowedHosts.map((host) => host.toLowerCase()));
+  const origins = new Set(cors);
+  /** Nearly all requests have the same. */
+  let lastHost: string | undefined;
+
+  /** A page whose name was made to lead here (DNS rebinding) has that name as its Host. */
+  const isOwnHost = ({ headers: { host }, socket }: IncomingMessage) => {
+    if (host === undefined || host === lastHost) return true;
+    const name = host.toLowerCase().replace(/:\d*$/, "");
+    const address = socket.localAddress?.replace(/^::ffff:/, "");
+    const isOwn = isLoopback(name) || hosts.has(name) || name === address || name === `[${address}]`;
+    if (isOwn) lastHost = host;
+    return isOwn;
+  };
+
+  /** Any other page has another Sec-Fetch-Site, or without TLS and in old browsers another Origin. */
+  const isOwnPage = ({ headers: { origin, host, "sec-fetch-site": site } }: IncomingMessage) => {
+    if (origin !== undefined && origins.has(origin)) return true;
+    if (site !== undefined) return site === "same-origin" || site === "none";
+    return origin === undefined || origin.replace(/^https?:\/\//, "") === host?.toLowerCase();
+  };
+
+  return {
+    refusal({ raw }, role) {
+      if ((tokens === undefined || isOnAdmin(raw)) && !isOwnHost(raw)) {
+        return new FxError(
+          "forbidden",
+          "The Host of the request is not a name of this server. fx serve --allowed-host adds one.",
+        );
+      }
+      if (role === "anyone" || isOwnPage(raw)) return undefined;
+      return new FxError(
+        "forbidden",
+        "A page from elsewhere may not ask for this. fx serve --cors names the origins whose pages may.",
+      );
+    },
+  };
+}
+
+/** Whether a name or an address, with or without brackets, leads to this machine only. */
+export function isLoopback(name: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(name);
+}
+
+/** What pages of these origins may send and read. */
+export function corsOptions(origins: readonly string[]): FastifyCorsOptions {
+  return {
+    origin: [...origins],
+    methods: ["GET", "HEAD", "POST"],
+    allowedHeaders: ["Authorization", "Content-Type", "Idempotency-Key", "Fx-Table", "X-Request-Id"],
+    exposedHeaders: [
+      ...["Fx-Receipt", "Fx-Account", "Idempotency-Replayed", "Retry-After", "WWW-Authenticate"],
+      "X-Request-Id",
+    ],
+    maxAge: 600,
+    // One without the headers of a preflight is answered like any other OPTIONS.
+    strictPreflight: false,
+  };
+}

@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { connect, type TLSSocket } from "node:tls";
+import { fileURLToPath } from "node:url";
+import { isProblem, send, sendWithHeaders } from "../../../support/http.ts";
+import { runFx, startFx, until } from "../../../support/run-fx.ts";
+import { runHere } from "../../../support/run-here.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fx-exposed-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const fixture = (name: string) => fileURLToPath(new URL(`../../../fixtures/tls/${name}`, import.meta.url));
+const certificate = (name: string) => readFileSync(fixture(`${name}.crt`));
+
+/** The statuses of many requests at once. */
+async function askOften(url: string): Promise<Set<number>> {
+  const answers = await Promise.all(Array.from({ length: 500 }, () => send(url, "GET", "/api/rates")));
+  return new Set(answers.map(({ status }) => status));
+}
+
+describe("fx serve for other machines", () => {
+  for (const host of ["0.0.0.0", "::", "127.example", "fx.bank.example", "10.0.0.1"]) {
+    test(`does not start on ${host} if nobody would be asked for a token, with exit 2`, async () => {
+      const ran = await runHere(["serve", "--port", "0", "--rates", "demo", "--host", host]);
+      assert.equal(ran.exit, 2);
+      assert.equal(
+        ran.stderr,
+        `fx: Whoever reaches ${host} could do everything. Name a file of tokens with --tokens, or allow it with --allow-anonymous.\n` +
+          "fx serve --help shows how.\n",
+      );
+    });
+  }
+
+  test("starts if --allow-anonymous says so, and limits how much an address asks for", async () => {
+    const server = await startFx(["--rates", "demo", "--host", "0.0.0.0", "--allow-anonymous"]);
+    const seen = new Set<number>();
+    for (let times = 0; times < 20 && !seen.has(429); times += 1) {
+      for (const status of await askOften(server.url)) seen.add(status);
+    }
+    await server.stop();
+    assert.match(server.output().stdout, /\nopen to\tother machines too, on 0\.0\.0\.0, without tokens\n/);
+    assert.deepEqual(seen, new Set([200, 429]));
+  });
+
+  test("limits nobody on loopback unless --rate-limit says so", async () => {
+    const ask = async (...options: string[]) => {
+      const server = await startFx(["--rates", "demo", ...options]);
+      const seen = await askOften(server.url);
+      await server.stop();
+      return seen;
+    };
+    assert.deepEqual(await ask(), new Set([200]));
+    assert.deepEqual(await ask("--rate-limit", "10"), new Set([200, 429]));
+  });
+});
+
+test("fx serve takes several names, with a flag for each or commas between", async () => {
+  const ask = async (args: string[], env: Record<string, string> = {}) => {
+    const server = await startFx(["--rates", "demo", ...args], { env });
+    const asked = await Promise.all(
+      ["a.example", "b.example", "c.example"].map((host) =>
+        sendWithHeaders(server.url, "GET /api/rates", { host }),
+      ),
+    );
+    await server.stop();
+    return asked.map(({ status }) => status);
+  };
+  assert.deepEqual(
+    await ask(["--allowed-host", "a.example", "--allowed-host", "b.example"]),
+    [200, 200, 403],
+  );
+  assert.deepEqual(await ask([], { FX_ALLOWED_HOST: "a.example, b.example" }), [200, 200, 403]);
+});
+
+describe("fx serve --admin-port", () => {
+  test("answers metrics and probes there, and nothing else", async () => {
+    const server = await startFx(["--rates", "demo", "--admin-port", "0"]);
+    const [, url = ""] = /\nmetrics\t(\S+)\/metrics\n/.exec(server.output().stdout) ?? [];
+    const answers = await Promise.all(
+      ["/metrics", "/health/live", "/health/ready", "/api/users", "/docs", "/openapi.json", "/"].map((path) =>
+        send(url, "GET", path),
+      ),
+    );
+    const rebound = await sendWithHeaders(url, "GET /metrics", { host: "rebound.example" });
+    const elsewhere = await sendWithHeaders(url, "GET /metrics", { origin: "http://evil.example" });
+    const { exit } = await server.stop();
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 404, 404, 404, 404],
+    );
+    isProblem(rebound, "forbidden");
+    isProblem(elsewhere, "forbidden");
+    assert.equal(exit, 0);
+  });
+
+  test("in use is told, with exit 2", async () => {
+    const server = await startFx();
+    const { port } = new URL(server.url);
+    const { stderr, exit } = await runFx(["serve", "--port", "0", "--admin-port", port, "--rates", "demo"]);
+    await server.stop();
+    assert.match(stderr, new RegExp(`fx: Port ${port} of 127\\.0\\.0\\.1 is in use, .*--admin-port`));
+    assert.equal(exit, 2);
+  });
+});
+
+describe("fx serve --tls-cert and --tls-key", () => {
+  /** The pair in a folder behind a link, as containers are given theirs. */
+  function pairBehindLink(name: string) {
+    const place = mkdtempSync(join(folder, "pair-"));
+    let count = 0;
+    const put = (pair: string) => {
+      count += 1;
+      const next = mkdtempSync(join(place, "data-"));
+      copyFileSync(fixture(`${pair}.crt`), join(next, "tls.crt"));
+      copyFileSync(fixture(`${pair}.key`), join(next, "tls.key"));
+      symlinkSync(next, join(place, `link-${count}`));
+      renameSync(join(place, `link-${count}`), join(place, "current"));
+    };
+    put(name);
+    const files = ["--tls-cert", join(place, "current/tls.crt"), "--tls-key", join(place, "current/tls.key")];
+    return { put, files };
+  }
+
+  /** A connection over which requests can be sent, and the certificate that the server showed. */
+  async function open(url: string, ca: Buffer) {
+    const socket = connect({
+      port: Number(new URL(url).port),
+      host: "127.0.0.1",
+      servername: "localhost",
+      ca,
+    });
+    await once(socket, "secureConnect");
+    return socket;
+  }
+
+  async function ask(socket: TLSSocket): Promise<string> {
+    socket.write("GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const [chunk] = await once(socket, "data");
+    return String(chunk);
+  }
+
+  test("speaks https, and has browsers stay with it", async () => {
+    const { files } = pairBehindLink("server");
+    const server = await startFx(["--rates", "demo", ...files]);
+    assert.match(server.url, /^https:\/\/127\.0\.0\.1:\d+$/);
+    const socket = await open(server.url, certificate("server"));
+    const answer = await ask(socket);
+    socket.destroy();
+    const plain = fetch(server.url.replace("https", "http"));
+    await assert.rejects(plain);
+    const { exit } = await server.stop();
+    assert.match(answer, /^HTTP\/1\.1 200 OK\r\n[\s\S]*strict-transport-security: max-age=/);
+    assert.equal(exit, 0);
+  });
+
+  test("shows a certificate that has changed to new connections, and keeps the old ones", async () => {
+    const { put, files } = pairBehindLink("server");
+    const server = await startFx(["--rates", "demo", ...files]);
+    const before = await open(server.url, certificate("server"));
+    put("renewed");
+    await until(() => server.output().stderr.includes("certificate read again"));
+    const since = await open(server.url, certificate("renewed"));
+    await assert.rejects(open(server.url, certificate("server")));
+    const answers = [await ask(before), await ask(since)];
+    for (const socket of [before, since]) socket.destroy();
+    await server.stop();
+    for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 200 OK/);
+  });
+
+  test("keeps the last pair while the new one does not fit together", async () => {
+    const [cert, key] = [join(folder, "half.crt"), join(folder, "half.key")];
+    copyFileSync(fixture("server.crt"), cert);
+    copyFileSync(fixture("server.key"), key);
+    const server = await startFx(["--rates", "demo", "--tls-cert", cert, "--tls-key", key]);
+    copyFileSync(fixture("renewed.crt"), cert);
+    await until(() => server.output().stderr.includes("certificate not read again"));
+    const between = await open(server.url, certificate("server"));
+    copyFileSync(fixture("renewed.key"), key);
+    await until(() => server.output().stderr.includes("certificate read again"));
+    const since = await open(server.url, certificate("renewed"));
+    for (const socket of [between, since]) socket.destroy();
+    const { stderr } = await server.stop();
+    assert.ok(!stderr.includes("PRIVATE KEY"));
+  });
+
+  const other = join(folder, "other.key");
+  for (const [what, args, told] of [
+    ["one without the other", ["--tls-cert", fixture("server.crt")], /belong together/],
+    ["a file that is not there", ["--tls-cert", other, "--tls-key", other], /cannot be used \(ENOENT\)/],
+    [
+      "a key of another certificate",
+      ["--tls-cert", fixture("server.crt"), "--tls-key", fixture("renewed.key")],
+      /cannot be used \(key values mismatch\)/,
+    ],
+  ] as const) {
+    test(`refuses ${what}, with exit 2`, async () => {
+      const ran = await runHere(["serve", "--port", "0", "--rates", "demo", ...args]);
+      assert.match(ran.stderr, told);
+      assert.equal(ran.exit, 2);
+    });
+  }
+
+  test("refuses a key itself in the place of its path, and does not show it", async () => {
+    const env = { FX_TLS_KEY_FILE: fixture("server.key"), FX_TLS_CERT: fixture("server.crt") };
+    const ran = await runHere(["serve", "--port", "0", "--rates", "demo"], { env });
+    assert.match(ran.stderr, /^fx: FX_TLS_KEY must be the path of a file\.\n/);
+    assert.ok(!ran.stderr.includes("PRIVATE"));
+    assert.equal(ran.exit, 2);
+  });
+});
+
+test("a probe on the admin port sees that the server stops until it has", async () => {
+  const server = await startFx(["--admin-port", "0"]);
+  const [, url = ""] = /\nmetrics\t(\S+)\/metrics\n/.exec(server.output().stdout) ?? [];
+  const { pathname, host } = new URL(server.url);
+  const socket = connectPlain(Number(host.split(":")[1]), "127.0.0.1");
+  socket.write(
+    `POST ${pathname}api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{`,
+  );
+  await send(url, "GET", "/metrics");
+  server.signal("SIGTERM");
+  await until(() => server.output().stdout.includes("Stopping"));
+  const probe = await send(url, "GET", "/health/ready");
+  socket.end("}");
+  const { exit } = await server.ended;
+  assert.equal(probe.status, 503);
+  assert.equal(exit, 0);
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Caller } from "../../src/core/role.ts";
+import type { ServerOptions } from "../../src/http/server.ts";
+import { BulkClient } from "../support/bulk.ts";
+import { adult } from "../support/fixture.ts";
+import { isProblem, send } from "../support/http.ts";
+import { startServer } from "../support/server.ts";
+
+/** More than fit into the seconds that sending them may take. */
+const many = 100;
+const limit = 5;
+
+async function limited(t: TestContext, options: Partial<ServerOptions> = {}) {
+  const server = await startServer({}, "", { rateLimit: limit, ...options });
+  t.after(() => server.close());
+  const ask = (headers: Record<string, string> = {}, path = "/api/rates") =>
+    send(server.url, "GET", path, { headers });
+  const askOften = (headers?: Record<string, string>, path?: string) =>
+    Promise.all(Array.from({ length: many }, () => ask(headers, path)));
+  return { ...server, ask, askOften };
+}
+
+const statuses = (answers: readonly { status: number }[]) => new Set(answers.map(({ status }) => status));
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+const tokens = {
+  callerOf: (authorization: string): Caller | undefined =>
+    authorization === "Bearer unknown"
+      ? undefined
+      : { name: authorization, role: "operator", expires: undefined },
+};
+
+describe("a server with a limit of 5 requests a second", () => {
+  test("answers the first, and refuses those beyond with 429 and when to try again", async (t) => {
+    const { askOften } = await limited(t);
+    const answers = await askOften();
+    assert.ok(answers.filter(({ status }) => status === 200).length >= limit);
+    const refused = answers.filter(({ status }) => status !== 200);
+    assert.ok(refused.length > 0);
+    for (const answer of refused) {
+      isProblem(answer, "rate-limited");
+      assert.equal(answer.headers.get("retry-after"), "1");
+    }
+  });
+
+  test("counts each token by itself", async (t) => {
+    const { ask, askOften } = await limited(t, { tokens });
+    assert.deepEqual(statuses(await askOften(bearer("ann"))), new Set([200, 429]));
+    assert.equal((await ask(bearer("jan"))).status, 200);
+  });
+
+  test("counts refused tokens against the address, so that nobody can try many", async (t) => {
+    const { askOften } = await limited(t, { tokens });
+    assert.deepEqual(statuses(await askOften(bearer("unknown"))), new Set([401, 429]));
+  });
+
+  test("counts what leads nowhere, and the pages of the documentation", async (t) => {
+    const { askOften } = await limited(t);
+    assert.ok(statuses(await askOften({}, "/nothing")).has(429));
+    const other = await limited(t);
+    assert.ok(statuses(await other.askOften({}, "/docs")).has(429));
+  });
+
+  test("never refuses a probe", async (t) => {
+    const { askOften } = await limited(t);
+    assert.deepEqual(statuses(await askOften({}, "/health/live")), new Set([200]));
+    assert.deepEqual(statuses(await askOften({}, "/health/ready")), new Set([200]));
+  });
+
+  test("takes a client's address from a proxy that it trusts, and from nobody else", async (t) => {
+    const from = (address: string) => ({ "x-forwarded-for": address });
+    const behind = await limited(t, { trustProxy: ["loopback"] });
+    assert.ok(statuses(await behind.askOften(from("203.0.113.7"))).has(429));
+    assert.equal((await behind.ask(from("203.0.113.8"))).status, 200);
+    // What the client wrote itself stands before what the proxy adds.
+    assert.ok(statuses(await behind.askOften(from("198.51.100.1, 203.0.113.9"))).has(429));
+    const open = await limited(t);
+    const answers = await Promise.all(
+      Array.from({ length: many }, (_, index) => open.ask(from(`203.0.113.${index}`))),
+    );
+    assert.ok(statuses(answers).has(429));
+  });
+
+  test("counts addresses of version 6 by network, since a client has a whole one", async (t) => {
+    const { ask } = await limited(t, { trustProxy: ["loopback"] });
+    const from = (network: string) =>
+      Promise.all(
+        Array.from({ length: many }, (_, index) =>
+          ask({ "x-forwarded-for": `${network}::${index.toString(16)}` }),
+        ),
+      );
+    assert.ok(statuses(await from("2001:db8:0:1")).has(429));
+    assert.equal((await ask({ "x-forwarded-for": "2001:db8:0:2::1" })).status, 200);
+  });
+
+  test("counts the refused lines of a bulk, and answers them all", async (t) => {
+    const { url, ask } = await limited(t);
+    const bulk = new BulkClient(url);
+    const order = { pesel: adult(9), from: "PLN", to: "USD", toBuy: 1 };
+    bulk.end(...Array.from({ length: 4 * limit }, () => order));
+    let isDone = false;
+    const answers = bulk.rest().finally(() => {
+      isDone = true;
+    });
+    const seen = new Set<number>();
+    // So few that only the bulk can use the limit up.
+    for (; !isDone && !seen.has(429); await pause(300)) seen.add((await ask()).status);
+    assert.ok(seen.has(429));
+    assert.deepEqual(
+      (await answers).map(({ status }) => status),
+      Array.from({ length: 4 * limit }, () => 404),
+    );
+  });
+});
+
+test("a server without a limit refuses nobody", async (t) => {
+  const { askOften } = await limited(t, { rateLimit: 0 });
+  assert.deepEqual(statuses(await askOften()), new Set([200]));
+});
