@@ -74,11 +74,38 @@ export class Api {
     };
   }
 
-  async #send(path: string, init: Omit<RequestInit, "signal"> & { signal?: AbortSignal | undefined }) {
+  /** The lines of an answer, as many at a time as come together. It may take any time. */
+  async *lines(
+    path: string,
+    signal: AbortSignal,
+    init: Omit<RequestInit, "signal"> = {},
+  ): AsyncGenerator<readonly string[]> {
+    const { body } = await this.#send(path, { ...init, signal }, Infinity);
+    const reader = (body ?? new Blob().stream()).pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { value, done } = await reader.read().catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        throw new NoAnswer();
+      });
+      if (done) break;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop() ?? "";
+      if (lines.length > 0) yield lines;
+    }
+    // A line without an end was cut off.
+    if (rest !== "") throw new NoAnswer();
+  }
+
+  async #send(
+    path: string,
+    init: Omit<RequestInit, "signal"> & { signal?: AbortSignal | undefined },
+    withinMs = timeoutMs,
+  ) {
     const { signal, ...rest } = init;
+    const limit = withinMs === Infinity ? undefined : AbortSignal.timeout(withinMs);
     const headers = new Headers(init.headers);
     if (this.#token !== undefined) headers.set("authorization", `Bearer ${this.#token}`);
-    const limit = AbortSignal.timeout(timeoutMs);
     let response: Response;
     try {
       response = await fetch(path, {
@@ -86,7 +113,7 @@ export class Api {
         headers,
         cache: "no-store",
         redirect: "error",
-        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+        signal: AbortSignal.any([signal, limit].filter((each) => each !== undefined)),
       });
       if (response.ok) return response;
     } catch (error) {

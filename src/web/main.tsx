@@ -7,9 +7,11 @@ import { Counter } from "./counter.tsx";
 import { Format, type Language } from "./format.ts";
 import { Header, type View } from "./header.tsx";
 import { Audit } from "./operator/audit.tsx";
+import { BatchOnDemand } from "./operator/batch-on-demand.tsx";
 import { Position } from "./operator/position.tsx";
 import { Lock, useIdleLock } from "./session.tsx";
 import "./style.css";
+import "./operator/operator.css";
 import { textsOf } from "./texts.ts";
 
 const tokenName = "fx-token";
@@ -104,6 +106,7 @@ function Page() {
       {view === "counter" && <Counter onRatesMoved={rates.reload} />}
       {view === "position" && <Position />}
       {view === "audit" && <Audit />}
+      {view === "batch" && <BatchOnDemand />}
     </AppContext.Provider>
   );
 }

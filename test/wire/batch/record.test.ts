@@ -19,7 +19,20 @@ function elsewhere(text: string, delimiter: string): readonly string[] | "open" 
 describe("a record of CSV", () => {
   for (const separator of separators) {
     test(`between ${JSON.stringify(separator)} is read as csv-parse reads it`, () => {
-      const piece = fc.constantFrom('"', '"', '""', separator, ";", ",", " ", "\t", "a", "1,5", "zażółć", "'=");
+      const piece = fc.constantFrom(
+        '"',
+        '"',
+        '""',
+        separator,
+        ";",
+        ",",
+        " ",
+        "\t",
+        "a",
+        "1,5",
+        "zażółć",
+        "'=",
+      );
       // A line break stands in quotes only, and an empty text is no record.
       const text = fc
         .array(piece, { minLength: 1, maxLength: 12 })

@@ -75,9 +75,9 @@ function serverPairs(server: RunningServer, settings: Settings, isRich: boolean)
       : `table ${table.number} of ${table.effectiveDate}${problem === undefined ? "" : `. ${problem}`}`;
   const tokens: Pairs =
     settings.tokens === undefined ? [] : [["tokens", `${server.tokenCount}, of ${settings.tokens}`]];
+  const anonymously = settings.tokens === undefined ? ", without tokens" : "";
   const hint = isRich ? " (open it in a browser)" : "";
   const page: Pairs = server.page === undefined ? [] : [["page", `${server.page}${hint}`]];
-  const anonymously = settings.tokens === undefined ? ", without tokens" : "";
   return [
     ...page,
     ["listening", server.url],

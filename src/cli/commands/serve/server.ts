@@ -21,10 +21,10 @@ import { followKeyPair, readKeyPair } from "./tls.ts";
 export interface RunningServer {
   /** Where this machine reaches it. */
   readonly url: string;
-  /** The address of the page for tellers; undefined without one. */
-  readonly page: string | undefined;
   /** Where metrics and probes have a listener of their own. */
   readonly adminUrl: string | undefined;
+  /** The address of the page for tellers; undefined without one. */
+  readonly page: string | undefined;
   /** Whether other machines can. */
   readonly isOpen: boolean;
   /** How many tokens the server knows; undefined if it asks for none. */
