@@ -42,8 +42,11 @@ export function Header({ view, ratesFailure, onView, onLanguage, onLock }: Heade
             {texts.language}
           </button>
           {caller.name !== null && (
-            <button type="button" class="plain" onClick={onLock} title={texts.role[caller.role]}>
-              {texts.lock} <span class="muted">{caller.name}</span>
+            <button type="button" class="plain" onClick={onLock}>
+              {texts.lock}{" "}
+              <span class="muted">
+                {caller.name} · {texts.role[caller.role]}
+              </span>
             </button>
           )}
         </nav>

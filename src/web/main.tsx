@@ -38,7 +38,10 @@ function Page() {
   const rates = useLatest<RatesJson>(caller.value && ((signal) => api.get("api/rates", {}, signal)), [
     caller.value,
   ]);
-  const [isLocked, lock, unlock] = useIdleLock();
+  const [isLocked, lock, unlock] = useIdleLock(() => {
+    sessionStorage.removeItem(tokenName);
+    api.token = undefined;
+  });
 
   useEffect(() => {
     document.documentElement.lang = language;
@@ -60,11 +63,6 @@ function Page() {
     localStorage.setItem(languageName, next);
     setLanguage(next);
   }, [language]);
-  const lockNow = useCallback(() => {
-    sessionStorage.removeItem(tokenName);
-    api.token = undefined;
-    lock();
-  }, []);
 
   const hasToken = typeof caller.value?.name === "string";
   if (asksToken || (isLocked && hasToken)) {
@@ -101,7 +99,7 @@ function Page() {
         ratesFailure={rates.failure}
         onView={setView}
         onLanguage={chooseLanguage}
-        onLock={lockNow}
+        onLock={lock}
       />
       {view === "counter" && <Counter onRatesMoved={rates.reload} />}
       {view === "position" && <Position />}

@@ -13,7 +13,7 @@ const linesAtOnce = 64;
 
 /**
  * Reads lines in flat memory, as many at a time as come together, but no more than 64. Blank ones are counted and left
- * out.
+ * out, unless they are too long.
  * @param longest where a program writes the lines: in bytes, how long they may be. Blank ones and the beginning of a longer one are then
  * given as soon as they come, so that one that is fed to no end can be refused
  */
@@ -30,7 +30,8 @@ export async function* readLines(
     number += 1;
     const isMarked = number === 1 && bytes.subarray(0, 3).equals(byteOrderMark);
     const line = bytes.subarray(isMarked ? 3 : 0, bytes.at(-1) === carriageReturn ? -1 : undefined);
-    if (isStrict || !isBlank(line)) lines.push({ number, bytes: line });
+    // Of one that is too long, only the beginning is known.
+    if (isStrict || line.length > limit || !isBlank(line)) lines.push({ number, bytes: line });
   };
   for await (const chunk of source) {
     let start = 0;

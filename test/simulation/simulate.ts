@@ -13,6 +13,7 @@ import type { Recorded, Settlement } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { LedgerRates } from "../../src/rates/ledger-rates.ts";
+import { chanceFrom } from "../support/chance.ts";
 import { adult, decimal, now } from "../support/fixture.ts";
 import { valueAtBid } from "../support/fractions.ts";
 import { Bank } from "./bank.ts";
@@ -412,15 +413,4 @@ function compareEntries(entries: readonly Receipt[], expected: readonly ModelEnt
     const before = entries[index - 1];
     assert.ok(before === undefined || before.time <= entry.time, `times of ${about} go back`);
   }
-}
-
-/** mulberry32: the same numbers from the same seed, everywhere. */
-function chanceFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
