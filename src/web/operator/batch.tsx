@@ -14,6 +14,7 @@ import { carryOut, type LineResult, rejectsText, resultsText } from "./batch-run
 import { batchTexts } from "./batch-texts.ts";
 import { Moves } from "./moves.tsx";
 import { Place } from "./place.ts";
+import { Tile } from "./tile.tsx";
 
 /** In bytes: what is read at once, and kept. */
 const largestFile = 32 * 1024 * 1024;
@@ -213,11 +214,8 @@ export function Batch() {
               </p>
             )}
             <dl class="tiles">
-              {facts.map(([label, value, isBad]) => (
-                <div key={label} class={isBad && value > 0 ? "bad" : ""}>
-                  <dt>{label}</dt>
-                  <dd class="figures">{number(value)}</dd>
-                </div>
+              {facts.map(([label, value, isBad = false]) => (
+                <Tile key={label} label={label} value={number(value)} isBad={isBad && value > 0} />
               ))}
             </dl>
           </>
@@ -271,7 +269,7 @@ export function Batch() {
                   <th scope="col" class="number">
                     {own.line}
                   </th>
-                  <th scope="col">{texts.holder}</th>
+                  <th scope="col">{texts.pesel}</th>
                   <th scope="col">{own.why}</th>
                 </tr>
               </thead>
