@@ -28,7 +28,17 @@ export interface Asked {
 const weights: Readonly<Record<string, number>> = {
   ...{ exchange: 12, deposit: 8, withdraw: 5, createAccount: 6, bulk: 5, reverse: 4, closeAccount: 2 },
   ...{ audit: 0.05, checkpoint: 0.05, compareCheckpoint: 0.3, exportJournal: 0.1, position: 0.1 },
-  ...{ metrics: 0.1, openApi: 0.1, live: 1, ready: 1, token: 1, rateHistory: 1, accounts: 1.5 },
+  ...{
+    metrics: 0.1,
+    openApi: 0.1,
+    live: 1,
+    ready: 1,
+    token: 1,
+    rateHistory: 0.5,
+    accounts: 0.7,
+    statement: 1,
+    account: 2,
+  },
 };
 const usualWeight = 3;
 const mediaTypes = [
