@@ -151,6 +151,8 @@ async function buildPage() {
     platform: "browser",
     target: "es2022",
     minify: true,
+    // What only an operator opens is loaded then.
+    splitting: true,
     // The page is whole without packages: what it imports is in it.
     noExternal: [/./],
     esbuildPlugins: [noteBundled()],

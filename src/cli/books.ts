@@ -59,7 +59,10 @@ export function openBooks(place: StorePlace, store: Store): Books {
     new Promise<BooksResults[T]>((resolve, reject) => {
       let isBegun = false;
       const canReadHere = ({ failure }: Extract<BooksAnswer, { failure: unknown }>) =>
-        !isBegun && !isClosing && !signal?.aborted && ["storage-unavailable", "overloaded"].includes(failure.code);
+        !isBegun &&
+        !isClosing &&
+        !signal?.aborted &&
+        ["storage-unavailable", "overloaded"].includes(failure.code);
       const thread = start({ about, at, against, givesHeads: onHeads !== undefined });
       const fail = (error: unknown) => {
         reject(error);

@@ -2,6 +2,7 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import type { OpenApiDocument } from "../wire/openapi.ts";
+import { pagePolicy } from "./page.ts";
 
 /** The page under /docs. It shows the document and lets you try it. It loads nothing from elsewhere. */
 export function registerDocs(app: FastifyInstance, document: OpenApiDocument, prefix: string): void {
@@ -17,10 +18,16 @@ export function registerDocs(app: FastifyInstance, document: OpenApiDocument, pr
     docs.register(swaggerUi, {
       routePrefix: "/docs",
       indexPrefix: prefix,
-      uiConfig: { validatorUrl: null, defaultModelsExpandDepth: 0, displayRequestDuration: true },
+      // Without the bar that asks for another document.
+      uiConfig: {
+        layout: "BaseLayout",
+        validatorUrl: null,
+        defaultModelsExpandDepth: 0,
+        displayRequestDuration: true,
+      },
+      theme: { title: "fx · API" },
       // Its own policy would have browsers turn to https.
-      staticCSP:
-        "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
+      staticCSP: pagePolicy("img-src 'self' data:"),
     });
     done();
   });

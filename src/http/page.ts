@@ -5,9 +5,12 @@ import type { FastifyInstance } from "fastify";
 import { sendText } from "./answers.ts";
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame. */
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-  "base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
+export function pagePolicy(images = "img-src 'self'"): string {
+  return (
+    `default-src 'none'; script-src 'self'; style-src 'self'; ${images}; connect-src 'self'; ` +
+    "base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
+  );
+}
 
 /**
  * The page for tellers, under /.
@@ -25,7 +28,7 @@ export function registerPage(app: FastifyInstance, folder: string | undefined, p
   app.get("/", async (_request, reply) =>
     sendText(reply, html, 200, {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": policy,
+      "content-security-policy": pagePolicy(),
     }),
   );
   app.register(files, {

@@ -4,16 +4,10 @@ import { FxError } from "../core/errors.ts";
 import { Histogram, secondsBounds } from "../core/histogram.ts";
 import type { Entry } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
+import { isFinal, requireSameRequest, requireSameToken } from "../core/refusal.ts";
 import type { CommitFigures } from "../core/service.ts";
 import { gather } from "./gather.ts";
-import {
-  isFinal,
-  type RefusalRetention,
-  refusalRetention,
-  replayOf,
-  requireSameRequest,
-  requireSameToken,
-} from "./refusal.ts";
+import { type RefusalRetention, refusalRetention, replayOf } from "./refusal.ts";
 import { sealEntry, sha256 } from "./seal.ts";
 import type {
   Loaded,

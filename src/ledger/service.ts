@@ -9,6 +9,7 @@ import type { ExportRequest } from "../core/export.ts";
 import { accountAfter, type Entry, type Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
+import { requireSameRequest } from "../core/refusal.ts";
 import type {
   AccountsRequest,
   AuditOptions,
@@ -32,7 +33,7 @@ import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
 import { tableOf } from "./checkpoint.ts";
 import { idsFrom, isEntryId } from "./entry-id.ts";
-import { type RefusalRetention, requireSameRequest } from "./refusal.ts";
+import type { RefusalRetention } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { FoundEntry, Store } from "./store.ts";
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { EntryJson } from "../wire/entry-schemas.ts";
-import type { AccountJson } from "../wire/schemas.ts";
+import type { ListedAccountJson } from "../wire/schemas.ts";
 import { useApp, useFailureText, useLatest, useMay } from "./app.ts";
 import { Balances } from "./balances.tsx";
 import { Cash } from "./cash.tsx";
@@ -19,8 +19,8 @@ export function AccountView({ pesel, onRatesMoved }: AccountViewProps) {
   const { api, texts } = useApp();
   const failureText = useFailureText();
   const mayMove = useMay("teller");
-  const loaded = useLatest<AccountJson>((signal) => api.get(`api/user/${pesel}`, {}, signal), [pesel]);
-  const [after, setAfter] = useState<AccountJson>();
+  const loaded = useLatest<ListedAccountJson>((signal) => api.get(`api/user/${pesel}`, {}, signal), [pesel]);
+  const [after, setAfter] = useState<ListedAccountJson>();
   const [receipt, setReceipt] = useState<EntryJson>();
   const [changes, setChanges] = useState(0);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -35,11 +35,13 @@ export function AccountView({ pesel, onRatesMoved }: AccountViewProps) {
     );
   }
   /** Shows the account after a change, and its receipt. */
-  const changed = async (next: AccountJson, receiptId: string) => {
+  const changed = async (next: ListedAccountJson, receiptId: string) => {
     setAfter(next);
     setChanges((count) => count + 1);
-    setReceipt(await api.get<EntryJson>(`api/receipts/${receiptId}`));
+    // What was done stays done if its receipt cannot be read now: the statement has it.
+    setReceipt(await api.get<EntryJson>(`api/receipts/${receiptId}`).catch(() => undefined));
   };
+  const isClosed = account.closed === true;
   return (
     <article class="account">
       <div class="holder">
@@ -47,18 +49,26 @@ export function AccountView({ pesel, onRatesMoved }: AccountViewProps) {
           {account.name} {account.surname}
         </h2>
         <p class="figures muted">{groupedPesel(pesel)}</p>
+        {isClosed && <p class="tag">{texts.closedAccount}</p>}
       </div>
       <div class="service">
         <div class="work">
-          {mayMove && <Ticket account={account} onDone={changed} onRatesMoved={onRatesMoved} />}
+          {isClosed && <p class="card">{mayMove ? texts.reopenHint : texts.closedAccount}</p>}
+          {mayMove && !isClosed && (
+            <>
+              <Ticket account={account} onDone={changed} onRatesMoved={onRatesMoved} />
+              <Cash account={account} onDone={changed} />
+            </>
+          )}
+        </div>
+        <div class="state">
           {receipt !== undefined && (
             <Receipt entry={receipt} holder={account} onClose={() => setReceipt(undefined)} />
           )}
-          {mayMove && <Cash account={account} onDone={changed} />}
+          <Balances currencies={account.currencies} />
         </div>
-        <Balances currencies={account.currencies} />
       </div>
-      <Statement pesel={pesel} changes={changes} onReceipt={setReceipt} onDone={changed} />
+      <Statement account={account} changes={changes} onReceipt={setReceipt} onDone={changed} />
     </article>
   );
 }

@@ -57,7 +57,7 @@ export class Api {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
     const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
     const response = await this.#send(given.length === 0 ? path : `${path}?${search}`, { signal });
-    return (await response.json()) as T;
+    return (await bodyOf(response)) as T;
   }
 
   async change<T>(path: string, { body, key, tableId }: Change): Promise<Done<T>> {
@@ -69,16 +69,43 @@ export class Api {
     const response = await this.#send(path, { method: "POST", headers, body: JSON.stringify(body) });
     const receipt = response.headers.get("fx-receipt") ?? "";
     return {
-      body: (response.status === 204 ? undefined : await response.json()) as T,
+      body: (response.status === 204 ? undefined : await bodyOf(response)) as T,
       receiptId: receipt.slice(receipt.lastIndexOf("/") + 1),
     };
   }
 
-  async #send(path: string, init: Omit<RequestInit, "signal"> & { signal?: AbortSignal | undefined }) {
+  /** The lines of an answer, as many at a time as come together. It may take any time. */
+  async *lines(
+    path: string,
+    signal: AbortSignal,
+    init: Omit<RequestInit, "signal"> = {},
+  ): AsyncGenerator<readonly string[]> {
+    const { body } = await this.#send(path, { ...init, signal }, Infinity);
+    const reader = (body ?? new Blob().stream()).pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { value, done } = await reader.read().catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        throw new NoAnswer();
+      });
+      if (done) break;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop() ?? "";
+      if (lines.length > 0) yield lines;
+    }
+    // A line without an end was cut off.
+    if (rest !== "") throw new NoAnswer();
+  }
+
+  async #send(
+    path: string,
+    init: Omit<RequestInit, "signal"> & { signal?: AbortSignal | undefined },
+    withinMs = timeoutMs,
+  ) {
     const { signal, ...rest } = init;
+    const limit = withinMs === Infinity ? undefined : AbortSignal.timeout(withinMs);
     const headers = new Headers(init.headers);
     if (this.#token !== undefined) headers.set("authorization", `Bearer ${this.#token}`);
-    const limit = AbortSignal.timeout(timeoutMs);
     let response: Response;
     try {
       response = await fetch(path, {
@@ -86,7 +113,7 @@ export class Api {
         headers,
         cache: "no-store",
         redirect: "error",
-        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+        signal: AbortSignal.any([signal, limit].filter((each) => each !== undefined)),
       });
       if (response.ok) return response;
     } catch (error) {
@@ -98,6 +125,12 @@ export class Api {
     if (problem.code === "unauthorized") this.#onUnauthorized();
     throw new Refusal(problem);
   }
+}
+
+/** The body; of an account, whether it is closed, too, which a header says. */
+async function bodyOf(response: Response): Promise<unknown> {
+  const body: object = await response.json();
+  return response.headers.get("fx-account") === "closed" ? { ...body, closed: true } : body;
 }
 
 /** A key that no request has had. */

@@ -1,5 +1,6 @@
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
+import { currencies, pln } from "../core/currency.ts";
 import { includes, type Role } from "../core/role.ts";
 import type { RatesJson, TokenJson } from "../wire/schemas.ts";
 import { type Api, NoAnswer, Refusal } from "./api.ts";
@@ -28,6 +29,12 @@ export function useApp(): App {
 /** Whether the caller's role includes `role`. */
 export function useMay(role: Role): boolean {
   return includes(useApp().caller.role, role);
+}
+
+/** The currencies to choose from: those of the table; until there is one, those that fx knows. */
+export function useCodes(): readonly string[] {
+  const { rates } = useApp();
+  return rates === undefined ? currencies : [pln, ...rates.rates.map(({ symbol }) => symbol)];
 }
 
 /** What failed, for the reader. */

@@ -10,7 +10,11 @@ export function Balances({ currencies }: { readonly currencies: readonly MoneyJs
     const bid = bids.get(symbol);
     return bid === undefined ? undefined : amount * bid;
   });
-  const total = values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+  // A sum without the currencies that the table lacks would be taken for the whole.
+  const total = values.reduce<number | undefined>(
+    (sum, value) => (sum === undefined || value === undefined ? undefined : sum + value),
+    0,
+  );
   return (
     <section class="card balances">
       <table aria-label={texts.balances}>
@@ -42,7 +46,7 @@ export function Balances({ currencies }: { readonly currencies: readonly MoneyJs
             <tr>
               <th scope="row">{texts.total}</th>
               <td />
-              <td class="number">{format.amount(total, "PLN")}</td>
+              <td class="number">{total === undefined ? "–" : format.amount(total, "PLN")}</td>
             </tr>
           </tfoot>
         )}

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AccountJson } from "../wire/schemas.ts";
-import { useApp } from "./app.ts";
+import { useApp, useCodes, useMay } from "./app.ts";
 import { useChange } from "./change.ts";
 import { Field } from "./field.tsx";
 import { typedAmount } from "./format.ts";
@@ -13,17 +13,19 @@ interface CashProps {
 /** Money over the counter, and the holder's name. */
 export function Cash({ account, onDone }: CashProps) {
   const { texts } = useApp();
+  const mayClose = useMay("operator");
   return (
     <details class="card cash">
       <summary>{texts.cash}</summary>
       <Money account={account} onDone={onDone} />
       <Name account={account} onDone={onDone} />
+      {mayClose && <Closing account={account} onDone={onDone} />}
     </details>
   );
 }
 
 function Money({ account, onDone }: CashProps) {
-  const { texts, format, rates } = useApp();
+  const { texts, format } = useApp();
   const [typed, setTyped] = useState("");
   const [currency, setCurrency] = useState("PLN");
   const [note, setNote] = useState("");
@@ -34,7 +36,7 @@ function Money({ account, onDone }: CashProps) {
     setNote("");
     await onDone(next, receiptId);
   });
-  const codes = ["PLN", ...(rates?.rates.map(({ symbol }) => symbol) ?? [])];
+  const codes = useCodes();
   const amount = typedAmount(typed, currency);
   const ask = (what: "deposit" | "withdraw") => {
     setFault("fault" in amount ? texts.amountFault[amount.fault] : undefined);
@@ -140,5 +142,44 @@ function Name({ account, onDone }: CashProps) {
         </button>
       </p>
     </form>
+  );
+}
+
+/** An account that is empty can be closed. */
+function Closing({ account, onDone }: CashProps) {
+  const { texts } = useApp();
+  const [isAsked, setAsked] = useState(false);
+  const { fault, isSending, setFault, send } = useChange(onDone);
+  const ask = () => {
+    const isEmpty = account.currencies.every(({ amount }) => amount === 0);
+    setFault(isEmpty ? undefined : texts.notEmpty);
+    setAsked(isEmpty);
+  };
+  return (
+    <div class="closing">
+      {fault !== undefined && <p role="alert">{fault}</p>}
+      <p class="actions">
+        {isAsked ? (
+          <>
+            <strong>{texts.closeAccount}?</strong>
+            <button
+              type="button"
+              class="primary"
+              aria-busy={isSending}
+              onClick={() => void send(`api/user/${account.pesel}/closing`, {})}
+            >
+              {texts.carryOut}
+            </button>
+            <button type="button" class="plain" onClick={() => setAsked(false)}>
+              {texts.cancel}
+            </button>
+          </>
+        ) : (
+          <button type="button" onClick={ask}>
+            {texts.closeAccount}
+          </button>
+        )}
+      </p>
+    </div>
   );
 }

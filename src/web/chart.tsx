@@ -28,33 +28,46 @@ export function Sparkline({ values }: { readonly values: readonly number[] }) {
   );
 }
 
-const spans = [30, 90, 365, 1830];
+const spans = [
+  { days: 31, count: 1, unit: "month" },
+  { days: 92, count: 3, unit: "month" },
+  { days: 366, count: 1, unit: "year" },
+  { days: 1827, count: 5, unit: "year" },
+] as const;
 const height = 220;
 
 /** Both sides of one currency, table by table. */
 export function History({ code, onClose }: { readonly code: string; readonly onClose: () => void }) {
-  const { api, texts } = useApp();
+  const { api, texts, format } = useApp();
   const failureText = useFailureText();
-  const [days, setDays] = useState(90);
+  const [days, setDays] = useState<number>(92);
   const history = useLatest<RateHistoryJson>(
     (signal) => api.get(`api/rates/${code}/history`, { days }, signal),
     [code, days],
   );
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), [code]);
+  const rates = history.value?.rates ?? [];
   return (
-    <section class="history" aria-label={`${texts.ratesHistory} ${code}`}>
+    <section
+      ref={place}
+      class="history"
+      onKeyDown={({ key }) => key === "Escape" && onClose()}
+      aria-label={`${texts.ratesHistory} ${code}`}
+    >
       <div class="actions">
         <h3>
           {texts.ratesHistory} {code}
         </h3>
         {spans.map((span) => (
           <button
-            key={span}
+            key={span.days}
             type="button"
             class="plain"
-            aria-pressed={span === days}
-            onClick={() => setDays(span)}
+            aria-pressed={span.days === days}
+            onClick={() => setDays(span.days)}
           >
-            {span} {texts.days}
+            {format.span(span.count, span.unit)}
           </button>
         ))}
         <button type="button" class="plain" onClick={onClose}>
@@ -62,7 +75,11 @@ export function History({ code, onClose }: { readonly code: string; readonly onC
         </button>
       </div>
       {history.failure !== undefined && <p role="alert">{failureText(history.failure)}</p>}
-      <BidAndAsk rates={history.value?.rates ?? []} />
+      <BidAndAsk rates={rates} />
+      <p class="muted figures least-and-most">
+        {rates.length > 0 &&
+          `${texts.lowestBid} ${format.rate(Math.min(...rates.map(({ bid }) => bid)))} · ${texts.highestAsk} ${format.rate(Math.max(...rates.map(({ ask }) => ask)))}`}
+      </p>
     </section>
   );
 }
@@ -73,6 +90,7 @@ function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
   useEffect(() => {
     const element = place.current;
     if (element === null || rates.length === 0) return undefined;
+    const isLong = rates.length > 200;
     const style = getComputedStyle(element);
     const colour = (name: string) => style.getPropertyValue(name).trim();
     const line = (label: string, stroke: string) => ({
@@ -100,7 +118,7 @@ function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
             values: (_plot, ticks) =>
               ticks.map((seconds) =>
                 new Intl.DateTimeFormat(format.locale, {
-                  day: "numeric",
+                  ...(isLong ? { year: "numeric" } : { day: "numeric" }),
                   month: "short",
                   timeZone: "UTC",
                 }).format(seconds * 1000),

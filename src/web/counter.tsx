@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import { AccountView } from "./account.tsx";
-import { useApp } from "./app.ts";
+import { useApp, useMay } from "./app.ts";
 import { Board } from "./board.tsx";
 import { Finder } from "./finder.tsx";
 import { NewAccount } from "./new-account.tsx";
@@ -12,6 +12,7 @@ export function Counter({ onRatesMoved }: { readonly onRatesMoved: () => void })
   const [pesel, setPesel] = useState<string>();
   const [isOpening, setOpening] = useState(false);
   const page = useRef<HTMLElement>(null);
+  const mayOpen = useMay("teller");
   useShortcuts(page);
   const show = (found: string) => {
     setOpening(false);
@@ -22,6 +23,11 @@ export function Counter({ onRatesMoved }: { readonly onRatesMoved: () => void })
       <main id="main" ref={page} tabIndex={-1}>
         <Finder onFound={show} onNew={() => setOpening(true)} />
         {isOpening && <NewAccount onOpened={show} onClose={() => setOpening(false)} />}
+        {pesel === undefined && !isOpening && (
+          <section class="welcome muted">
+            <p>{mayOpen ? texts.welcome : texts.welcomeViewer}</p>
+          </section>
+        )}
         {pesel !== undefined && !isOpening && (
           <AccountView key={pesel} pesel={pesel} onRatesMoved={onRatesMoved} />
         )}

@@ -6,11 +6,21 @@ export type Language = "en" | "pl";
 /** Numbers and dates as the reader writes them. */
 export class Format {
   readonly locale: string;
+  // A formatter takes a hundred times as long to make as to use.
+  readonly #numbers = new Map<string, Intl.NumberFormat>();
+  readonly #date: Intl.DateTimeFormat;
+  readonly #time: Intl.DateTimeFormat;
 
   constructor(language: Language) {
     // The reader's own kind of English, if it is one.
     const own = navigator.languages.find((name) => name.startsWith(language));
     this.locale = own ?? (language === "pl" ? "pl-PL" : "en-GB");
+    this.#date = new Intl.DateTimeFormat(this.locale, { dateStyle: "medium", timeZone: "UTC" });
+    this.#time = new Intl.DateTimeFormat(this.locale, {
+      dateStyle: "medium",
+      timeStyle: "short",
+      timeZone: "Europe/Warsaw",
+    });
   }
 
   /** An amount of a currency, with all of its decimals, without its code. */
@@ -39,23 +49,24 @@ export class Format {
   /** Signed, in percent. */
   change(share: number): string {
     const options = { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
-    return new Intl.NumberFormat(this.locale, { ...options, signDisplay: "exceptZero" }).format(share);
+    const text = new Intl.NumberFormat(this.locale, { ...options, signDisplay: "exceptZero" }).format(share);
+    return text.replace("-", "−");
   }
 
   /** @param text "2026-06-08" */
   date(text: string): string {
-    return new Intl.DateTimeFormat(this.locale, { dateStyle: "medium", timeZone: "UTC" }).format(
-      new Date(`${text}T00:00:00Z`),
-    );
+    return this.#date.format(new Date(`${text}T00:00:00Z`));
   }
 
   /** @param text RFC 3339; shown as the clocks in Poland have it */
   time(text: string): string {
-    return new Intl.DateTimeFormat(this.locale, {
-      dateStyle: "medium",
-      timeStyle: "short",
-      timeZone: "Europe/Warsaw",
-    }).format(new Date(text));
+    return this.#time.format(new Date(text));
+  }
+
+  /** How long something lasted, such as 3 months. */
+  span(count: number, unit: "month" | "year"): string {
+    const options = { style: "unit", unit, unitDisplay: "long" } as const;
+    return new Intl.NumberFormat(this.locale, options).format(count);
   }
 
   days(count: number): string {
@@ -63,11 +74,14 @@ export class Format {
   }
 
   #number(value: number, least: number, most: number): string {
-    return new Intl.NumberFormat(this.locale, {
-      minimumFractionDigits: least,
-      maximumFractionDigits: most,
-      useGrouping: true,
-    }).format(value);
+    const name = `${least} ${most}`;
+    let numbers = this.#numbers.get(name);
+    if (numbers === undefined) {
+      const digits = { minimumFractionDigits: least, maximumFractionDigits: most };
+      numbers = new Intl.NumberFormat(this.locale, { ...digits, useGrouping: true });
+      this.#numbers.set(name, numbers);
+    }
+    return numbers.format(value);
   }
 }
 

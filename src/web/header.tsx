@@ -2,7 +2,7 @@ import { Refusal } from "./api.ts";
 import { useApp, useMay } from "./app.ts";
 import { ageInDays } from "./format.ts";
 
-export type View = "counter" | "position" | "audit";
+export type View = "counter" | "position" | "audit" | "batch";
 
 interface HeaderProps {
   readonly view: View;
@@ -15,7 +15,7 @@ interface HeaderProps {
 export function Header({ view, ratesFailure, onView, onLanguage, onLock }: HeaderProps) {
   const { caller, language, texts } = useApp();
   const isOperator = useMay("operator");
-  const views: readonly View[] = isOperator ? ["counter", "position", "audit"] : ["counter"];
+  const views: readonly View[] = isOperator ? ["counter", "position", "batch", "audit"] : ["counter"];
   return (
     <header>
       <a class="skip" href="#main">
@@ -42,8 +42,11 @@ export function Header({ view, ratesFailure, onView, onLanguage, onLock }: Heade
             {texts.language}
           </button>
           {caller.name !== null && (
-            <button type="button" class="plain" onClick={onLock} title={texts.role[caller.role]}>
-              {texts.lock} <span class="muted">{caller.name}</span>
+            <button type="button" class="plain" onClick={onLock}>
+              {texts.lock}{" "}
+              <span class="muted">
+                {caller.name} · {texts.role[caller.role]}
+              </span>
             </button>
           )}
         </nav>

@@ -7,9 +7,11 @@ import { Counter } from "./counter.tsx";
 import { Format, type Language } from "./format.ts";
 import { Header, type View } from "./header.tsx";
 import { Audit } from "./operator/audit.tsx";
+import { BatchOnDemand } from "./operator/batch-on-demand.tsx";
 import { Position } from "./operator/position.tsx";
 import { Lock, useIdleLock } from "./session.tsx";
 import "./style.css";
+import "./operator/operator.css";
 import { textsOf } from "./texts.ts";
 
 const tokenName = "fx-token";
@@ -36,7 +38,10 @@ function Page() {
   const rates = useLatest<RatesJson>(caller.value && ((signal) => api.get("api/rates", {}, signal)), [
     caller.value,
   ]);
-  const [isLocked, lock, unlock] = useIdleLock();
+  const [isLocked, lock, unlock] = useIdleLock(() => {
+    sessionStorage.removeItem(tokenName);
+    api.token = undefined;
+  });
 
   useEffect(() => {
     document.documentElement.lang = language;
@@ -58,11 +63,6 @@ function Page() {
     localStorage.setItem(languageName, next);
     setLanguage(next);
   }, [language]);
-  const lockNow = useCallback(() => {
-    sessionStorage.removeItem(tokenName);
-    api.token = undefined;
-    lock();
-  }, []);
 
   const hasToken = typeof caller.value?.name === "string";
   if (asksToken || (isLocked && hasToken)) {
@@ -99,11 +99,12 @@ function Page() {
         ratesFailure={rates.failure}
         onView={setView}
         onLanguage={chooseLanguage}
-        onLock={lockNow}
+        onLock={lock}
       />
       {view === "counter" && <Counter onRatesMoved={rates.reload} />}
       {view === "position" && <Position />}
       {view === "audit" && <Audit />}
+      {view === "batch" && <BatchOnDemand />}
     </AppContext.Provider>
   );
 }

@@ -1,31 +1,14 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { EntryJson } from "../wire/entry-schemas.ts";
-import type { MoneyJson } from "../wire/schemas.ts";
+import { movedBy } from "../wire/statement-csv.ts";
 import { useApp } from "./app.ts";
 import { groupedPesel } from "./format.ts";
+import { printOnly } from "./print.ts";
 
 interface ReceiptProps {
   readonly entry: EntryJson;
   readonly holder: { readonly name: string; readonly surname: string };
   readonly onClose: () => void;
-}
-
-/** What left the account with an entry, and what came to it. */
-export function movedBy(entry: EntryJson): { out?: MoneyJson | undefined; in?: MoneyJson | undefined } {
-  switch (entry.kind) {
-    case "opening":
-      return { in: entry.initial };
-    case "exchange":
-      return { out: entry.sold, in: entry.bought };
-    case "deposit":
-      return { in: entry.credited };
-    case "withdrawal":
-      return { out: entry.debited };
-    case "reversal":
-      return { out: entry.debited ?? undefined, in: entry.credited ?? undefined };
-    default:
-      return {};
-  }
 }
 
 /** One entry, as it is given to the customer. */
@@ -44,6 +27,8 @@ export function Receipt({ entry, holder, onClose }: ReceiptProps) {
     [texts.ask, exchange?.ask == null ? undefined : format.rate(exchange.ask)],
     [texts.table, exchange && `${exchange.table} ${texts.effective} ${format.date(exchange.effectiveDate)}`],
     [texts.noted, note ?? undefined],
+    [texts.reverses, entry.kind === "reversal" ? entry.reverses : undefined],
+    [texts.reversedBy, "reversedBy" in entry ? (entry.reversedBy ?? undefined) : undefined],
     [texts.holder, `${holder.name} ${holder.surname}`],
     [texts.pesel, groupedPesel(entry.pesel)],
     [texts.time, format.time(entry.time)],
@@ -52,7 +37,13 @@ export function Receipt({ entry, holder, onClose }: ReceiptProps) {
     [texts.balancesAfter, entry.currencies.map((money) => format.money(money)).join(", ")],
   ];
   return (
-    <section class="card receipt" aria-label={texts.receipt} ref={region} tabIndex={-1}>
+    <section
+      class="card receipt"
+      aria-label={texts.receipt}
+      ref={region}
+      tabIndex={-1}
+      onKeyDown={({ key }) => key === "Escape" && onClose()}
+    >
       <h3>
         {texts.receipt} · {texts.kind[entry.kind]}
       </h3>
@@ -62,13 +53,15 @@ export function Receipt({ entry, holder, onClose }: ReceiptProps) {
             value !== undefined && (
               <div key={label}>
                 <dt>{label}</dt>
-                <dd class="figures">{value}</dd>
+                <dd class={label === texts.spent || label === texts.gained ? "figures strong" : "figures"}>
+                  {value}
+                </dd>
               </div>
             ),
         )}
       </dl>
       <p class="actions">
-        <button type="button" onClick={() => print()}>
+        <button type="button" onClick={() => void printOnly("receipt")}>
           {texts.print}
         </button>
         <button type="button" class="plain" onClick={onClose}>

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { EntryJson } from "../wire/entry-schemas.ts";
 import type { AccountJson } from "../wire/schemas.ts";
 import { useApp } from "./app.ts";
@@ -15,14 +15,18 @@ interface ReversalProps {
 export function Reversal({ entry, onDone, onClose }: ReversalProps) {
   const { texts, format } = useApp();
   const [reason, setReason] = useState("");
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector("input")?.focus(), []);
   const { fault, isSending, send } = useChange(async (account, receiptId) => {
     onClose();
     await onDone(account, receiptId);
   });
   return (
     <form
-      class="fields"
+      ref={form}
+      class="fields ask"
       noValidate
+      onKeyDown={({ key }) => key === "Escape" && onClose()}
       onSubmit={(event) => {
         event.preventDefault();
         void send(`api/receipts/${entry.id}/reversal`, { reason });

@@ -2,24 +2,38 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 import type { Texts } from "./texts.ts";
 
 const idleMs = 10 * 60_000;
+const lookMs = 5000;
 const signs = ["pointerdown", "keydown", "wheel", "touchstart"] as const;
 
 /** Locks the page when nobody has used it for ten minutes. */
-export function useIdleLock(): readonly [isLocked: boolean, lock: () => void, unlock: () => void] {
+export function useIdleLock(
+  onLock: () => void,
+): readonly [isLocked: boolean, lock: () => void, unlock: () => void] {
   const [isLocked, setLocked] = useState(false);
+  const lock = useCallback(() => {
+    onLock();
+    setLocked(true);
+  }, []);
   useEffect(() => {
-    let timer = setTimeout(() => setLocked(true), idleMs);
-    const again = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => setLocked(true), idleMs);
+    let last = Date.now();
+    // Timers stand still while a machine sleeps, its clock does not: the first sign of use after that locks, too.
+    const look = () => {
+      if (Date.now() - last >= idleMs) lock();
     };
-    for (const sign of signs) addEventListener(sign, again, { passive: true });
+    const used = () => {
+      look();
+      last = Date.now();
+    };
+    const timer = setInterval(look, lookMs);
+    for (const sign of signs) addEventListener(sign, used, { passive: true });
+    document.addEventListener("visibilitychange", look);
     return () => {
-      clearTimeout(timer);
-      for (const sign of signs) removeEventListener(sign, again);
+      clearInterval(timer);
+      for (const sign of signs) removeEventListener(sign, used);
+      document.removeEventListener("visibilitychange", look);
     };
   }, []);
-  return [isLocked, useCallback(() => setLocked(true), []), useCallback(() => setLocked(false), [])];
+  return [isLocked, lock, useCallback(() => setLocked(false), [])];
 }
 
 interface LockProps {
@@ -52,6 +66,7 @@ export function Lock({ texts, isWrong, onToken, onUnlock }: LockProps) {
             <input
               type="password"
               autocomplete="off"
+              autofocus
               spellcheck={false}
               value={token}
               onInput={(event) => setToken(event.currentTarget.value)}

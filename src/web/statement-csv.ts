@@ -1,32 +1,39 @@
 import { csvCell } from "../core/csv.ts";
+import { visible } from "../core/visible.ts";
 import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
+import { statementCells, statementHeadings } from "../wire/statement-csv.ts";
 import type { Api } from "./api.ts";
-import { movedBy } from "./receipt.tsx";
 
-/** Saves the entries of a period as a file, as `fx account history --csv` writes it. */
-export async function saveCsv(
-  api: Api,
-  pesel: string,
-  period: { readonly from: string; readonly to: string },
-): Promise<void> {
-  const lines = ["time,kind,out,out_currency,in,in_currency,receipt"];
+export interface Period {
+  /** "2026-06-01", or "" for no bound. */
+  readonly from: string;
+  readonly to: string;
+}
+
+const most = 1000;
+
+/** All entries of a period, newest first. */
+export async function allEntries(api: Api, pesel: string, period: Period): Promise<EntryJson[]> {
+  const entries: EntryJson[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const query = { limit: 1000, ...period, cursor };
+    const query = { limit: most, ...period, cursor };
     const page: StatementJson = await api.get(`api/user/${pesel}/history`, query);
-    lines.push(...page.entries.map(line));
+    entries.push(...page.entries);
     cursor = page.next;
   }
-  const file = new Blob([`\ufeff${lines.join("\r\n")}\r\n`], { type: "text/csv" });
+  return entries;
+}
+
+/** Saves the entries of a period as the file that `fx account history --csv` writes. */
+export async function saveCsv(api: Api, pesel: string, period: Period): Promise<void> {
+  const entries = await allEntries(api, pesel, period);
+  const lines = [statementHeadings, ...entries.map(statementCells)].map(
+    (cells) => `${cells.map((cell) => csvCell(visible(cell))).join(",")}\r\n`,
+  );
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(file);
+  link.href = URL.createObjectURL(new Blob(lines, { type: "text/csv" }));
   // Not the PESEL: names of files are kept in histories.
   link.download = "statement.csv";
   link.click();
   URL.revokeObjectURL(link.href);
-}
-
-function line(entry: EntryJson): string {
-  const { out, in: into } = movedBy(entry);
-  const cells = [entry.time, entry.kind, out?.amount, out?.symbol, into?.amount, into?.symbol, entry.id];
-  return cells.map((cell) => csvCell(String(cell ?? ""))).join(",");
 }

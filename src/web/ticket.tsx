@@ -2,9 +2,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { StatementJson } from "../wire/entry-schemas.ts";
 import type { AccountJson, QuoteJson } from "../wire/schemas.ts";
 import { isOpen, newKey, Refusal } from "./api.ts";
-import { useApp, useFailureText } from "./app.ts";
+import { useApp, useCodes, useFailureText } from "./app.ts";
 import { Field } from "./field.tsx";
-import { typedAmount } from "./format.ts";
+import { type Format, typedAmount } from "./format.ts";
+import { Sum } from "./sum.tsx";
 
 interface TicketProps {
   readonly account: AccountJson;
@@ -41,7 +42,7 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
   const confirmButton = useRef<HTMLButtonElement>(null);
   const amountBox = useRef<HTMLFormElement>(null);
 
-  const codes = ["PLN", ...(rates?.rates.map(({ symbol }) => symbol) ?? [])];
+  const codes = useCodes();
   const currency = side === "toBuy" ? to : from;
   const amount = typedAmount(typed, currency);
   const wrong =
@@ -196,6 +197,20 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
               ))}
             </select>
           </div>
+          <button
+            type="button"
+            class="swap"
+            aria-label={texts.swap}
+            title={texts.swap}
+            onClick={() =>
+              edit(() => {
+                setFrom(to);
+                setTo(from);
+              })
+            }
+          >
+            ⇄
+          </button>
           <div class="field">
             <label for="to">{texts.to}</label>
             <select id="to" value={to} onChange={(event) => edit(() => setTo(event.currentTarget.value))}>
@@ -269,27 +284,40 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
 function Price({ quote, isFixed }: { readonly quote: QuoteJson | undefined; readonly isFixed: boolean }) {
   const { texts, format } = useApp();
   return (
-    <dl class={isFixed ? "price fixed" : "price"} aria-live="polite">
-      <div>
-        <dt>{texts.paid}</dt>
-        <dd class="figures">{quote === undefined ? "–" : format.money(quote.sold)}</dd>
-      </div>
-      <div>
-        <dt>{texts.received}</dt>
-        <dd class="figures strong">{quote === undefined ? "–" : format.money(quote.bought)}</dd>
-      </div>
-      <p class="muted">
-        {quote === undefined
-          ? texts.quoteHint
-          : [
-              `${texts.rate} ${format.rate(quote.rate)}`,
-              quote.bid === null ? "" : `${texts.bid} ${format.rate(quote.bid)}`,
-              quote.ask === null ? "" : `${texts.ask} ${format.rate(quote.ask)}`,
-              `${texts.table} ${quote.table}`,
-            ]
-              .filter((fact) => fact !== "")
-              .join(" · ")}
+    <div class={isFixed ? "price fixed" : "price"} aria-live="polite">
+      <dl>
+        <div>
+          <dt>{texts.paid}</dt>
+          <dd class="figures">{quote === undefined ? "–" : <Sum money={quote.sold} format={format} />}</dd>
+        </div>
+        <div>
+          <dt>{texts.received}</dt>
+          <dd class="figures strong">
+            {quote === undefined ? "–" : <Sum money={quote.bought} format={format} />}
+          </dd>
+        </div>
+      </dl>
+      <p class="muted figures">
+        {quote === undefined ? (
+          texts.quoteHint
+        ) : (
+          <>
+            {texts.rate} {rateText(quote, format)}
+            <br />
+            {texts.table} {quote.table} {texts.effective} {format.date(quote.effectiveDate)}
+          </>
+        )}
       </p>
-    </dl>
+    </div>
   );
+}
+
+/** As people say it: złotys for one unit of foreign money, or both sides of two foreign currencies. */
+function rateText({ sold, bought, bid, ask, rate }: QuoteJson, format: Format): string {
+  const one = (symbol: string, value: number, other: string) =>
+    `1\u00a0${symbol} = ${format.rate(value)}\u00a0${other}`;
+  if (bid === null && ask !== null) return one(bought.symbol, ask, "PLN");
+  if (bid !== null && ask === null) return one(sold.symbol, bid, "PLN");
+  const sides = [one(sold.symbol, bid ?? 1, "PLN"), one(bought.symbol, ask ?? 1, "PLN")];
+  return `${one(sold.symbol, rate, bought.symbol)} (${sides.join(", ")})`;
 }

@@ -328,8 +328,8 @@ describe("the documentation", () => {
     const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? "");
     assert.ok(links.length > 3);
     for (const link of links) assert.equal((await get(link)).status, 200, link);
-    assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'self'/);
-    assert.doesNotMatch(page.headers.get("content-security-policy") ?? "", /upgrade|https?:/);
+    assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+    assert.doesNotMatch(page.headers.get("content-security-policy") ?? "", /unsafe|upgrade|https?:/);
   });
 
   test("it shows the document that is served", async () => {

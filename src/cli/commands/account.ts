@@ -170,11 +170,11 @@ export function defineAccount(program: Command, context: Context): void {
         if (ends) writePeriod(stdout, statement);
         return statement;
       }, options.limit);
-      if (csv) {
-        const { statementCells, statementHeadings } = await import("../terminal/statement-csv.ts");
-        return writeCsv(stdout, pages, statementHeadings, statementCells);
-      }
       const { encodeEntry } = await import("../../wire/codecs.ts");
+      if (csv) {
+        const { statementCells, statementHeadings } = await import("../../wire/statement-csv.ts");
+        return writeCsv(stdout, pages, statementHeadings, (entry) => statementCells(encodeEntry(entry)));
+      }
       const shape = { columns: entryColumns, row: entryCells, encode: encodeEntry };
       const count = await writePages(stdout, pages, shape, options.json === true);
       if (count === 0) write(stderr, "There are no entries in that time.");

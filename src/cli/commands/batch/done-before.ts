@@ -1,9 +1,10 @@
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { BulkAnswer, ExchangeService } from "../../../core/service.ts";
+import { type KeyedLine, LineKeys, type LineRequest } from "../../../wire/batch/keys.ts";
+import { Lookup } from "../../../wire/batch/lookup.ts";
+import { digestOf } from "./digest.ts";
 import type { Batch } from "./file.ts";
-import { type KeyedLine, LineKeys, type LineRequest } from "./keys.ts";
-import { Lookup } from "./lookup.ts";
 
 /** Lines of a batch that an earlier run has done. */
 export interface DoneBefore {
@@ -26,7 +27,7 @@ export async function findDoneBefore(
   today: CalendarDate,
 ): Promise<DoneBefore | undefined> {
   const batch = await again();
-  const keys = new LineKeys(batch.id, today);
+  const keys = new LineKeys(batch.id, today, digestOf);
   const lines: KeyedLine[] = [];
   let isAll = true;
   for await (const chunk of batch.lines) {

@@ -1,3 +1,4 @@
+import { encodingMarked } from "../../../wire/batch/encoding.ts";
 import { UsageError } from "../../errors.ts";
 
 /** A file's text as UTF-8 bytes. */
@@ -7,17 +8,10 @@ export interface Decoded {
   readonly isMarked: boolean;
 }
 
-const marks = [
-  { encoding: "utf-8", bytes: Buffer.from([0xef, 0xbb, 0xbf]) },
-  { encoding: "utf-16le", bytes: Buffer.from([0xff, 0xfe]) },
-  { encoding: "utf-16be", bytes: Buffer.from([0xfe, 0xff]) },
-] as const;
-/** How .xlsx and .xls begin. */
-const workbooks = [Buffer.from("PK\x03\x04"), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])] as const;
-
 /**
  * Reads a file in `encoding`, UTF-8 by default. A byte-order mark in the file says it better.
- * @throws UsageError if it is no text but a workbook, and while it is read, if it is not valid UTF-16
+ * @throws UnfitFile if it is no text but a workbook
+ * @throws UsageError while it is read, if it is not valid UTF-16
  */
 export async function decode(source: AsyncIterable<Buffer>, encoding = "utf-8"): Promise<Decoded> {
   const chunks = source[Symbol.asyncIterator]();
@@ -27,12 +21,8 @@ export async function decode(source: AsyncIterable<Buffer>, encoding = "utf-8"):
     if (done) break;
     head = Buffer.concat([head, value]);
   }
-  const startsWith = (bytes: Buffer) => head.subarray(0, bytes.length).equals(bytes);
-  if (workbooks.some(startsWith)) {
-    throw new UsageError("This is an Excel workbook. In Excel, save it as CSV UTF-8, and run that file.");
-  }
-  const mark = marks.find(({ bytes }) => startsWith(bytes));
-  const name = mark?.encoding ?? encodingNamed(encoding);
+  const mark = encodingMarked(head);
+  const name = mark ?? encodingNamed(encoding);
   const whole = chain(head, { [Symbol.asyncIterator]: () => chunks });
   return name === "utf-8"
     ? { chunks: withLines(whole), isMarked: mark !== undefined }

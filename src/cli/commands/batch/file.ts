@@ -2,12 +2,18 @@ import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { Beginning, empty } from "../../../wire/batch/beginning.ts";
+import {
+  type BatchLine,
+  type Format,
+  inAnotherEncoding,
+  invalid,
+  type TextLine,
+} from "../../../wire/batch/line.ts";
+import { UnfitFile } from "../../../wire/batch/unfit-file.ts";
 import { faultOf, type Line, notUtf8, readLines } from "../../../wire/lines.ts";
 import { UsageError } from "../../errors.ts";
-import { csv, isEmptyRow, separatorIn } from "./csv.ts";
 import { decode, encodingNamed } from "./encoding.ts";
-import { type BatchLine, type Format, inAnotherEncoding } from "./line.ts";
-import { ndjson } from "./ndjson.ts";
 
 export interface Batch {
   readonly id: string;
@@ -57,56 +63,55 @@ async function open(
   facts: Pick<Batch, "id"> & Partial<Pick<Batch, "isRandomId" | "lineCount" | "again">>,
   encoding: string | undefined,
 ): Promise<Batch> {
-  const { head, separator, rest, isMarked, later } = await reading(path, () => begin(source, encoding));
-  const isJson = head?.bytes.toString().trimStart().startsWith("{") === true;
-  const format = isJson
-    ? ndjson
-    : head === undefined
-      ? { ...ndjson, needsRates: false }
-      : csv(head, isMarked, separator);
+  const { format, first, later } = await reading(path, () => begin(source, encoding));
   return {
     isRandomId: false,
     lineCount: undefined,
     again: undefined,
     ...facts,
     format,
-    lines: readAll(format, isJson ? [head, ...rest] : rest, later),
+    lines: readAll(format, first, later),
     close: () => void source.destroy(),
   };
 }
 
-/** The first line that is not empty, the separator that a line before it names, and what follows. */
+/** The format, the first lines for it to read, and what follows. */
 async function begin(source: Readable, encoding: string | undefined) {
   const { chunks, isMarked } = await decode(source, encoding);
   const later = new Lines(chunks);
-  let separator: string | undefined;
+  const beginning = new Beginning(isMarked);
   for (;;) {
     const { value, done } = await later.chunks.next();
-    if (done) return { head: undefined, separator, rest: [], isMarked, later };
-    for (const [index, line] of value.entries()) {
-      const text = line.bytes.toString();
-      const named = separatorIn(text);
-      separator ??= named;
-      if (named === undefined && !isEmptyRow(text)) {
-        return { head: line, separator, rest: value.slice(index + 1), isMarked, later };
-      }
-    }
+    if (done) return { format: empty, first: [], later };
+    const begun = beginning.formatIn(value);
+    if (begun !== undefined) return { ...begun, later };
   }
 }
 
 /** The lines of a file, and whether it is at its end. What comes then is a line without an end. */
 class Lines {
   isEnd = false;
-  readonly chunks: AsyncGenerator<readonly Line[]>;
+  readonly chunks: AsyncGenerator<readonly TextLine[]>;
 
   constructor(source: AsyncIterable<Buffer>) {
-    this.chunks = readLines(this.#tracked(source));
+    this.chunks = this.#texts(readLines(this.#tracked(source)));
   }
 
   async *#tracked(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     yield* source;
     this.isEnd = true;
   }
+
+  async *#texts(chunks: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly TextLine[]> {
+    for await (const lines of chunks) yield lines.map(textOf);
+  }
+}
+
+function textOf(line: Line): TextLine {
+  const { number, bytes } = line;
+  const what = faultOf(line);
+  const fault = what === undefined ? undefined : what === notUtf8 ? inAnotherEncoding(number) : invalid(what);
+  return { number, text: bytes.toString(), fault };
 }
 
 /** @throws UsageError */
@@ -115,6 +120,7 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     if (error instanceof UsageError) throw error;
+    if (error instanceof UnfitFile) throw new UsageError(error.message);
     throw new UsageError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }
 }
@@ -163,7 +169,8 @@ async function* whileUnchanged(
   { path, id, version, lineCount }: Survey & { readonly path: string },
 ): AsyncGenerator<readonly BatchLine[]> {
   const isSame = async () => (await versionOf(path).catch(() => undefined)) === version;
-  const fault = new UsageError(
+  const fault = new UnfitFile(
+    "changed",
     `${writtenTo(path)} This line and those after it were not begun. ` +
       `When it is complete, run it with --id ${id}: what was done is not done again.`,
   );
@@ -186,7 +193,7 @@ function writtenTo(path: string): string {
 
 async function* readAll(
   format: Format,
-  first: readonly Line[],
+  first: readonly TextLine[],
   later: Lines,
 ): AsyncGenerator<readonly BatchLine[]> {
   yield format.read(first, later.isEnd);

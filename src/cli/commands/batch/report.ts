@@ -1,8 +1,8 @@
-import { jsonString } from "../../../core/journal.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { visible, visibleLines } from "../../../core/visible.ts";
-import { accountText as accountJson, moneyText as moneyJson } from "../../../wire/codecs.ts";
+import type { KeyedLine } from "../../../wire/batch/keys.ts";
+import { doneText, refusedText } from "../../../wire/batch/result.ts";
 import type { Context } from "../../context.ts";
 import { describeFailure, type Exit, type Failure, Interrupted, tellWarning } from "../../errors.ts";
 import { accountText } from "../../terminal/figures.ts";
@@ -19,7 +19,6 @@ import { duration, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { type DoneBefore, firstDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
-import type { KeyedLine } from "./keys.ts";
 import type { Rejects } from "./rejects.ts";
 import type { LineResult } from "./runner.ts";
 
@@ -108,7 +107,11 @@ export class Report {
       if ("failure" in result) this.#tellFailure(result.line, result.failure);
       if ("failure" in result && result.failure.code === "idempotency-key-reused") this.#reused += 1;
       else if (result.state === "refused") rejects?.add(result.line.withNewKey());
-      text += this.#isFollowed ? this.#row(result) : documentOf(result, dryRun);
+      text += this.#isFollowed
+        ? this.#row(result)
+        : "failure" in result
+          ? refusedText(result.line, result.failure, dryRun)
+          : doneText(result, dryRun);
     }
     await this.#write(text);
     const last = results.at(-1);
@@ -285,21 +288,4 @@ function doneBeforeDocument({ lines, among, first, hint }: DoneBefore): object {
 /** Where a line is and whose it is, for people. */
 function placeOf({ number, pesel }: KeyedLine): string {
   return pesel !== null && /^\d{11}$/.test(pesel) ? `line ${number}, ${maskPesels(pesel)}` : `line ${number}`;
-}
-
-/** One JSON document, on one line. */
-function documentOf(result: LineResult, isDryRun: boolean): string {
-  const { number: line, pesel, key, extra } = result.line;
-  const dryRun = isDryRun ? { dryRun: true } : {};
-  if ("failure" in result) {
-    return `${JSON.stringify({ line, ok: false, ...dryRun, pesel, key, ...result.failure, extra })}\n`;
-  }
-  const { account, sold, bought, receiptId, state } = result;
-  const exchanged = sold && bought ? `,"sold":${moneyJson(sold)},"bought":${moneyJson(bought)}` : "";
-  const receipt = receiptId === "" ? "" : `,"receipt":"${receiptId}"`;
-  const beside = extra === undefined ? "" : `,"extra":${JSON.stringify(extra)}`;
-  return (
-    `{"line":${line},"ok":true,${isDryRun ? '"dryRun":true,' : ""}${accountJson(account).slice(1, -1)}` +
-    `${exchanged}${receipt},"key":${jsonString(key)},"replayed":${state === "replayed"}${beside}}\n`
-  );
 }

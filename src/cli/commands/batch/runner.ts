@@ -1,25 +1,17 @@
-import { type Account, planOpening } from "../../../core/account.ts";
 import type { CalendarDate } from "../../../core/date.ts";
-import type { Money } from "../../../core/money.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
+import { type KeyedLine, LineKeys } from "../../../wire/batch/keys.ts";
+import type { BatchLine } from "../../../wire/batch/line.ts";
+import { type DoneLine, doneLine } from "../../../wire/batch/result.ts";
+import { UnfitFile } from "../../../wire/batch/unfit-file.ts";
 import { describeFailure, type Exit, type Failure, RequestFailed, UsageError } from "../../errors.ts";
+import { digestOf } from "./digest.ts";
 import type { Batch } from "./file.ts";
-import { type KeyedLine, LineKeys } from "./keys.ts";
-import type { BatchLine } from "./line.ts";
 
 /** A line of the batch and what became of it. */
-export type LineResult = { readonly line: KeyedLine } & (
-  | {
-      readonly state: "done" | "replayed";
-      /** After the line. */
-      readonly account: Account;
-      /** Empty where nothing was done. */
-      readonly receiptId: string;
-      readonly sold: Money | undefined;
-      readonly bought: Money | undefined;
-    }
-  | { readonly state: "refused" | "failed"; readonly failure: Failure }
-);
+export type LineResult =
+  | DoneLine
+  | { readonly line: KeyedLine; readonly state: "refused" | "failed"; readonly failure: Failure };
 
 export interface BatchRun {
   readonly service: Pick<ExchangeService, "bulk">;
@@ -56,7 +48,7 @@ export class BatchRunner {
 
   constructor(run: BatchRun) {
     this.#run = run;
-    this.#keys = new LineKeys(run.batch.id, run.today);
+    this.#keys = new LineKeys(run.batch.id, run.today, digestOf);
   }
 
   /** The lines' results, in the order of the lines, as many at a time as come together. */
@@ -122,7 +114,7 @@ export class BatchRunner {
     const taken: BulkLine[] = [];
     for (const line of lines) {
       const keyed = this.#keys.of(line);
-      if (keyed.request instanceof UsageError) {
+      if (keyed.request instanceof UnfitFile) {
         this.#fatal = keyed;
         break;
       }
@@ -137,20 +129,11 @@ export class BatchRunner {
       const wasSent = !(line.request instanceof Error);
       return this.#failed(line, wasSent ? new RequestFailed(line.key, answer) : answer);
     }
-    const { receiptId, replayed } = answer;
-    const state = replayed ? "replayed" : "done";
-    if ("account" in answer) {
-      const { account, sold, bought } = answer;
-      return { line, state, account, receiptId, sold, bought };
-    }
-    const { request } = line;
-    if (request instanceof Error || request.kind !== "opening") throw new Error("the answer has no account");
-    const account = planOpening(undefined, request);
-    return { line, state, account, receiptId, sold: undefined, bought: undefined };
+    return doneLine(line, answer);
   }
 
   #failed(line: KeyedLine, error: unknown): LineResult {
-    const failure = describeFailure(error);
+    const failure = describeFailure(error instanceof UnfitFile ? new UsageError(error.message) : error);
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) this.stop();
     else if (this.#run.stopOnError) this.#isStopping = true;

@@ -62,12 +62,12 @@ export function defineServe(program: Command, context: Context): void {
       });
       obeySignals(starting, readSettings, stdout);
       const server = await starting;
-      writeRecord(stdout, serverPairs(server, settings));
+      writeRecord(stdout, serverPairs(server, settings, stdout.rich));
       if (demo !== undefined) write(stdout, `\n${demo.describeDemo(server.url, context.terminal.env)}`);
     });
 }
 
-function serverPairs(server: RunningServer, settings: Settings): Pairs {
+function serverPairs(server: RunningServer, settings: Settings, isRich: boolean): Pairs {
   const { source, recorded, table, problem } = server.rates();
   const state =
     table === undefined
@@ -76,7 +76,10 @@ function serverPairs(server: RunningServer, settings: Settings): Pairs {
   const tokens: Pairs =
     settings.tokens === undefined ? [] : [["tokens", `${server.tokenCount}, of ${settings.tokens}`]];
   const anonymously = settings.tokens === undefined ? ", without tokens" : "";
+  const hint = isRich ? " (open it in a browser)" : "";
+  const page: Pairs = server.page === undefined ? [] : [["page", `${server.page}${hint}`]];
   return [
+    ...page,
     ["listening", server.url],
     [
       "open to",

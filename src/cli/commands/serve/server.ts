@@ -23,6 +23,8 @@ export interface RunningServer {
   readonly url: string;
   /** Where metrics and probes have a listener of their own. */
   readonly adminUrl: string | undefined;
+  /** The address of the page for tellers; undefined without one. */
+  readonly page: string | undefined;
   /** Whether other machines can. */
   readonly isOpen: boolean;
   /** How many tokens the server knows; undefined if it asks for none. */
@@ -89,6 +91,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     onNotice: (notice) => warn(notice),
     onEvent: (event) => report(event),
   });
+  const page = builtPage();
   const log = new TurnLog(process.stderr);
   const stopTimeoutMs = settings.stopTimeout * 1000;
   const app = buildServer({
@@ -108,7 +111,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     cors: settings.cors,
     trustProxy: settings.trustProxy,
     rateLimit: settings.rateLimit ?? (isOpen ? usualRateLimit : 0),
-    page: builtPage(),
+    page,
     tokens,
     log: { level: settings.logLevel ?? "info", stream: log },
     stopTimeoutMs,
@@ -161,8 +164,10 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     await stop();
     throw listenFailure(error, settings);
   }
+  const url = `${tls === undefined ? "http" : "https"}://${reachable(host)}:${portOf(app.server)}`;
   return {
-    url: `${tls === undefined ? "http" : "https"}://${reachable(host)}:${portOf(app.server)}`,
+    url,
+    page: page && `${url}${prefix}/`,
     adminUrl: admin && `http://${reachable(host)}:${portOf(admin)}`,
     isOpen,
     tokenCount: tokens?.count,

@@ -7,7 +7,8 @@ import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
-import type { BatchLine } from "../../../../src/cli/commands/batch/line.ts";
+import type { BatchLine } from "../../../../src/wire/batch/line.ts";
+import { UnfitFile } from "../../../../src/wire/batch/unfit-file.ts";
 import { adult } from "../../../support/fixture.ts";
 import { runHere } from "../../../support/run-here.ts";
 
@@ -341,7 +342,7 @@ describe("the rows of a CSV file", () => {
     ]);
     const [sound, other] = await linesOf(rows);
     assert.equal(sound?.fault, undefined);
-    assert.equal(other?.fault?.name, "UsageError");
-    assert.match(other?.fault?.message ?? "", /^Line 3 is not valid UTF-8\./);
+    assert.ok(other?.fault instanceof UnfitFile);
+    assert.match(other.fault.message, /^Line 3 is not valid UTF-8\./);
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
-import type { BatchLine } from "../../../../src/cli/commands/batch/line.ts";
+import type { BatchLine } from "../../../../src/wire/batch/line.ts";
 
 const line = '{"pesel":"70011000014","from":"PLN","to":"USD","toBuy":1}\n';
 const empty = Readable.from([]);

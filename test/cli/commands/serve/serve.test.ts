@@ -48,7 +48,7 @@ describe("fx serve", () => {
     await server.stop();
     assert.match(
       stdout,
-      /^listening\thttp:\/\/127\.0\.0\.1:\d+\nopen to\tthis machine only\nstore\tmemory: \(gone when fx stops\)\nrates\tdemo \(recorded\), table 069\/C\/NBP\/2022 of 2022-04-08\ndocs\thttp:\/\/127\.0\.0\.1:\d+\/docs\n/,
+      /^page\thttp:\/\/127\.0\.0\.1:\d+\/\nlistening\thttp:\/\/127\.0\.0\.1:\d+\nopen to\tthis machine only\nstore\tmemory: \(gone when fx stops\)\nrates\tdemo \(recorded\), table 069\/C\/NBP\/2022 of 2022-04-08\ndocs\thttp:\/\/127\.0\.0\.1:\d+\/docs\n/,
     );
   });
 
@@ -60,9 +60,10 @@ describe("fx serve", () => {
 
   test("answers under a prefix, and refuses one that is the beginning of its own paths", async () => {
     const server = await startFx([], { env: { FX_PREFIX: "/fx", FX_RATES: "demo" } });
-    const { status, headers } = await fetch(`${server.url}/fx/`, { redirect: "manual" });
+    const page = await fetch(`${server.url}/fx/`);
     await server.stop();
-    assert.deepEqual([status, headers.get("location")], [302, "/fx/docs"]);
+    assert.match(server.output().stdout, /^page\thttp:\/\/127\.0\.0\.1:\d+\/fx\/\n/);
+    assert.match(await page.text(), /<base href="\/fx\/">/);
     const { stderr, exit } = await runFx(["serve", "--prefix", "/api"]);
     assert.equal(exit, 2);
     assert.match(

@@ -1,10 +1,9 @@
-import { CsvError, parse } from "csv-parse/sync";
-import { csvCell, type Separator, separators, textOfCell } from "../../../core/csv.ts";
-import type { FxError } from "../../../core/errors.ts";
-import { faultOf, type Line, notUtf8 } from "../../../wire/lines.ts";
-import { UsageError } from "../../errors.ts";
+import { csvCell, type Separator, separators, textOfCell } from "../../core/csv.ts";
+import type { FxError } from "../../core/errors.ts";
 import { readAmount } from "./amount.ts";
-import { attempt, type BatchLine, type Format, faultIn, inAnotherEncoding, invalid } from "./line.ts";
+import { attempt, type BatchLine, type Format, invalid, type TextLine } from "./line.ts";
+import { recordIn } from "./record.ts";
+import { UnfitFile } from "./unfit-file.ts";
 
 /** What a file may hold, in fields of the wire: those that it always has, those of which it has at least one, and others. */
 interface Kind extends Pick<Format, "holds" | "needsRates"> {
@@ -55,13 +54,14 @@ export function isEmptyRow(text: string): boolean {
  * separator is the one with which it has them.
  * @param isMarked whether a file of its lines needs a byte-order mark
  * @param separator that the file names
- * @throws UsageError if it does not, or if a column differs from a field in punctuation, or has no name of its own
+ * @throws UnfitFile if it does not, or if a column differs from a field in punctuation, or has no name of its own
  */
-export function csv(line: Line, isMarked: boolean, separator?: string): Format {
-  if (faultOf(line) === notUtf8) throw inAnotherEncoding(line.number);
-  const text = line.bytes.toString();
+export function csv(line: TextLine, isMarked: boolean, separator?: string): Format {
+  const { text, fault } = line;
+  if (fault instanceof UnfitFile) throw fault;
   if (text.includes("\r")) {
-    throw new UsageError(
+    throw new UnfitFile(
+      "ends",
       "The lines of the file end as on an old Mac (CR). Save it as CSV UTF-8, and run that file.",
     );
   }
@@ -70,13 +70,14 @@ export function csv(line: Line, isMarked: boolean, separator?: string): Format {
   const named = columns.filter((column) => column !== "");
   const twice = named.find((column, index) => named.indexOf(column) < index);
   if (twice !== undefined) {
-    throw new UsageError(`The header has the column ${twice} twice. Rename or remove one.`);
+    throw new UnfitFile("header", `The header has the column ${twice} twice. Rename or remove one.`);
   }
   const unread = named.filter((column) => !known.includes(column));
   for (const column of unread) {
     const meant = known.find((name) => lettersOf(name) === lettersOf(column));
     if (meant !== undefined)
-      throw new UsageError(
+      throw new UnfitFile(
+        "header",
         `The header has an unknown column, ${column}. If you mean ${meant}, rename it; otherwise remove it.`,
       );
   }
@@ -92,7 +93,7 @@ export function csv(line: Line, isMarked: boolean, separator?: string): Format {
 }
 
 function headerIn(
-  line: Line,
+  line: TextLine,
   text: string,
   separator: string | undefined,
 ): { readonly columns: readonly string[]; readonly kind: Kind; readonly mark: Separator } {
@@ -112,7 +113,8 @@ function headerIn(
     while (one.columns.at(-1) === "") one.columns.pop();
     return one;
   }
-  throw new UsageError(
+  throw new UnfitFile(
+    "header",
     `Line ${line.number} is neither a JSON object nor a CSV header. A header has the columns ` +
       "pesel,from,to,toBuy,toSell (orders), name,surname,pesel,pln (accounts) or " +
       "kind,pesel,amount,currency,note (deposits and withdrawals).",
@@ -141,7 +143,7 @@ class Rows {
   /** How many cells a row has at least: those of the fields that are always there. */
   readonly #least: number;
   /** Lines that begin a row whose end was not read yet. */
-  #open: readonly Line[] = [];
+  #open: readonly TextLine[] = [];
 
   constructor({
     columns,
@@ -166,24 +168,21 @@ class Rows {
     this.keyed = this.#key >= 0 ? columns : [...columns, "key"];
   }
 
-  read(lines: readonly Line[], isEnd: boolean): BatchLine[] {
+  read(lines: readonly TextLine[], isEnd: boolean): BatchLine[] {
     const all = [...this.#open, ...lines];
     this.#open = [];
-    const texts = all.map((line) => line.bytes.toString());
-    const quoted = this.#quotedIn(texts);
     const rows: BatchLine[] = [];
     for (let at = 0; at < all.length; ) {
-      const line = all[at] as Line;
-      const text = texts[at] ?? "";
-      const fault = faultIn(line);
-      const cells = quoted.get(at) ?? (text.includes('"') ? undefined : cellsIn(text, this.#separator));
+      const line = all[at] as TextLine;
+      const { text, fault } = line;
+      const cells = text.includes('"') ? undefined : cellsIn(text, this.#separator);
       if (fault !== undefined || cells !== undefined) {
         const row = fault ? this.#refused(line, text, fault) : this.#row(line, text, cells ?? [], isEnd);
         if (row !== undefined) rows.push(row);
         at += 1;
         continue;
       }
-      const span = this.#span(all, texts, at);
+      const span = this.#span(all, at);
       if (span === "open" && !isEnd) {
         this.#open = all.slice(at);
         break;
@@ -200,27 +199,18 @@ class Rows {
     return rows;
   }
 
-  /** The cells of each line with a quote, if every such line is a row of its own: parsed at once, that is faster. */
-  #quotedIn(texts: readonly string[]): ReadonlyMap<number, readonly string[]> {
-    const indexes = [...texts.keys()].filter((index) => texts[index]?.includes('"'));
-    if (indexes.length === 0) return new Map();
-    const records = attemptParse(indexes.map((index) => texts[index]).join("\n"), this.#separator);
-    if (records instanceof Error || records.length !== indexes.length) return new Map();
-    return new Map(indexes.map((index, order) => [index, records[order] ?? []]));
-  }
-
   /** The row that begins with the line at `at`, on as many lines as its quotes are open. */
-  #span(lines: readonly Line[], texts: readonly string[], at: number): Span | "open" | "long" | "stray" {
-    let text = texts[at] ?? "";
+  #span(lines: readonly TextLine[], at: number): Span | "open" | "long" | "stray" {
+    let text = lines[at]?.text ?? "";
     let cells = recordIn(text, this.#separator);
     let next = at + 1;
     while (cells === "open") {
       const line = lines[next];
       if (line === undefined) return "open";
       // Blank lines were left out.
-      text += "\n".repeat(line.number - (lines[next - 1] as Line).number) + texts[next];
-      if (text.length > rowLimit || faultOf(line) !== undefined) return "long";
-      if (texts[next]?.includes('"')) cells = recordIn(text, this.#separator);
+      text += "\n".repeat(line.number - (lines[next - 1] as TextLine).number) + line.text;
+      if (text.length > rowLimit || line.fault !== undefined) return "long";
+      if (line.text.includes('"')) cells = recordIn(text, this.#separator);
       next += 1;
     }
     return cells === "stray" ? cells : { text, cells, lines: next - at };
@@ -230,7 +220,7 @@ class Rows {
    * Of a row on more than one line. With two quotes that nobody meant, the rows between them would be in a cell, with
    * as many separators as rows have.
    */
-  #spanning(line: Line, { text, cells, lines }: Span): BatchLine | undefined {
+  #spanning(line: TextLine, { text, cells, lines }: Span): BatchLine | undefined {
     const breaks = text.split("\n").length - 1;
     const inside = text.split(this.#separator).length - cells.length;
     if (lines === 1 || inside < breaks * (this.#columns.length - 1))
@@ -244,7 +234,7 @@ class Rows {
   }
 
   /** @returns undefined if all cells are empty */
-  #row(line: Line, text: string, written: readonly string[], isCut: boolean): BatchLine | undefined {
+  #row(line: TextLine, text: string, written: readonly string[], isCut: boolean): BatchLine | undefined {
     const cells = text.includes("'") ? written.map((cell) => textOfCell(cell, this.#separator)) : written;
     if (cells.every((cell) => cell === "")) return undefined;
     const count = this.#columns.length;
@@ -267,7 +257,7 @@ class Rows {
       return this.#refused(line, text, fault);
     }
     const body: Record<string, unknown> = {};
-    let fault: FxError | UsageError | undefined;
+    let fault: FxError | UnfitFile | undefined;
     for (const { name, index, isAmount } of this.#fields) {
       const cell = cells[index];
       if (!cell) continue;
@@ -296,7 +286,7 @@ class Rows {
   }
 
   /** A line that cannot be read goes into one column as a whole, and is refused again until someone corrects it. */
-  #refused({ number }: Line, text: string, fault: FxError | UsageError): BatchLine {
+  #refused({ number }: TextLine, text: string, fault: FxError | UnfitFile): BatchLine {
     const free = this.keyed.findIndex((column) => column !== "key");
     const withKey = (key: string) =>
       this.text(this.keyed.map((column, index) => (column === "key" ? key : index === free ? text : "")));
@@ -326,27 +316,6 @@ function cellsIn(text: string, separator: Separator): readonly string[] {
   const cells = text.split(separator);
   for (let index = 0; index < cells.length; index += 1) cells[index] = (cells[index] as string).trim();
   return cells;
-}
-
-/** The one record that a text is: "open" if it ends in a quoted cell, "stray" if it is no CSV. */
-function recordIn(text: string, separator: Separator): readonly string[] | "open" | "stray" {
-  const records = attemptParse(text, separator);
-  if (records instanceof CsvError) return records.code === "CSV_QUOTE_NOT_CLOSED" ? "open" : "stray";
-  return records.length === 1 ? (records[0] as string[]) : "stray";
-}
-
-function attemptParse(text: string, separator: Separator): string[][] | CsvError {
-  try {
-    return parse(text, {
-      delimiter: separator,
-      record_delimiter: "\n",
-      relax_column_count: true,
-      trim: true,
-    }) as string[][];
-  } catch (error) {
-    if (error instanceof CsvError) return error;
-    throw error;
-  }
 }
 
 function lettersOf(name: string): string {

@@ -1,6 +1,13 @@
-import { FxError } from "../../../core/errors.ts";
-import { faultOf, type Line, notUtf8 } from "../../../wire/lines.ts";
-import { UsageError } from "../../errors.ts";
+import { FxError } from "../../core/errors.ts";
+import { UnfitFile } from "./unfit-file.ts";
+
+/** A line of a file, without its end. Blank ones are counted and left out. */
+export interface TextLine {
+  readonly number: number;
+  readonly text: string;
+  /** What keeps it from being read at all. */
+  readonly fault: FxError | UnfitFile | undefined;
+}
 
 /** One line of a batch: of CSV, a row, which may have line breaks in quoted cells. */
 export interface BatchLine {
@@ -14,8 +21,8 @@ export interface BatchLine {
   readonly extra?: Readonly<Record<string, string>> | undefined;
   /** The key that the line names, not checked yet. */
   readonly key?: unknown;
-  /** What is wrong with the line. A UsageError ends the batch. */
-  readonly fault?: FxError | UsageError | undefined;
+  /** What is wrong with the line. An UnfitFile ends the batch. */
+  readonly fault?: FxError | UnfitFile | undefined;
   /** The line as it is written, but under this key. */
   readonly withKey: (key: string) => string;
 }
@@ -34,18 +41,12 @@ export interface Format {
    * Reads the next lines of the file, in order.
    * @param isEnd whether these are the last: nothing, or a line without an end
    */
-  readonly read: (lines: readonly Line[], isEnd: boolean) => readonly BatchLine[];
+  readonly read: (lines: readonly TextLine[], isEnd: boolean) => readonly BatchLine[];
 }
 
-/** What keeps a line from being read at all. */
-export function faultIn(line: Line): FxError | UsageError | undefined {
-  const fault = faultOf(line);
-  if (fault === undefined) return undefined;
-  return fault === notUtf8 ? inAnotherEncoding(line.number) : invalid(fault);
-}
-
-export function inAnotherEncoding(number: number): UsageError {
-  return new UsageError(
+export function inAnotherEncoding(number: number): UnfitFile {
+  return new UnfitFile(
+    "encoding",
     `Line ${number} is not valid UTF-8. If the file comes from Excel, try --encoding windows-1250.`,
   );
 }
@@ -63,11 +64,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** What `read` gives, or the error with which it refuses. */
-export function attempt<T>(read: () => T): T | FxError | UsageError {
+export function attempt<T>(read: () => T): T | FxError | UnfitFile {
   try {
     return read();
   } catch (error) {
-    if (error instanceof FxError || error instanceof UsageError) return error;
+    if (error instanceof FxError || error instanceof UnfitFile) return error;
     throw error;
   }
 }

@@ -1,20 +1,20 @@
-import { type Account, requireAdult } from "../../../core/account.ts";
-import { planChange, requestText } from "../../../core/change.ts";
-import type { CalendarDate } from "../../../core/date.ts";
-import { FxError } from "../../../core/errors.ts";
-import type { Pesel } from "../../../core/pesel.ts";
-import type { RateTable } from "../../../core/rates.ts";
-import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
-import { isFinal, requireSameRequest } from "../../../ledger/refusal.ts";
+import { type Account, requireAdult } from "../../core/account.ts";
+import { planChange, requestText } from "../../core/change.ts";
+import type { CalendarDate } from "../../core/date.ts";
+import { FxError } from "../../core/errors.ts";
+import type { Pesel } from "../../core/pesel.ts";
+import type { RateTable } from "../../core/rates.ts";
+import { isFinal, requireSameRequest } from "../../core/refusal.ts";
+import type { BulkAnswer, BulkLine, ExchangeService } from "../../core/service.ts";
 import type { LineRequest } from "./keys.ts";
-import { Lookup } from "./lookup.ts";
+import { type Asked, Lookup } from "./lookup.ts";
 
 /**
  * A bulk that decides each line as the place would, on the account as the lines before leave it, and moves and keeps
  * nothing. What it does not do has no receipt.
  */
 export class DryRun implements Pick<ExchangeService, "bulk"> {
-  readonly #service: ExchangeService;
+  readonly #service: Asked;
   readonly #today: CalendarDate;
   readonly #lookup: Lookup;
   /** Accounts as the lines so far leave them, where these change them. */
@@ -25,10 +25,7 @@ export class DryRun implements Pick<ExchangeService, "bulk"> {
   /** In force, or why there is none. */
   #table: RateTable | FxError | undefined;
 
-  constructor(
-    service: ExchangeService,
-    { today, id }: { readonly today: CalendarDate; readonly id: string },
-  ) {
+  constructor(service: Asked, { today, id }: { readonly today: CalendarDate; readonly id: string }) {
     this.#service = service;
     this.#today = today;
     this.#lookup = new Lookup(service);

@@ -1,7 +1,6 @@
-import { FxError } from "../../../core/errors.ts";
-import type { Line } from "../../../wire/lines.ts";
-import { parseJson } from "../../../wire/requests.ts";
-import { attempt, type BatchLine, type Format, faultIn, isObject } from "./line.ts";
+import { FxError } from "../../core/errors.ts";
+import { parseJson } from "../requests.ts";
+import { attempt, type BatchLine, type Format, isObject, type TextLine } from "./line.ts";
 
 /** A JSON body a line, which may also name its key. */
 export const ndjson: Format = {
@@ -12,11 +11,9 @@ export const ndjson: Format = {
   read: (lines) => lines.map(readLine),
 };
 
-function readLine(line: Line): BatchLine {
-  const { number } = line;
-  const text = line.bytes.toString();
+function readLine(line: TextLine): BatchLine {
+  const { number, text, fault } = line;
   const common = { number, text, withKey: (key: string) => withKey(text, key) };
-  const fault = faultIn(line);
   if (fault !== undefined) return { ...common, fault };
   const body = attempt(() => parseJson(text, "line"));
   if (body instanceof FxError) return { ...common, fault: body };

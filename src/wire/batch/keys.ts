@@ -1,11 +1,10 @@
-import { hash } from "node:crypto";
-import { type BulkRequest, requestFacts } from "../../../core/change.ts";
-import type { CalendarDate } from "../../../core/date.ts";
-import type { FxError } from "../../../core/errors.ts";
-import { parseLine } from "../../../wire/bulk.ts";
-import { requireKey } from "../../../wire/requests.ts";
-import type { UsageError } from "../../errors.ts";
+import { type BulkRequest, requestFacts } from "../../core/change.ts";
+import type { CalendarDate } from "../../core/date.ts";
+import type { FxError } from "../../core/errors.ts";
+import { parseLine } from "../bulk.ts";
+import { requireKey } from "../requests.ts";
 import { attempt, type BatchLine, invalid, isObject } from "./line.ts";
+import type { UnfitFile } from "./unfit-file.ts";
 
 /** What a line asks for, under its key. */
 export type LineRequest = BulkRequest & { readonly key: string };
@@ -21,10 +20,13 @@ export interface KeyedLine {
   /** The cells that fx does not read, by their columns, without the empty ones; undefined if there are no such columns. */
   readonly extra: Readonly<Record<string, string>> | undefined;
   /** Or what is wrong with the line. */
-  readonly request: LineRequest | FxError | UsageError;
+  readonly request: LineRequest | FxError | UnfitFile;
   /** The line as it is written, but under another key: the same one each time. */
   readonly withNewKey: () => string;
 }
+
+/** The first 16 bytes of the SHA-256 of a text in UTF-8, in base64url. */
+export type Digest = (text: string) => string;
 
 /**
  * Gives the lines of a batch their keys: the one that a line names, or one made of the batch's id, of what the line
@@ -33,12 +35,14 @@ export interface KeyedLine {
  */
 export class LineKeys {
   readonly #id: string;
+  readonly #digestOf: Digest;
   readonly #today: CalendarDate;
   /** How many lines asked for the same so far, by the digest of what they ask for. */
   readonly #equal = new Map<string, number>();
 
-  constructor(id: string, today: CalendarDate) {
+  constructor(id: string, today: CalendarDate, digestOf: Digest) {
     this.#id = id;
+    this.#digestOf = digestOf;
     this.#today = today;
   }
 
@@ -57,12 +61,12 @@ export class LineKeys {
       pesel: peselOf(body),
       extra,
       request: fault ?? (own instanceof Error ? own : asked instanceof Error ? asked : { ...asked, key }),
-      withNewKey: () => withKey(`again:${digestOf(key)}`),
+      withNewKey: () => withKey(`again:${this.#digestOf(key)}`),
     };
   }
 
   #derived(facts: string): string {
-    const digest = digestOf(facts);
+    const digest = this.#digestOf(facts);
     const count = (this.#equal.get(digest) ?? 0) + 1;
     this.#equal.set(digest, count);
     return `${this.#id}:${digest}:${count}`;
@@ -79,10 +83,6 @@ function keyOf(named: unknown): string {
   if (typeof named !== "string") throw invalid("The key must be text.");
   requireKey(named);
   return named;
-}
-
-function digestOf(text: string): string {
-  return hash("sha256", text, "buffer").toString("base64url", 0, 16);
 }
 
 function peselOf(body: unknown): string | null {

@@ -1,22 +1,25 @@
-import type { Account } from "../../../core/account.ts";
-import { type BulkRequest, requestText, requestTextOf } from "../../../core/change.ts";
-import { FxError } from "../../../core/errors.ts";
-import { accountAfter, type Entry } from "../../../core/journal.ts";
-import type { Pesel } from "../../../core/pesel.ts";
-import type { BulkAnswer, ExchangeService } from "../../../core/service.ts";
-import { keyReused } from "../../../ledger/refusal.ts";
+import type { Account } from "../../core/account.ts";
+import { type BulkRequest, requestText, requestTextOf } from "../../core/change.ts";
+import { FxError } from "../../core/errors.ts";
+import { accountAfter, type Entry } from "../../core/journal.ts";
+import type { Pesel } from "../../core/pesel.ts";
+import { keyReused } from "../../core/refusal.ts";
+import type { BulkAnswer, ExchangeService } from "../../core/service.ts";
 import type { LineRequest } from "./keys.ts";
+
+/** What is asked of the place that a batch is for. */
+export type Asked = Pick<ExchangeService, "account" | "bulk" | "statement" | "rates">;
 
 /** Questions under way at once. */
 const questionsAtOnce = 64;
 
 /** Finds what was done before, and on which accounts. Carries nothing out, and leaves no answer under a key. */
 export class Lookup {
-  readonly #service: ExchangeService;
+  readonly #service: Asked;
   /** By PESEL: the account as the place has it, or why there is none. */
   readonly accounts = new Map<Pesel, Account | FxError>();
 
-  constructor(service: ExchangeService) {
+  constructor(service: Asked) {
     this.#service = service;
   }
 

@@ -1,0 +1,91 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { Beginning, empty } from "../../wire/batch/beginning.ts";
+import { encodingMarked } from "../../wire/batch/encoding.ts";
+import { type KeyedLine, LineKeys } from "../../wire/batch/keys.ts";
+import {
+  type BatchLine,
+  type Format,
+  inAnotherEncoding,
+  invalid,
+  type TextLine,
+} from "../../wire/batch/line.ts";
+import { UnfitFile } from "../../wire/batch/unfit-file.ts";
+
+export interface BatchFile {
+  /** Of the batch, as `fx batch` makes it: a batch that was begun here can be finished there. */
+  readonly id: string;
+  readonly format: Format;
+  readonly lines: readonly KeyedLine[];
+}
+
+/** In UTF-8. A longer line is refused. */
+const longestLine = 16_384;
+
+/**
+ * Reads a whole file as of `today`.
+ * @param encoding of its text: UTF-8 by default, or what its byte-order mark says
+ * @throws UnfitFile
+ */
+export function readBatch(bytes: Uint8Array, today: string, encoding = "utf-8"): BatchFile {
+  const mark = encodingMarked(bytes.subarray(0, 4));
+  const name = mark ?? encoding;
+  const [whole, last] = textLines(decoded(bytes, name));
+  const isMarked = mark !== undefined || name !== "utf-8";
+  const begun = new Beginning(isMarked).formatIn([...whole, ...last]);
+  const format = begun?.format ?? empty;
+  const first = begun?.first[0]?.number ?? Infinity;
+  const read: readonly BatchLine[] = [
+    ...format.read(
+      whole.filter(({ number }) => number >= first),
+      false,
+    ),
+    ...format.read(
+      last.filter(({ number }) => number >= first),
+      true,
+    ),
+    ...format.read([], true),
+  ];
+  const id = bytesToHex(sha256(bytes)).slice(0, 32);
+  const keys = new LineKeys(id, today, digestOf);
+  const lines = read.map((line) => {
+    if (line.fault instanceof UnfitFile) throw line.fault;
+    return keys.of(line);
+  });
+  return { id, format, lines };
+}
+
+function decoded(bytes: Uint8Array, encoding: string): string {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    throw inAnotherEncoding(1);
+  }
+}
+
+/** The lines that have an end, and one without. */
+function textLines(text: string): readonly [readonly TextLine[], readonly TextLine[]] {
+  const texts = text.split("\n");
+  const lines = texts.flatMap((whole, index): TextLine[] => {
+    const line = whole.endsWith("\r") ? whole.slice(0, -1) : whole;
+    if (/^[ \t]*$/.test(line)) return [];
+    const fault = isLong(line) ? invalid(`The line is longer than ${longestLine / 1024} KiB.`) : undefined;
+    return [{ number: index + 1, text: line, fault }];
+  });
+  const isOpen = lines.at(-1)?.number === texts.length;
+  return [isOpen ? lines.slice(0, -1) : lines, isOpen ? lines.slice(-1) : []];
+}
+
+function isLong(text: string): boolean {
+  // A character is up to 3 bytes for each unit of its text.
+  return text.length * 3 > longestLine && new TextEncoder().encode(text).length > longestLine;
+}
+
+/** As keys are made of it. */
+function digestOf(text: string): string {
+  const digest = sha256(new TextEncoder().encode(text)).subarray(0, 16);
+  return btoa(String.fromCharCode(...digest))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+}

@@ -1,0 +1,90 @@
+import { FxError } from "../../core/errors.ts";
+import type { BulkAnswer, BulkLine, ExchangeService } from "../../core/service.ts";
+import type { KeyedLine } from "../../wire/batch/keys.ts";
+import { type DoneLine, doneLine, doneText, refusedText } from "../../wire/batch/result.ts";
+
+/** What became of a line. */
+export type LineResult =
+  | DoneLine
+  | { readonly line: KeyedLine; readonly state: "refused"; readonly error: FxError };
+
+/** Lines that are handed over at once. */
+const chunkSize = 256;
+/** Failures that are no refusal of one line: nothing is begun after them. */
+const ending: readonly string[] = [
+  "rates-unavailable",
+  "storage-unavailable",
+  "internal",
+  "unauthorized",
+  "forbidden",
+  "rate-limited",
+  "overloaded",
+  "unreachable",
+  "outcome-unknown",
+];
+
+/**
+ * Carries out lines, in their order.
+ * @returns why it ended before the last, if it did: the line that failed has no result
+ * @throws what `service` does, if it ends there
+ */
+export async function carryOut(
+  service: Pick<ExchangeService, "bulk">,
+  lines: readonly KeyedLine[],
+  onResults: (results: readonly LineResult[]) => void,
+): Promise<FxError | undefined> {
+  let done = 0;
+  let end: FxError | undefined;
+  const chunks = async function* () {
+    for (let start = 0; start < lines.length && end === undefined; start += chunkSize) {
+      yield lines.slice(start, start + chunkSize).map(({ request }) => request as BulkLine);
+    }
+  };
+  for await (const answers of service.bulk(chunks())) {
+    const results: LineResult[] = [];
+    for (const answer of answers) {
+      const result = resultOf(lines[done] as KeyedLine, answer);
+      done += 1;
+      if (result instanceof FxError) end ??= result;
+      else results.push(result);
+    }
+    onResults(results);
+  }
+  return end;
+}
+
+function resultOf(line: KeyedLine, answer: BulkAnswer): LineResult | FxError {
+  if (!(answer instanceof FxError)) return doneLine(line, answer);
+  return ending.includes(answer.code) ? answer : { line, state: "refused", error: answer };
+}
+
+/** The results as `fx batch` writes them, a JSON document a line. */
+export function resultsText(results: readonly LineResult[]): string {
+  return results
+    .map((result) => {
+      if (result.state !== "refused") return doneText(result, false);
+      const { code, message, fields, replayed } = result.error;
+      const failure = {
+        code,
+        message,
+        ...(replayed && { replayed }),
+        ...(fields !== undefined && { errors: fields }),
+      };
+      return refusedText(result.line, failure, false);
+    })
+    .join("");
+}
+
+/**
+ * The refused lines under new keys, to correct and run. Without those whose keys were used before: a new key could do
+ * again what was done.
+ */
+export function rejectsText(header: string | undefined, results: readonly LineResult[]): string {
+  const lines = results.flatMap((result) =>
+    result.state === "refused" && result.error.code !== "idempotency-key-reused"
+      ? [result.line.withNewKey()]
+      : [],
+  );
+  if (lines.length === 0) return "";
+  return `${[...(header === undefined ? [] : [header]), ...lines].join("\n")}\n`;
+}

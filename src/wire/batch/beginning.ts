@@ -1,0 +1,36 @@
+import { csv, isEmptyRow, separatorIn } from "./csv.ts";
+import type { Format, TextLine } from "./line.ts";
+import { ndjson } from "./ndjson.ts";
+
+/** Of a file that has no line with anything in it. */
+export const empty: Format = { ...ndjson, needsRates: false };
+
+/** Finds how the lines of a file are written. */
+export class Beginning {
+  readonly #isMarked: boolean;
+  /** That a line before the header names. */
+  #separator: string | undefined;
+
+  /** @param isMarked whether a file of its lines needs a byte-order mark */
+  constructor(isMarked: boolean) {
+    this.#isMarked = isMarked;
+  }
+
+  /**
+   * Takes the next lines of the file.
+   * @returns its format, and the first lines for it to read; undefined while only empty lines have come
+   * @throws UnfitFile if it is neither JSON nor CSV under a header that fx knows
+   */
+  formatIn(
+    lines: readonly TextLine[],
+  ): { readonly format: Format; readonly first: readonly TextLine[] } | undefined {
+    for (const [index, line] of lines.entries()) {
+      const separator = separatorIn(line.text);
+      this.#separator ??= separator;
+      if (separator !== undefined || isEmptyRow(line.text)) continue;
+      if (line.text.trimStart().startsWith("{")) return { format: ndjson, first: lines.slice(index) };
+      return { format: csv(line, this.#isMarked, this.#separator), first: lines.slice(index + 1) };
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { type Account, planOpening } from "../../core/account.ts";
+import type { FxError } from "../../core/errors.ts";
+import { jsonString } from "../../core/journal.ts";
+import type { Money } from "../../core/money.ts";
+import type { BulkAnswer } from "../../core/service.ts";
+import { accountText, moneyText } from "../codecs.ts";
+import type { KeyedLine } from "./keys.ts";
+
+/** A line that was done, now or before. */
+export interface DoneLine {
+  readonly line: KeyedLine;
+  readonly state: "done" | "replayed";
+  /** After the line. */
+  readonly account: Account;
+  /** Empty where nothing was done. */
+  readonly receiptId: string;
+  readonly sold: Money | undefined;
+  readonly bought: Money | undefined;
+}
+
+/** What an answer that is no refusal says of its line. */
+export function doneLine(line: KeyedLine, answer: Exclude<BulkAnswer, FxError>): DoneLine {
+  const { receiptId, replayed } = answer;
+  const state = replayed ? "replayed" : "done";
+  if ("account" in answer) {
+    const { account, sold, bought } = answer;
+    return { line, state, account, receiptId, sold, bought };
+  }
+  const { request } = line;
+  if (request instanceof Error || request.kind !== "opening") throw new Error("the answer has no account");
+  const account = planOpening(undefined, request);
+  return { line, state, account, receiptId, sold: undefined, bought: undefined };
+}
+
+/** One JSON document, on one line. */
+export function doneText(result: DoneLine, isDryRun: boolean): string {
+  const { number, key, extra } = result.line;
+  const { account, sold, bought, receiptId, state } = result;
+  const exchanged = sold && bought ? `,"sold":${moneyText(sold)},"bought":${moneyText(bought)}` : "";
+  const receipt = receiptId === "" ? "" : `,"receipt":"${receiptId}"`;
+  const beside = extra === undefined ? "" : `,"extra":${JSON.stringify(extra)}`;
+  return (
+    `{"line":${number},"ok":true,${isDryRun ? '"dryRun":true,' : ""}${accountText(account).slice(1, -1)}` +
+    `${exchanged}${receipt},"key":${jsonString(key)},"replayed":${state === "replayed"}${beside}}\n`
+  );
+}
+
+/** The same of a line for which nothing was done. */
+export function refusedText(
+  { number, pesel, key, extra }: KeyedLine,
+  failure: { readonly code: string; readonly message: string },
+  isDryRun: boolean,
+): string {
+  const dryRun = isDryRun ? { dryRun: true } : {};
+  return `${JSON.stringify({ line: number, ok: false, ...dryRun, pesel, key, ...failure, extra })}\n`;
+}

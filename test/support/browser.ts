@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { after, type TestContext } from "node:test";
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from "playwright-core";
+
+const named = process.env.FX_TEST_CHROMIUM;
+const usual = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+
+/** The browser of the file's tests, or why there is none. Where FX_TEST_CHROMIUM names one, it has to start. */
+const started = named === "none" ? "FX_TEST_CHROMIUM=none leaves the browser out" : await start();
+
+/** For the `skip` of tests that need a browser. */
+export const noBrowser = typeof started === "string" ? started : false;
+
+async function start(): Promise<Browser | string> {
+  const path = named ?? installed();
+  if (path === undefined) return "no Chromium is installed (apt-get install chromium)";
+  try {
+    const args = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-component-update"];
+    const browser = await chromium.launch({ executablePath: path, args });
+    after(() => browser.close());
+    return browser;
+  } catch (error) {
+    if (named !== undefined) throw error;
+    return `${path} does not start: ${(error as Error).message.split("\n")[0]}`;
+  }
+}
+
+function installed(): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return folders.flatMap((folder) => usual.map((name) => join(folder, name))).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface Visit {
+  readonly page: Page;
+  /** The requests that the page has sent. */
+  readonly requests: readonly Request[];
+  /** Those of them that ask for a change. */
+  readonly changes: () => readonly Request[];
+  /** Another tab, watched like the first. */
+  readonly anotherTab: () => Promise<Page>;
+}
+
+/** The browser's own line for a request that was refused, or was not answered. */
+const refused = /^Failed to load resource: (the server responded with a status of|net::ERR_)/;
+
+/**
+ * Opens a page of a server in a browser profile of its own. When the test is over, it fails if the page has asked for
+ * anything of another origin, or has written on the console, or an error was left uncaught.
+ */
+export async function visit(
+  t: TestContext,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  if (typeof started === "string") throw new Error(started);
+  const context = await started.newContext({
+    locale: "en-GB",
+    timezoneId: "Europe/Warsaw",
+    viewport: { width: 1440, height: 1000 },
+    ...options,
+  });
+  context.setDefaultTimeout(30_000);
+  const requests: Request[] = [];
+  const wrong: string[] = [];
+  context.on("request", (request) => {
+    requests.push(request);
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== new URL(url).origin && protocol !== "blob:") wrong.push(`asked for ${request.url()}`);
+  });
+  context.on("console", (message) => {
+    if (!refused.test(message.text())) wrong.push(`${message.type()} on the console: ${message.text()}`);
+  });
+  context.on("weberror", (error) => wrong.push(`uncaught: ${error.error()}`));
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(wrong, []);
+  });
+  const open = async () => {
+    const page = await context.newPage();
+    await page.goto(url);
+    return page;
+  };
+  return {
+    page: await open(),
+    requests,
+    changes: () => requests.filter((request) => request.method() !== "GET"),
+    anotherTab: open,
+  };
+}

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { noBrowser, visit } from "../support/browser.ts";
+import { adult } from "../support/fixture.ts";
+import { type Served, startFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
+import { ask, entriesOn, find, openAccount, parts } from "./teller.ts";
+
+/** Everything that the browser keeps of a page's origin, its address and title included. */
+const kept = `(async () => JSON.stringify([
+  location.href, document.title, history.state, document.cookie, window.name,
+  { ...localStorage }, { ...sessionStorage },
+  await indexedDB.databases(), await caches.keys(),
+  (await navigator.serviceWorker?.getRegistrations() ?? []).length,
+]))()`;
+
+describe("what a teller does on the page", { skip: noBrowser }, () => {
+  let server: Served;
+  before(async () => {
+    server = await startFx(["--rates", "demo", "--log-level", "debug"]);
+  });
+  after(() => server?.stop());
+
+  test("leaves no PESEL and no name in the address, title, history, storage or log", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { confirm, statement, receipt, search } = parts(page);
+    const pesel = adult(51);
+    await openAccount(page, { pesel, first: "Świętopełk", surname: "Brzęczyszczykiewicz" });
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    await confirm.click();
+    await entriesOn(page, 2);
+    await statement
+      .getByRole("button", { name: /^Receipt/ })
+      .last()
+      .click();
+    await receipt.waitFor();
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "CSV" }).click();
+    const file = (await saved).suggestedFilename();
+    await search.fill("Brzęczyszczykiewicz");
+    await search.press("Enter");
+    await search.fill("12345678901");
+    await search.press("Enter");
+    await parts(page).alert.waitFor();
+    const session = await page.context().newCDPSession(page);
+    const { entries } = await session.send("Page.getNavigationHistory");
+    const { stdout, stderr } = server.output();
+    const left = [String(await page.evaluate(kept)), JSON.stringify(entries), file, stdout, stderr].join(
+      "\n",
+    );
+    assert.match(stderr, /api\/exchange/);
+    for (const secret of [pesel, pesel.slice(0, 6), "12345678901", "Brzęczyszczykiewicz", "Świętopełk"]) {
+      assert.ok(!left.includes(secret), `${secret} is in ${left}`);
+      assert.ok(!left.includes(encodeURIComponent(secret)), `${secret} is in ${left}`);
+    }
+    assert.equal(entries.length, 2, "about:blank and the page");
+  });
+
+  test("needs a policy that lets nothing in line run and nothing from elsewhere in", async () => {
+    const response = await fetch(server.url);
+    const policy = response.headers.get("content-security-policy") ?? "";
+    assert.match(policy, /default-src 'none'/);
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.doesNotMatch(policy, /unsafe|https?:|\*|data:/);
+    assert.doesNotMatch(await response.text(), /<style|\sstyle=|\son\w+=|<script>/);
+  });
+
+  test("is locked after some idle minutes, and goes on when somebody is there", async (t) => {
+    const { page } = await visit(t, server.url);
+    await page.clock.install();
+    await page.reload();
+    await openAccount(page, { pesel: adult(52), first: "Jan", surname: "Bezczynny" });
+    await page.clock.fastForward("09:00");
+    assert.equal(await page.getByRole("heading", { name: "Jan Bezczynny" }).count(), 1);
+    await page.keyboard.press("Shift");
+    await page.clock.fastForward("09:00");
+    assert.equal(await page.getByRole("heading", { name: "Jan Bezczynny" }).count(), 1);
+    await page.clock.fastForward("02:00");
+    await page.getByRole("heading", { name: "Locked" }).waitFor();
+    assert.doesNotMatch(await page.locator("body").innerText(), /Bezczynny|1,000/);
+    await page.getByRole("button", { name: "Go on" }).click();
+    await parts(page).search.waitFor();
+  });
+});
+
+describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
+  let folder: string;
+  let server: Served;
+  const tokens: Record<string, string> = {};
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "fx-web-tokens-"));
+    const file = join(folder, "tokens.json");
+    for (const role of ["viewer", "teller", "operator"]) {
+      const { stdout } = await runHere(["token", "create", `a-${role}`, "--role", role, "--tokens", file]);
+      tokens[role] = stdout.trim();
+    }
+    server = await startFx(["--demo", "--tokens", file]);
+  });
+  after(async () => {
+    await server?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  });
+
+  async function enter(page: Awaited<ReturnType<typeof visit>>["page"], token = ""): Promise<void> {
+    await page.getByLabel("Access token").fill(token);
+    await page.getByRole("button", { name: "Enter" }).click();
+  }
+  const anna = "80010112340";
+
+  test("asks for a token, says when it is wrong, and asks again", async (t) => {
+    const { page, requests } = await visit(t, server.url);
+    await page.getByLabel("Access token").waitFor();
+    assert.equal(await page.getByLabel("Access token").getAttribute("type"), "password");
+    assert.equal(await page.getByRole("alert").count(), 0);
+    assert.equal(await parts(page).rates.count(), 0);
+    await enter(page, "fxt_wrong");
+    await page.getByRole("alert").getByText("does not take this token").waitFor();
+    await enter(page, tokens.teller);
+    await parts(page).search.waitFor();
+    assert.ok(!requests.some((request) => request.url().includes("fxt_")));
+  });
+
+  test("keeps the token for the tab only, through a reload, until it is locked", async (t) => {
+    const { page, anotherTab } = await visit(t, server.url);
+    await enter(page, tokens.teller);
+    await parts(page).search.waitFor();
+    await page.reload();
+    await parts(page).search.waitFor();
+    assert.ok(
+      !String(await page.evaluate("JSON.stringify({ ...localStorage }) + document.cookie")).includes("fxt_"),
+    );
+    const other = await anotherTab();
+    await other.getByLabel("Access token").waitFor();
+    await page.getByRole("button", { name: "Lock" }).click();
+    await page.getByLabel("Access token").waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+    assert.ok(!String(await page.evaluate(kept)).includes("fxt_"));
+    assert.ok(!server.output().stderr.includes(String(tokens.teller)));
+    await page.reload();
+    await page.getByLabel("Access token").waitFor();
+    await enter(page, tokens.teller);
+    await parts(page).search.waitFor();
+  });
+
+  test("takes the token away, too, when it is locked for idleness", async (t) => {
+    const { page } = await visit(t, server.url);
+    await enter(page, tokens.teller);
+    await parts(page).search.waitFor();
+    await page.clock.install();
+    await page.reload();
+    await find(page, anna, "Anna Nowak");
+    await page.clock.fastForward("11:00");
+    await page.getByLabel("Access token").waitFor();
+    assert.ok(!String(await page.evaluate(kept)).includes("fxt_"));
+    assert.equal(await page.getByRole("alert").count(), 0);
+    assert.doesNotMatch(await page.locator("body").innerText(), /Nowak/);
+  });
+
+  test("shows a viewer accounts and statements, and nothing that changes them", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { exchange, newAccount, balances, amount } = parts(page);
+    await enter(page, tokens.viewer);
+    await find(page, anna, "Anna Nowak");
+    await balances.waitFor();
+    await entriesOn(page, 3);
+    for (const part of [exchange, newAccount, amount]) assert.equal(await part.count(), 0);
+    assert.equal(await page.getByText("Cash and corrections").count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Reverse" }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Position" }).count(), 0);
+  });
+
+  test("shows a teller the ticket, and nothing of an operator's", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { confirm, receipt } = parts(page);
+    await enter(page, tokens.teller);
+    await find(page, anna, "Anna Nowak");
+    for (const name of ["Reverse", "Position", "Audit"]) {
+      assert.equal(await page.getByRole("button", { name }).count(), 0);
+    }
+    await ask(page, { from: "PLN", to: "CHF", side: "Buy", amount: "1" });
+    await confirm.click();
+    await receipt.getByText("a-teller").waitFor();
+  });
+
+  test("shows an operator the position, and the audit, which agrees", async (t) => {
+    const { page } = await visit(t, server.url);
+    await enter(page, tokens.operator);
+    await page.getByRole("button", { name: "Position" }).click();
+    await page.getByRole("rowheader", { name: "EUR" }).waitFor();
+    await page.getByRole("button", { name: "Audit" }).click();
+    await page.getByRole("button", { name: "Run the audit" }).click();
+    await page.getByText("The books agree").waitFor();
+  });
+});

@@ -1,0 +1,271 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { noBrowser, visit } from "../support/browser.ts";
+import { adult } from "../support/fixture.ts";
+import { type Served, startFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
+import { ask, balancesOn, entriesOn, eventually, fillTicket, find, openAccount, parts } from "./teller.ts";
+
+describe("the page for tellers", { skip: noBrowser }, () => {
+  let server: Served;
+  before(async () => {
+    server = await startFx(["--demo"]);
+  });
+  after(() => server?.stop());
+
+  test("opens an account, and shows its holder, balance and opening", async (t) => {
+    const { page } = await visit(t, server.url);
+    await openAccount(page, { pesel: adult(1), first: "Żaneta", surname: "Gżegżółka", initial: "1 000,50" });
+    assert.deepEqual(await balancesOn(page), { PLN: "1,000.50" });
+    assert.equal(await entriesOn(page, 1), 1);
+  });
+
+  test("says what is wrong with a PESEL while it is typed, and opens nothing", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const form = parts(page);
+    await form.newAccount.click();
+    await form.pesel.pressSequentially("80010112341");
+    await page.getByText("check digit").waitFor();
+    await form.first.fill("Anna");
+    await form.surname.fill("Nowak");
+    await form.openAccount.click();
+    assert.match(await form.alert.innerText(), /check digit/);
+    await form.pesel.fill("8001011234");
+    await form.openAccount.click();
+    await form.alert.getByText("11 digits").waitFor();
+    await form.pesel.fill("20210112340");
+    await form.openAccount.click();
+    assert.equal(await form.alert.count(), 1);
+    assert.equal(changes().length, 0);
+  });
+
+  test("refuses a second account of a PESEL in the server's words", async (t) => {
+    const { page } = await visit(t, server.url);
+    const form = parts(page);
+    await form.newAccount.click();
+    await form.pesel.fill("80010112340");
+    await form.first.fill("Anna");
+    await form.surname.fill("Nowak");
+    await form.initial.fill("1");
+    await form.openAccount.click();
+    assert.match(await form.alert.innerText(), /already has an account|exists/i);
+  });
+
+  test("exchanges both ways, and shows the receipts and the new balances", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { confirm, receipt } = parts(page);
+    await openAccount(page, { pesel: adult(2), first: "Adam", surname: "Bąk", initial: "10000" });
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1 000,50" });
+    await confirm.click();
+    await receipt.getByText("Received").waitFor();
+    assert.match(await receipt.innerText(), /1,000\.50\s*USD/);
+    assert.equal((await balancesOn(page)).USD, "1,000.50");
+    await ask(page, { from: "USD", to: "PLN", side: "Sell", amount: "1000.50" });
+    await confirm.click();
+    assert.equal(await entriesOn(page, 3), 3);
+    const { PLN, USD } = await balancesOn(page);
+    assert.equal(USD, "0.00");
+    assert.ok(Number(PLN?.replaceAll(",", "")) < 10_000, `${PLN} after the spread`);
+    assert.deepEqual(
+      changes().map((request) => request.method()),
+      ["POST", "POST", "POST"],
+    );
+  });
+
+  test("quotes while one types, sends nothing before it is confirmed, and keeps the price in its place", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    await find(page, "80010112340", "Anna Nowak");
+    const ticket = page.locator("section.ticket");
+    const place = await ticket.boundingBox();
+    await fillTicket(page, { from: "PLN", to: "EUR", side: "Sell", amount: "100" });
+    await ticket.getByText(/100\.00\s*PLN/).waitFor();
+    assert.deepEqual(await ticket.boundingBox(), place);
+    assert.equal(changes().length, 0);
+  });
+
+  test("says what is wrong with an amount or a pair, with Exchange never disabled, and asks for no price", async (t) => {
+    const { page, requests } = await visit(t, server.url);
+    const { exchange, alert, confirm } = parts(page);
+    await find(page, "80010112340", "Anna Nowak");
+    const wrong = [
+      ["USD", "", "Type an amount"],
+      ["USD", "ten", "no amount"],
+      ["USD", "1.234", "thousands or decimals"],
+      ["USD", "0", "more than 0"],
+      ["USD", "-5", "more than 0"],
+      ["USD", "1.9999", "more decimals"],
+      ["JPY", "1.5", "more decimals"],
+      ["USD", "99999999999999999", "too large"],
+      ["PLN", "1", "two different currencies"],
+    ] as const;
+    for (const [to, amount, words] of wrong) {
+      await fillTicket(page, { from: "PLN", to, side: "Buy", amount });
+      assert.equal(await alert.count(), 0, `${amount} ${to}`);
+      assert.equal(await exchange.isDisabled(), false);
+      await exchange.click();
+      await alert.getByText(words).waitFor();
+    }
+    assert.equal(await confirm.count(), 0);
+    assert.ok(!requests.some((request) => request.url().includes("/api/quote")));
+  });
+
+  test("refuses what the account has not enough money for, and takes the next order", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { exchange, confirm, alert } = parts(page);
+    await openAccount(page, { pesel: adult(3), first: "Ewa", surname: "Zając", initial: "10" });
+    await fillTicket(page, { from: "PLN", to: "USD", side: "Buy", amount: "1000" });
+    await exchange.click();
+    assert.match(await alert.innerText(), /not enough/i);
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1" });
+    assert.equal(await alert.count(), 0);
+    await confirm.click();
+    assert.equal(await entriesOn(page, 2), 2);
+    assert.equal(changes().length, 2);
+  });
+
+  test("finds an account by PESEL and by name, and says when there is none", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { search, alert } = parts(page);
+    await find(page, "750615 98768", "Jan Kowalski");
+    await find(page, "wisniewska", "Zofia Wiśniewska");
+    await search.fill("Nikt Taki");
+    await search.press("Enter");
+    assert.match(await alert.innerText(), /No account/);
+    await search.fill("02291234563");
+    await search.press("Enter");
+    assert.match(await alert.innerText(), /check digit|PESEL/);
+  });
+
+  test("offers several accounts of one name to choose from", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { search } = parts(page);
+    await openAccount(page, { pesel: adult(4), first: "Ewa", surname: "Bliźniak" });
+    await openAccount(page, { pesel: adult(5), first: "Iga", surname: "Bliźniak" });
+    await search.fill("Bliźniak");
+    await search.press("Enter");
+    const found = page.getByRole("list", { name: "Accounts found" });
+    assert.equal(await found.getByRole("button").count(), 2);
+    await found.getByRole("button", { name: "Ewa" }).click();
+    await page.getByRole("heading", { name: "Ewa Bliźniak" }).waitFor();
+  });
+
+  test("shows every currency of the table with a row header, and the history of one", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { rates } = parts(page);
+    const { rates: served } = (await (await fetch(`${server.url}/api/rates`)).json()) as {
+      rates: { symbol: string; bid: number }[];
+    };
+    await rates.getByRole("rowheader").first().waitFor();
+    assert.deepEqual(
+      await rates.getByRole("rowheader").allInnerTexts(),
+      served.map(({ symbol }) => symbol),
+    );
+    await rates.getByRole("button", { name: "USD" }).click();
+    const history = page.getByRole("region", { name: "History of USD" });
+    await history.locator("canvas").waitFor();
+    assert.match(await history.innerText(), /Bid[\s\S]*Ask/);
+  });
+
+  test("takes deposits and withdrawals, reverses an order, and changes a name", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { confirm, receipt, statement } = parts(page);
+    await openAccount(page, { pesel: adult(6), first: "Ola", surname: "Nowa", initial: "100" });
+    await page.getByText("Cash and corrections").click();
+    for (const what of ["Deposit", "Withdraw"]) {
+      await page.getByRole("textbox", { name: "Sum" }).fill(what === "Deposit" ? "50" : "20");
+      await page.getByRole("button", { name: what }).click();
+      await page.getByRole("button", { name: "Yes, do it" }).click();
+      await receipt.getByText(what).first().waitFor();
+    }
+    assert.equal((await balancesOn(page)).PLN, "130.00");
+    await ask(page, { from: "PLN", to: "USD", side: "Sell", amount: "100" });
+    await confirm.click();
+    assert.equal(await entriesOn(page, 4), 4);
+    assert.equal((await balancesOn(page)).PLN, "30.00");
+    await statement.getByRole("button", { name: "Reverse" }).first().click();
+    await page.getByRole("textbox", { name: "Reason" }).fill("mistyped");
+    await page.getByRole("button", { name: "Yes, do it" }).click();
+    assert.equal(await entriesOn(page, 5), 5);
+    assert.deepEqual(await balancesOn(page), { PLN: "130.00", USD: "0.00" });
+    await page.getByRole("textbox", { name: "Family name now" }).fill("Inna");
+    await page.getByRole("button", { name: "Save the name" }).click();
+    await page.getByRole("heading", { name: "Ola Inna" }).waitFor();
+  });
+
+  test("shows a receipt beside the ticket, and again from the statement", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { receipt, statement, exchange } = parts(page);
+    await find(page, "80010112340", "Anna Nowak");
+    await statement
+      .getByRole("button", { name: /^Receipt/ })
+      .first()
+      .click();
+    await receipt.waitFor();
+    const [one, other] = await Promise.all([receipt.boundingBox(), exchange.boundingBox()]);
+    assert.ok(one !== null && other !== null);
+    const apart =
+      one.y >= other.y + other.height ||
+      other.y >= one.y + one.height ||
+      one.x >= other.x + other.width ||
+      other.x >= one.x + one.width;
+    assert.ok(apart, "the receipt covers the ticket");
+    await exchange.click();
+    await receipt.getByRole("button", { name: "Close" }).click();
+    assert.equal(await receipt.count(), 0);
+  });
+
+  test("limits the statement to a period, and shows the newest first", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { statement, since, until } = parts(page);
+    await find(page, "80010112340", "Anna Nowak");
+    await entriesOn(page, 3);
+    assert.match(await statement.locator("tbody tr").last().innerText(), /Opening/);
+    await since.fill("2020-01-01");
+    await until.fill("2020-12-31");
+    await entriesOn(page, 0);
+    await until.fill("");
+    assert.equal(await entriesOn(page, 3), 3);
+  });
+
+  test("saves the statement as the CSV that the command prints", async (t) => {
+    const { page } = await visit(t, server.url);
+    await find(page, "80010112340", "Anna Nowak");
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "CSV" }).click();
+    const file = await saved;
+    assert.match(file.suggestedFilename(), /^[a-z-]+[\d-]*\.csv$/);
+    assert.ok(!file.suggestedFilename().includes("80010112340"));
+    const printed = await runHere(["account", "history", "80010112340", "--csv"], {
+      env: { FX_URL: server.url },
+    });
+    assert.equal(readFileSync(await file.path(), "utf8"), printed.stdout);
+  });
+
+  test("has more of a long statement as one scrolls", async (t) => {
+    const pesel = adult(7);
+    const { page } = await visit(t, server.url);
+    await openAccount(page, { pesel, first: "Dużo", surname: "Wpisów", initial: "100000" });
+    const order = { pesel, from: "PLN", to: "USD", toBuy: 0.01 };
+    await fetch(`${server.url}/api/bulk`, {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson" },
+      body: `${JSON.stringify(order)}\n`.repeat(250),
+    }).then((response) => response.text());
+    await page.reload();
+    await find(page, pesel, "Dużo Wpisów");
+    const rows = parts(page).statement.locator("tbody tr");
+    await eventually(
+      () => rows.count(),
+      (count) => count >= 100,
+    );
+    await eventually(
+      async () => {
+        await rows.last().scrollIntoViewIfNeeded();
+        return rows.count();
+      },
+      (count) => count === 251,
+    );
+    assert.match(await rows.last().innerText(), /Opening/);
+  });
+});

@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { warsawDate } from "../../src/core/date.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { noBrowser, visit } from "../support/browser.ts";
+import { adult, identified, putInForce } from "../support/fixture.ts";
+import { type NbpStandIn, startNbpStandIn, tablesUpTo } from "../support/nbp-stand-in.ts";
+import { type Served, startFx } from "../support/run-fx.ts";
+import { ask, balancesOn, entriesOn, eventually, fillTicket, find, openAccount, parts } from "./teller.ts";
+
+const buy100 = { from: "PLN", to: "USD", side: "Buy", amount: "100" } as const;
+
+/** What becomes of the page's next orders, until it is told otherwise. */
+type Fate = "carried out and unanswered" | "never arrives" | "held back";
+
+async function spoilOrders(page: Page, fate: Fate, then = async () => {}): Promise<void> {
+  await page.route("**/api/exchange/*", async (route) => {
+    if (fate === "held back") return;
+    if (fate === "carried out and unanswered") await route.fetch();
+    await then();
+    await route.abort();
+  });
+}
+
+describe("an order from the page", { skip: noBrowser }, () => {
+  let server: Served;
+  before(async () => {
+    server = await startFx(["--demo"]);
+  });
+  after(() => server?.stop());
+
+  /** The page with an account of 1,000.00 PLN, and an order of 100.00 USD that is to be confirmed. */
+  async function offered(t: TestContext, index: number) {
+    const seen = await visit(t, server.url);
+    const pesel = adult(index);
+    await openAccount(seen.page, { pesel, first: "Jan", surname: `Kowal-${index}` });
+    await ask(seen.page, buy100);
+    return { ...parts(seen.page), ...seen, pesel, name: `Jan Kowal-${index}` };
+  }
+  const keysOf = (changes: ReturnType<Awaited<ReturnType<typeof visit>>["changes"]>) =>
+    changes
+      .filter((request) => request.url().includes("/api/exchange/"))
+      .map((request) => request.headers()["idempotency-key"]);
+
+  test("is carried out once, however often Confirm is clicked", async (t) => {
+    const { page, confirm, changes } = await offered(t, 11);
+    await confirm.evaluate((button: { click(): void }) => {
+      for (let nth = 0; nth < 5; nth += 1) button.click();
+    });
+    assert.equal(await entriesOn(page, 2), 2);
+    assert.equal((await balancesOn(page)).USD, "100.00");
+    assert.equal(keysOf(changes()).length, 1);
+  });
+
+  test("is carried out once by a double click of the mouse, and by Exchange clicked twice", async (t) => {
+    const { page, exchange, confirm, changes } = await offered(t, 12);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await exchange.dblclick();
+    await confirm.waitFor();
+    assert.equal(keysOf(changes()).length, 0);
+    await confirm.dblclick();
+    assert.equal(await entriesOn(page, 2), 2);
+    assert.equal((await balancesOn(page)).USD, "100.00");
+  });
+
+  test("is carried out once when its answer is lost and it is confirmed again", async (t) => {
+    const { page, confirm, alert, changes } = await offered(t, 13);
+    await spoilOrders(page, "carried out and unanswered");
+    await confirm.click();
+    assert.match(await alert.innerText(), /not known whether it was done/);
+    await page.unroute("**/api/exchange/*");
+    await confirm.click();
+    assert.equal(await entriesOn(page, 2), 2);
+    assert.equal((await balancesOn(page)).USD, "100.00");
+    const [first, again, ...others] = keysOf(changes());
+    assert.ok(first !== undefined && first === again && others.length === 0);
+  });
+
+  test("cannot be changed into another while its outcome is not known", async (t) => {
+    const { page, confirm, alert, from, amount } = await offered(t, 14);
+    await spoilOrders(page, "never arrives");
+    await confirm.click();
+    await alert.waitFor();
+    assert.deepEqual([await from.isDisabled(), await amount.isDisabled()], [true, true]);
+  });
+
+  for (const [fate, words, entries] of [
+    ["carried out and unanswered", /Statement/, 2],
+    ["never arrives", /not done, and nothing was moved/, 1],
+  ] as const) {
+    test(`that is ${fate} is looked up in the statement instead`, async (t) => {
+      const { page, confirm, alert, exchange, receipt, changes } = await offered(t, entries + 14);
+      await spoilOrders(page, fate);
+      await confirm.click();
+      await alert.waitFor();
+      await page.getByRole("button", { name: "See whether it was done" }).click();
+      await exchange.waitFor();
+      assert.match(await page.locator("main").innerText(), words);
+      assert.equal(await receipt.count(), entries - 1);
+      assert.equal(await entriesOn(page, entries), entries);
+      assert.equal(keysOf(changes()).length, 1);
+    });
+  }
+
+  for (const [fate, entries] of [
+    ["carried out and unanswered", 2],
+    ["held back", 1],
+  ] as const) {
+    test(`that is ${fate} is not sent again by a reload, and the statement shows ${entries - 1} of it`, async (t) => {
+      const { page, pesel, name, confirm, changes } = await offered(t, entries + 17);
+      const asked = page.waitForRequest("**/api/exchange/*");
+      await spoilOrders(page, fate);
+      await confirm.click();
+      await asked;
+      if (entries === 2) await parts(page).alert.waitFor();
+      await page.reload();
+      await find(page, pesel, name);
+      assert.equal(await entriesOn(page, entries), entries);
+      assert.equal(keysOf(changes()).length, 1);
+      assert.equal(await confirm.count(), 0);
+    });
+  }
+
+  test("has a new key after a refusal", async (t) => {
+    const { page, pesel, confirm, alert, changes } = await offered(t, 20);
+    const spent = await fetch(`${server.url}/api/user/${pesel}/withdrawals`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ amount: 999, currency: "PLN" }),
+    });
+    assert.equal(spent.status, 200, await spent.text());
+    await confirm.click();
+    assert.match(await alert.innerText(), /not enough|holds|balance/i);
+    assert.equal(await confirm.count(), 0);
+    await fetch(`${server.url}/api/user/${pesel}/deposits`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ amount: 999, currency: "PLN" }),
+    });
+    await ask(page, buy100);
+    await confirm.click();
+    await eventually(
+      () => balancesOn(page),
+      ({ USD }) => USD === "100.00",
+    );
+    const [first, second, ...others] = keysOf(changes());
+    assert.ok(first !== undefined && second !== undefined && first !== second && others.length === 0);
+  });
+});
+
+describe("the page of a server at the bank's rates", { skip: noBrowser }, () => {
+  let folder: string;
+  let bank: NbpStandIn;
+  let server: Served;
+  const tables = tablesUpTo(warsawDate(new Date()));
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "fx-web-"));
+    bank = await startNbpStandIn(tables.slice(0, -1));
+    server = await startFx(settings());
+  });
+  after(async () => {
+    await server?.stop();
+    await bank?.close();
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  });
+  const settings = () => ["--db", `sqlite:${join(folder, "fx.db")}`, "--rates", bank.url];
+
+  async function restart(): Promise<void> {
+    const { port } = new URL(server.url);
+    await server.stop();
+    server = await startFx([...settings(), "--port", port]);
+  }
+
+  test("carries out once what was confirmed again after a restart of the server", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { confirm, alert } = parts(page);
+    await openAccount(page, { pesel: adult(31), first: "Jan", surname: "Kowalski" });
+    await ask(page, buy100);
+    await spoilOrders(page, "carried out and unanswered", restart);
+    await confirm.click();
+    await alert.getByText("not known").waitFor();
+    await page.unroute("**/api/exchange/*");
+    await confirm.click();
+    assert.equal(await entriesOn(page, 2), 2);
+    assert.equal((await balancesOn(page)).USD, "100.00");
+  });
+
+  test("says that no answer came while the server is away, and goes on when it is back", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { confirm, alert, exchange } = parts(page);
+    await openAccount(page, { pesel: adult(32), first: "Ewa", surname: "Kowalska" });
+    const { port } = new URL(server.url);
+    await server.stop();
+    await fillTicket(page, buy100);
+    await exchange.click();
+    await alert.getByText("No answer").waitFor();
+    server = await startFx([...settings(), "--port", port]);
+    await ask(page, buy100);
+    await confirm.click();
+    assert.equal(await entriesOn(page, 2), 2);
+  });
+
+  test("shows a rate that moved before Confirm, and settles at it only when it is confirmed, under a new key", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { confirm, alert, rates } = parts(page);
+    await openAccount(page, { pesel: adult(33), first: "Ola", surname: "Kowal" });
+    await ask(page, buy100);
+    const before = await page.locator("section.ticket").innerText();
+    const newest = tables.at(-1) ?? "";
+    bank.tables.push(newest);
+    const store = openSqlite(join(folder, "fx.db"));
+    t.after(() => store.close());
+    const table = identified(JSON.parse(newest), bank.url);
+    await putInForce(store, table);
+    await confirm.click();
+    await alert.getByText("rate has moved").waitFor();
+    const moved = await page.locator("section.ticket").innerText();
+    assert.notEqual(moved, before);
+    assert.ok(moved.includes(table.number), moved);
+    assert.equal(await entriesOn(page, 1), 1);
+    await eventually(
+      () => page.locator("header").innerText(),
+      (text) => text.includes(table.number),
+    );
+    assert.ok((await rates.getByRole("rowheader").count()) > 10);
+    await confirm.click();
+    assert.equal(await entriesOn(page, 2), 2);
+    const orders = changes().filter((request) => request.url().includes("/exchange/"));
+    const headers = orders.map((request) => request.headers());
+    assert.equal(new Set(headers.map((each) => each["idempotency-key"])).size, 2);
+    assert.equal(new Set(headers.map((each) => each["fx-table"])).size, 2);
+  });
+});
+
+describe("the page of a server without rates", { skip: noBrowser }, () => {
+  let server: Served;
+  before(async () => {
+    server = await startFx(["--rates", "http://127.0.0.1:1"]);
+  });
+  after(() => server?.stop());
+
+  test("says so, opens accounts, and says why it cannot exchange", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { exchange, alert, amount, to } = parts(page);
+    await page.getByText("no rates yet").waitFor();
+    await openAccount(page, { pesel: adult(41), first: "Jan", surname: "Kowalski" });
+    assert.deepEqual(await balancesOn(page), { PLN: "1,000.00" });
+    assert.equal(await to.inputValue(), "USD");
+    await amount.fill("1");
+    await exchange.click();
+    await alert.waitFor();
+    assert.match(await alert.innerText(), /rate/);
+    assert.equal(changes().length, 1);
+  });
+});

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CsvError, parse } from "csv-parse/sync";
+import fc from "fast-check";
+import { separators } from "../../../src/core/csv.ts";
+import { recordIn } from "../../../src/wire/batch/record.ts";
+
+/** What another reader of CSV makes of the text. */
+function elsewhere(text: string, delimiter: string): readonly string[] | "open" | "stray" {
+  try {
+    const records = parse(text, { delimiter, record_delimiter: "\n", relax_column_count: true, trim: true });
+    return records.length === 1 ? (records[0] as string[]) : "stray";
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return error.code === "CSV_QUOTE_NOT_CLOSED" ? "open" : "stray";
+  }
+}
+
+describe("a record of CSV", () => {
+  for (const separator of separators) {
+    test(`between ${JSON.stringify(separator)} is read as csv-parse reads it`, () => {
+      const piece = fc.constantFrom(
+        '"',
+        '"',
+        '""',
+        separator,
+        ";",
+        ",",
+        " ",
+        "\t",
+        "a",
+        "1,5",
+        "zażółć",
+        "'=",
+      );
+      // A line break stands in quotes only, and an empty text is no record.
+      const text = fc
+        .array(piece, { minLength: 1, maxLength: 12 })
+        .map((pieces) => pieces.join(""))
+        .filter((all) => all.trim() !== "")
+        // csv-parse forgets a cell of nothing but quotes when another quote comes.
+        .filter((all) => !/""[ \t]+"/.test(all));
+      fc.assert(
+        fc.property(text, (all) => assert.deepEqual(recordIn(all, separator), elsewhere(all, separator))),
+        { numRuns: 5000 },
+      );
+    });
+  }
+
+  test("keeps the line breaks and spaces in its quotes", () => {
+    assert.deepEqual(recordIn('a,"b\n c ", d ', ","), ["a", "b\n c ", "d"]);
+  });
+
+  test("of 16 KiB of quotes takes no time to speak of", () => {
+    assert.equal(recordIn(`"${'"'.repeat(16_384)}`, ","), "open");
+    assert.equal(recordIn('"a"b,'.repeat(3000), ","), "stray");
+  });
+});
