@@ -266,6 +266,6 @@ describe("the page for tellers", { skip: noBrowser }, () => {
       },
       (count) => count === 251,
     );
-    assert.match(await rows.last().innerText(), /Opening/);
+    assert.match((await rows.last().textContent()) ?? "", /Opening/);
   });
 });
