@@ -14,6 +14,7 @@ import { carryOut, type LineResult, rejectsText, resultsText } from "./batch-run
 import { batchTexts } from "./batch-texts.ts";
 import { Moves } from "./moves.tsx";
 import { Place } from "./place.ts";
+import { Tile } from "./tile.tsx";
 
 /** In bytes: what is read at once, and kept. */
 const largestFile = 32 * 1024 * 1024;
@@ -102,7 +103,10 @@ export function Batch() {
     if (read.lines.length === 0) return set({ step: "choose", fault: own.empty });
     open.current = new Set();
     set({ step: "checking", file: read });
-    await run(read, new DryRun(new Place(api, signal), { today, id: read.id }), "checked", []);
+    const place = new Place(api, signal);
+    const trial = new DryRun(place, { today, id: read.id });
+    const customers = new Set(read.lines.map(({ pesel }) => pesel)).size;
+    await run(read, trial, "checked", [], () => place.readAccounts(customers));
   };
 
   const run = async (
@@ -110,6 +114,7 @@ export function Batch() {
     service: Parameters<typeof carryOut>[0],
     then: Step,
     before: readonly LineResult[],
+    prepare = async () => {},
   ) => {
     const { signal } = control.current;
     const had = new Set(before.map(({ line }) => line));
@@ -118,6 +123,7 @@ export function Batch() {
     const end = (failure: unknown) =>
       signal.aborted ? set({ step: otherwise }) : set({ step: otherwise, fault: failureText(failure) });
     try {
+      await prepare();
       const left = batch.lines.filter((line) => !had.has(line));
       const failure = await carryOut(service, left, (more) => {
         all.push(...more);
@@ -213,11 +219,8 @@ export function Batch() {
               </p>
             )}
             <dl class="tiles">
-              {facts.map(([label, value, isBad]) => (
-                <div key={label} class={isBad && value > 0 ? "bad" : ""}>
-                  <dt>{label}</dt>
-                  <dd class="figures">{number(value)}</dd>
-                </div>
+              {facts.map(([label, value, isBad = false]) => (
+                <Tile key={label} label={label} value={number(value)} isBad={isBad && value > 0} />
               ))}
             </dl>
           </>
@@ -271,7 +274,7 @@ export function Batch() {
                   <th scope="col" class="number">
                     {own.line}
                   </th>
-                  <th scope="col">{texts.holder}</th>
+                  <th scope="col">{texts.pesel}</th>
                   <th scope="col">{own.why}</th>
                 </tr>
               </thead>
