@@ -64,7 +64,8 @@ export function checkpointHandlers(
       raw.resume();
     });
     raw.once("error", breakOff);
-    raw.setTimeout(idleMs, breakOff);
+    // What waits for its turn, and not for the client, takes nothing.
+    raw.setTimeout(idleMs, () => (body.writableNeedDrain ? raw.setTimeout(idleMs) : breakOff()));
     raw.pipe(body);
     lifecycle.streams.add(stream);
     try {
