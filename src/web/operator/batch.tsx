@@ -103,7 +103,10 @@ export function Batch() {
     if (read.lines.length === 0) return set({ step: "choose", fault: own.empty });
     open.current = new Set();
     set({ step: "checking", file: read });
-    await run(read, new DryRun(new Place(api, signal), { today, id: read.id }), "checked", []);
+    const place = new Place(api, signal);
+    const trial = new DryRun(place, { today, id: read.id });
+    const customers = new Set(read.lines.map(({ pesel }) => pesel)).size;
+    await run(read, trial, "checked", [], () => place.readAccounts(customers));
   };
 
   const run = async (
@@ -111,6 +114,7 @@ export function Batch() {
     service: Parameters<typeof carryOut>[0],
     then: Step,
     before: readonly LineResult[],
+    prepare = async () => {},
   ) => {
     const { signal } = control.current;
     const had = new Set(before.map(({ line }) => line));
@@ -119,6 +123,7 @@ export function Batch() {
     const end = (failure: unknown) =>
       signal.aborted ? set({ step: otherwise }) : set({ step: otherwise, fault: failureText(failure) });
     try {
+      await prepare();
       const left = batch.lines.filter((line) => !had.has(line));
       const failure = await carryOut(service, left, (more) => {
         all.push(...more);

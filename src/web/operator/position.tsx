@@ -92,13 +92,9 @@ function Currencies({ rows, isPriced }: { readonly rows: readonly Row[]; readonl
                 {texts.inPln}
               </th>
               <th scope="col" class="scale figures">
-                <span>
-                  {tick(-scale)} {own.short}
-                </span>
+                <span>{`${tick(-scale)} ${own.short}`}</span>
                 <span>0</span>
-                <span>
-                  {own.long} {tick(scale)}
-                </span>
+                <span>{`${own.long} ${tick(scale)}`}</span>
               </th>
             </>
           )}
