@@ -11,7 +11,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const pages = readdirSync(root)
   .filter((file) => file.endsWith(".md"))
-  .concat(readdirSync(join(root, "docs")).map((file) => `docs/${file}`));
+  .concat(
+    readdirSync(join(root, "docs"))
+      .filter((file) => !file.endsWith(".webp"))
+      .map((file) => `docs/${file}`),
+  );
 
 test("docs/ERRORS.md has a row for every code, with its status and its exit", () => {
   const rows = [...read("docs/ERRORS.md").matchAll(/^\| `([a-z-]+)` \| (\d+) \| (\d+) \| (.+?) \|/gm)];

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { EntryJson } from "../wire/entry-schemas.ts";
 import type { ListedAccountJson } from "../wire/schemas.ts";
 import { useApp, useFailureText, useLatest, useMay } from "./app.ts";
@@ -25,7 +25,7 @@ export function AccountView({ pesel, onRatesMoved }: AccountViewProps) {
   const [changes, setChanges] = useState(0);
   const heading = useRef<HTMLHeadingElement>(null);
   const account = after ?? loaded.value;
-  useEffect(() => heading.current?.focus(), [account === undefined]);
+  useLayoutEffect(() => heading.current?.focus(), [account === undefined]);
 
   if (account === undefined) {
     return (

@@ -56,9 +56,9 @@ export function History({ code, onClose }: { readonly code: string; readonly onC
       aria-label={`${texts.ratesHistory} ${code}`}
     >
       <div class="actions">
-        <h3>
+        <h2>
           {texts.ratesHistory} {code}
-        </h3>
+        </h2>
         {spans.map((span) => (
           <button
             key={span.days}

@@ -78,7 +78,9 @@ function Page() {
     );
   }
   if (isLocked) return <Lock texts={texts} isWrong={false} onUnlock={unlock} />;
-  if (caller.value === undefined) {
+  // The board comes with its figures at once, so that nothing below it moves.
+  const isFirst = rates.value === undefined && rates.failure === undefined;
+  if (caller.value === undefined || isFirst) {
     const failed = caller.failure !== undefined && !(caller.failure instanceof Refusal);
     return (
       <p class="wait" role="status">

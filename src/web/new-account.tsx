@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isOpen, newKey } from "./api.ts";
 import { useApp, useFailureText } from "./app.ts";
 import { Field } from "./field.tsx";
@@ -22,7 +22,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   /** Kept while it is not known what became of the request. */
   const key = useRef<string | undefined>(undefined);
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector("input")?.focus(), []);
+  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
 
   const digits = pesel.replace(/\s/g, "");
   const typedFault = digits.length >= 11 ? peselFault(digits, texts) : undefined;

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { EntryJson } from "../wire/entry-schemas.ts";
 import { movedBy } from "../wire/statement-csv.ts";
 import { useApp } from "./app.ts";
@@ -15,7 +15,7 @@ interface ReceiptProps {
 export function Receipt({ entry, holder, onClose }: ReceiptProps) {
   const { texts, format } = useApp();
   const region = useRef<HTMLElement>(null);
-  useEffect(() => region.current?.focus(), [entry.id]);
+  useLayoutEffect(() => region.current?.focus(), [entry.id]);
   const moved = movedBy(entry);
   const exchange = entry.kind === "exchange" ? entry : undefined;
   const note = "note" in entry ? entry.note : "reason" in entry ? entry.reason : null;

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { EntryJson } from "../wire/entry-schemas.ts";
 import type { AccountJson } from "../wire/schemas.ts";
 import { useApp } from "./app.ts";
@@ -16,7 +16,7 @@ export function Reversal({ entry, onDone, onClose }: ReversalProps) {
   const { texts, format } = useApp();
   const [reason, setReason] = useState("");
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector("input")?.focus(), []);
+  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
   const { fault, isSending, send } = useChange(async (account, receiptId) => {
     onClose();
     await onDone(account, receiptId);

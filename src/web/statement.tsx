@@ -22,6 +22,8 @@ type Page = readonly EntryJson[];
 type Ends = Pick<StatementJson, "opening" | "closing">;
 
 const pageSize = 100;
+/** Whoever goes past the first page goes far. */
+const nextSize = 500;
 
 /** An account's entries, newest first, more of them as one scrolls. */
 export function Statement({ account, changes, onReceipt, onDone }: StatementProps) {
@@ -44,7 +46,7 @@ export function Statement({ account, changes, onReceipt, onDone }: StatementProp
       if (isLoading.current && cursor !== undefined) return;
       isLoading.current = true;
       try {
-        const query = { limit: pageSize, ...period, cursor };
+        const query = { limit: cursor === undefined ? pageSize : nextSize, ...period, cursor };
         const page = await api.get<StatementJson>(`api/user/${pesel}/history`, query, signal);
         setFault(undefined);
         if (cursor === undefined) setEnds(page);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { StatementJson } from "../wire/entry-schemas.ts";
 import type { AccountJson, QuoteJson } from "../wire/schemas.ts";
 import { isOpen, newKey, Refusal } from "./api.ts";
@@ -64,7 +64,7 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
       control.abort();
     };
   }, [from, to, side, typed, rates?.tableId, offer === undefined]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (offer !== undefined) confirmButton.current?.focus();
   }, [offer?.key]);
 

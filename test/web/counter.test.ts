@@ -145,6 +145,7 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await search.fill("Bliźniak");
     await search.press("Enter");
     const found = page.getByRole("list", { name: "Accounts found" });
+    await found.getByRole("button", { name: "Iga" }).waitFor();
     assert.equal(await found.getByRole("button").count(), 2);
     await found.getByRole("button", { name: "Ewa" }).click();
     await page.getByRole("heading", { name: "Ewa Bliźniak" }).waitFor();
@@ -266,6 +267,6 @@ describe("the page for tellers", { skip: noBrowser }, () => {
       },
       (count) => count === 251,
     );
-    assert.match(await rows.last().innerText(), /Opening/);
+    assert.match((await rows.last().textContent()) ?? "", /Opening/);
   });
 });
