@@ -162,7 +162,12 @@ async function buildPage() {
       options.legalComments = "none";
     },
   });
-  await copyFile("src/web/index.html", join(folder, "index.html"));
+  // What the page needs at once is asked for at once.
+  const main = await readFile(join(assets, "main.js"), "utf8");
+  const parts = new Set(main.match(/(?<=from\s*"\.\/)chunk-\w+\.js(?=")/g));
+  const links = [...parts].map((part) => `<link rel="modulepreload" href="assets/${part}">\n    `);
+  const html = await readFile("src/web/index.html", "utf8");
+  await writeFile(join(folder, "index.html"), html.replace("<script", `${links.join("")}<script`));
   await copyFile("src/web/icon.svg", join(assets, "icon.svg"));
   for (const name of await readdir(assets)) {
     const bytes = await readFile(join(assets, name));

@@ -96,7 +96,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => onError(error, request, reply),
     clientErrorHandler(fault, socket) {
       const stream = [...lifecycle.streams].find((each) => each.socket === socket);
-      if (stream === undefined)
+      if (stream === undefined || stream.request.raw.complete)
         connections.broken(fault, socket, () => answerMalformed.call(app, fault, socket));
       // A bulk has a time limit of its own, and its answers have begun.
       else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();

@@ -57,7 +57,7 @@ export function Finder({ onFound, onNew }: FinderProps) {
           type="search"
           aria-label={texts.search}
           data-key="search"
-          placeholder={texts.searchHint}
+          placeholder={mayOpen ? texts.searchHint : texts.pesel}
           autocomplete="off"
           spellcheck={false}
           value={sought}

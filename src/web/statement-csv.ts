@@ -3,6 +3,7 @@ import { visible } from "../core/visible.ts";
 import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
 import { statementCells, statementHeadings } from "../wire/statement-csv.ts";
 import type { Api } from "./api.ts";
+import { saveFile } from "./save.ts";
 
 export interface Period {
   /** "2026-06-01", or "" for no bound. */
@@ -30,10 +31,5 @@ export async function saveCsv(api: Api, pesel: string, period: Period): Promise<
   const lines = [statementHeadings, ...entries.map(statementCells)].map(
     (cells) => `${cells.map((cell) => csvCell(visible(cell))).join(",")}\r\n`,
   );
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob(lines, { type: "text/csv" }));
-  // Not the PESEL: names of files are kept in histories.
-  link.download = "statement.csv";
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveFile("statement.csv", "text/csv", lines.join(""));
 }

@@ -166,10 +166,9 @@ class Session {
       const [[nth, asked]] = rest as [[number, Asked]];
       if (connection.rest !== "")
         onFault(nth, asked, `before it came what belongs to no answer: ${connection.rest}`);
-      // What is not HTTP goes alone, with its end: the server may wait for more of it.
-      const until = asked.isHttp ? rest.findIndex(([, { isHttp }]) => !isHttp) : 1;
-      const now = until < 0 ? rest : rest.slice(0, until);
+      const now = rest.slice(0, rest.findIndex(([, { isHttp }]) => !isHttp) + 1 || rest.length);
       connection.write(Buffer.concat(now.map(([, { bytes }]) => bytes)));
+      // The server may wait for more of what is not HTTP. Requests before it would not be answered after an end.
       if (!asked.isHttp) connection.end();
       const answered = await this.#read(connection, now, onFault);
       rest = rest.slice(answered);

@@ -27,8 +27,18 @@ export interface Asked {
 /** How often each is asked for. What takes long is rare. */
 const weights: Readonly<Record<string, number>> = {
   ...{ exchange: 12, deposit: 8, withdraw: 5, createAccount: 6, bulk: 5, reverse: 4, closeAccount: 2 },
-  ...{ audit: 0.05, checkpoint: 0.05, compareCheckpoint: 0.3, exportJournal: 0.1, position: 0.1 },
-  ...{ metrics: 0.1, openApi: 0.1, live: 1, ready: 1, token: 1, rateHistory: 1, accounts: 1.5 },
+  ...{ audit: 0.3, checkpoint: 0.3, compareCheckpoint: 0.5, exportJournal: 0.3, position: 0.3 },
+  ...{
+    metrics: 0.1,
+    openApi: 0.1,
+    live: 1,
+    ready: 1,
+    token: 1,
+    rateHistory: 0.5,
+    accounts: 0.7,
+    statement: 1,
+    account: 2,
+  },
 };
 const usualWeight = 3;
 const mediaTypes = [
@@ -241,7 +251,7 @@ class Maker {
     const chance = this.#chance;
     const { valid, invalid } = this.#tokens;
     const needed = this.#operation.role as Role | undefined;
-    const kind = chance.weighted({ enough: 70, any: 15, none: 6, invalid: 6, odd: 3 });
+    const kind = chance.weighted({ enough: 65, any: 20, none: 6, invalid: 6, odd: 3 });
     if (kind === "none") return undefined;
     if (kind === "odd") {
       const token = chance.pick(valid.operator);

@@ -203,6 +203,15 @@ describe("reads that take long", () => {
     assert.ok((await Promise.all(waiting)).every(({ status }) => status === 200));
   });
 
+  test("are refused with a problem, also a checkpoint whose first line is known", async (t) => {
+    const audit: ExchangeService["audit"] = async ({ onStart } = {}) => {
+      onStart?.({ schemaVersion: 1, entries: 0 });
+      throw new FxError("overloaded", "16 audits or positions wait for their turn.");
+    };
+    const { url } = await start(t, { audit });
+    isProblem(await send(url, "GET", "/api/audit/checkpoint"), "overloaded");
+  });
+
   test("end when the client goes, and the log says so with status 499", async (t) => {
     let ended = false;
     const audit: ExchangeService["audit"] = ({ signal } = {}) =>

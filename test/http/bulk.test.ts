@@ -257,13 +257,14 @@ describe("a line of a bulk", () => {
 
   test("of more than 16 KiB is refused, however long, and the lines after it are done", async () => {
     const padded = (length: number) => JSON.stringify(order).padEnd(length, " ");
-    const lines = [padded(16_384), padded(16_385), "x".repeat(20_000_000), order];
+    const lines = [padded(16_384), padded(16_385), "x".repeat(20_000_000), order, padded(1).padStart(20_000)];
     const answers = await sendBulk(server.url, lines);
     assert.deepEqual(answers.map(brief), [
       "1 200",
       "2 400 invalid-request",
       "3 400 invalid-request",
       "4 200",
+      "5 400 invalid-request",
     ]);
     assert.equal(answers[2]?.problem?.detail, "The line is longer than 16 KiB.");
   });

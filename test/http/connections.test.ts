@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { FxError } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
+import { bulkType } from "../../src/wire/bulk.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { getRequest, openConnection } from "../support/raw-connection.ts";
@@ -140,6 +141,17 @@ describe("requests that are sent without waiting for answers", () => {
     release();
     await connection.closed;
     assert.deepEqual(connection.statuses(), [200, 200, 400]);
+  });
+
+  test("of a bulk are answered to the end before what is no HTTP behind them", async (t) => {
+    const { server } = await startGated();
+    t.after(() => server.close());
+    const connection = await openConnection(server.url);
+    const head = `POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${bulkType}\r\nContent-Length: 6\r\n\r\n`;
+    connection.socket.write(`${head}{}\n{}\nno HTTP\r\n\r\n`);
+    await connection.closed;
+    assert.deepEqual(connection.statuses(), [200, 400]);
+    assert.match(connection.received(), /"line":2,.*\r\n0\r\n\r\nHTTP\/1.1 400/s);
   });
 
   test("have bodies that may come late", async (t) => {

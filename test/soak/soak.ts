@@ -34,6 +34,8 @@ export interface SoakReport {
   /** Answers and lost connections after which a request was sent again with its key. */
   readonly sentAgain: Readonly<Record<string, number>>;
   readonly disturbances: Readonly<Record<string, number>>;
+  /** What became of reading the rates. */
+  readonly fetches: Readonly<Record<string, number>>;
   /** Until a request was done, however often it was sent. */
   readonly waitMs: { readonly median: number; readonly max: number };
   readonly memory: Readonly<Record<string, string>>;
@@ -87,7 +89,7 @@ export async function soak(seconds: number): Promise<SoakReport> {
         disturb("the bank failed", async () => {
           await bank.mode(modes[Math.floor(nth / 3) % modes.length] as Mode);
           await refresh();
-          await pause(3000);
+          await pause(8000);
           await bank.mode("answers");
         }),
       () =>
@@ -99,13 +101,14 @@ export async function soak(seconds: number): Promise<SoakReport> {
     ];
     const end = performance.now() + seconds * 1000;
     const running = load.run(seconds, capacity / 2);
-    while (performance.now() + (disturbEverySeconds + 5) * 1000 < end) {
+    while (performance.now() + (disturbEverySeconds + 10) * 1000 < end) {
       await pause(disturbEverySeconds * 1000);
       await acts[nth % acts.length]?.();
       nth += 1;
     }
     const answered = await running;
     memory.stop();
+    const fetches = await load.fetches();
     const { exit } = await server.stop();
     server = undefined;
     assert.equal(exit, 0);
@@ -119,6 +122,7 @@ export async function soak(seconds: number): Promise<SoakReport> {
       settled: load.receiptByKey.size,
       sentAgain: load.sentAgain,
       disturbances,
+      fetches,
       waitMs: summary(load.waitMs),
       memory: memory.report(),
       isFlat: memory.isFlat(),
@@ -171,6 +175,12 @@ class Load {
     };
     await Promise.all(Array.from({ length: clients }, client));
     return sent;
+  }
+
+  async fetches(): Promise<Record<string, number>> {
+    const { text } = await this.#send("GET", "/metrics", {});
+    const lines = text.matchAll(/^fx_rate_fetches_total\{outcome="(\w+)"\} (\d+)/gm);
+    return Object.fromEntries([...lines].map(([, outcome, count]) => [outcome, Number(count)]));
   }
 
   async #one(): Promise<void> {

@@ -21,13 +21,23 @@ export function checkpointHandlers(
   const checkpoint: Handler = async (request, reply) => {
     if (request.method === "HEAD") return sendText(reply, "", 200, { "content-type": checkpointType });
     const { raw: response } = reply;
+    let first = "";
     const onStart = (start: AuditStart) => {
-      beginAnswer(reply, 200, { "content-type": checkpointType });
-      response.write(checkpointStart({ time: now().toISOString(), fx: probes.version, ...start }));
+      first = checkpointStart({ time: now().toISOString(), fx: probes.version, ...start });
     };
-    const onHeads = (heads: readonly AccountHead[]) => writeTo(response, checkpointHeads(heads));
+    // Until its turn comes, it may still be refused.
+    const begin = () => {
+      if (response.headersSent) return;
+      beginAnswer(reply, 200, { "content-type": checkpointType });
+      response.write(first);
+    };
+    const onHeads = (heads: readonly AccountHead[]) => {
+      begin();
+      return writeTo(response, checkpointHeads(heads));
+    };
     try {
       const report = await service.audit({ onStart, onHeads, signal: closingOf(request) });
+      begin();
       response.end(checkpointEnd(report));
     } catch (error) {
       if (!response.headersSent) throw error;
@@ -54,7 +64,8 @@ export function checkpointHandlers(
       raw.resume();
     });
     raw.once("error", breakOff);
-    raw.setTimeout(idleMs, breakOff);
+    // What waits for its turn, and not for the client, takes nothing.
+    raw.setTimeout(idleMs, () => (body.writableNeedDrain ? raw.setTimeout(idleMs) : breakOff()));
     raw.pipe(body);
     lifecycle.streams.add(stream);
     try {
