@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { AccountJson } from "../wire/schemas.ts";
-import { useApp, useCodes, useMay } from "./app.ts";
+import { useApp, useMay } from "./app.ts";
 import { useChange } from "./change.ts";
-import { Field } from "./field.tsx";
+import { CurrencyField, Field } from "./field.tsx";
 import { typedAmount } from "./format.ts";
 
 interface CashProps {
@@ -36,7 +36,6 @@ function Money({ account, onDone }: CashProps) {
     setNote("");
     await onDone(next, receiptId);
   });
-  const codes = useCodes();
   const amount = typedAmount(typed, currency);
   const ask = (what: "deposit" | "withdraw") => {
     setFault("fault" in amount ? texts.amountFault[amount.fault] : undefined);
@@ -68,20 +67,11 @@ function Money({ account, onDone }: CashProps) {
         inputMode="decimal"
         onValue={(value) => edit(() => setTyped(value))}
       />
-      <div class="field">
-        <label for="cash-currency">{texts.cashCurrency}</label>
-        <select
-          id="cash-currency"
-          value={currency}
-          onChange={(event) => edit(() => setCurrency(event.currentTarget.value))}
-        >
-          {codes.map((code) => (
-            <option key={code} value={code}>
-              {code}
-            </option>
-          ))}
-        </select>
-      </div>
+      <CurrencyField
+        label={texts.cashCurrency}
+        value={currency}
+        onValue={(value) => edit(() => setCurrency(value))}
+      />
       <Field
         label={texts.note}
         value={note}

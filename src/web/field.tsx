@@ -1,4 +1,5 @@
 import { useId } from "preact/hooks";
+import { useCodes } from "./app.ts";
 
 interface FieldProps {
   readonly label: string;
@@ -35,6 +36,24 @@ export function Field({ label, value, onValue, fault, ...rest }: FieldProps) {
           {fault}
         </p>
       )}
+    </div>
+  );
+}
+
+/** One of the currencies that accounts can hold, by its code. */
+export function CurrencyField({ label, value, onValue }: Pick<FieldProps, "label" | "value" | "onValue">) {
+  const own = useId();
+  const codes = useCodes();
+  return (
+    <div class="field">
+      <label for={own}>{label}</label>
+      <select id={own} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+        {codes.map((code) => (
+          <option key={code} value={code}>
+            {code}
+          </option>
+        ))}
+      </select>
     </div>
   );
 }

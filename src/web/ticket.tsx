@@ -2,8 +2,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { StatementJson } from "../wire/entry-schemas.ts";
 import type { AccountJson, QuoteJson } from "../wire/schemas.ts";
 import { isOpen, newKey, Refusal } from "./api.ts";
-import { useApp, useCodes, useFailureText } from "./app.ts";
-import { Field } from "./field.tsx";
+import { useApp, useFailureText } from "./app.ts";
+import { CurrencyField, Field } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
 import { Sum } from "./sum.tsx";
 
@@ -40,9 +40,7 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
   /** State is seen at the next rendering only, and a second click can come before it. */
   const sending = useRef(false);
   const confirmButton = useRef<HTMLButtonElement>(null);
-  const amountBox = useRef<HTMLFormElement>(null);
 
-  const codes = useCodes();
   const currency = side === "toBuy" ? to : from;
   const amount = typedAmount(typed, currency);
   const wrong =
@@ -175,7 +173,6 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
   return (
     <section class="card ticket" aria-label={texts.ticket}>
       <form
-        ref={amountBox}
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
@@ -183,20 +180,7 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
         }}
       >
         <fieldset class="pair" disabled={offer?.isOpen === true}>
-          <div class="field">
-            <label for="from">{texts.from}</label>
-            <select
-              id="from"
-              value={from}
-              onChange={(event) => edit(() => setFrom(event.currentTarget.value))}
-            >
-              {codes.map((code) => (
-                <option key={code} value={code}>
-                  {code}
-                </option>
-              ))}
-            </select>
-          </div>
+          <CurrencyField label={texts.from} value={from} onValue={(value) => edit(() => setFrom(value))} />
           <button
             type="button"
             class="swap"
@@ -211,16 +195,7 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
           >
             ⇄
           </button>
-          <div class="field">
-            <label for="to">{texts.to}</label>
-            <select id="to" value={to} onChange={(event) => edit(() => setTo(event.currentTarget.value))}>
-              {codes.map((code) => (
-                <option key={code} value={code}>
-                  {code}
-                </option>
-              ))}
-            </select>
-          </div>
+          <CurrencyField label={texts.to} value={to} onValue={(value) => edit(() => setTo(value))} />
           <div class="sides">
             {(["toBuy", "toSell"] as const).map((each) => (
               <label key={each}>
