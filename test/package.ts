@@ -39,6 +39,15 @@ describe("the packed package, installed under a prefix without a network", () =>
       for (const [, name = ""] of text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)/gm))
         bundled.add(name);
     }
+    // Of the page, minifying takes the comments away.
+    const web = join(root, "src/web");
+    for (const file of readdirSync(web, { recursive: true, encoding: "utf8" }).filter((name) =>
+      /\.tsx?$/.test(name),
+    )) {
+      const text = readFileSync(join(web, file), "utf8");
+      for (const [, name = ""] of text.matchAll(/(?:from|import) "((?:@[^/"]+\/)?[^./"][^/"]*)/g))
+        bundled.add(name);
+    }
   });
 
   test("was built when it was packed", () => {
