@@ -247,13 +247,17 @@ function versionOf(database: DatabaseSyncInstance, path: string, migrations: rea
 
 /** An empty file, or a log without its database, is what is left of a ledger: SQLite would make a new one of it. */
 function isThere(path: string): boolean {
-  const size = failing(path, () => statSync(path, { throwIfNoEntry: false })?.size);
+  const sizeNow = () => failing(path, () => statSync(path, { throwIfNoEntry: false })?.size);
+  let size = sizeNow();
+  const hasLog = size === undefined && existsSync(`${path}-wal`);
+  // Another process may have made both just now: the log comes after the file.
+  if (hasLog) size = sizeNow();
   if (size === 0) {
     throw unusable(
       `${path} is empty, which no ledger is. Restore it from a backup, or delete it to start a new one.`,
     );
   }
-  if (size === undefined && existsSync(`${path}-wal`)) {
+  if (size === undefined && hasLog) {
     throw unusable(
       `${path} is missing, but its log ${path}-wal is there. Restore the database beside it, or delete the log.`,
     );
