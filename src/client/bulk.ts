@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Request as GotStream, PlainResponse, RequestError } from "got";
 import type { BulkRequest } from "../core/change.ts";
-import { type ErrorCode, FxError } from "../core/errors.ts";
+import { type ErrorCode, FxError, undecided } from "../core/errors.ts";
 import type { BulkAnswer, BulkLine } from "../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../wire/bulk.ts";
 import { notAnAnswer } from "../wire/codecs.ts";
@@ -40,8 +40,6 @@ const longestWaitMs = 60_000;
 /** Requests under way at once, where lines are sent one by one. */
 const singlesAtOnce = 64;
 const busyCodes: readonly ErrorCode[] = ["overloaded", "rate-limited"];
-/** With these fx does not say whether the request was done. */
-export const undecided: readonly ErrorCode[] = ["storage-unavailable", "internal"];
 
 /**
  * One bulk at a server, over one stream as long as nothing happens to it. Lines without an answer are sent again with

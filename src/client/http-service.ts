@@ -2,7 +2,7 @@ import type { Account, Opening } from "../core/account.ts";
 import type { BulkRequest, Change } from "../core/change.ts";
 import { isClean } from "../core/checkpoint.ts";
 import type { CurrencyCode } from "../core/currency.ts";
-import { FxError } from "../core/errors.ts";
+import { FxError, undecided } from "../core/errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "../core/exchange.ts";
 import type { ExportRequest } from "../core/export.ts";
 import type { Receipt } from "../core/journal.ts";
@@ -44,7 +44,7 @@ import {
   encodeOrder,
   encodeQuoteQuery,
 } from "../wire/requests.ts";
-import { Bulk, undecided } from "./bulk.ts";
+import { Bulk } from "./bulk.ts";
 import { compareCheckpoint, takeCheckpoint } from "./checkpoints.ts";
 import { readExport } from "./export.ts";
 import { type Answer, Transport, type TransportOptions, whatAnswered } from "./transport.ts";

@@ -41,6 +41,26 @@ type ClientCode = "unreachable" | "outcome-unknown";
 
 export type ErrorCode = AnswerCode | ClientCode;
 
+/** With these fx does not say whether the request was done. */
+export const undecided: readonly ErrorCode[] = ["storage-unavailable", "internal"];
+
+/** Others would fail in the same way, and the same request may succeed later. */
+const notOfRequest: readonly ErrorCode[] = [
+  ...undecided,
+  "rates-unavailable",
+  "unauthorized",
+  "forbidden",
+  "rate-limited",
+  "overloaded",
+  "unreachable",
+  "outcome-unknown",
+];
+
+/** Whether a failure is that of one request, and not of the server or of who asks. */
+export function isOfRequest(code: ErrorCode): boolean {
+  return !notOfRequest.includes(code);
+}
+
 /** One field of a request that is wrong. `pointer` is an RFC 6901 JSON pointer into the body. */
 export interface FieldError {
   readonly pointer: string;

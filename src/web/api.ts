@@ -1,3 +1,4 @@
+import { isOfRequest, undecided } from "../core/errors.ts";
 import type { ProblemJson } from "../wire/schemas.ts";
 
 /** What the server answered instead of what was asked for. */
@@ -13,9 +14,15 @@ export class Refusal extends Error {
 /** No answer came, or none of fx: whether a request that moves money was carried out is not known. */
 export class NoAnswer extends Error {}
 
-/** Whether it is not known what became of the request that failed so. */
-export function isOpen(failure: unknown): boolean {
-  return !(failure instanceof Refusal) || ["internal", "storage-unavailable"].includes(failure.problem.code);
+/**
+ * Whether it is not known what became of the request that failed so.
+ * @param wasOpen whether it was not known before this attempt, either. A server that is busy or takes no token says
+ * nothing of that one.
+ */
+export function isOpen(failure: unknown, wasOpen: boolean): boolean {
+  if (!(failure instanceof Refusal)) return true;
+  const { code } = failure.problem;
+  return undecided.includes(code) || (wasOpen && !isOfRequest(code));
 }
 
 /** What a change of an account came to. */

@@ -37,6 +37,16 @@ export function useCodes(): readonly string[] {
   return rates === undefined ? currencies : [pln, ...rates.rates.map(({ symbol }) => symbol)];
 }
 
+/** What an amount of a currency is worth in PLN, at bid; undefined where there is no bid. */
+export function usePlnAtBid(): (symbol: string, amount: number) => number | undefined {
+  const { rates } = useApp();
+  const bids = new Map(rates?.rates.map(({ symbol, bid }) => [symbol, bid])).set(pln, 1);
+  return (symbol, amount) => {
+    const bid = bids.get(symbol);
+    return bid === undefined ? undefined : amount * bid;
+  };
+}
+
 /** What failed, for the reader. */
 export function useFailureText(): (failure: unknown) => string {
   const { texts, language } = useApp();

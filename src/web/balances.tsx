@@ -1,15 +1,11 @@
 import type { MoneyJson } from "../wire/schemas.ts";
-import { useApp } from "./app.ts";
+import { useApp, usePlnAtBid } from "./app.ts";
 
 /** Balances with their value in PLN at bid, for which the bank would buy them now. */
 export function Balances({ currencies }: { readonly currencies: readonly MoneyJson[] }) {
-  const { texts, format, rates } = useApp();
-  const bids = new Map(rates?.rates.map(({ symbol, bid }) => [symbol, bid]));
-  bids.set("PLN", 1);
-  const values = currencies.map(({ symbol, amount }) => {
-    const bid = bids.get(symbol);
-    return bid === undefined ? undefined : amount * bid;
-  });
+  const { texts, format } = useApp();
+  const plnAtBid = usePlnAtBid();
+  const values = currencies.map(({ symbol, amount }) => plnAtBid(symbol, amount));
   // A sum without the currencies that the table lacks would be taken for the whole.
   const total = values.reduce<number | undefined>(
     (sum, value) => (sum === undefined || value === undefined ? undefined : sum + value),

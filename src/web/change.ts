@@ -11,14 +11,27 @@ interface AccountChange {
   send(path: string, body: object): Promise<void>;
 }
 
-/** A change of an account other than an exchange: one request, under one key until it is answered. */
-export function useChange(onDone: (account: AccountJson, receiptId: string) => Promise<void>): AccountChange {
+/** What was sent last. */
+interface Sent {
+  readonly request: string;
+  readonly key: string;
+  /** Whether it is not known what became of it. */
+  readonly isOpen: boolean;
+}
+
+/**
+ * A change of an account other than an exchange: one request, under one key until it is answered.
+ * @param onDone takes what the answer's body says; undefined if it has none
+ */
+export function useChange<T = AccountJson>(
+  onDone: (body: T, receiptId: string) => Promise<void> | void,
+): AccountChange {
   const { api, texts } = useApp();
   const failureText = useFailureText();
   const [fault, setFault] = useState<string>();
   const [isSending, setSending] = useState(false);
   const sending = useRef(false);
-  const key = useRef<{ readonly request: string; readonly key: string } | undefined>(undefined);
+  const last = useRef<Sent | undefined>(undefined);
 
   const send = async (path: string, body: object) => {
     if (sending.current) return;
@@ -27,17 +40,15 @@ export function useChange(onDone: (account: AccountJson, receiptId: string) => P
     setFault(undefined);
     const request = `${path} ${JSON.stringify(body)}`;
     // Another request is not the same again.
-    if (key.current?.request !== request) key.current = { request, key: newKey() };
+    const sent = last.current?.request === request ? last.current : { request, key: newKey(), isOpen: false };
     try {
-      const { body: account, receiptId } = await api.change<AccountJson>(path, {
-        body,
-        key: key.current.key,
-      });
-      key.current = undefined;
-      await onDone(account, receiptId);
+      const answer = await api.change<T>(path, { body, key: sent.key });
+      last.current = undefined;
+      await onDone(answer.body, answer.receiptId);
     } catch (failure) {
-      if (!isOpen(failure)) key.current = undefined;
-      setFault(isOpen(failure) ? texts.outcomeUnknown : failureText(failure));
+      const stays = isOpen(failure, sent.isOpen);
+      last.current = stays ? { ...sent, isOpen: true } : undefined;
+      setFault(stays ? texts.changeUnknown : failureText(failure));
     } finally {
       sending.current = false;
       setSending(false);

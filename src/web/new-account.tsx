@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isOpen, newKey } from "./api.ts";
-import { useApp, useFailureText } from "./app.ts";
+import { useApp } from "./app.ts";
+import { useChange } from "./change.ts";
 import { Field } from "./field.tsx";
 import { typedAmount } from "./format.ts";
 import { peselFault } from "./pesel-fault.ts";
@@ -11,20 +11,16 @@ interface NewAccountProps {
 }
 
 export function NewAccount({ onOpened, onClose }: NewAccountProps) {
-  const { api, texts } = useApp();
-  const failureText = useFailureText();
+  const { texts } = useApp();
   const [pesel, setPesel] = useState("");
   const [name, setName] = useState("");
   const [surname, setSurname] = useState("");
   const [initial, setInitial] = useState("");
-  const [fault, setFault] = useState<string>();
-  const [isSending, setSending] = useState(false);
-  /** Kept while it is not known what became of the request. */
-  const key = useRef<string | undefined>(undefined);
   const form = useRef<HTMLFormElement>(null);
   useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
 
   const digits = pesel.replace(/\s/g, "");
+  const { fault, isSending, setFault, send } = useChange<undefined>(() => onOpened(digits));
   const typedFault = digits.length >= 11 ? peselFault(digits, texts) : undefined;
 
   const open = async () => {
@@ -34,19 +30,8 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
       (name.trim() === "" || surname.trim() === "" ? texts.nameMissing : undefined) ??
       ("fault" in amount ? texts.amountFault[amount.fault] : undefined);
     setFault(wrong);
-    if (wrong !== undefined || "fault" in amount || isSending) return;
-    key.current ??= newKey();
-    setSending(true);
-    try {
-      const body = { pesel: digits, name, surname, pln: amount.amount };
-      await api.change("api/user", { body, key: key.current });
-      onOpened(digits);
-    } catch (failure) {
-      if (!isOpen(failure)) key.current = undefined;
-      setFault(failureText(failure));
-    } finally {
-      setSending(false);
-    }
+    if (wrong !== undefined || "fault" in amount) return;
+    await send("api/user", { pesel: digits, name, surname, pln: amount.amount });
   };
 
   return (

@@ -66,6 +66,8 @@ const en = {
   rateMoved: "The rate has moved. Look at the new price, and confirm it or cancel.",
   outcomeUnknown:
     "No answer came, so it is not known whether it was done. Confirm sends the same request again; it is never done twice.",
+  changeUnknown:
+    "No answer came, so it is not known whether it was done. Press the button again: the same request is never done twice.",
   giveUp: "See whether it was done",
   wasNotDone: "It was not done, and nothing was moved.",
   notEnough: "There is not enough on the account for this.",
@@ -235,6 +237,8 @@ const pl: Texts = {
   rateMoved: "Kurs się zmienił. Sprawdź nową cenę i ją potwierdź albo anuluj.",
   outcomeUnknown:
     "Nie ma odpowiedzi, więc nie wiadomo, czy zlecenie wykonano. Przycisk Potwierdź wysyła to samo zlecenie jeszcze raz; nigdy nie wykona się ono dwa razy.",
+  changeUnknown:
+    "Nie ma odpowiedzi, więc nie wiadomo, czy to wykonano. Naciśnij przycisk jeszcze raz: to samo żądanie nigdy nie wykona się dwa razy.",
   giveUp: "Sprawdź, czy wykonano",
   wasNotDone: "Zlecenia nie wykonano i nic się nie zmieniło.",
   notEnough: "Na rachunku jest za mało środków.",

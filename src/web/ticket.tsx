@@ -140,7 +140,7 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
     });
 
   const refused = async (confirmed: Offer, failure: unknown) => {
-    if (isOpen(failure)) {
+    if (isOpen(failure, confirmed.isOpen)) {
       setOffer({ ...confirmed, isOpen: true });
       setFault(texts.outcomeUnknown);
       return;

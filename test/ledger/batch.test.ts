@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseCurrencyCode } from "../../src/core/currency.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { Batcher } from "../../src/ledger/batch.ts";
@@ -109,6 +110,40 @@ describe("a batch", () => {
     assert.equal(reason.retryAfterSeconds, 1);
     await batcher.drained();
     assert.equal(begun, 256);
+  });
+
+  test("of a bulk alone takes in chunks that come some turns apart", async () => {
+    const { store, commits } = await start();
+    const batcher = new Batcher(store, () => now);
+    const command = {
+      request: { pesel: adult(), key: undefined, body: () => "" },
+      decide: () => ({ answer: 1 }),
+    };
+    const chunks = [];
+    for (let chunk = 0; chunk < 40; chunk += 1) {
+      for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+      chunks.push(batcher.runAll([command]));
+    }
+    assert.deepEqual((await Promise.all(chunks)).flat(), Array(40).fill(1));
+    assert.ok(commits() < 20, `${commits()} commits`);
+  });
+
+  test("of a bulk beside single orders waits until the process has been idle", async () => {
+    const { service, store } = await start();
+    const batcher = new Batcher(store, () => now);
+    const admitted = async () => {
+      await batcher.admit();
+      const until = performance.now() + 30;
+      while (performance.now() < until);
+      return Promise.race([batcher.admit().then(() => "at once"), nextTurn().then(() => "later")]);
+    };
+    assert.equal(await admitted(), "at once");
+    await batcher.run({
+      request: { pesel: adult(), key: undefined, body: () => "" },
+      decide: () => ({ answer: 1 }),
+    });
+    assert.equal(await admitted(), "later");
+    await service.close();
   });
 
   test("is answered before the service closes", async () => {

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { warsawDate } from "../../src/core/date.ts";
+import { type AnswerCode, FxError } from "../../src/core/errors.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
+import { encodeProblem } from "../../src/wire/problem.ts";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult, identified, putInForce } from "../support/fixture.ts";
 import { type NbpStandIn, startNbpStandIn, tablesUpTo } from "../support/nbp-stand-in.ts";
@@ -24,6 +26,22 @@ async function spoilOrders(page: Page, fate: Fate, then = async () => {}): Promi
     await then();
     await route.abort();
   });
+}
+
+/** Has the server refuse one request, as one that is busy would, and answer those after it. */
+async function answerOnce(
+  page: Page,
+  url: string,
+  code: AnswerCode,
+  send: () => Promise<void>,
+): Promise<void> {
+  await page.unroute(url);
+  const problem = encodeProblem(new FxError(code, "Not now."), "1");
+  await page.route(url, (route) => route.fulfill({ status: problem.status, json: problem }), { times: 1 });
+  const answered = page.waitForResponse(url);
+  await send();
+  await answered;
+  await parts(page).alert.waitFor();
 }
 
 describe("an order from the page", { skip: noBrowser }, () => {
@@ -78,6 +96,42 @@ describe("an order from the page", { skip: noBrowser }, () => {
     assert.equal((await balancesOn(page)).USD, "100.00");
     const [first, again, ...others] = keysOf(changes());
     assert.ok(first !== undefined && first === again && others.length === 0);
+  });
+
+  for (const [index, code] of (["overloaded", "rate-limited", "rates-unavailable"] as const).entries()) {
+    test(`is carried out once when its answer is lost, and the next one is ${code}`, async (t) => {
+      const { page, confirm, alert, changes } = await offered(t, 40 + index);
+      await spoilOrders(page, "carried out and unanswered");
+      await confirm.click();
+      await alert.waitFor();
+      await answerOnce(page, "**/api/exchange/*", code, () => confirm.click());
+      await confirm.click();
+      assert.equal(await entriesOn(page, 2), 2);
+      assert.equal((await balancesOn(page)).USD, "100.00");
+      const keys = keysOf(changes());
+      assert.deepEqual([keys.length, new Set(keys).size], [3, 1]);
+    });
+  }
+
+  test("and a deposit is made once, too", async (t) => {
+    const { page, alert } = await offered(t, 43);
+    const make = async () => {
+      await page.getByRole("button", { name: "Deposit" }).click();
+      await page.getByRole("button", { name: "Yes, do it" }).click();
+    };
+    await page.getByText("Cash and corrections").click();
+    await page.getByRole("textbox", { name: "Sum" }).fill("50");
+    await page.route("**/deposits", async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await make();
+    await alert.waitFor();
+    const again = page.getByRole("button", { name: "Yes, do it" });
+    await answerOnce(page, "**/deposits", "overloaded", () => again.click());
+    await again.click();
+    assert.equal(await entriesOn(page, 2), 2);
+    assert.equal((await balancesOn(page)).PLN, "1,050.00");
   });
 
   test("cannot be changed into another while its outcome is not known", async (t) => {

@@ -1,4 +1,4 @@
-import { FxError } from "../../core/errors.ts";
+import { FxError, isOfRequest } from "../../core/errors.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../core/service.ts";
 import type { KeyedLine } from "../../wire/batch/keys.ts";
 import { type DoneLine, doneLine, doneText, refusedText } from "../../wire/batch/result.ts";
@@ -10,22 +10,9 @@ export type LineResult =
 
 /** Lines that are handed over at once. */
 const chunkSize = 256;
-/** Failures that are no refusal of one line: nothing is begun after them. */
-const ending: readonly string[] = [
-  "rates-unavailable",
-  "storage-unavailable",
-  "internal",
-  "unauthorized",
-  "forbidden",
-  "rate-limited",
-  "overloaded",
-  "unreachable",
-  "outcome-unknown",
-];
-
 /**
  * Carries out lines, in their order.
- * @returns why it ended before the last, if it did: the line that failed has no result
+ * @returns the failure that is not of one line, after which nothing is begun: why it ended before the last, if it did: the line that failed has no result
  * @throws what `service` does, if it ends there
  */
 export async function carryOut(
@@ -55,7 +42,7 @@ export async function carryOut(
 
 function resultOf(line: KeyedLine, answer: BulkAnswer): LineResult | FxError {
   if (!(answer instanceof FxError)) return doneLine(line, answer);
-  return ending.includes(answer.code) ? answer : { line, state: "refused", error: answer };
+  return isOfRequest(answer.code) ? { line, state: "refused", error: answer } : answer;
 }
 
 /** The results as `fx batch` writes them, a JSON document a line. */

@@ -9,7 +9,7 @@ const en = {
   short: "short",
   noBids: "Without rates, there is no value in PLN.",
   auditIntro:
-    "Every entry of every account is read again, its chain of hashes and its balances computed anew. Orders go on meanwhile.",
+    "Reads every entry again, and recomputes the hash chain and the balances of every account. Orders go on meanwhile.",
   stop: "Stop",
   stopped: "The audit was stopped.",
   cutOff: "The audit broke off. Run it again.",

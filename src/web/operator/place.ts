@@ -1,5 +1,5 @@
 import type { Account } from "../../core/account.ts";
-import { FxError } from "../../core/errors.ts";
+import { FxError, undecided } from "../../core/errors.ts";
 import type { Pesel } from "../../core/pesel.ts";
 import type { BulkAnswer, BulkLine, RatesInForce, Statement, StatementRequest } from "../../core/service.ts";
 import type { Asked } from "../../wire/batch/lookup.ts";
@@ -15,8 +15,6 @@ const busyAttempts = 100;
 
 /** How many customers' accounts are asked for one by one rather than as a page of all. */
 const customersPerPage = 50;
-/** With these fx does not say whether the request was done. */
-const undecided: readonly string[] = ["storage-unavailable", "internal"];
 
 /** The server, as what decides a batch asks it. Lines without an answer are sent again with their keys. */
 export class Place implements Asked {

@@ -1,5 +1,5 @@
 import type { PositionJson } from "../../wire/schemas.ts";
-import { useApp, useFailureText, useLatest } from "../app.ts";
+import { useApp, useFailureText, useLatest, usePlnAtBid } from "../app.ts";
 import { operatorTexts } from "./operator-texts.ts";
 import { Tile } from "./tile.tsx";
 
@@ -14,18 +14,17 @@ interface Row {
 
 /** What customers hold, what the house is long or short, and what the spread earned. */
 export function Position() {
-  const { api, texts, format, rates, language } = useApp();
+  const { api, texts, format, language } = useApp();
   const own = operatorTexts[language];
   const failureText = useFailureText();
   const { value, failure, isLoading, reload } = useLatest<PositionJson>(
     (signal) => api.get("api/position", {}, signal),
     [],
   );
-  const bids = new Map(rates?.rates.map(({ symbol, bid }) => [symbol, bid])).set("PLN", 1);
+  const plnAtBid = usePlnAtBid();
   const rows = (value?.currencies ?? [])
     .map(({ symbol, customers, house }): Row => {
-      const bid = bids.get(symbol);
-      const inPln = (amount: string) => (bid === undefined ? undefined : Number(amount) * bid);
+      const inPln = (amount: string) => plnAtBid(symbol, Number(amount));
       return { symbol, customers, house, customersInPln: inPln(customers), houseInPln: inPln(house) };
     })
     .sort((a, b) => Math.abs(b.houseInPln ?? 0) - Math.abs(a.houseInPln ?? 0));

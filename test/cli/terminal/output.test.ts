@@ -13,7 +13,7 @@ import {
 } from "../../../src/cli/terminal/output.ts";
 import { hasColor, type Screen } from "../../../src/cli/terminal/terminal.ts";
 import { parseCurrencyCode } from "../../../src/core/currency.ts";
-import { answerCodes, FxError } from "../../../src/core/errors.ts";
+import { answerCodes, type ErrorCode, FxError, isOfRequest } from "../../../src/core/errors.ts";
 import { decimal } from "../../support/fixture.ts";
 
 function screenOf(
@@ -269,6 +269,11 @@ describe("colour", () => {
 describe("exits", () => {
   test("every error code has one of the table", () => {
     for (const code of answerCodes) assert.ok(exitTable.some(({ exit }) => exit === exitOf[code]));
+  });
+
+  test("a failure is of one request if its exit says refused, not found or taken", () => {
+    for (const code of Object.keys(exitOf) as ErrorCode[])
+      assert.equal(isOfRequest(code), [3, 4, 5].includes(exitOf[code]), code);
   });
 
   test("a store that fails during a request that moves money leaves its outcome unknown", () => {
