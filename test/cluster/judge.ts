@@ -267,8 +267,11 @@ class Judge {
     const [entry] = entries;
     const seen = this.#seenOf(order.pesel);
     if (entry !== undefined && entry.sequence <= seen.sequence) {
-      const sent = `${entryText(entry)} was sent at ${timeText(at)}`;
-      this.#fault("disorder", `${sent}, after ${seen.how} had shown entry ${seen.sequence}.`);
+      const what = entryText(entry).replace("entry", "Entry");
+      this.#fault(
+        "disorder",
+        `${what} was sent at ${timeText(at)}, after ${seen.how} had shown entry ${seen.sequence}.`,
+      );
     }
     return request;
   }
@@ -483,7 +486,7 @@ function orderText(order: Order): string {
 
 function entryText(entry: JournalEntry): string {
   const key = entry.key === null ? "without a key" : `with the key ${entry.key}`;
-  return `entry ${entry.sequence} of ${entry.pesel}, ${movedText(entry)} ${key}`;
+  return `entry ${entry.sequence} of ${entry.pesel} (${movedText(entry)} ${key})`;
 }
 
 export function balancesAfter(
