@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { createReadStream, createWriteStream, type WriteStream } from "node:fs";
-import { createInterface } from "node:readline";
+import { closeSync, createWriteStream, openSync, readSync, type WriteStream } from "node:fs";
+import { StringDecoder } from "node:string_decoder";
 
 /** In minor units. */
 export interface Amount {
@@ -66,21 +66,30 @@ export type Happening =
 /** `at`: milliseconds since the history began. */
 export type Event = Happening & { readonly at: number };
 
-/** A history as it happens, kept in memory and, a line of JSON for each event, in a file. */
+/** How many events of each kind there were. */
+export type Counts = Readonly<Partial<Record<Event["event"], number>>>;
+
+/** Writes a history as it happens: a line of JSON for each event. */
 export class History {
-  readonly events: Event[] = [];
+  readonly file: string;
   readonly #began = performance.now();
-  readonly #file: WriteStream | undefined;
+  readonly #stream: WriteStream;
+  readonly #counts: Partial<Record<Event["event"], number>> = {};
   #attempts = 0;
 
-  constructor(file?: string) {
-    this.#file = file === undefined ? undefined : createWriteStream(file);
+  constructor(file: string) {
+    this.file = file;
+    this.#stream = createWriteStream(file);
+  }
+
+  get counts(): Counts {
+    return this.#counts;
   }
 
   add(happening: Happening): void {
     const event = { at: Math.round(performance.now() - this.#began), ...happening };
-    this.events.push(event);
-    this.#file?.write(`${JSON.stringify(event)}\n`);
+    this.#counts[event.event] = (this.#counts[event.event] ?? 0) + 1;
+    this.#stream.write(`${JSON.stringify(event)}\n`);
   }
 
   /** Says that a request goes out now. Returns the number of the attempt. */
@@ -91,16 +100,26 @@ export class History {
   }
 
   async close(): Promise<void> {
-    if (this.#file === undefined) return;
-    this.#file.end();
-    await once(this.#file, "close");
+    this.#stream.end();
+    await once(this.#stream, "close");
   }
 }
 
-export async function readHistory(file: string): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const line of createInterface({ input: createReadStream(file) })) events.push(JSON.parse(line));
-  return events;
+/** Reads what a History wrote: an hour of it need not fit into memory. */
+export function* readHistory(file: string): Generator<Event> {
+  const handle = openSync(file, "r");
+  try {
+    const chunk = Buffer.alloc(1024 * 1024);
+    const decoder = new StringDecoder();
+    let rest = "";
+    for (let length = readSync(handle, chunk); length > 0; length = readSync(handle, chunk)) {
+      const lines = (rest + decoder.write(chunk.subarray(0, length))).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) yield JSON.parse(line);
+    }
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** "PLN 1230, USD 5", in minor units and the same for the same balances: 0 of a currency is the same as none. */
