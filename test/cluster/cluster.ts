@@ -36,6 +36,8 @@ export interface Cluster {
   readonly databaseUrl: string;
   /** Whether every host has a network namespace of its own. */
   readonly hasNetwork: boolean;
+  /** Whether Patroni has a synchronous standby. */
+  readonly isSynchronous: boolean;
   /** @throws if there is none of this name */
   host(name: string): Host;
   /** Whom Patroni's REST API calls leader. */
@@ -118,6 +120,7 @@ class Starting {
       url,
       databaseUrl: this.#databaseUrl(),
       hasNetwork: this.#network.hasNamespaces,
+      isSynchronous: !asynchronous,
       host: (name) => {
         const found = hosts.find((host) => host.name === name);
         if (found === undefined) throw new Error(`The cluster has no host ${name}.`);

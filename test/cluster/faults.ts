@@ -25,7 +25,8 @@ export interface Wound {
   readonly what: string;
   /** The primary at the time, if its PostgreSQL runs on while its Patroni cannot make it a standby. */
   readonly unwatched?: Host;
-  mend(): Promise<void>;
+  /** Absent if it was over at once. */
+  readonly mend?: () => Promise<void>;
 }
 
 export const faults: Record<string, Fault> = {
@@ -147,7 +148,7 @@ export const faults: Record<string, Fault> = {
       const wounds = await Promise.all(gone.map((host) => kill(host, ["etcd"])));
       return {
         what: `kill -9 of two of three etcd: ${names(gone)}`,
-        mend: async () => void (await Promise.all(wounds.map(({ mend }) => mend()))),
+        mend: async () => void (await Promise.all(wounds.map(({ mend }) => mend?.()))),
       };
     },
   },
@@ -340,13 +341,13 @@ async function candidate(cluster: Cluster): Promise<{ leader: string; candidate:
 async function switchOver(cluster: Cluster): Promise<Wound> {
   const { leader, candidate: next } = await candidate(cluster);
   await cluster.patronictl("switchover", "--leader", leader, "--candidate", next, "--force");
-  return { what: `switch-over from ${leader} to ${next}`, mend: async () => {} };
+  return { what: `switch-over from ${leader} to ${next}` };
 }
 
 async function failOver(cluster: Cluster): Promise<Wound> {
   const { leader, candidate: next } = await candidate(cluster);
   await cluster.patronictl("failover", "--candidate", next, "--force");
-  return { what: `fail-over from ${leader} to ${next}`, mend: async () => {} };
+  return { what: `fail-over from ${leader} to ${next}` };
 }
 
 async function cutOff(
@@ -402,7 +403,7 @@ async function restartFx(cluster: Cluster): Promise<Wound> {
     }
     await fx?.start();
   }
-  return { what: `${names(hosts)} stopped by SIGTERM and started again, one by one`, mend: async () => {} };
+  return { what: `${names(hosts)} stopped by SIGTERM and started again, one by one` };
 }
 
 /** Makes the disk that this host's PostgreSQL has for itself as small as what is on it. */

@@ -39,7 +39,7 @@ export async function lacks(cluster: Cluster): Promise<string | undefined> {
   const isWhole =
     members.every(({ state }) => ["running", "streaming"].includes(state)) &&
     members.some(({ role }) => role === "leader") &&
-    members.some(({ role }) => role === "sync_standby");
+    (members.some(({ role }) => role === "sync_standby") || !cluster.isSynchronous);
   if (!isWhole) return states;
   const ready = await fetch(`${cluster.url}/health/ready`, { signal: AbortSignal.timeout(2000) })
     .then(({ ok }) => ok)

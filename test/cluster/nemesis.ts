@@ -81,6 +81,7 @@ export class Nemesis {
   primary = "none";
   /** Whether what made the primary the primary was killed, and no other has come since. */
   #isKilled = false;
+  #end = 0;
   readonly #cluster: Cluster;
   readonly #faults: Readonly<Record<string, Fault>>;
   readonly #history: History;
@@ -93,15 +94,19 @@ export class Nemesis {
   }
 
   /** Returns when `end` (of `performance.now`) is near, and everything is mended. */
-  async run(seed: number, end: number): Promise<void> {
+  async run(seed: number, end: number, interrupted: AbortSignal): Promise<void> {
+    this.#end = end;
+    interrupted.addEventListener("abort", () => {
+      this.#end = 0;
+    });
     const watching = new AbortController();
     const watch = this.#watch(watching.signal);
     try {
       for (const step of plan(seed, this.#faults)) {
         const missing = step.isWholeFirst ? await wholeWithin(this.#cluster, 30_000) : await this.#someone();
         if (missing !== undefined) this.#say("fault", `meanwhile the cluster is not whole: ${missing}`);
-        if (performance.now() + step.holdMs > end) break;
-        await this.#do(step, end);
+        if (performance.now() + step.holdMs > this.#end) break;
+        await this.#do(step);
       }
     } finally {
       watching.abort();
@@ -109,7 +114,7 @@ export class Nemesis {
     }
   }
 
-  async #do(step: Step, end: number): Promise<void> {
+  async #do(step: Step): Promise<void> {
     const random = new Chance(step.seed);
     const before = this.primary;
     const mends: (() => Promise<void>)[] = [];
@@ -120,14 +125,14 @@ export class Nemesis {
         this.#isKilled ||= fault.changesPrimary === "by kill";
         const wound = await this.#begin(name, fault, random);
         if (wound === undefined) continue;
-        mends.push(() => this.#mend(wound));
+        if (wound.mend !== undefined) mends.push(() => this.#mend(wound));
         mustChange ||= fault.changesPrimary !== undefined;
         await pause(random.below(1500));
       }
-      const until = Math.min(performance.now() + step.holdMs, end);
-      while (performance.now() < until) await pause(100);
-      const limit = Math.min(performance.now() + 25_000, end);
-      while (mustChange && this.primary === before && performance.now() < limit) await pause(100);
+      const began = performance.now();
+      const isOver = () => mends.length === 0 || performance.now() > began + step.holdMs;
+      const hasChanged = () => !mustChange || this.primary !== before || performance.now() > began + 25_000;
+      while (!(isOver() && hasChanged()) && performance.now() < this.#end) await pause(100);
     } finally {
       this.#isKilled = false;
       for (const mend of random.percent(50) ? mends : mends.reverse()) await mend();
@@ -142,7 +147,7 @@ export class Nemesis {
       }
       this.done.set(name, (this.done.get(name) ?? 0) + 1);
       this.#say("fault", wound.what);
-      this.inForce.add(wound.what);
+      if (wound.mend !== undefined) this.inForce.add(wound.what);
       return wound;
     } catch (error) {
       this.undone.push(`${name}: ${error instanceof Error ? error.message : error}`);
@@ -151,7 +156,7 @@ export class Nemesis {
   }
 
   async #mend(wound: Wound): Promise<void> {
-    await wound.mend();
+    await wound.mend?.();
     this.inForce.delete(wound.what);
     this.#say("mended", wound.what);
     const { unwatched: host } = wound;
