@@ -20,6 +20,8 @@ export interface Reader {
   readonly accounts?: ReadonlyMap<string, Balances>;
   readonly audit?: { readonly findings: number; readonly entries: number; readonly digest: string };
   readonly position?: ReadonlyMap<string, { readonly customers: number; readonly house: number }>;
+  /** Why it could not say all. */
+  readonly failure?: string;
 }
 
 /** The ledger when every order is settled and every fault is mended. */
@@ -388,7 +390,8 @@ class Judge {
       if (debited !== null) add(house, debited.currency, debited.minor);
       if (credited !== null) add(house, credited.currency, -credited.minor);
     }
-    for (const { name, accounts, audit, position } of this.#final.readers) {
+    for (const { name, accounts, audit, position, failure } of this.#final.readers) {
+      if (failure !== undefined) this.#fault("readers", `${name} could not be read: ${failure}`);
       for (const [pesel, entries] of accounts === undefined ? [] : this.#journal) {
         const has = accounts?.get(pesel);
         const shown = has === undefined ? "no account" : balancesText(has);

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { minorUnitDigits, parseCurrencyCode } from "../../src/core/currency.ts";
 import { Chance } from "../support/chance.ts";
 import { adult } from "../support/fixture.ts";
-import type { Balances, Happening, History, Order, Read } from "./history.ts";
+import type { Happening, History, Order, Read } from "./history.ts";
 import { passingRefusals } from "./judge.ts";
+import { type Answer, type Answered, bodyOf, lineOf, ofLines, ofOrder, ofRead, pathOf } from "./wire.ts";
 
 export interface LoadOptions {
   /** Of HAProxy. */
@@ -33,12 +33,6 @@ export interface Load {
 const answerWithinMs = 4000;
 const initialMinor = 1_000_000_000;
 const foreign = ["USD", "EUR", "CHF", "JPY"] as const;
-
-type Happened = Happening extends infer Each
-  ? Each extends { readonly attempt: number }
-    ? Omit<Each, "attempt">
-    : never
-  : never;
 
 /** Opens the accounts, then starts the clients. Each sends an order again, with its key, until it is settled. */
 export async function startLoad(options: LoadOptions): Promise<Load> {
@@ -79,14 +73,6 @@ interface State {
   /** Nothing new is begun once this is set, and what is open then is given up. */
   stopAt: number | undefined;
   givenUp: number;
-}
-
-/** What came back: as much of the body as came before `failure`. */
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  readonly failure: string | undefined;
 }
 
 /** One who does one thing at a time, over a connection of its own. */
@@ -201,19 +187,14 @@ class Client {
     const { history } = this.#state;
     const attempts = orders.map((order) => history.sent(order));
     const lines = orders.map((order) => JSON.stringify(lineOf(order))).join("\n");
-    const { text, failure, status } = await this.#send("POST", "/api/bulk", `${lines}\n`, {
+    const answer = await this.#send("POST", "/api/bulk", `${lines}\n`, {
       "content-type": "application/x-ndjson",
     });
-    const answers = new Map<unknown, Happened>();
-    for (const line of status === 200 ? text.split("\n").slice(0, -1) : []) {
-      const answer = parse(line) as BulkLine | undefined;
-      if (typeof answer?.line === "number") answers.set(answer.line, ofLine(answer));
-    }
+    const answers = ofLines(answer, orders.length);
     return orders.filter((_, index) => {
-      const why = failure ?? (status === 200 ? "no line in a bulk" : `status ${status}`);
-      const happened = answers.get(index + 1) ?? { event: "unknown", why };
-      history.add({ ...happened, attempt: attempts[index] ?? 0 } as Happening);
-      return !isSettled(happened);
+      const answered = answers[index] as Answered;
+      history.add({ ...answered, attempt: attempts[index] } as Happening);
+      return !isSettled(answered);
     });
   }
 
@@ -282,113 +263,6 @@ function failureOf(error: NodeJS.ErrnoException): string {
 }
 
 /** Whether the order need not be sent again. */
-function isSettled(happened: Happened): boolean {
+function isSettled(happened: Answered): boolean {
   return happened.event === "done" || (happened.event === "refused" && !passingRefusals.has(happened.code));
-}
-
-function pathOf({ kind, pesel }: Order): string {
-  if (kind === "opening") return "/api/user";
-  return kind === "exchange" ? `/api/exchange/${pesel}` : `/api/user/${pesel}/${kind}s`;
-}
-
-function bodyOf(order: Order): object {
-  const { pesel, minor } = order;
-  switch (order.kind) {
-    case "opening":
-      return { name: "Jan", surname: "Kowalski", pesel, pln: amountOf(order.currency, minor) };
-    case "exchange": {
-      const { from, to, side } = order;
-      return { pesel, from, to, [side]: amountOf(side === "toBuy" ? to : from, minor) };
-    }
-    default:
-      return { amount: amountOf(order.currency, minor), currency: order.currency };
-  }
-}
-
-function lineOf(order: Order): object {
-  const { kind, pesel } = order;
-  const isCash = kind === "deposit" || kind === "withdrawal";
-  return { ...bodyOf(order), ...(isCash && { kind, pesel }), key: order.key };
-}
-
-function digitsOf(currency: string): number {
-  return minorUnitDigits(parseCurrencyCode(currency)) ?? 0;
-}
-
-function amountOf(currency: string, minor: number): number {
-  return Number((minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency)));
-}
-
-interface AccountBody {
-  readonly pesel?: unknown;
-  readonly currencies: readonly { readonly symbol: string; readonly amount: number }[];
-}
-
-function balancesOf({ currencies }: AccountBody): Balances {
-  return Object.fromEntries(
-    currencies.map(({ symbol, amount }) => [symbol, Math.round(amount * 10 ** digitsOf(symbol))]),
-  );
-}
-
-/** A refusal of fx, or something that says nothing of the outcome. */
-function ofFailure({ status, headers, text, failure }: Answer): Happened {
-  if (failure !== undefined) return { event: "unknown", why: failure };
-  const isProblem = String(headers["content-type"]).startsWith("application/problem+json");
-  const { code } = (isProblem ? (parse(text) ?? {}) : {}) as { readonly code?: unknown };
-  return typeof code === "string" ? ofCode(code) : { event: "unknown", why: `status ${status}` };
-}
-
-function ofCode(code: string): Happened {
-  const isOpen = code === "storage-unavailable" || code === "internal";
-  return isOpen ? { event: "unknown", why: code } : { event: "refused", code };
-}
-
-function ofOrder(answer: Answer, pesel: string): Happened {
-  const { status, headers, text, failure } = answer;
-  const [, receipt] = /\/api\/receipts\/([^/]+)$/.exec(String(headers["fx-receipt"])) ?? [];
-  if (failure !== undefined || receipt === undefined || status >= 300) return ofFailure(answer);
-  const replayed = headers["idempotency-replayed"] === "true";
-  if (status === 204) return { event: "done", receipt, replayed, balances: null };
-  const account = parse(text) as AccountBody;
-  if (account.pesel !== pesel) throw new Error(`the answer is about another account: ${text}`);
-  return { event: "done", receipt, replayed, balances: balancesOf(account) };
-}
-
-interface BulkLine {
-  readonly line: number | null;
-  readonly receipt?: string;
-  readonly replayed?: boolean;
-  readonly account?: AccountBody;
-  readonly problem?: { readonly code: string };
-}
-
-function ofLine({ receipt, replayed = false, account, problem }: BulkLine): Happened {
-  if (problem !== undefined) return ofCode(problem.code);
-  if (receipt === undefined) return { event: "unknown", why: "a line without a receipt" };
-  return { event: "done", receipt, replayed, balances: account === undefined ? null : balancesOf(account) };
-}
-
-function ofRead(answer: Answer, { kind }: Read): Happened {
-  const { status, text } = answer;
-  if (answer.failure !== undefined || status !== 200) {
-    const failed = ofFailure(answer);
-    const isNone = failed.event === "refused" && failed.code === "account-not-found";
-    return isNone ? { event: "read", balances: null } : failed;
-  }
-  if (kind === "account") return { event: "read", balances: balancesOf(parse(text) as AccountBody) };
-  const { entries } = parse(text) as {
-    readonly entries: readonly (AccountBody & { id: string; sequence: number })[];
-  };
-  const [newest] = entries;
-  if (newest === undefined) throw new Error("an account without entries");
-  const { id, sequence } = newest;
-  return { event: "read", balances: balancesOf(newest), entry: { id, sequence } };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
