@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type ConfigurationName, documented, forHost, withValues } from "./configuration.ts";
+import { asTested, type ConfigurationName, documented, forHost, withValues } from "./configuration.ts";
 import { type Host, Network, type OwnHost, runHere } from "./network.ts";
 
 export interface ClusterOptions {
@@ -158,16 +158,9 @@ class Starting {
     const place = { name: ["db1", host.name], number: [21, 20 + nth] } as const;
     const text = withValues(this.#file("patroni", place), {
       ...this.#passwords,
-      // A production has what the page says: this is to see many changes of primary in a short time.
-      "ttl: 30": "ttl: 10",
-      "loop_wait: 10": "loop_wait: 2",
-      "retry_timeout: 10": "retry_timeout: 3",
-      "primary_start_timeout: 60": "primary_start_timeout: 10",
-      // No namespace has a watchdog: an old primary whose Patroni is stopped goes on.
-      "mode: required": 'mode: "off"',
-      "shared_buffers: 2GB": "shared_buffers: 64MB",
-      "max_wal_size: 4GB": "max_wal_size: 128MB",
-      "wal_keep_size: 2GB": "wal_keep_size: 64MB",
+      ...Object.fromEntries(
+        Object.entries(asTested).map(([name, [from, to]]) => [`${name}: ${from}`, `${name}: ${to}`]),
+      ),
       "synchronous_mode_strict: false": `synchronous_mode_strict: ${synchronousModeStrict}`,
       "synchronous_mode: true": `synchronous_mode: ${!asynchronous}`,
       "/etc/patroni/create-fx": script,

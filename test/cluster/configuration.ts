@@ -16,6 +16,21 @@ export function documented(name: ConfigurationName): string {
   return text;
 }
 
+/**
+ * What the tests set otherwise in Patroni's file, because they are to see many changes of primary in a short time, on
+ * small disks; and no namespace has a watchdog.
+ */
+export const asTested: Readonly<Record<string, readonly [documented: string, tested: string]>> = {
+  ttl: ["30", "10"],
+  loop_wait: ["10", "2"],
+  retry_timeout: ["10", "3"],
+  primary_start_timeout: ["60", "10"],
+  shared_buffers: ["2GB", "64MB"],
+  max_wal_size: ["4GB", "128MB"],
+  wal_keep_size: ["2GB", "64MB"],
+  mode: ["required", '"off"'],
+};
+
 export interface HostPlace {
   /** The name that the page has in this file, and the host's own. */
   readonly name: readonly [documented: string, own: string];
