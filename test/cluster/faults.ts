@@ -402,8 +402,22 @@ async function restartFx(cluster: Cluster): Promise<Wound> {
       await pause(100);
     }
     await fx?.start();
+    await ready(host);
   }
   return { what: `${names(hosts)} stopped by SIGTERM and started again, one by one` };
+}
+
+async function ready({ name, address }: Host): Promise<void> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    const signal = AbortSignal.timeout(1000);
+    const isReady = await fetch(`http://${address}:8080/health/ready`, { signal }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return;
+    await pause(100);
+  }
+  throw new Error(`fx on ${name} was not ready 30 s after its start`);
 }
 
 /** Makes the disk that this host's PostgreSQL has for itself as small as what is on it. */

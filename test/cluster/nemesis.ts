@@ -189,7 +189,7 @@ export class Nemesis {
           this.#isKilled = false;
         }
       }
-      await pause(250);
+      await pause(500);
     }
   }
 
