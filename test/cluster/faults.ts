@@ -376,7 +376,7 @@ function databaseAddresses(cluster: Cluster, from: Host): string[] {
 async function breakCommits(cluster: Cluster, random: Chance): Promise<Wound> {
   const host = random.pick(hostsWith(cluster, "fx"));
   const spoiler = await spoil(host, databaseAddresses(cluster, host));
-  const kinds = Array.from({ length: 100 }, () => random.pick<CommitFault>(["lost", "unanswered", "late"]));
+  const kinds = Array.from({ length: 400 }, () => random.pick<CommitFault>(["lost", "unanswered", "late"]));
   const everyMs = random.pick([50, 200, 500]);
   const timer = setInterval(() => {
     const next = kinds.shift();
