@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { Chance } from "../support/chance.ts";
@@ -39,14 +38,19 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
   const { url, history, seed, accounts = 24, writers = 12, readers = 6, pauseMs = 60 } = options;
   const pesels = Array.from({ length: accounts }, (_, index) => adult(index));
   const state: State = { history, pesels, pauseMs, url, stopAt: undefined, givenUp: 0, unkeyed: new Map() };
-  const opener = new Client(state, seed);
+  const opener = new Client(state, { name: "opener", seed });
   for (const pesel of pesels) {
-    await opener.settle({ kind: "opening", pesel, key: randomUUID(), currency: "PLN", minor: initialMinor });
+    await opener.settle({
+      kind: "opening",
+      pesel,
+      key: opener.nextKey(),
+      currency: "PLN",
+      minor: initialMinor,
+    });
   }
-  const clients = Array.from(
-    { length: writers + readers },
-    (_, index) => new Client(state, seed + 1 + index),
-  );
+  const clients = Array.from({ length: writers + readers }, (_, index) => {
+    return new Client(state, { name: `client-${index + 1}`, seed: seed + 1 + index });
+  });
   const running = Promise.all(
     clients.map((client, index) => (index < writers ? client.write() : client.readOn())),
   );
@@ -78,12 +82,20 @@ interface State {
 /** One who does one thing at a time, over a connection of its own. */
 class Client {
   readonly #state: State;
+  readonly #name: string;
   readonly #chance: Chance;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  #keys = 0;
 
-  constructor(state: State, seed: number) {
+  constructor(state: State, { name, seed }: { readonly name: string; readonly seed: number }) {
     this.#state = state;
+    this.#name = name;
     this.#chance = new Chance(seed);
+  }
+
+  nextKey(): string {
+    this.#keys += 1;
+    return `${this.#name}-${this.#keys}`;
   }
 
   close(): void {
@@ -138,7 +150,7 @@ class Client {
 
   #order(): Order {
     const pesel = this.#chance.pick(this.#state.pesels);
-    const key = randomUUID();
+    const key = this.nextKey();
     const minor = 1 + this.#chance.below(50_000);
     const currency = this.#chance.pick(foreign);
     switch (this.#chance.weighted({ buy: 6, sell: 3, deposit: 3, withdrawal: 1 })) {
@@ -169,7 +181,7 @@ class Client {
     const other = (index + 1 + this.#chance.below(pesels.length - 1)) % pesels.length;
     const minor = 1 + this.#chance.below(50_000);
     const leg = (kind: "withdrawal" | "deposit", at: number): Order => {
-      return { kind, pesel: pesels[at] ?? "", key: randomUUID(), currency: "PLN", minor };
+      return { kind, pesel: pesels[at] ?? "", key: this.nextKey(), currency: "PLN", minor };
     };
     if (await this.settle(leg("withdrawal", index))) await this.settle(leg("deposit", other));
   }
