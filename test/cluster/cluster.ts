@@ -157,7 +157,9 @@ class Starting {
     const script = join(host.folder, "create-fx");
     const place = { name: ["db1", host.name], number: [21, 20 + nth] } as const;
     const text = withValues(this.#file("patroni", place), {
-      ...this.#passwords,
+      ...Object.fromEntries(
+        ["SUPERUSER", "REPLICATION", "REWIND"].map((name) => [`${name}-PASSWORD`, this.#password(name)]),
+      ),
       ...Object.fromEntries(
         Object.entries(asTested).map(([name, [from, to]]) => [`${name}: ${from}`, `${name}: ${to}`]),
       ),

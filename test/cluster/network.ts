@@ -128,14 +128,14 @@ export class Network {
       "veth",
       "peer",
       "name",
-      "up",
+      "world",
       "netns",
       String(bridge.pid),
     ]);
     execFileSync("ip", ["addr", "add", `${place.prefix}1/24`, "dev", device]);
     execFileSync("ip", ["link", "set", device, "up"]);
     bridge.inside(
-      "ip link add lan type bridge && ip link set lan up && ip link set up master lan && ip link set up up",
+      "ip link add lan type bridge && ip link set lan up && ip link set world master lan && ip link set world up",
     );
     return network;
   }
