@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Chance } from "../support/chance.ts";
 import type { CommitFault } from "../support/proxy.ts";
 import type { Cluster } from "./cluster.ts";
-import { leaderOf, membersOf } from "./members.ts";
+import { changePrimary, leaderOf, startAgain } from "./members.ts";
 import type { Host } from "./network.ts";
 import { block, lose, spoil, type Way } from "./weather.ts";
 
@@ -46,8 +46,18 @@ export const faults: Record<string, Fault> = {
       return { ...(await kill(primary, ["patroni"])), unwatched: primary };
     },
   },
-  "switch-over": { takes: ["database"], changesPrimary: "otherwise", applies: always, run: switchOver },
-  "fail-over": { takes: ["database"], changesPrimary: "otherwise", applies: always, run: failOver },
+  "switch-over": {
+    takes: ["database"],
+    changesPrimary: "otherwise",
+    applies: always,
+    run: (cluster) => handOver(cluster, "switchover"),
+  },
+  "fail-over": {
+    takes: ["database"],
+    changesPrimary: "otherwise",
+    applies: always,
+    run: (cluster) => handOver(cluster, "failover"),
+  },
   "primary stopped": {
     takes: ["database"],
     changesPrimary: "otherwise",
@@ -284,14 +294,15 @@ function programsOf(host: Host, programs: readonly string[]) {
   });
 }
 
-async function startAgain(host: Host): Promise<void> {
-  for (const program of host.programs.values()) if (!program.isRunning()) await program.start();
+async function handOver(cluster: Cluster, how: "switchover" | "failover"): Promise<Wound> {
+  const { leader, candidate } = await changePrimary(cluster, how);
+  return { what: `${how === "switchover" ? "switch-over" : "fail-over"} from ${leader} to ${candidate}` };
 }
 
 /** SIGKILL to all processes of these programs at once. */
 async function kill(host: Host, programs: readonly string[]): Promise<Wound> {
   await Promise.all(programsOf(host, programs).map((program) => program.signal("SIGKILL")));
-  return { what: `kill -9 of ${titlesOf(programs)} of ${host.name}`, mend: () => startAgain(host) };
+  return { what: `kill -9 of ${titlesOf(programs)} of ${host.name}`, mend: () => startAgain([host]) };
 }
 
 /** SIGSTOP to all processes of these programs, until SIGCONT. */
@@ -313,7 +324,7 @@ async function killAny(cluster: Cluster, random: Chance): Promise<Wound> {
   const primary = await leaderOf(cluster);
   process.kill(pid, "SIGKILL");
   const isUnwatched = program.name === "patroni" && host === primary;
-  return { what, ...(isUnwatched && { unwatched: host }), mend: () => startAgain(host) };
+  return { what, ...(isUnwatched && { unwatched: host }), mend: () => startAgain([host]) };
 }
 
 async function stopAny(cluster: Cluster, random: Chance): Promise<Wound> {
@@ -326,28 +337,6 @@ async function stopAny(cluster: Cluster, random: Chance): Promise<Wound> {
 
 function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim().slice(0, 60);
-}
-
-/** By whom the primary's work goes on best: the standby that has every answered order. */
-async function candidate(cluster: Cluster): Promise<{ leader: string; candidate: string }> {
-  const members = await membersOf(cluster);
-  const leader = members.find(({ role }) => role === "leader");
-  const standby =
-    members.find(({ role }) => role === "sync_standby") ?? members.find(({ role }) => role === "replica");
-  if (leader === undefined || standby === undefined) throw new Error("there is no standby to take over now");
-  return { leader: leader.name, candidate: standby.name };
-}
-
-async function switchOver(cluster: Cluster): Promise<Wound> {
-  const { leader, candidate: next } = await candidate(cluster);
-  await cluster.patronictl("switchover", "--leader", leader, "--candidate", next, "--force");
-  return { what: `switch-over from ${leader} to ${next}` };
-}
-
-async function failOver(cluster: Cluster): Promise<Wound> {
-  const { leader, candidate: next } = await candidate(cluster);
-  await cluster.patronictl("failover", "--candidate", next, "--force");
-  return { what: `fail-over from ${leader} to ${next}` };
 }
 
 async function cutOff(

@@ -47,10 +47,21 @@ export async function lacks(cluster: Cluster): Promise<string | undefined> {
   return ready ? undefined : "HAProxy has no ready fx";
 }
 
-/** Resolves when the cluster is whole, or with what it lacks when so much time has passed. */
+/** Starts what does not run. */
+export async function startAgain(hosts: readonly Host[]): Promise<void> {
+  for (const { programs } of hosts) {
+    for (const program of programs.values()) if (!program.isRunning()) await program.start();
+  }
+}
+
+/**
+ * Resolves when the cluster is whole, or with what it lacks when so much time has passed. Starts again what ends, as
+ * systemd does: Patroni does where it finds no etcd when it starts.
+ */
 export async function wholeWithin(cluster: Cluster, limitMs: number): Promise<string | undefined> {
   const end = performance.now() + limitMs;
   for (;;) {
+    await startAgain(cluster.hosts);
     const missing = await lacks(cluster);
     if (missing === undefined || performance.now() > end) return missing;
     await pause(500);
@@ -70,6 +81,30 @@ export async function watchedWithin(cluster: Cluster, host: Host, limitMs: numbe
     await pause(250);
   }
   return false;
+}
+
+/**
+ * What `patronictl switchover` and `failover` ask of Patroni.
+ * @throws if it does not do so
+ */
+export async function changePrimary(
+  cluster: Cluster,
+  how: "switchover" | "failover",
+): Promise<{ readonly leader: string; readonly candidate: string }> {
+  const members = await membersOf(cluster);
+  const leader = members.find(({ role }) => role === "leader")?.name;
+  const standby =
+    members.find(({ role }) => role === "sync_standby") ?? members.find(({ role }) => role === "replica");
+  if (leader === undefined || standby === undefined) throw new Error("there is no standby to take over now");
+  const candidate = standby.name;
+  const answer = await fetch(`http://${cluster.host(leader).address}:${port}/${how}`, {
+    method: "POST",
+    body: JSON.stringify({ ...(how === "switchover" && { leader }), candidate }),
+    signal: AbortSignal.timeout(20_000),
+  });
+  if (!answer.ok)
+    throw new Error(`Patroni refuses a ${how} from ${leader} to ${candidate}: ${await answer.text()}`);
+  return { leader, candidate };
 }
 
 function databaseHosts(cluster: Cluster): Host[] {
