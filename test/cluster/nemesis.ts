@@ -150,7 +150,8 @@ export class Nemesis {
       if (wound.mend !== undefined) this.inForce.add(wound.what);
       return wound;
     } catch (error) {
-      this.undone.push(`${name}: ${error instanceof Error ? error.message : error}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      this.undone.push(`${name}: ${reason.slice(0, 300)}`);
       return undefined;
     }
   }
