@@ -33,7 +33,7 @@ export function lose(host: Host, others: readonly Host[], percent: number): Prom
   const chain = (hook: string, side: string) =>
     `chain ${hook} { type filter hook ${hook} priority -10;
       ip ${side} { ${addresses} } numgen random mod 100 < ${percent} drop; }`;
-  return rules(host, `${chain("input", "saddr")} ${chain("output", "daddr")}`);
+  return rules(host, `${chain("input", "saddr")}\n${chain("output", "daddr")}`);
 }
 
 export interface Spoiler {
@@ -99,7 +99,7 @@ let tables = 0;
 async function rules(host: Host, chains: string): Promise<Mend> {
   tables += 1;
   const table = `fault${tables}`;
-  await host.exec("nft", `table ip ${table} { ${chains} }`);
+  await host.exec("nft", `table ip ${table} {\n${chains}\n}`);
   return async () => void (await host.exec("nft", `delete table ip ${table}`));
 }
 
