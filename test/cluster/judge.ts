@@ -47,6 +47,8 @@ export const faultKinds = {
 export interface Fault {
   readonly kind: keyof typeof faultKinds;
   readonly text: string;
+  /** Of the event that shows it, in milliseconds; absent if only the end does. */
+  readonly at?: number;
 }
 
 export interface Verdict {
@@ -148,6 +150,7 @@ class Judge {
   readonly #unwatched: Unwatched[] = [];
   readonly #attemptsUnknown: Record<string, number> = {};
   #events = 0;
+  #at: number | undefined;
   #readsAnswered = 0;
   #excused = 0;
   #doneAt: number | undefined;
@@ -161,8 +164,10 @@ class Judge {
     this.#readJournal();
     for (const event of events) {
       this.#events += 1;
+      this.#at = event.at;
       this.#take(event);
     }
+    this.#at = undefined;
     for (const request of this.#requests.values()) this.#conclude(request);
     for (const [name, [entry]] of this.#entriesOf) {
       if (entry !== undefined && !this.#requests.has(name)) {
@@ -177,7 +182,8 @@ class Judge {
   #fault(kind: Fault["kind"], text: string): void {
     const count = (this.#counts[kind] ?? 0) + 1;
     this.#counts[kind] = count;
-    if (count <= faultsKept) this.#faults.push({ kind, text });
+    const at = this.#at;
+    if (count <= faultsKept) this.#faults.push({ kind, text, ...(at !== undefined && { at }) });
   }
 
   #readJournal(): void {

@@ -104,7 +104,7 @@ class Client {
 
   async write(): Promise<void> {
     while (this.#state.stopAt === undefined) {
-      const what = this.#chance.weighted({ order: 70, unkeyed: 8, transfer: 8, bulk: 4, read: 10 });
+      const what = this.#chance.weighted({ order: 66, unkeyed: 12, transfer: 8, bulk: 4, read: 10 });
       if (what === "read") await this.#read();
       if (what === "unkeyed") await this.settle(this.#unkeyedOrder());
       if (what === "transfer") await this.#transfer();
