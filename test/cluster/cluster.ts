@@ -36,6 +36,8 @@ export interface Cluster {
   readonly databaseUrl: string;
   /** Whether every host has a network namespace of its own. */
   readonly hasNetwork: boolean;
+  /** Whether Patroni has a synchronous standby. */
+  readonly isSynchronous: boolean;
   /** @throws if there is none of this name */
   host(name: string): Host;
   /** Whom Patroni's REST API calls leader. */
@@ -118,6 +120,7 @@ class Starting {
       url,
       databaseUrl: this.#databaseUrl(),
       hasNetwork: this.#network.hasNamespaces,
+      isSynchronous: !asynchronous,
       host: (name) => {
         const found = hosts.find((host) => host.name === name);
         if (found === undefined) throw new Error(`The cluster has no host ${name}.`);
@@ -152,6 +155,7 @@ class Starting {
     const host = await this.#network.addHost(`db${nth}`, { number: 20 + nth, disk });
     const data = join(host.folder, disk === undefined ? "data" : "disk/data");
     const script = join(host.folder, "create-fx");
+    const programs = this.#programs(host);
     const place = { name: ["db1", host.name], number: [21, 20 + nth] } as const;
     const text = withValues(this.#file("patroni", place), {
       ...Object.fromEntries(
@@ -164,7 +168,7 @@ class Starting {
       "synchronous_mode: true": `synchronous_mode: ${!asynchronous}`,
       "/etc/patroni/create-fx": script,
       "/var/lib/postgresql/15/fx": data,
-      "/usr/lib/postgresql/15/bin": this.#programs(host),
+      "/usr/lib/postgresql/15/bin": programs,
       "/var/lib/postgresql/fx.pgpass": join(host.folder, "pgpass"),
       "/var/run/postgresql": host.folder,
     });
@@ -172,7 +176,10 @@ class Starting {
     writeFileSync(configuration, text);
     writeFileSync(script, withValues(documented("create-fx"), { "FX-PASSWORD": this.#password("FX") }));
     chmodSync(script, 0o755);
-    await host.start("patroni", { command: ["patroni", configuration], asPostgres: true });
+    // As the page has it for systemd: a PostgreSQL that still runs must not meet a Patroni that starts.
+    const stop = `${programs}/pg_ctl stop --silent --mode immediate --pgdata ${data}`;
+    const command = ["sh", "-c", `${stop}; exec patroni ${configuration}`];
+    await host.start("patroni", { command, asPostgres: true });
     host.addStarted("postgres", data);
     return host;
   }
