@@ -23,6 +23,8 @@ export class Pool {
   #host = 0;
   /** Which of them is tried first. */
   #first = 0;
+  /** Whether a connection was lost since one was made. */
+  #inDoubt = false;
   #closing = false;
   #closed = false;
 
@@ -70,8 +72,11 @@ export class Pool {
   #reusable(): Connection | undefined {
     for (;;) {
       const connection = this.#idle.pop();
-      if (connection === undefined || this.#leadsThere(connection)) return connection;
+      if (connection === undefined) return undefined;
+      if (this.#leadsThere(connection) && !this.#inDoubt) return connection;
       this.#drop(connection);
+      // Whether its server is the right one, a new one finds out.
+      if (this.#inDoubt) return undefined;
     }
   }
 
@@ -80,8 +85,11 @@ export class Pool {
       this.#idle.push(connection);
       return;
     }
-    // A server that hangs, or whose commits wait for a standby in vain, would be chosen again.
-    if (!connection.usable) this.#passOver(connection.server);
+    if (!connection.usable) {
+      // A server that hangs, or whose commits wait for a standby in vain, would be chosen again.
+      this.#passOver(connection.server);
+      this.#inDoubt = true;
+    }
     // An old connection is closed, because the server's process grows with use.
     this.#drop(connection);
   }
@@ -113,6 +121,7 @@ export class Pool {
         this.#endings.set(connection, performance.now() + (30 + 30 * Math.random()) * 60_000);
         this.#host = hosts.indexOf(host);
         this.#first = this.#host;
+        this.#inDoubt = false;
         return connection;
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;

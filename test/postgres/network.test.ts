@@ -262,7 +262,7 @@ test("a server whose commits wait in vain is left for one that took its place, w
   for (const server of [old, next]) await runSql(server.url, role);
   await runSql(next.url, `create database ${database} encoding 'UTF8' template template0`);
   const at = (...servers: readonly { readonly port: number }[]) =>
-    `postgres://${user}@${servers.map(({ port }) => `127.0.0.1:${port}`).join(",")}/${database}?statement_timeout=1000`;
+    `postgres://${user}@${servers.map(({ port }) => `127.0.0.1:${port}`).join(",")}/${database}`;
   const store = await openPostgres(at(old, next));
   t.after(() => store.close());
   const direct = await openPostgres(at(next));
