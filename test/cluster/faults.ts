@@ -397,8 +397,9 @@ async function restartFx(cluster: Cluster): Promise<Wound> {
   return { what: `${names(hosts)} stopped by SIGTERM and started again, one by one` };
 }
 
+/** @throws if it is not soon: the database may be away */
 async function ready({ name, address }: Host): Promise<void> {
-  for (let tries = 0; tries < 300; tries += 1) {
+  for (let tries = 0; tries < 50; tries += 1) {
     const signal = AbortSignal.timeout(1000);
     const isReady = await fetch(`http://${address}:8080/health/ready`, { signal }).then(
       ({ ok }) => ok,
@@ -407,7 +408,7 @@ async function ready({ name, address }: Host): Promise<void> {
     if (isReady) return;
     await pause(100);
   }
-  throw new Error(`fx on ${name} was not ready 30 s after its start`);
+  throw new Error(`fx on ${name} was not soon ready after its start`);
 }
 
 /** Makes the disk that this host's PostgreSQL has for itself as small as what is on it. */
