@@ -25,8 +25,8 @@ export interface Wound {
   readonly what: string;
   /** The primary at the time, if its PostgreSQL runs on while its Patroni cannot make it a standby. */
   readonly unwatched?: Host;
-  /** Absent if it was over at once. */
-  readonly mend?: () => Promise<void>;
+  /** Absent if it was over at once. A text that it gives stands in the history. */
+  readonly mend?: () => Promise<unknown>;
 }
 
 export const faults: Record<string, Fault> = {
@@ -376,6 +376,7 @@ async function breakCommits(cluster: Cluster, random: Chance): Promise<Wound> {
     mend: async () => {
       clearInterval(timer);
       await spoiler.mend();
+      return `${spoiler.spoilt()} were`;
     },
   };
 }

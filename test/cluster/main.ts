@@ -134,6 +134,8 @@ async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean>
     faultsNotDone: nemesis.undone,
     shortfalls,
     verdict: verdict.isClean ? "nothing is lost, doubled or stale" : counts,
+    /** Into the load. */
+    foundAfterSeconds: found[0]?.at === undefined ? null : Math.round(found[0].at / 1000),
     found: found.map(({ kind, text }) => `${kind}: ${text}`),
   };
   writeFileSync(join(folder, "report.json"), `${JSON.stringify(report, null, 2)}\n`);

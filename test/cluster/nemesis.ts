@@ -157,9 +157,9 @@ export class Nemesis {
   }
 
   async #mend(wound: Wound): Promise<void> {
-    await wound.mend?.();
+    const said = await wound.mend?.();
     this.inForce.delete(wound.what);
-    this.#say("mended", wound.what);
+    this.#say("mended", typeof said === "string" ? `${wound.what}: ${said}` : wound.what);
     const { unwatched: host } = wound;
     if (host === undefined) return;
     // Not waited for: the next fault may come before it is so.

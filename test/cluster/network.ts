@@ -71,6 +71,9 @@ const environment = {
 
 const asPostgres = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"];
 
+/** Shared memory that outlives a process that was killed ends with the host. */
+const ownMemory = "mount -t tmpfs tmpfs /dev/shm";
+
 /** Carries out each line of its standard input, beside the others, until that closes. Bash reaps the orphans. */
 const obey = 'echo ready; while read -r line; do eval "$line" & done';
 /** What ends when its namespace does has to be found by its folder on loopback. */
@@ -185,7 +188,14 @@ class Init {
 
   static async start(name: string, folder: string, isIsolated: boolean): Promise<Init> {
     const [program, ...args] = isIsolated
-      ? (["unshare", ...ownNamespaces, "bash", "-c", `hostname ${name}; ${obey}`, folder] as const)
+      ? ([
+          "unshare",
+          ...ownNamespaces,
+          "bash",
+          "-c",
+          `hostname ${name}; ${ownMemory}; ${obey}`,
+          folder,
+        ] as const)
       : (["bash", "-c", `${obey}; ${endAll}`, folder] as const);
     // In a session of its own, so that an interrupt from the terminal reaches only this process.
     const child = spawn(program, args, { env: environment, detached: true, stdio: ["pipe", "pipe", "pipe"] });
