@@ -213,9 +213,12 @@ export const faults: Record<string, Fault> = {
     run: async (cluster, random) => {
       const host = random.pick([...hostsWith(cluster, "fx"), ...hostsWith(cluster, "patroni")]);
       const delayMs = random.pick([5, 20, 100, 400]);
-      const spoiler = await spoil(host, databaseAddresses(cluster, host));
+      const isToEtcd = host.programs.has("patroni") && random.percent(50);
+      const etcd = hostsWith(cluster, "etcd").map(({ address }) => `${address}:2379`);
+      const spoiler = await spoil(host, isToEtcd ? etcd : databaseAddresses(cluster, host));
       spoiler.order({ delayMs });
-      return { what: `${delayMs} ms each way from ${host.name} to PostgreSQL`, mend: spoiler.mend };
+      const what = `${delayMs} ms each way from ${host.name} to ${isToEtcd ? "etcd" : "PostgreSQL"}`;
+      return { what, mend: spoiler.mend };
     },
   },
   "connections broken in COMMIT": {
