@@ -133,7 +133,7 @@ export class Nemesis {
       }
       const began = performance.now();
       const isOver = () => mends.length === 0 || performance.now() > began + step.holdMs;
-      const hasChanged = () => !mustChange || this.primary !== before || performance.now() > began + 25_000;
+      const hasChanged = () => !mustChange || this.primary !== before || performance.now() > began + 20_000;
       while (!(isOver() && hasChanged()) && performance.now() < this.#end) await pause(100);
       // Until an fx has found the new primary, the old one's reads cannot be stale.
       if (isUnwatched && random.percent(50)) await pause(5000 + step.holdMs);
