@@ -57,6 +57,9 @@ const needed: Readonly<Record<string, string>> = {
   "/usr/lib/python3/dist-packages/etcd": "python3-etcd",
   "/usr/lib/postgresql": "postgresql",
   "/usr/sbin/haproxy": "haproxy",
+  "/usr/bin/ip": "iproute2",
+  "/usr/sbin/nft": "nftables",
+  [libfaketime]: "libfaketime",
 };
 
 /** What to install first, if anything. */
@@ -176,9 +179,13 @@ class Starting {
     writeFileSync(configuration, text);
     writeFileSync(script, withValues(documented("create-fx"), { "FX-PASSWORD": this.#password("FX") }));
     chmodSync(script, 0o755);
-    // As the page has it for systemd: a PostgreSQL that still runs must not meet a Patroni that starts.
-    const stop = `${programs}/pg_ctl stop --silent --mode immediate --pgdata ${data}`;
-    const command = ["sh", "-c", `${stop}; exec patroni ${configuration}`];
+    const unit = withValues(documented("patroni-unit"), {
+      "/var/lib/postgresql/15/fx": data,
+      "/usr/lib/postgresql/15/bin": programs,
+    });
+    // What systemd does before each start. Like systemd, whether it works or not.
+    const [, before] = /^ExecStartPre=-(.*)$/m.exec(unit) ?? [];
+    const command = ["sh", "-c", `${before}; exec patroni ${configuration}`];
     await host.start("patroni", { command, asPostgres: true });
     host.addStarted("postgres", data);
     return host;

@@ -1,7 +1,7 @@
 /** The configuration files of docs/OPERATIONS.md, with a cluster's own addresses, folders and passwords. */
 import { readFileSync } from "node:fs";
 
-export type ConfigurationName = "etcd" | "patroni" | "create-fx" | "fx" | "haproxy";
+export type ConfigurationName = "etcd" | "patroni" | "patroni-unit" | "create-fx" | "fx" | "haproxy";
 
 /** A network of the page ends where the host's number begins. */
 const documentedPrefix = "10.0.0.";

@@ -213,9 +213,12 @@ export const faults: Record<string, Fault> = {
     run: async (cluster, random) => {
       const host = random.pick([...hostsWith(cluster, "fx"), ...hostsWith(cluster, "patroni")]);
       const delayMs = random.pick([5, 20, 100, 400]);
-      const spoiler = await spoil(host, databaseAddresses(cluster, host));
+      const isToEtcd = host.programs.has("patroni") && random.percent(50);
+      const etcd = hostsWith(cluster, "etcd").map(({ address }) => `${address}:2379`);
+      const spoiler = await spoil(host, isToEtcd ? etcd : databaseAddresses(cluster, host));
       spoiler.order({ delayMs });
-      return { what: `${delayMs} ms each way from ${host.name} to PostgreSQL`, mend: spoiler.mend };
+      const what = `${delayMs} ms each way from ${host.name} to ${isToEtcd ? "etcd" : "PostgreSQL"}`;
+      return { what, mend: spoiler.mend };
     },
   },
   "connections broken in COMMIT": {
@@ -397,8 +400,9 @@ async function restartFx(cluster: Cluster): Promise<Wound> {
   return { what: `${names(hosts)} stopped by SIGTERM and started again, one by one` };
 }
 
+/** @throws if it is not soon: the database may be away */
 async function ready({ name, address }: Host): Promise<void> {
-  for (let tries = 0; tries < 300; tries += 1) {
+  for (let tries = 0; tries < 50; tries += 1) {
     const signal = AbortSignal.timeout(1000);
     const isReady = await fetch(`http://${address}:8080/health/ready`, { signal }).then(
       ({ ok }) => ok,
@@ -407,7 +411,7 @@ async function ready({ name, address }: Host): Promise<void> {
     if (isReady) return;
     await pause(100);
   }
-  throw new Error(`fx on ${name} was not ready 30 s after its start`);
+  throw new Error(`fx on ${name} was not soon ready after its start`);
 }
 
 /** Makes the disk that this host's PostgreSQL has for itself as small as what is on it. */

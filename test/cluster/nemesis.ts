@@ -131,7 +131,7 @@ export class Nemesis {
       }
       const began = performance.now();
       const isOver = () => mends.length === 0 || performance.now() > began + step.holdMs;
-      const hasChanged = () => !mustChange || this.primary !== before || performance.now() > began + 25_000;
+      const hasChanged = () => !mustChange || this.primary !== before || performance.now() > began + 20_000;
       while (!(isOver() && hasChanged()) && performance.now() < this.#end) await pause(100);
     } finally {
       this.#isKilled = false;
