@@ -155,7 +155,7 @@ class Starting {
   async #startPatroni(nth: number): Promise<Host> {
     const { synchronousModeStrict = false, asynchronous = false, dataMegabytes } = this.#options;
     const disk = dataMegabytes === undefined ? undefined : { name: "disk", megabytes: dataMegabytes };
-    const host = await this.#network.addHost(`db${nth}`, { number: 20 + nth, disk });
+    const host = await this.#network.addHost(`db${nth}`, { number: 20 + nth, owner: "postgres", disk });
     const data = join(host.folder, disk === undefined ? "data" : "disk/data");
     const script = join(host.folder, "create-fx");
     const programs = this.#programs(host);

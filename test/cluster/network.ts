@@ -58,11 +58,15 @@ export interface ProgramOptions {
 export interface HostOptions {
   /** The last number of its address. */
   readonly number: number;
+  /** Whose folder it is: root's unless this says so. */
+  readonly owner?: "postgres";
   /** A folder of its folder that is to be a disk (tmpfs) of this size, which belongs to the user postgres. */
   readonly disk?: { readonly name: string; readonly megabytes: number } | undefined;
 }
 
 const isRoot = process.getuid?.() === 0;
+/** Whether this process may make namespaces, and has what puts them on a network. */
+export const canMakeNamespaces = isRoot && ["/usr/sbin/ip", "/sbin/ip"].some((path) => existsSync(path));
 
 const environment = {
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -108,12 +112,13 @@ export class Network {
 
   /** @param namespaces false for loopback, even where namespaces could be made */
   static async create(folder: string, namespaces = true): Promise<Network> {
+    if (namespaces && !canMakeNamespaces) return Network.create(folder, false);
     mkdirSync(folder, { recursive: true });
     // The user postgres has to pass, and nobody has to look.
     chmodSync(folder, 0o711);
     const middle = freeSubnet(namespaces ? 10 : 127);
     const place = { prefix: `${namespaces ? 10 : 127}.${middle}.`, device: `fx${middle.replace(".", "-")}` };
-    if (!namespaces || !isRoot) return new Network(folder, { ...place, bridge: undefined });
+    if (!namespaces) return new Network(folder, { ...place, bridge: undefined });
     let bridge: Init;
     try {
       bridge = await Init.start("switch", folder, true);
@@ -142,7 +147,7 @@ export class Network {
     return network;
   }
 
-  async addHost(name: string, { number, disk }: HostOptions): Promise<OwnHost> {
+  async addHost(name: string, { number, owner, disk }: HostOptions): Promise<OwnHost> {
     const folder = join(this.folder, name);
     mkdirSync(folder, { recursive: true });
     const init = await Init.start(name, folder, this.hasNamespaces);
@@ -156,7 +161,7 @@ export class Network {
       init.inside(`ip link set lo up && ip addr add ${address}/24 dev eth0 && ip link set eth0 up`);
     }
     if (disk !== undefined) mkdirSync(join(folder, disk.name));
-    if (isRoot) execFileSync("chown", ["-R", "postgres:postgres", folder]);
+    if (owner !== undefined && isRoot) execFileSync("chown", ["-R", `${owner}:${owner}`, folder]);
     const host = new OwnHost({ name, address, folder, init, isIsolated: this.hasNamespaces });
     if (disk !== undefined && this.hasNamespaces) {
       const options = `size=${disk.megabytes}m,mode=0700,uid=postgres,gid=postgres`;
@@ -357,7 +362,7 @@ function quoted(word: string): string {
 
 /** The middle of a network of 256 addresses that no device of this machine has. */
 function freeSubnet(first: number): string {
-  const taken = isRoot && first === 10 ? execFileSync("ip", ["-4", "-o", "addr"], { encoding: "utf8" }) : "";
+  const taken = first === 10 ? execFileSync("ip", ["-4", "-o", "addr"], { encoding: "utf8" }) : "";
   for (;;) {
     const middle = `${200 + Math.floor(Math.random() * 50)}.${Math.floor(Math.random() * 256)}`;
     if (!taken.includes(`${first}.${middle}.`)) return middle;
