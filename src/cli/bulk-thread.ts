@@ -1,0 +1,206 @@
+import { on } from "node:events";
+import type { Worker } from "node:worker_threads";
+import { FxError } from "../core/errors.ts";
+import type { BulkAnswer, BulkLine, ExchangeService } from "../core/service.ts";
+import { decodeBulkAnswer, encodeBulkLine } from "../wire/bulk.ts";
+import type { Settings } from "./config.ts";
+import { startThread } from "./thread.ts";
+
+/** What the thread opens: a service of its own over the same ledger. */
+export interface BulkTask {
+  readonly settings: Settings;
+  /** As in `Needs`. */
+  readonly rates: boolean;
+}
+
+/** Lines of a bulk, of which one that is its own answer is empty; or that there are no more. */
+export type BulkWish = { readonly lines: string } | "end";
+
+/** Answers to the lines in their order, as a list of JSON in which one to an empty line is null. */
+export type BulkReport = "ready" | { readonly answers: string } | "ended";
+
+/** A shorter bulk is over before a thread would have begun. */
+const linesWithout = 4096;
+/** Sent and not answered at most. */
+const windowSize = 16_384;
+
+/**
+ * A service's bulk, of which all but the beginning is carried out in a thread, so that whoever gives the lines and takes
+ * the answers has this one. The thread takes over when it is ready, and what was begun here is answered; if it cannot
+ * open the ledger, this one goes on.
+ */
+export class ThreadedBulk implements Pick<ExchangeService, "bulk" | "close"> {
+  readonly #service: Pick<ExchangeService, "bulk">;
+  readonly #task: BulkTask;
+  readonly #linesWithout: number;
+  #thread: Worker | undefined;
+  #ended: Promise<unknown> | undefined;
+  #isReady = false;
+
+  constructor(
+    service: Pick<ExchangeService, "bulk">,
+    task: BulkTask,
+    options: { readonly linesWithout?: number } = {},
+  ) {
+    this.#service = service;
+    this.#task = task;
+    this.#linesWithout = options.linesWithout ?? linesWithout;
+  }
+
+  async *bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncGenerator<readonly BulkAnswer[]> {
+    const source = new Source(lines);
+    try {
+      while (!source.hasEnded) {
+        yield* this.#service.bulk(this.#beginning(source));
+        if (this.#isReady) yield* new Lane(this.#thread as Worker, source).answers();
+      }
+    } finally {
+      await source.close();
+    }
+  }
+
+  /** The lines that come before the thread is ready. */
+  async *#beginning(source: Source): AsyncGenerator<readonly BulkLine[]> {
+    for (let taken = 0; !this.#isReady; ) {
+      const lines = await source.next();
+      if (lines === undefined) return;
+      taken += lines.length;
+      if (taken > this.#linesWithout) this.#start();
+      yield lines;
+    }
+  }
+
+  #start(): void {
+    if (this.#thread !== undefined) return;
+    const thread = startThread("bulk-worker", this.#task satisfies BulkTask);
+    this.#thread = thread;
+    thread.on("message", (report: BulkReport) => {
+      if (report === "ready") this.#isReady = true;
+    });
+    this.#ended = new Promise<void>((resolve) => {
+      thread.once("exit", () => {
+        this.#isReady = false;
+        resolve();
+      });
+    });
+    // Whoever waits for an answer hears of it. Until the thread is ready, nobody does.
+    thread.on("error", () => {});
+  }
+
+  /** Resolves when the thread has done what it was given, and closed the ledger. */
+  async close(): Promise<void> {
+    this.#thread?.postMessage("end" satisfies BulkWish);
+    await this.#ended;
+  }
+}
+
+/** Lines that are read in turn by one after the other. */
+class Source {
+  readonly #lines: AsyncIterator<readonly BulkLine[]>;
+  hasEnded = false;
+
+  constructor(lines: AsyncIterable<readonly BulkLine[]>) {
+    this.#lines = lines[Symbol.asyncIterator]();
+  }
+
+  async next(): Promise<readonly BulkLine[] | undefined> {
+    const { value, done } = await this.#lines.next();
+    if (done) this.hasEnded = true;
+    return done ? undefined : value;
+  }
+
+  async close(): Promise<void> {
+    await this.#lines.return?.();
+  }
+}
+
+/** What a thread is given, and its answers. */
+class Lane {
+  readonly #thread: Worker;
+  readonly #source: Source;
+  /** And not answered, in their order. */
+  readonly #sent: BulkLine[] = [];
+  #isSending = true;
+  #fault: { readonly error: unknown } | undefined;
+  #tellChange: () => void = () => {};
+
+  constructor(thread: Worker, source: Source) {
+    this.#thread = thread;
+    this.#source = source;
+  }
+
+  async *answers(): AsyncGenerator<readonly BulkAnswer[]> {
+    const reports = on(this.#thread, "message", { close: ["exit"] }) as AsyncIterable<[BulkReport]>;
+    void this.#send();
+    try {
+      for await (const [report] of reports) {
+        if (report === "ended") break;
+        if (report !== "ready") yield this.#read(report.answers);
+      }
+    } catch (cause) {
+      yield* this.#fail(cause);
+    }
+    // Of a thread that ended early, too.
+    yield* this.#fail(undefined);
+    if (this.#fault !== undefined) throw this.#fault.error;
+  }
+
+  async #send(): Promise<void> {
+    try {
+      for (;;) {
+        while (this.#sent.length >= windowSize) await this.#change();
+        const lines = await this.#source.next();
+        if (lines === undefined) break;
+        const texts = lines.map((line) => this.#take(line));
+        this.#thread.postMessage({ lines: texts.join("\n") } satisfies BulkWish);
+        this.#tellChange();
+      }
+    } catch (error) {
+      this.#fault = { error };
+    }
+    this.#isSending = false;
+    this.#thread.postMessage("end" satisfies BulkWish);
+    this.#tellChange();
+  }
+
+  /** One that cannot be sent is its own answer. */
+  #take(line: BulkLine): string {
+    try {
+      if (line instanceof FxError) throw line;
+      const text = encodeBulkLine(line);
+      this.#sent.push(line);
+      return text;
+    } catch (error) {
+      if (!(error instanceof FxError)) throw error;
+      this.#sent.push(error);
+      return "";
+    }
+  }
+
+  #read(text: string): BulkAnswer[] {
+    const answers = JSON.parse(text) as readonly unknown[];
+    const lines = this.#sent.splice(0, answers.length);
+    this.#tellChange();
+    return answers.map((answer, index) =>
+      answer === null ? (lines[index] as FxError) : decodeBulkAnswer(answer).answer,
+    );
+  }
+
+  /** Answers what the thread did not, and what still comes. */
+  async *#fail(cause: unknown): AsyncGenerator<readonly BulkAnswer[]> {
+    const failure = new FxError("internal", "Something went wrong in fx itself.", { cause });
+    for (;;) {
+      const lines = this.#sent.splice(0);
+      this.#tellChange();
+      if (lines.length > 0) yield lines.map((line) => (line instanceof FxError ? line : failure));
+      else if (!this.#isSending) return;
+      else await this.#change();
+    }
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#tellChange = resolve;
+    });
+  }
+}
