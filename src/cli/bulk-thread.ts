@@ -34,8 +34,8 @@ export class ThreadedBulk implements Pick<ExchangeService, "bulk" | "close"> {
   readonly #task: BulkTask;
   readonly #linesWithout: number;
   #thread: Worker | undefined;
-  #ended: Promise<unknown> | undefined;
-  #isReady = false;
+  #ended: Promise<void> | undefined;
+  #state: ThreadedBulk["thread"] = "none";
 
   constructor(
     service: Pick<ExchangeService, "bulk">,
@@ -47,12 +47,17 @@ export class ThreadedBulk implements Pick<ExchangeService, "bulk" | "close"> {
     this.#linesWithout = options.linesWithout ?? linesWithout;
   }
 
+  /** What there is of the thread. */
+  get thread(): "none" | "starting" | "ready" | "ended" {
+    return this.#state;
+  }
+
   async *bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncGenerator<readonly BulkAnswer[]> {
     const source = new Source(lines);
     try {
       while (!source.hasEnded) {
         yield* this.#service.bulk(this.#beginning(source));
-        if (this.#isReady) yield* new Lane(this.#thread as Worker, source).answers();
+        if (this.#state === "ready") yield* new Lane(this.#thread as Worker, source).answers();
       }
     } finally {
       await source.close();
@@ -61,25 +66,25 @@ export class ThreadedBulk implements Pick<ExchangeService, "bulk" | "close"> {
 
   /** The lines that come before the thread is ready. */
   async *#beginning(source: Source): AsyncGenerator<readonly BulkLine[]> {
-    for (let taken = 0; !this.#isReady; ) {
+    for (let taken = 0; this.#state !== "ready"; ) {
       const lines = await source.next();
       if (lines === undefined) return;
       taken += lines.length;
-      if (taken > this.#linesWithout) this.#start();
+      if (taken > this.#linesWithout && this.#state === "none") this.#start();
       yield lines;
     }
   }
 
   #start(): void {
-    if (this.#thread !== undefined) return;
     const thread = startThread("bulk-worker", this.#task satisfies BulkTask);
     this.#thread = thread;
+    this.#state = "starting";
     thread.on("message", (report: BulkReport) => {
-      if (report === "ready") this.#isReady = true;
+      if (report === "ready") this.#state = "ready";
     });
     this.#ended = new Promise<void>((resolve) => {
       thread.once("exit", () => {
-        this.#isReady = false;
+        this.#state = "ended";
         resolve();
       });
     });
@@ -151,6 +156,7 @@ class Lane {
         while (this.#sent.length >= windowSize) await this.#change();
         const lines = await this.#source.next();
         if (lines === undefined) break;
+        if (lines.length === 0) continue;
         const texts = lines.map((line) => this.#take(line));
         this.#thread.postMessage({ lines: texts.join("\n") } satisfies BulkWish);
         this.#tellChange();
