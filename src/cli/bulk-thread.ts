@@ -2,7 +2,7 @@ import { on } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { FxError } from "../core/errors.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../core/service.ts";
-import { decodeBulkAnswer, encodeBulkLine } from "../wire/bulk.ts";
+import { answersOf, linesText } from "./bulk-message.ts";
 import type { Settings } from "./config.ts";
 import { startThread } from "./thread.ts";
 
@@ -13,10 +13,10 @@ export interface BulkTask {
   readonly rates: boolean;
 }
 
-/** Lines of a bulk, of which one that is its own answer is empty; or that there are no more. */
+/** Lines as `linesText` gives them, or that there are no more. */
 export type BulkWish = { readonly lines: string } | "end";
 
-/** Answers to the lines in their order, as a list of JSON in which one to an empty line is null. */
+/** Answers to the lines in their order, as `answersText` gives them. */
 export type BulkReport = "ready" | { readonly answers: string } | "ended";
 
 /** A shorter bulk is over before a thread would have begun. */
@@ -157,8 +157,8 @@ class Lane {
         const lines = await this.#source.next();
         if (lines === undefined) break;
         if (lines.length === 0) continue;
-        const texts = lines.map((line) => this.#take(line));
-        this.#thread.postMessage({ lines: texts.join("\n") } satisfies BulkWish);
+        for (const line of lines) this.#sent.push(line);
+        this.#thread.postMessage({ lines: linesText(lines) } satisfies BulkWish);
         this.#tellChange();
       }
     } catch (error) {
@@ -169,27 +169,11 @@ class Lane {
     this.#tellChange();
   }
 
-  /** One that cannot be sent is its own answer. */
-  #take(line: BulkLine): string {
-    try {
-      if (line instanceof FxError) throw line;
-      const text = encodeBulkLine(line);
-      this.#sent.push(line);
-      return text;
-    } catch (error) {
-      if (!(error instanceof FxError)) throw error;
-      this.#sent.push(error);
-      return "";
-    }
-  }
-
   #read(text: string): BulkAnswer[] {
-    const answers = JSON.parse(text) as readonly unknown[];
-    const lines = this.#sent.splice(0, answers.length);
+    const answers = answersOf(text, (index) => this.#sent[index] as FxError);
+    this.#sent.splice(0, answers.length);
     this.#tellChange();
-    return answers.map((answer, index) =>
-      answer === null ? (lines[index] as FxError) : decodeBulkAnswer(answer).answer,
-    );
+    return answers;
   }
 
   /** Answers what the thread did not, and what still comes. */

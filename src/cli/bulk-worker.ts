@@ -1,14 +1,16 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { type CalendarDate, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
-import type { BulkAnswer, BulkLine } from "../core/service.ts";
-import { bulkAnswerText, parseBulkLine } from "../wire/bulk.ts";
+import type { BulkLine } from "../core/service.ts";
+import { answersText, linesOf } from "./bulk-message.ts";
 import type { BulkReport, BulkTask, BulkWish } from "./bulk-thread.ts";
 import { openService } from "./open.ts";
 
 const { settings, rates } = workerData as BulkTask;
 const port = parentPort as MessagePort;
 const report = (message: BulkReport) => port.postMessage(message);
+
+/** Nobody waits beside the bulk, and a page of the index of keys that many lines change is written once. */
+const bulkLimit = Number(process.env.FX_TRY_LIMIT ?? 4096);
 
 /** Stands for a line that is its own answer. */
 const answered = new FxError("internal", "This line was not sent.");
@@ -26,11 +28,7 @@ async function* lines(): AsyncGenerator<readonly BulkLine[]> {
   for (;;) {
     const texts = waiting.splice(0);
     if (texts.length > 0) {
-      const today = warsawDate(new Date());
-      yield texts
-        .join("\n")
-        .split("\n")
-        .map((text) => (text === "" ? answered : lineOf(text, today)));
+      yield texts.flatMap((text) => linesOf(text, answered));
     } else if (hasEnded) return;
     else {
       await new Promise<void>((resolve) => {
@@ -40,24 +38,11 @@ async function* lines(): AsyncGenerator<readonly BulkLine[]> {
   }
 }
 
-function lineOf(text: string, today: CalendarDate): BulkLine {
-  try {
-    return parseBulkLine(text, today);
-  } catch (error) {
-    if (error instanceof FxError) return error;
-    throw error;
-  }
-}
-
-function textOf(answer: BulkAnswer): string {
-  return answer === answered ? "null" : bulkAnswerText(1, answer, "");
-}
-
 try {
-  const service = await openService(settings, { rates, access: "write" }, () => {});
+  const service = await openService(settings, { rates, access: "write", bulkLimit }, () => {});
   try {
     report("ready");
-    for await (const answers of service.bulk(lines())) report({ answers: `[${answers.map(textOf)}]` });
+    for await (const answers of service.bulk(lines())) report({ answers: answersText(answers, answered) });
   } finally {
     await service.close();
   }

@@ -35,6 +35,8 @@ async function open(): Promise<{ service: ExchangeService; settings: Settings; c
 async function* inThread(bulk: ThreadedBulk, lines: AsyncIterable<readonly BulkLine[]>) {
   yield [];
   while (bulk.thread !== "ready") await nextTurn();
+  // It was asked for before.
+  yield [];
   yield* lines;
 }
 
@@ -99,7 +101,7 @@ async function* hops(bulk: ThreadedBulk): AsyncGenerator<readonly BulkLine[]> {
     yield Array.from({ length: 50 }, (_, index) => ({
       kind: "exchange",
       pesel,
-      ...terms(index % 2 === 0 ? "buy 200 USD for PLN" : "sell 200 USD for PLN"),
+      ...terms(index % 2 === 0 ? "buy 1 USD for PLN" : "sell 1 USD for PLN"),
       key: `order-${sent + index}`,
     }));
     // The first thousand are done here.
@@ -116,7 +118,6 @@ async function answersOf(bulk: ThreadedBulk, lines: AsyncIterable<readonly BulkL
 
 test("a thread takes over in the middle of a bulk, after what was begun here", async (t) => {
   const { service, settings } = await openedHere(t);
-  await service.change({ kind: "withdrawal", pesel, ...amountOf("250") });
   const bulk = new ThreadedBulk(service, { settings, rates: true }, { linesWithout: 100 });
   const answers = await answersOf(bulk, hops(bulk));
   assert.equal(answers.length, orders);
@@ -125,7 +126,7 @@ test("a thread takes over in the middle of a bulk, after what was begun here", a
     [],
   );
   const { entries, findings } = await service.audit();
-  assert.deepEqual([entries, findings], [orders + 2, []]);
+  assert.deepEqual([entries, findings], [orders + 1, []]);
 });
 
 test("where the thread cannot open the ledger, the bulk goes on without it", async (t) => {
@@ -143,7 +144,7 @@ test("where the thread cannot open the ledger, the bulk goes on without it", asy
   assert.equal(answers.filter((answer) => !(answer instanceof FxError)).length, 400);
 });
 
-test("a line with an amount that no JSON number says is refused, and the others are done", async (t) => {
+test("an amount with more digits than a double holds reaches the thread as it is", async (t) => {
   const { service, settings } = await openedHere(t);
   const bulk = new ThreadedBulk(service, { settings, rates: true }, { linesWithout: -1 });
   const order = { kind: "exchange", pesel, ...terms("buy 1 USD for PLN") } as const;
@@ -172,8 +173,3 @@ test("a fault of the lines' source is thrown once all before it are answered", a
   await bulk.close();
   assert.equal(answers.length, 1);
 });
-
-function amountOf(pln: string) {
-  const { initial } = opening({ pln });
-  return { currency: "PLN" as never, amount: initial, note: undefined };
-}
