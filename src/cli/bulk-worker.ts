@@ -10,7 +10,7 @@ const port = parentPort as MessagePort;
 const report = (message: BulkReport) => port.postMessage(message);
 
 /** Nobody waits beside the bulk, and a page of the index of keys that many lines change is written once. */
-const bulkLimit = Number(process.env.FX_TRY_LIMIT ?? 4096);
+const bulkLimit = 4096;
 
 /** Stands for a line that is its own answer. */
 const answered = new FxError("internal", "This line was not sent.");

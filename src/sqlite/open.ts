@@ -36,7 +36,7 @@ const checkpointPages = 3000;
 /** Commands of a batch that no single order waits beside. */
 const largeBatch = 512;
 /** 64 MiB of log between checkpoints: each line of a bulk changes another page of the index of keys. */
-const checkpointPagesOfLarge = Number(process.env.FX_TRY_LOG ?? 16_000);
+const checkpointPagesOfLarge = 16_000;
 /**
  * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so a
  * larger cache is slower: the rest is read from the system's cache.

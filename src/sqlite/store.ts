@@ -160,7 +160,6 @@ export class SqliteStore implements Store {
   #checkpointAt(pages: number): void {
     if (pages === this.#logPages) return;
     this.#run(`pragma wal_autocheckpoint = ${pages}`);
-    if (process.env.FX_TRY_CACHE) this.#run(`pragma cache_size = -${process.env.FX_TRY_CACHE}`);
     this.#logPages = pages;
   }
 
