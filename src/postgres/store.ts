@@ -38,18 +38,17 @@ import type {
 } from "../ledger/store.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
 import { isRetryable, storageFailure } from "./failures.ts";
+import { KnownAccounts } from "./known-accounts.ts";
 import { findSchema, migratePostgres } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import { refusePooler } from "./pooler.ts";
 import { migrations } from "./schema.ts";
 import {
-  accountsByPesel,
   journalList,
   loadTable,
   pageAccounts,
   readInForce,
   saveTables,
-  selectAccounts,
   selectFound,
   selectNewest,
   selectTables,
@@ -112,8 +111,9 @@ export class PostgresStore implements Store {
   readonly #pool: Pool;
   /** Those that were in force or asked for, by id. */
   readonly #tables = new Map<string, RateTable>();
+  readonly #known = new KnownAccounts();
   readonly #account = readTogether(async (pesels: readonly Pesel[]) => {
-    const found = accountsByPesel(await this.#all(selectAccounts, listText(pesels)));
+    const found = await this.#persist((connection) => this.#known.read(connection, pesels));
     return pesels.map((pesel) => found.get(pesel));
   });
   readonly #newest = readTogether(async (pesels: readonly Pesel[]) => {
@@ -140,7 +140,8 @@ export class PostgresStore implements Store {
 
   async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
     const { serializable } = this.#place;
-    const transaction = new Transaction(touched, decide, { serializable, tables: this.#tables });
+    const [tables, known] = [this.#tables, this.#known];
+    const transaction = new Transaction(touched, decide, { serializable, tables, known });
     return this.#persist((connection) => transaction.try(connection), {
       first: true,
       mayBeDone: () => transaction.mayBeDone,

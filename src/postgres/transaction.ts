@@ -5,7 +5,6 @@ import type { Pesel } from "../core/pesel.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
 import { entryId } from "../ledger/entry-id.ts";
 import {
-  decodeAccount,
   decodeEntry,
   decodeRefusal,
   decodeTable,
@@ -24,7 +23,6 @@ import type {
   Refusal,
   RefusalRow,
   SealedEntry,
-  StoredAccount,
   Touch,
   Writes,
 } from "../ledger/store.ts";
@@ -38,6 +36,7 @@ import {
   type Row,
 } from "./connection.ts";
 import { isRolledBack } from "./failures.ts";
+import { accountColumns, type KnownAccounts, movingColumns } from "./known-accounts.ts";
 
 const typeOf: Readonly<Record<string, ListType>> = {
   pesel: "bigint",
@@ -49,8 +48,6 @@ const typeOf: Readonly<Record<string, ListType>> = {
   reversed_by: "uuid",
 };
 
-const movingColumns = ["pesel", "balances", "sequence", "hash", "time", "closed"] as const;
-const accountColumns = ["name", "surname", ...movingColumns] as const;
 const journalColumns = ["pesel", "sequence", "id", "idempotency_key", "entry", "hash"] as const;
 const reversalColumns = ["id", "reversed_by"] as const;
 const wordColumns = ["pesel", "word"] as const;
@@ -83,8 +80,6 @@ const insertInto = (table: string, columns: readonly string[], types = typeOf): 
   `insert into ${table} (${columns.join(", ")}) select * from ${unnest(columns, types)} ` +
   `where ${inTransaction(columns.length + 1)}`;
 
-/** The accounts of a list of PESELs. */
-export const selectAccounts = `select ${accountList} from account where pesel = any(${listOf(1, "bigint")})`;
 /** Whether a word begins as the parameter does: no letter sorts after the one added to the end of the range. */
 const begins = (nth: number): string => `word >= $${nth} and word < $${nth} || chr(${0x10ffff})`;
 /** Takes the PESEL to go on after, the limit, and as many words. */
@@ -97,7 +92,6 @@ export const pageAccounts = (words: number): string =>
       ` and exists (select 1 from name_word where name_word.pesel = account.pesel and ${begins(index + 3)})`,
   ).join("") +
   " order by pesel limit $2";
-const lockAccounts = `${selectAccounts} order by pesel for update`;
 const findKeys =
   `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
   `from ${unnest(["pesel", "key"])} as k (pesel, key) join journal j on j.pesel = k.pesel and j.idempotency_key = k.key`;
@@ -199,17 +193,23 @@ export class Transaction<T> {
   readonly #decide: (loaded: Loaded) => Decision<T>;
   readonly #isolation: string;
   readonly #tables: Map<string, RateTable>;
+  readonly #known: KnownAccounts;
   readonly #sent: Sent<T>[] = [];
 
   constructor(
     touched: readonly Touch[],
     decide: (loaded: Loaded) => Decision<T>,
-    { serializable, tables }: { serializable: boolean; tables: Map<string, RateTable> },
+    {
+      serializable,
+      tables,
+      known,
+    }: { serializable: boolean; tables: Map<string, RateTable>; known: KnownAccounts },
   ) {
     this.#touched = touched;
     this.#decide = decide;
     this.#isolation = serializable ? "serializable" : "read committed";
     this.#tables = tables;
+    this.#known = known;
   }
 
   /** Whether it may be committed although no try said so. */
@@ -238,6 +238,7 @@ export class Transaction<T> {
         if (hashes.size === 0 || !(error instanceof ConnectionLost)) this.#sent.pop();
         throw error;
       }
+      for (const account of writes.accounts) this.#known.put(account);
       if (writes.accepted !== undefined) this.#tables.set(writes.accepted.table.id, writes.accepted.table);
       return answer;
     } catch (error) {
@@ -252,18 +253,15 @@ export class Transaction<T> {
     const none: Row[] = [];
     const keys = [listText(keyed.map(({ pesel }) => pesel)), listText(keyed.map(({ key = null }) => key))];
     const reversed = this.#touched.flatMap(({ reverses = [] }) => reverses);
-    const [, accountRows, keyRows, refusalRows, reversedRows, foundRows, inForce] = await Promise.all([
+    const [, accounts, keyRows, refusalRows, reversedRows, foundRows, inForce] = await Promise.all([
       begin(connection, this.#isolation, token),
-      this.#touched.length === 0
-        ? none
-        : connection.query(lockAccounts, [listText([...new Set(this.#touched.map(({ pesel }) => pesel))])]),
+      this.#known.lock(connection, [...new Set(this.#touched.map(({ pesel }) => pesel))]),
       keyed.length === 0 ? none : connection.query(findKeys, keys),
       keyed.length === 0 ? none : connection.query(findRefusals, keys),
       reversed.length === 0 ? none : connection.query(findReversed, [listText(reversed)]),
       ids.length === 0 ? none : connection.query(findEntries, [listText(ids)]),
       readInForce(connection, this.#tables),
     ]);
-    const accounts = accountsByPesel(accountRows);
     const answers = [
       ...refusalRows.map((row) => decodeRefusal(row as unknown as RefusalRow)),
       ...keyRows.map((row) => decodeEntry(row as unknown as JournalRow).entry),
@@ -386,10 +384,4 @@ async function commit(
       : `the commit failed: ${last?.status === "rejected" ? last.reason.message : "it was rolled back"}`,
   );
   throw connection.lost;
-}
-
-/** Accounts as `accountList` reads them. */
-export function accountsByPesel(rows: readonly Row[]): Map<Pesel, StoredAccount> {
-  const accounts = rows.map((row) => decodeAccount(row as unknown as AccountRow));
-  return new Map(accounts.map((account) => [account.pesel, account]));
 }
