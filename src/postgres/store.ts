@@ -112,10 +112,9 @@ export class PostgresStore implements Store {
   /** Those that were in force or asked for, by id. */
   readonly #tables = new Map<string, RateTable>();
   readonly #known = new KnownAccounts();
-  readonly #account = readTogether(async (pesels: readonly Pesel[]) => {
-    const found = await this.#persist((connection) => this.#known.read(connection, pesels));
-    return pesels.map((pesel) => found.get(pesel));
-  });
+  readonly #account = readTogether((pesels: readonly Pesel[]) =>
+    this.#persist((connection) => this.#known.read(connection, pesels)),
+  );
   readonly #newest = readTogether(async (pesels: readonly Pesel[]) => {
     const rows = await this.#all(selectNewest, listText(pesels));
     const found = new Map(rows.map(foundEntry).map((newest) => [newest.entry.pesel, newest]));
@@ -140,8 +139,7 @@ export class PostgresStore implements Store {
 
   async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
     const { serializable } = this.#place;
-    const [tables, known] = [this.#tables, this.#known];
-    const transaction = new Transaction(touched, decide, { serializable, tables, known });
+    const transaction = new Transaction(touched, decide, { serializable, tables: this.#tables });
     return this.#persist((connection) => transaction.try(connection), {
       first: true,
       mayBeDone: () => transaction.mayBeDone,

@@ -5,6 +5,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
 import { entryId } from "../ledger/entry-id.ts";
 import {
+  decodeAccount,
   decodeEntry,
   decodeRefusal,
   decodeTable,
@@ -36,7 +37,6 @@ import {
   type Row,
 } from "./connection.ts";
 import { isRolledBack } from "./failures.ts";
-import { accountColumns, type KnownAccounts, movingColumns } from "./known-accounts.ts";
 
 const typeOf: Readonly<Record<string, ListType>> = {
   pesel: "bigint",
@@ -48,6 +48,9 @@ const typeOf: Readonly<Record<string, ListType>> = {
   reversed_by: "uuid",
 };
 
+const movingColumns = ["pesel", "balances", "sequence", "hash", "time", "closed"] as const;
+/** Of an account's row, as `decodeAccount` takes it. */
+export const accountColumns = ["name", "surname", ...movingColumns] as const;
 const journalColumns = ["pesel", "sequence", "id", "idempotency_key", "entry", "hash"] as const;
 const reversalColumns = ["id", "reversed_by"] as const;
 const wordColumns = ["pesel", "word"] as const;
@@ -92,6 +95,9 @@ export const pageAccounts = (words: number): string =>
       ` and exists (select 1 from name_word where name_word.pesel = account.pesel and ${begins(index + 3)})`,
   ).join("") +
   " order by pesel limit $2";
+const lockAccounts =
+  `select ${accountList} from account where pesel = any(${listOf(1, "bigint")}) ` +
+  "order by pesel for update";
 const findKeys =
   `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
   `from ${unnest(["pesel", "key"])} as k (pesel, key) join journal j on j.pesel = k.pesel and j.idempotency_key = k.key`;
@@ -193,23 +199,17 @@ export class Transaction<T> {
   readonly #decide: (loaded: Loaded) => Decision<T>;
   readonly #isolation: string;
   readonly #tables: Map<string, RateTable>;
-  readonly #known: KnownAccounts;
   readonly #sent: Sent<T>[] = [];
 
   constructor(
     touched: readonly Touch[],
     decide: (loaded: Loaded) => Decision<T>,
-    {
-      serializable,
-      tables,
-      known,
-    }: { serializable: boolean; tables: Map<string, RateTable>; known: KnownAccounts },
+    { serializable, tables }: { serializable: boolean; tables: Map<string, RateTable> },
   ) {
     this.#touched = touched;
     this.#decide = decide;
     this.#isolation = serializable ? "serializable" : "read committed";
     this.#tables = tables;
-    this.#known = known;
   }
 
   /** Whether it may be committed although no try said so. */
@@ -238,7 +238,6 @@ export class Transaction<T> {
         if (hashes.size === 0 || !(error instanceof ConnectionLost)) this.#sent.pop();
         throw error;
       }
-      for (const account of writes.accounts) this.#known.put(account);
       if (writes.accepted !== undefined) this.#tables.set(writes.accepted.table.id, writes.accepted.table);
       return answer;
     } catch (error) {
@@ -253,15 +252,22 @@ export class Transaction<T> {
     const none: Row[] = [];
     const keys = [listText(keyed.map(({ pesel }) => pesel)), listText(keyed.map(({ key = null }) => key))];
     const reversed = this.#touched.flatMap(({ reverses = [] }) => reverses);
-    const [, accounts, keyRows, refusalRows, reversedRows, foundRows, inForce] = await Promise.all([
+    const [, accountRows, keyRows, refusalRows, reversedRows, foundRows, inForce] = await Promise.all([
       begin(connection, this.#isolation, token),
-      this.#known.lock(connection, [...new Set(this.#touched.map(({ pesel }) => pesel))]),
+      this.#touched.length === 0
+        ? none
+        : connection.query(lockAccounts, [listText([...new Set(this.#touched.map(({ pesel }) => pesel))])]),
       keyed.length === 0 ? none : connection.query(findKeys, keys),
       keyed.length === 0 ? none : connection.query(findRefusals, keys),
       reversed.length === 0 ? none : connection.query(findReversed, [listText(reversed)]),
       ids.length === 0 ? none : connection.query(findEntries, [listText(ids)]),
       readInForce(connection, this.#tables),
     ]);
+    const accounts = new Map(
+      accountRows
+        .map((row) => decodeAccount(row as unknown as AccountRow))
+        .map((account) => [account.pesel, account]),
+    );
     const answers = [
       ...refusalRows.map((row) => decodeRefusal(row as unknown as RefusalRow)),
       ...keyRows.map((row) => decodeEntry(row as unknown as JournalRow).entry),

@@ -3,7 +3,6 @@ import { describe, type TestContext, test } from "node:test";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Decision, Writes } from "../../src/ledger/store.ts";
 import { Connection } from "../../src/postgres/connection.ts";
-import { KnownAccounts } from "../../src/postgres/known-accounts.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { Transaction } from "../../src/postgres/transaction.ts";
 import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
@@ -74,7 +73,7 @@ describe("a write outside of its transaction is refused, and changes nothing:", 
             const { writes } = appending([next], account);
             return { writes: only({ ...writes, accepted: { table, vouched: false } }), answer: undefined };
           },
-          { serializable: false, tables: new Map(), known: new KnownAccounts() },
+          { serializable: false, tables: new Map() },
         );
         const before = await contents(database);
         await assert.rejects(transaction.try(await withoutTransactions(t, database.url)), {
