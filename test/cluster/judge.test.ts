@@ -275,6 +275,13 @@ describe("the judge finds", () => {
     assert.match(second, /^answer: .* as new, had been answered before.$/);
   });
 
+  test("an order that got two receipts", () => {
+    const s = story();
+    s.order(deposit("a", 7));
+    s.answer(s.send(deposit("a", 7)), s.write(deposit("a", 7)), true);
+    assert.match(s.sentences()[0] ?? "", /^answer: .*, got receipt r3, and before that r2.$/);
+  });
+
   test("an order that was refused and is done", () => {
     const s = story();
     const order = deposit("w", 7, "withdrawal");
@@ -308,6 +315,12 @@ describe("the judge finds", () => {
     assert.match(kinds[1] ?? "", /^journal: .* leaves PLN 1008, .* make PLN 1007.$/);
   });
 
+  test("two entries with one id", () => {
+    const s = story();
+    s.journal[1] = { ...s.order(deposit("a", 7)), id: "r1" };
+    assert.equal(s.sentences()[0], "journal: Two entries have the id r1.");
+  });
+
   test("readers that have other accounts, chains, findings and sums than the journal", () => {
     const s = story();
     const audit = { findings: 0, entries: 1, digest: "d" };
@@ -317,12 +330,14 @@ describe("the judge finds", () => {
     assert.deepEqual(s.sentences([right, { ...right, name: "db2" }]), []);
     const wrong: Reader[] = [
       { name: "fx2", accounts: new Map([[pesel, { PLN: 1 }]]) },
+      { name: "fx3", accounts: new Map([...accounts, ["other", {}]]) },
       { name: "db1", audit: { ...audit, findings: 2, entries: 5, digest: "e" } },
       { name: "db3", failure: "ECONNREFUSED" },
       { name: "proxy", position: new Map([["PLN", { customers: 999, house: 0 }]]) },
     ];
     assert.deepEqual(s.sentences([right, ...wrong]), [
       "readers: fx2 has PLN 1 for 80010112340, and its last entry left PLN 1000.",
+      "readers: fx3 has 2 accounts, and the journal 1.",
       "readers: The audit by db1 has findings: 2.",
       "readers: The audit by db1 read 5 entries, and the journal has 1.",
       "readers: db3 could not be read: ECONNREFUSED",

@@ -119,6 +119,7 @@ export class Nemesis {
     const before = this.primary;
     const mends: (() => Promise<void>)[] = [];
     let mustChange = false;
+    let isUnwatched = false;
     try {
       for (const name of step.faults) {
         const fault = this.#faults[name] as Fault;
@@ -127,12 +128,15 @@ export class Nemesis {
         if (wound === undefined) continue;
         if (wound.mend !== undefined) mends.push(() => this.#mend(wound));
         mustChange ||= fault.changesPrimary !== undefined;
+        isUnwatched ||= wound.unwatched !== undefined;
         await pause(random.below(1500));
       }
       const began = performance.now();
       const isOver = () => mends.length === 0 || performance.now() > began + step.holdMs;
       const hasChanged = () => !mustChange || this.primary !== before || performance.now() > began + 20_000;
       while (!(isOver() && hasChanged()) && performance.now() < this.#end) await pause(100);
+      // Until an fx has found the new primary, the old one's reads cannot be stale.
+      if (isUnwatched && random.percent(50)) await pause(5000 + step.holdMs);
     } finally {
       this.#isKilled = false;
       for (const mend of random.percent(50) ? mends : mends.reverse()) await mend();
