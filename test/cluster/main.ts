@@ -114,6 +114,7 @@ async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean>
 
   const byKill = nemesis.primaryChanges.filter((change) => change.byKill).length;
   const shortfalls = [
+    ...(interrupted.aborted ? ["It was interrupted."] : []),
     ...(missing === undefined ? [] : [`The cluster did not become whole in 60 s: ${missing}.`]),
     ...(givenUp === 0 ? [] : [`${givenUp} orders were not settled 30 s after the last fault was mended.`]),
     ...(nemesis.primaryChanges.length < Number(values.changes)
