@@ -19,12 +19,14 @@ export interface Needs {
   /** Without them, an embedded service has no rates. */
   readonly rates: boolean;
   readonly access: Access;
+  /** Whether it reads everything. */
+  readonly whole?: boolean;
 }
 
 /** The service that `settings.url` names. */
 export async function openService(
   settings: Settings,
-  { rates, access }: Needs,
+  { rates, access, whole = false }: Needs,
   onUpgrade: (from: number, to: number) => void,
 ): Promise<ExchangeService> {
   const { url } = settings;
@@ -34,7 +36,10 @@ export async function openService(
   }
   if (rates) return (await openLedger(url, settings, { access, onUpgrade, serves: false })).service;
   const { LedgerService } = await import("../ledger/service.ts");
-  return new LedgerService(await openStore(url, { access, onUpgrade }), noRates);
+  const store = await openStore(url, { access, onUpgrade });
+  const isHelped = whole && url.kind === "sqlite";
+  const books = isHelped ? (await import("./books.ts")).helpedBooks(url, store) : undefined;
+  return new LedgerService(store, noRates, undefined, { books });
 }
 
 /** An instance over the store at `place`, settling at the rates that `settings` name. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import DataLoader from "dataloader";
 import { endOfTime } from "../core/date.ts";
-import { type Entry, parseEntry } from "../core/journal.ts";
+import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
@@ -21,10 +21,12 @@ import type {
   AcceptedTableRow,
   AccountRow,
   AccountsPage,
+  ChainEnd,
+  ChainedRow,
   Decision,
   Disagreement,
   FoundEntry,
-  JournalPlace,
+  JournalPage,
   JournalRow,
   ListedAccountRow,
   Loaded,
@@ -108,6 +110,7 @@ export class PostgresStore implements Store {
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
   readonly transactionsAtOnce: number;
   readonly commitsWithinMs: number;
+  readonly accountsTogether = 500;
   readonly #place: PostgresPlace;
   readonly #pool: Pool;
   /** Those that were in force or asked for, by id. */
@@ -170,21 +173,21 @@ export class PostgresStore implements Store {
     return rows.map(foundEntry);
   }
 
-  async journal(page: {
-    after?: JournalPlace | undefined;
-    through?: string | undefined;
-    limit: number;
-  }): Promise<JournalRow[]> {
-    const { afterPesel, afterSequence, throughPesel } = rangeOf(page);
-    const rows = await this.#all(
+  async journal({ place, limit, ...range }: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
+    const [after, through] = rangeOf(range);
+    const [pesel = after, sequence = Number.MAX_SAFE_INTEGER] = place ?? [];
+    const found = await this.#all(
       `select ${journalList} from journal where (pesel, sequence) > ($1, $2) and pesel <= $3 ` +
         "order by pesel, sequence limit $4",
-      afterPesel,
-      afterSequence,
-      throughPesel,
-      page.limit,
+      pesel,
+      sequence,
+      through,
+      limit,
     );
-    return rows.map(journalRow);
+    const rows = found.map(journalRow);
+    const last = rows.at(-1);
+    const isLast = last === undefined || rows.length < limit;
+    return { rows, next: isLast ? undefined : [Number(last.pesel), last.sequence] };
   }
 
   async entries({
@@ -202,6 +205,12 @@ export class PostgresStore implements Store {
       through,
       limit,
     );
+    return rows.map((row) => decodeEntry(row as unknown as JournalRow));
+  }
+
+  async entriesBefore(before = greatestId, limit: number): Promise<SealedEntry[]> {
+    const page = "select entry, hash from journal where id < $1 order by id desc limit $2";
+    const rows = await this.#all(page, before, limit);
     return rows.map((row) => decodeEntry(row as unknown as JournalRow));
   }
 
@@ -256,14 +265,12 @@ export class PostgresStore implements Store {
   }
 
   /** An account is found by its PESEL alone. What its newest entry says is kept beside it. */
-  misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[] {
-    if (newest === undefined) return [];
-    const { time, kind } = parseEntry(newest.entry);
+  misplacedAccount(row: AccountRow, _newest: ChainedRow, { timeMs, isClosed }: ChainEnd): Disagreement[] {
     // An fx of the version before leaves an earlier time, which does no harm.
-    const recorded = Math.max(Number(row.time), time.getTime());
+    const recorded = Math.max(Number(row.time), timeMs);
     const pairs: Disagreement[] = [
-      ["time of the last entry", timeText(recorded), timeText(time.getTime())],
-      ["closed", String(Number(row.closed)), kind === "closing" ? "1" : "0"],
+      ["time of the last entry", timeText(recorded), timeText(timeMs)],
+      ["closed", String(Number(row.closed)), isClosed ? "1" : "0"],
     ];
     return pairs.filter(([, kept, right]) => kept !== right);
   }

@@ -1,6 +1,6 @@
 import { positionInId } from "../ledger/entry-id.ts";
 import { peselText } from "../ledger/rows.ts";
-import type { AccountRow, Disagreement, JournalRow, ListedAccountRow } from "../ledger/store.ts";
+import type { AccountRow, ChainedRow, Disagreement, JournalRow, ListedAccountRow } from "../ledger/store.ts";
 
 /** An account's row as SQLite has it: with the position of its newest entry, from which those before it are found. */
 export interface LinkedAccountRow extends AccountRow {
@@ -8,7 +8,7 @@ export interface LinkedAccountRow extends AccountRow {
 }
 
 /** An entry's row as SQLite has it: with its place in the order of commits, and that of the account's entry before it. */
-interface LinkedJournalRow extends JournalRow {
+export interface LinkedJournalRow extends JournalRow {
   readonly position: number;
   readonly previous: number | null;
 }
@@ -45,8 +45,7 @@ export function accountRows(rows: readonly AccountValues[]): ListedAccountRow[] 
   );
 }
 
-export const journalColumns =
-  "journal.position, previous, journal.pesel, journal.sequence, idempotency_key, entry, hash";
+export const journalColumns = "position, previous, pesel, sequence, idempotency_key, entry, hash";
 
 /** What `journalColumns` select. */
 export type JournalValues = readonly [
@@ -59,15 +58,17 @@ export type JournalValues = readonly [
   hash: string,
 ];
 
-export function journalRows(rows: readonly JournalValues[]): JournalRow[] {
-  let last = Number.NaN;
-  let pesel = "";
+export function journalRows(rows: readonly JournalValues[]): LinkedJournalRow[] {
   return rows.map(
-    ([position, previous, number, sequence, idempotency_key, entry, hash]): LinkedJournalRow => {
-      if (number !== last) pesel = peselText(number);
-      last = number;
-      return { pesel, sequence, idempotency_key, entry, hash, position, previous };
-    },
+    ([position, previous, pesel, sequence, idempotency_key, entry, hash]): LinkedJournalRow => ({
+      pesel: peselText(pesel),
+      sequence,
+      idempotency_key,
+      entry,
+      hash,
+      position,
+      previous,
+    }),
   );
 }
 
@@ -75,7 +76,7 @@ export function journalRows(rows: readonly JournalValues[]): JournalRow[] {
 export function misplacedEntry(
   row: JournalRow,
   id: string | undefined,
-  before: JournalRow | undefined,
+  before: ChainedRow | undefined,
 ): Disagreement[] {
   const { position, previous } = row as LinkedJournalRow;
   const expected = positionOf(before);
@@ -87,12 +88,12 @@ export function misplacedEntry(
 }
 
 /** Where an account does not lead to its newest entry. */
-export function misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[] {
+export function misplacedAccount(row: AccountRow, newest: ChainedRow): Disagreement[] {
   return differing("link to the last entry", (row as LinkedAccountRow).newest, positionOf(newest));
 }
 
-function positionOf(row: JournalRow | undefined): number | null {
-  return row === undefined ? null : (row as LinkedJournalRow).position;
+function positionOf(row: ChainedRow | undefined): number | null {
+  return row === undefined ? null : (row as Omit<LinkedJournalRow, "entry">).position;
 }
 
 function differing(problem: string, recorded: number | null, right: number | null): Disagreement[] {

@@ -9,7 +9,7 @@ import type {
   AccountsPage,
   Decision,
   FoundEntry,
-  JournalPlace,
+  JournalPage,
   JournalRow,
   ListedAccountRow,
   Loaded,
@@ -23,7 +23,6 @@ import type {
 import { AccountCache, type LinkedAccount } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { entriesIn } from "./ids.ts";
-import { JournalOrder } from "./journal-order.ts";
 import { isKeyTaken, Keys } from "./keys.ts";
 import {
   type AccountValues,
@@ -42,6 +41,7 @@ import {
   insertAccount,
   insertReversal,
   pageEntries,
+  pageEntriesBack,
   pageJournal,
   renameAccount,
   reversedBy,
@@ -58,6 +58,11 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteSto
   return new SqliteStore(openDatabase(path, options), options.lockWaitMs);
 }
 
+/** Each takes some 1 KB of memory while an audit reads their entries, for which it looks at the whole journal. */
+const accountsTogether = { reading: 100_000, besideOrders: 25_000 };
+/** Entries that a page of the journal looks at: some 1 ms. */
+const lookedAtOnce = 5_000;
+
 /** The end of an account's chain while a transaction adds to it. */
 interface Head {
   newest: number | null;
@@ -67,6 +72,7 @@ interface Head {
 
 export class SqliteStore implements Store {
   readonly schemaVersion: number;
+  readonly accountsTogether: number;
   readonly transactionsAtOnce = 1;
   /** From the decision to the commit is one turn of the event loop. */
   readonly commitsWithinMs = 0;
@@ -79,15 +85,14 @@ export class SqliteStore implements Store {
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
   #logPages = logPages(0);
-  readonly #order: JournalOrder;
   readonly #lockWaitMs: number;
 
   constructor(opened: OpenDatabase, lockWaitMs = 5000) {
     this.#lockWaitMs = lockWaitMs;
     this.schemaVersion = opened.version;
+    this.accountsTogether = opened.isReadOnly ? accountsTogether.reading : accountsTogether.besideOrders;
     this.#opened = opened;
     this.#database = opened.database;
-    this.#order = new JournalOrder((sql, ...range) => this.#all(sql, ...range), opened.isReadOnly);
     this.#accounts = new AccountCache(
       () => {
         opened.requireFile();
@@ -194,21 +199,24 @@ export class SqliteStore implements Store {
     ).map(foundEntry);
   }
 
-  async journal(page: {
-    after?: JournalPlace | undefined;
-    through?: string | undefined;
-    limit: number;
-  }): Promise<JournalRow[]> {
-    const { afterPesel, afterSequence, throughPesel } = rangeOf(page);
-    await this.#order.extend(this.#lastPosition());
-    const range = [afterPesel, afterSequence, throughPesel, page.limit];
-    return journalRows(this.#arrays<JournalValues>(pageJournal, ...range));
+  /** In the order of commits: to look at each entry takes a tenth of what it takes to read them account by account. */
+  async journal({ place, limit, ...range }: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
+    const [from = 0, last = this.#lastPosition()] = place ?? [];
+    const to = Math.min(from + lookedAtOnce, last);
+    const rows = journalRows(this.#arrays<JournalValues>(pageJournal, from, to, ...rangeOf(range), limit));
+    const reached = rows.length < limit ? to : (rows.at(-1)?.position ?? to);
+    return { rows, next: reached < last ? [reached, last] : undefined };
   }
 
   async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
     const [first, last] = [after, through].map((id) => id && positionInId(id));
     const range = [first || 0, last || Number.MAX_SAFE_INTEGER, limit];
     return this.#all<JournalRow>(pageEntries, ...range).map(decodeEntry);
+  }
+
+  async entriesBefore(before: string | undefined, limit: number): Promise<SealedEntry[]> {
+    const end = before === undefined ? Number.MAX_SAFE_INTEGER : positionInId(before);
+    return this.#all<JournalRow>(pageEntriesBack, end, limit).map(decodeEntry);
   }
 
   async newestEntry(): Promise<string | undefined> {
