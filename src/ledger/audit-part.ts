@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Holder } from "../core/account.ts";
 import type { CurrencyCode } from "../core/currency.ts";
-import { compareCurrencies, pln } from "../core/currency.ts";
+import { pln } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
 import { balancesJson, balancesOf, type Entry, parseEntry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AuditFinding } from "../core/service.ts";
+import { Chain } from "./chain.ts";
 import { HeadReader, type ReadHead } from "./checkpoint.ts";
 import { exchangeDisagreements, misplaced, reversalDisagreements } from "./disagreements.ts";
 import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
 import { entryHash } from "./seal.ts";
-import type { AccountRow, ChainedRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
+import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
 
 const findingsKept = 1000;
 const accountsPerPage = 500;
@@ -336,47 +336,6 @@ export async function auditPart(
   const reader = new HeadReader(await store.identityKey(), undefined);
   const part = await AuditPart.begin({ store, reader, tables: new TableReader(store) }, range);
   return part.read(onProgress);
-}
-
-/** The state of one account after the entries read so far. */
-class Chain {
-  readonly pesel: string;
-  readonly account: ListedAccountRow | undefined;
-  /** The sequence of its newest entry as its row was read. */
-  readonly newest: number;
-  head: ReturnType<HeadReader["see"]>;
-  last: ChainedRow | undefined;
-  timeMs = 0;
-  /** Of the last exchange's table. */
-  epoch = 0;
-  isClosed = false;
-  names: Holder | undefined;
-  /** The first entry past that. */
-  later: JournalRow | undefined;
-  /** In the order in which an account has them. */
-  readonly balances: { readonly currency: CurrencyCode; minor: bigint }[] = [];
-
-  constructor(pesel: string, account: ListedAccountRow | undefined) {
-    this.pesel = pesel;
-    this.account = account;
-    // An account whose newest entry is lost is compared with the entries that are left.
-    this.newest = account === undefined ? 0 : account.sequence || Number.POSITIVE_INFINITY;
-  }
-
-  /** The sequence of the entry that comes next. */
-  get next(): number {
-    return (this.last?.sequence ?? 0) + 1;
-  }
-
-  move(currency: CurrencyCode, minor: bigint): void {
-    const balance = this.balances.find((one) => one.currency === currency);
-    if (balance !== undefined) {
-      balance.minor += minor;
-    } else {
-      this.balances.push({ currency, minor });
-      this.balances.sort((a, b) => compareCurrencies(a.currency, b.currency));
-    }
-  }
 }
 
 function readEntry({ entry }: JournalRow): Entry | Error {

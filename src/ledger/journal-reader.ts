@@ -56,7 +56,7 @@ export async function* readEntries(store: Store): AsyncGenerator<readonly Entry[
 export async function* readEntriesBack(store: Store): AsyncGenerator<readonly Entry[]> {
   let before: string | undefined;
   for (;;) {
-    const found = await store.entriesBefore(before, sliceSize);
+    const found = await store.entriesBefore({ before, limit: sliceSize });
     if (found.length === 0) return;
     yield found.map(({ entry }) => entry);
     before = found.at(-1)?.entry.id;

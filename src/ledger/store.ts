@@ -50,7 +50,7 @@ export interface Store extends TableLedger {
     limit: number;
   }): Promise<SealedEntry[]>;
   /** The same the other way round: from the newest one, or the one before `before`. */
-  entriesBefore(before: string | undefined, limit: number): Promise<SealedEntry[]>;
+  entriesBefore(page: { before?: string | undefined; limit: number }): Promise<SealedEntry[]>;
   /** The id of the last one in that order. */
   newestEntry(): Promise<string | undefined>;
   entry(id: string): Promise<FoundEntry | undefined>;

@@ -19,12 +19,8 @@ import {
 } from "../ledger/rows.ts";
 import type {
   AcceptedTableRow,
-  AccountRow,
   AccountsPage,
-  ChainEnd,
-  ChainedRow,
   Decision,
-  Disagreement,
   FoundEntry,
   JournalPage,
   JournalRow,
@@ -38,6 +34,7 @@ import type {
   StoredAccount,
   Touch,
 } from "../ledger/store.ts";
+import { misplacedAccount, misplacedEntry } from "./columns.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
 import { isRetryable, storageFailure } from "./failures.ts";
 import { findSchema, migratePostgres } from "./migrate.ts";
@@ -107,6 +104,8 @@ export async function openPostgres(
 /** A lost or contended database is tried again until the deadline; only then does a method fail. */
 export class PostgresStore implements Store {
   readonly schemaVersion = migrations.length;
+  readonly misplacedEntry = misplacedEntry;
+  readonly misplacedAccount = misplacedAccount;
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
   readonly transactionsAtOnce: number;
   readonly commitsWithinMs: number;
@@ -208,7 +207,10 @@ export class PostgresStore implements Store {
     return rows.map((row) => decodeEntry(row as unknown as JournalRow));
   }
 
-  async entriesBefore(before = greatestId, limit: number): Promise<SealedEntry[]> {
+  async entriesBefore({
+    before = greatestId,
+    limit,
+  }: Parameters<Store["entriesBefore"]>[0]): Promise<SealedEntry[]> {
     const page = "select entry, hash from journal where id < $1 order by id desc limit $2";
     const rows = await this.#all(page, before, limit);
     return rows.map((row) => decodeEntry(row as unknown as JournalRow));
@@ -257,22 +259,6 @@ export class PostgresStore implements Store {
       limit,
     );
     return rows.map(({ id, reversed_by }) => ({ reversed: String(id), by: String(reversed_by) }));
-  }
-
-  misplacedEntry(row: JournalRow, id: string | undefined): Disagreement[] {
-    const { id: recorded } = row as JournalRow & { readonly id: string };
-    return recorded === id ? [] : [["id of the row", recorded, id ?? "none that can be read"]];
-  }
-
-  /** An account is found by its PESEL alone. What its newest entry says is kept beside it. */
-  misplacedAccount(row: AccountRow, _newest: ChainedRow, { timeMs, isClosed }: ChainEnd): Disagreement[] {
-    // An fx of the version before leaves an earlier time, which does no harm.
-    const recorded = Math.max(Number(row.time), timeMs);
-    const pairs: Disagreement[] = [
-      ["time of the last entry", timeText(recorded), timeText(timeMs)],
-      ["closed", String(Number(row.closed)), isClosed ? "1" : "0"],
-    ];
-    return pairs.filter(([, kept, right]) => kept !== right);
   }
 
   async entryCount(): Promise<number> {
@@ -386,10 +372,6 @@ function readTogether<T>(read: (pesels: readonly Pesel[]) => Promise<T[]>): (pes
     asked += 1;
     return loader.load(pesel);
   };
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 /** What PostgreSQL takes for the type, without an error. */

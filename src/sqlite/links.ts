@@ -1,6 +1,13 @@
 import { positionInId } from "../ledger/entry-id.ts";
 import { peselText } from "../ledger/rows.ts";
-import type { AccountRow, ChainedRow, Disagreement, JournalRow, ListedAccountRow } from "../ledger/store.ts";
+import type {
+  AccountRow,
+  ChainedRow,
+  Disagreement,
+  JournalPage,
+  JournalRow,
+  ListedAccountRow,
+} from "../ledger/store.ts";
 
 /** An account's row as SQLite has it: with the position of its newest entry, from which those before it are found. */
 export interface LinkedAccountRow extends AccountRow {
@@ -8,7 +15,7 @@ export interface LinkedAccountRow extends AccountRow {
 }
 
 /** An entry's row as SQLite has it: with its place in the order of commits, and that of the account's entry before it. */
-export interface LinkedJournalRow extends JournalRow {
+interface LinkedJournalRow extends JournalRow {
   readonly position: number;
   readonly previous: number | null;
 }
@@ -58,8 +65,17 @@ export type JournalValues = readonly [
   hash: string,
 ];
 
-export function journalRows(rows: readonly JournalValues[]): LinkedJournalRow[] {
-  return rows.map(
+/** Each takes some 2 KB of memory while an audit reads their entries, for which it looks at the whole journal. */
+export const accountsTogether = { reading: 50_000, besideOrders: 10_000 };
+/** Entries that a page of the journal looks at: some 1 ms. */
+export const lookedAtOnce = 5_000;
+
+/** A page for which the journal was looked at up to the position `to`, or less far if it is full. */
+export function journalPage(
+  values: readonly JournalValues[],
+  { isFull, to, last }: { readonly isFull: boolean; readonly to: number; readonly last: number },
+): JournalPage {
+  const rows = values.map(
     ([position, previous, pesel, sequence, idempotency_key, entry, hash]): LinkedJournalRow => ({
       pesel: peselText(pesel),
       sequence,
@@ -70,6 +86,8 @@ export function journalRows(rows: readonly JournalValues[]): LinkedJournalRow[] 
       previous,
     }),
   );
+  const reached = isFull ? (rows.at(-1)?.position ?? to) : to;
+  return { rows, next: reached < last ? [reached, last] : undefined };
 }
 
 /** Where an entry is not at the position in its id, or does not lead to the account's entry before it. */

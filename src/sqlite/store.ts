@@ -27,9 +27,11 @@ import { isKeyTaken, Keys } from "./keys.ts";
 import {
   type AccountValues,
   accountRows,
+  accountsTogether,
   type JournalValues,
-  journalRows,
+  journalPage,
   type LinkedAccountRow,
+  lookedAtOnce,
   misplacedAccount,
   misplacedEntry,
 } from "./links.ts";
@@ -57,11 +59,6 @@ import { whenUnlocked } from "./write-lock.ts";
 export function openSqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   return new SqliteStore(openDatabase(path, options), options.lockWaitMs);
 }
-
-/** Each takes some 1 KB of memory while an audit reads their entries, for which it looks at the whole journal. */
-const accountsTogether = { reading: 100_000, besideOrders: 25_000 };
-/** Entries that a page of the journal looks at: some 1 ms. */
-const lookedAtOnce = 5_000;
 
 /** The end of an account's chain while a transaction adds to it. */
 interface Head {
@@ -203,9 +200,8 @@ export class SqliteStore implements Store {
   async journal({ place, limit, ...range }: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
     const [from = 0, last = this.#lastPosition()] = place ?? [];
     const to = Math.min(from + lookedAtOnce, last);
-    const rows = journalRows(this.#arrays<JournalValues>(pageJournal, from, to, ...rangeOf(range), limit));
-    const reached = rows.length < limit ? to : (rows.at(-1)?.position ?? to);
-    return { rows, next: reached < last ? [reached, last] : undefined };
+    const found = this.#arrays<JournalValues>(pageJournal, from, to, ...rangeOf(range), limit);
+    return journalPage(found, { isFull: found.length === limit, to, last });
   }
 
   async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
@@ -214,7 +210,7 @@ export class SqliteStore implements Store {
     return this.#all<JournalRow>(pageEntries, ...range).map(decodeEntry);
   }
 
-  async entriesBefore(before: string | undefined, limit: number): Promise<SealedEntry[]> {
+  async entriesBefore({ before, limit }: Parameters<Store["entriesBefore"]>[0]): Promise<SealedEntry[]> {
     const end = before === undefined ? Number.MAX_SAFE_INTEGER : positionInId(before);
     return this.#all<JournalRow>(pageEntriesBack, end, limit).map(decodeEntry);
   }

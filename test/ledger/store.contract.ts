@@ -364,7 +364,10 @@ export function storeContract(adapter: Adapter): void {
         some.map(({ entry }) => entry.id),
         ids.slice(2, 5),
       );
-      const back = [await store.entriesBefore(undefined, 2), await store.entriesBefore(ids[7], 100)].flat();
+      const back = [
+        await store.entriesBefore({ limit: 2 }),
+        await store.entriesBefore({ before: ids[7], limit: 9 }),
+      ].flat();
       assert.deepEqual(
         back.map(({ entry }) => entry.id),
         [8, 7, 6, 5, 4, 3, 2, 1, 0].map((nth) => ids[nth]),

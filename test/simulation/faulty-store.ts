@@ -42,7 +42,7 @@ export class FaultyStore implements Store {
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
   journal: Store["journal"] = (page) => this.#store.journal(page);
   entries: Store["entries"] = (page) => this.#store.entries(page);
-  entriesBefore: Store["entriesBefore"] = (before, limit) => this.#store.entriesBefore(before, limit);
+  entriesBefore: Store["entriesBefore"] = (page) => this.#store.entriesBefore(page);
   newestEntry: Store["newestEntry"] = () => this.#store.newestEntry();
   entry: Store["entry"] = (id) => this.#store.entry(id);
   entriesIn: Store["entriesIn"] = (ids, limit) => this.#store.entriesIn(ids, limit);
