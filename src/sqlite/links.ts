@@ -70,10 +70,10 @@ export const accountsTogether = { reading: 50_000, besideOrders: 10_000 };
 /** Entries that a page of the journal looks at: some 1 ms. */
 export const lookedAtOnce = 5_000;
 
-/** A page for which the journal was looked at up to the position `to`, or less far if it is full. */
+/** A page for which the journal was looked at from a position on, up to `last` at most. */
 export function journalPage(
   values: readonly JournalValues[],
-  { isFull, to, last }: { readonly isFull: boolean; readonly to: number; readonly last: number },
+  { from, last, limit }: { readonly from: number; readonly last: number; readonly limit: number },
 ): JournalPage {
   const rows = values.map(
     ([position, previous, pesel, sequence, idempotency_key, entry, hash]): LinkedJournalRow => ({
@@ -86,7 +86,8 @@ export function journalPage(
       previous,
     }),
   );
-  const reached = isFull ? (rows.at(-1)?.position ?? to) : to;
+  const newest = rows.length < limit ? undefined : rows.at(-1);
+  const reached = newest?.position ?? from + lookedAtOnce;
   return { rows, next: reached < last ? [reached, last] : undefined };
 }
 

@@ -1,4 +1,4 @@
-import { journalColumns } from "./links.ts";
+import { journalColumns, lookedAtOnce } from "./links.ts";
 
 /** The SQL of the store. */
 
@@ -36,7 +36,7 @@ export const selectTablesVersion =
   "select (select count(*) from rate_table) as kept, (select max(epoch) from accepted_table) as epoch";
 export const pageJournal =
   `select ${journalColumns} from journal ` +
-  "where position > ? and position <= ? and pesel > ? and pesel <= ? order by position limit ?";
+  `where position > ? and position <= min(? + ${lookedAtOnce}, ?) and pesel > ? and pesel <= ? order by position limit ?`;
 export const pageEntries =
   "select entry, hash from journal where position > ? and position <= ? order by position limit ?";
 export const pageEntriesBack =

@@ -31,7 +31,6 @@ import {
   type JournalValues,
   journalPage,
   type LinkedAccountRow,
-  lookedAtOnce,
   misplacedAccount,
   misplacedEntry,
 } from "./links.ts";
@@ -199,9 +198,8 @@ export class SqliteStore implements Store {
   /** In the order of commits: to look at each entry takes a tenth of what it takes to read them account by account. */
   async journal({ place, limit, ...range }: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
     const [from = 0, last = this.#lastPosition()] = place ?? [];
-    const to = Math.min(from + lookedAtOnce, last);
-    const found = this.#arrays<JournalValues>(pageJournal, from, to, ...rangeOf(range), limit);
-    return journalPage(found, { isFull: found.length === limit, to, last });
+    const found = this.#arrays<JournalValues>(pageJournal, from, from, last, ...rangeOf(range), limit);
+    return journalPage(found, { from, last, limit });
   }
 
   async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
