@@ -1,5 +1,5 @@
 import { on } from "node:events";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { type ErrorCode, FxError } from "../core/errors.ts";
 import type { ExportRequest } from "../core/export.ts";
 import type { AccountHead, AuditProgress, AuditReport, Position } from "../core/service.ts";
@@ -11,6 +11,7 @@ import type { HeadTableData } from "../ledger/head-table.ts";
 import { pacedReader } from "../ledger/pace.ts";
 import type { Store } from "../ledger/store.ts";
 import type { StorePlace } from "./place.ts";
+import { startThread } from "./thread.ts";
 
 export interface BooksQuestion {
   readonly place: StorePlace;
@@ -80,7 +81,10 @@ class Threads {
   }
 
   #start(question: Omit<BooksQuestion, "place">): Worker {
-    const thread = startThread({ ...question, place: this.#place });
+    const thread = startThread("books-worker", {
+      ...question,
+      place: this.#place,
+    } satisfies BooksQuestion);
     const ended = new Promise((resolve) => thread.on("exit", resolve));
     this.#running.set(thread, ended);
     void ended.then(() => this.#running.delete(thread));
@@ -168,13 +172,4 @@ function failureOf({ failure }: Extract<BooksAnswer, { failure: unknown }>): FxE
 
 function closed(): FxError {
   return new FxError("storage-unavailable", "The ledger was closed before it was read.");
-}
-
-/** Runs what is beside this file: as it is built, or as source, which needs tsx in each thread of Node 20. */
-function startThread(workerData: BooksQuestion): Worker {
-  const beside = (name: string) => new URL(name, import.meta.url);
-  if (!import.meta.url.endsWith(".ts")) return new Worker(beside("books-worker.js"), { workerData });
-  const tsx = import.meta.resolve("tsx/esm/api");
-  const code = `import("${tsx}").then(({ register }) => register()).then(() => import("${beside("books-worker.ts")}"))`;
-  return new Worker(code, { eval: true, workerData });
 }
