@@ -424,7 +424,7 @@ test("a history is read from its file as it was written", async () => {
 });
 
 test("every fault that can be put in on purpose has its place in src", () => {
-  for (const patch of Object.values(breaks)) {
+  for (const { patch } of Object.values(breaks)) {
     if (patch !== undefined) assert.ok(patched(patch).includes(patch.instead));
   }
 });
