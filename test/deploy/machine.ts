@@ -1,7 +1,16 @@
 /** A machine with systemd of its own: a container of systemd-nspawn that has this machine's /usr and nothing else of it. */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -27,6 +36,7 @@ export function cannotBoot(): string | false {
 /** Starts it and waits until systemd has. It shares this machine's network. */
 export async function bootMachine(): Promise<Machine> {
   const root = mkdtempSync(join(tmpdir(), "fx-machine-"));
+  chmodSync(root, 0o755);
   for (const path of [
     "usr",
     "etc/systemd/system",
@@ -46,6 +56,7 @@ export async function bootMachine(): Promise<Machine> {
     group: "root:x:0:\nnogroup:x:65534:\n",
     shadow: "root:*:1::::::\nnobody:*:1::::::\n",
     "machine-id": "00000000000000000000000000000f00\n",
+    "os-release": readFileSync("/etc/os-release", "utf8"),
   };
   for (const [name, text] of Object.entries(files))
     writeFileSync(join(root, "etc", name), text, { mode: 0o644 });
@@ -71,7 +82,7 @@ export async function bootMachine(): Promise<Machine> {
   process.once("exit", kill);
 
   const run = async (script: string): Promise<Ran> => {
-    const command = ["--target", String(leaderOf(nspawn)), "--all", "--wd=/root", "/bin/bash", "-c", script];
+    const command = ["--target", String(leaderOf(nspawn)), "--all", "/bin/bash", "-c", `cd /root; ${script}`];
     const env = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root" };
     try {
       return { ...(await promisify(execFile)("nsenter", command, { env })), exit: 0 };

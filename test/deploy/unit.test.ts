@@ -97,13 +97,14 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
       machine = await bootMachine();
       const packed = pack(join(machine.root, "root"));
       copyFileSync(packed, join(machine.root, "root/fx-0.2.0.tgz"));
-      const config = JSON.parse(documented("json", "settings")) as Record<string, unknown>;
+      const config = JSON.parse(documented("json", "systemd: settings")) as Record<string, unknown>;
       assert.match(String(config.db), /^postgres:/);
       writeFileSync(
         join(machine.root, "root/config.json"),
         JSON.stringify({ ...config, db: url, rates: "demo" }),
       );
-      await done(asDocumented("install"));
+      await done("mkdir /usr/local/bin");
+      await done(asDocumented("systemd: install"));
       token = readFileSync(join(machine.root, "root/till-1.token"), "utf8").trim();
       for (const port of ports) await untilReady(port);
       const opened = await ask(ports[0], "POST", "/api/user", {
@@ -158,11 +159,11 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
   });
 
   test("is back after SIGKILL, and what was answered is there", async () => {
-    const first = await order(ports[0], "before the kill");
+    const first = await order(ports[0], "before-the-kill");
     const pid = await pidOf(ports[0]);
     await done(`kill -9 ${pid}`);
     while ((await pidOf(ports[0])) === pid || !(await isReady(ports[0]))) await pause(50);
-    const again = await order(ports[0], "before the kill");
+    const again = await order(ports[0], "before-the-kill");
     assert.equal(again.headers.get("fx-receipt"), first.headers.get("fx-receipt"));
     assert.ok(again.headers.has("idempotency-replayed"));
   });
@@ -187,7 +188,7 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
       return failed;
     })();
     const before = await Promise.all(ports.map(pidOf));
-    await done(asDocumented("upgrade"));
+    await done(asDocumented("systemd: upgrade"));
     stopping = true;
     assert.equal(await orders, 0);
     assert.equal(await done("readlink /opt/fx"), "fx-0.2.0");

@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -40,11 +49,16 @@ export interface PointInTimeReport {
   readonly again: { readonly replayed: number; readonly settled: number };
 }
 
-/** What the commands of the drill need, or why it cannot be done here. */
+/** Where PostgreSQL's programs are: beside the server that is run, whatever links lead there. */
+function programs(): string {
+  const found = systemPrograms();
+  return found === undefined ? "" : dirname(realpathSync(join(found, "postgres")));
+}
+
+/** Why the drill cannot be done here, or false. */
 export function cannotRestore(): string | false {
-  const programs = systemPrograms();
-  const isThere = programs !== undefined && existsSync(join(programs, "pg_basebackup"));
-  return !isThere && "pg_basebackup is not installed (apt-get install postgresql)";
+  const isThere = existsSync(join(programs(), "pg_basebackup"));
+  return !isThere && "pg_basebackup is not installed beside PostgreSQL (apt-get install postgresql)";
 }
 
 /**
@@ -66,7 +80,7 @@ export async function pointInTime({ seconds }: { readonly seconds: number }): Pr
   const services: Served[] = [];
   const shell = (block: string, env: Readonly<Record<string, string>>) => {
     const script = `set -e\n${here(documented("sh", block))}`;
-    const PATH = `${systemPrograms()}:${process.env.PATH}`;
+    const PATH = `${programs()}:${process.env.PATH}`;
     const ran = spawnSync("bash", ["-c", script], {
       ...user,
       cwd: folder,
@@ -76,7 +90,7 @@ export async function pointInTime({ seconds }: { readonly seconds: number }): Pr
     assert.equal(ran.status, 0, `${script}\n${ran.stdout}${ran.stderr}`);
   };
   try {
-    const settings = here(documented("ini", "archive")).matchAll(/^(\w+) = '?(.*?)'?$/gm);
+    const settings = here(documented("ini", "drill: archive")).matchAll(/^(\w+) = '?(.*?)'?$/gm);
     const primary = await startPostgres({
       durable: true,
       settings: Object.fromEntries([...settings].map(([, name = "", value = ""]) => [name, value])),
@@ -92,10 +106,10 @@ export async function pointInTime({ seconds }: { readonly seconds: number }): Pr
     }
     const load = startLoad(served.url);
     await pause(seconds * 1000);
-    shell("base backup", { PRIMARY: primary.url });
+    shell("drill: base backup", { PRIMARY: primary.url });
     await pause(seconds * 1000);
     const [early, late] = [join(folder, "early.checkpoint"), join(folder, "late.checkpoint")];
-    await audit(served.url, 0, "--checkpoint", early);
+    await audit(url, 0, "--checkpoint", early);
     await pause(seconds * 1000);
     const [{ text: moment, ms } = {}] = await runSql(
       primary.url,
@@ -104,11 +118,11 @@ export async function pointInTime({ seconds }: { readonly seconds: number }): Pr
     );
     const momentMs = Number(ms);
     await pause(seconds * 1000);
-    await audit(served.url, 0, "--checkpoint", late);
+    await audit(url, 0, "--checkpoint", late);
     await load.stop();
 
     await runSql(url, "delete from journal where sequence = 3");
-    const found = await audit(served.url, 1);
+    const found = await audit(url, 1);
     assert.match(found.stdout, /"findings":/);
     await served.stop();
     // Else the end of the log is archived when its file is full, or after archive_timeout.
@@ -119,7 +133,7 @@ export async function pointInTime({ seconds }: { readonly seconds: number }): Pr
     );
     await primary.kill();
 
-    shell("point in time", { MOMENT: String(moment) });
+    shell("drill: point in time", { MOMENT: String(moment) });
     const startedMs = performance.now();
     const restored = await startPostgres({
       durable: true,
@@ -159,13 +173,17 @@ export async function pointInTime({ seconds }: { readonly seconds: number }): Pr
       services.push(again);
       const receiptByKey = new Map<string, string>();
       let replayed = 0;
-      for (const [key, { pesel }] of load.orders) {
-        const answer = await sendOrder(again.url, centOrder(pesel, key));
-        assert.equal(answer.status, 200, answer.text);
-        assert.equal(answer.replayed, settled.has(key), key);
-        if (answer.replayed) replayed += 1;
-        receiptByKey.set(key, answer.receipt);
-      }
+      const unsent = load.orders.entries();
+      const client = async (): Promise<void> => {
+        for (const [key, { pesel }] of unsent) {
+          const answer = await sendOrder(again.url, centOrder(pesel, key));
+          assert.equal(answer.status, 200, answer.text);
+          assert.equal(answer.replayed, settled.has(key), key);
+          if (answer.replayed) replayed += 1;
+          receiptByKey.set(key, answer.receipt);
+        }
+      };
+      await Promise.all(Array.from({ length: clients }, client));
       await assertSettledOnce(store, receiptByKey);
       const underWay = all.length - before.length - after.length;
       return {
@@ -219,6 +237,7 @@ function startLoad(url: string) {
       const { status, receipt, text } = await sendOrder(url, centOrder(pesel, key));
       assert.equal(status, 200, text);
       orders.set(key, { pesel, sentMs, answeredMs: Date.now(), receipt });
+      await pause(10);
     }
   };
   const running = Promise.all(Array.from({ length: clients }, (_, index) => client(index)));
