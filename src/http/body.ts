@@ -3,11 +3,13 @@ import type { FastifyReply } from "fastify";
 import { FxError } from "../core/errors.ts";
 
 const bodyLimit = 16 * 1024;
+/** One for all: thousands may go at once, and a stack for each takes time. */
+const gone = new FxError("unreachable", "The client went before its body was there.");
 
 /**
  * The text of a request's body. It has usually arrived with the headers and is returned at once: Fastify's own
  * parser, which listens to a stream, is slower (docs/PERFORMANCE.md). Refusing one closes the connection, since its rest may be on its way.
- * @throws FxError invalid-request if it is too large or breaks off, at once or from the promise
+ * @throws FxError invalid-request if it is too large, and unreachable if it breaks off; at once or from the promise
  */
 export function readBody(reply: FastifyReply): string | Promise<string> {
   const request = reply.request.raw;
@@ -27,7 +29,7 @@ function collect(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   return new Promise((resolve, reject) => {
-    const breakOff = () => reject(new FxError("invalid-request", "The body broke off."));
+    const breakOff = () => reject(gone);
     request.on("data", (chunk: Buffer) => {
       length += chunk.length;
       if (length > bodyLimit) reject(tooLarge());

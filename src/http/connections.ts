@@ -49,7 +49,9 @@ interface Connection {
 const headersAtMost = 2000;
 const sliceBytes = 1024;
 const lookMs = 1000;
-const closedPerTurn = 20;
+/** To close one takes 0.2 ms: that is a quarter of the time. */
+const closedAtOnce = 5;
+const betweenClosesMs = 4;
 const dropsToldMs = 10_000;
 
 /**
@@ -154,16 +156,20 @@ export function guardConnections(
     Math.min(lookMs, unreadTimeoutMs),
   ).unref();
 
+  let isClosing = false;
+
   /** To close two thousand at once would hold up all others. */
   function closeInTurns(...more: (() => void)[]): void {
-    const isUnderWay = closing.length > 0;
     closing.push(...more);
-    if (!isUnderWay && closing.length > 0) setImmediate(closeSome);
+    if (isClosing || closing.length === 0) return;
+    isClosing = true;
+    setTimeout(closeSome, betweenClosesMs);
   }
 
   function closeSome(): void {
-    for (const close of closing.splice(0, closedPerTurn)) close();
-    if (closing.length > 0) setImmediate(closeSome);
+    for (const close of closing.splice(0, closedAtOnce)) close();
+    isClosing = closing.length > 0;
+    if (isClosing) setTimeout(closeSome, betweenClosesMs);
   }
 
   let dropped = 0;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { CurrencyCode } from "../core/currency.ts";
 import { answerCodes, FxError } from "../core/errors.ts";
@@ -179,8 +180,14 @@ export function openMetrics({
     },
     text: async () => {
       const { sizes, seconds } = probes.commits();
+      const texts: string[] = [];
+      for (const { name } of registry.getMetricsAsArray()) {
+        texts.push(await registry.getSingleMetricAsString(name));
+        // All at once take some ms, in which orders wait.
+        await nextTurn();
+      }
       return [
-        await registry.metrics(),
+        `${texts.join("\n\n")}\n`,
         histogramText(
           "fx_http_request_duration_seconds",
           "Time from a request's headers to the end of its answer",

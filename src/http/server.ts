@@ -215,7 +215,10 @@ export function buildServer(options: ServerOptions): FastifyInstance {
           if (refused !== undefined) throw refused;
           if (request.body !== undefined && !takesLines) {
             const arriving = readBody(reply);
-            const text = typeof arriving === "string" ? arriving : await arriving;
+            const text =
+              typeof arriving === "string"
+                ? arriving
+                : await (isTaken ? admission.whileArriving(arriving) : arriving);
             request.body = isBodyOptional && text === "" ? undefined : parseJson(text);
           }
           await handle(request, reply);

@@ -34,7 +34,6 @@ import { type Books, booksOf } from "./books.ts";
 import { tableOf } from "./checkpoint.ts";
 import { idsFrom, isEntryId } from "./entry-id.ts";
 import type { RefusalRetention } from "./refusal.ts";
-import { decodeAccount } from "./rows.ts";
 import type { FoundEntry, Store } from "./store.ts";
 
 const dayMs = 86_400_000;
@@ -182,7 +181,7 @@ export class LedgerService implements ExchangeService {
     requireSettled(at, this.#now(), this.#store);
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
     const accounts = await accountsPage(this.#store, { after, limit: limit + 1, name });
-    const page = accounts.slice(0, limit).map(decodeAccount);
+    const page = accounts.slice(0, limit);
     const items = at === undefined ? page : await accountsAt(this.#store, page, at);
     const last = accounts.length > limit ? page.at(-1) : undefined;
     const [newest] = last === undefined ? [] : await this.#store.statement(last.pesel, { limit: 1 });

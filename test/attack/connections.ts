@@ -22,6 +22,8 @@ const halfBody =
   "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
+/** A connection is read in slices once it has pipelined: what its first 64 KiB take is a small part of that. */
+const pipelinedSeconds = 30;
 const pipelines: Readonly<Record<string, readonly [count: number, path: string]>> = {
   "`GET /api/users?limit=1000`": [1400, "/api/users?limit=1000"],
   "`GET /api/audit`": [200, "/api/audit"],
@@ -36,7 +38,7 @@ export const pipelined: Attack = async function* (setting) {
     for (const connections of [1, 12]) {
       const target = await startTarget(setting);
       try {
-        yield await pipeline(target, setting.seconds, {
+        yield await pipeline(target, Math.max(setting.seconds, pipelinedSeconds), {
           what,
           text: get(path).repeat(count),
           count,
@@ -144,11 +146,16 @@ export const slow: Attack = async function* () {
 /** Two thousand connections that end at once: because the server cuts them off, and because their clients do. */
 export const cut: Attack = async function* (setting) {
   const target = await startTarget(setting);
-  const open = () => Promise.all(Array.from({ length: 2000 }, () => openSocket(target.url)));
+  // Two thousand requests at once take what they take: this is about their end.
+  const open = async () => {
+    const sockets = await Promise.all(Array.from({ length: 2000 }, () => openSocket(target.url)));
+    for (const socket of sockets) socket.write(halfBody);
+    await pause(3000);
+    return sockets;
+  };
   try {
     let sockets = await open();
     const byServer = await othersDuring(target, 1, async () => {
-      for (const socket of sockets) socket.write(halfBody);
       while (sockets.some((socket) => !socket.closed)) await pause(500);
     });
     yield waitRow("2,000 connections with half a body, cut off by the server", target, byServer, {
@@ -156,7 +163,6 @@ export const cut: Attack = async function* (setting) {
     });
     sockets = await open();
     const byClients = await othersDuring(target, setting.seconds, async () => {
-      for (const socket of sockets) socket.write(halfBody);
       await pause(1000);
       for (const socket of sockets) socket.resetAndDestroy();
     });

@@ -28,9 +28,17 @@ try {
   printTable(["tried", "must be", "seen", ""]);
   for (const [name, attack] of Object.entries(attacks)) {
     if (positionals.length > 0 && !positionals.includes(name)) continue;
-    for await (const { tried, mustBe, seen, holds } of attack({ folder, seconds: Number(values.seconds) })) {
-      row(tried, mustBe, seen, holds ? "holds" : "**fails**");
-      if (!holds) failed += 1;
+    try {
+      for await (const { tried, mustBe, seen, holds } of attack({
+        folder,
+        seconds: Number(values.seconds),
+      })) {
+        row(tried, mustBe, seen, holds ? "holds" : "**fails**");
+        if (!holds) failed += 1;
+      }
+    } catch (error) {
+      row(name, "runs to its end", String(error), "**fails**");
+      failed += 1;
     }
   }
 } finally {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
@@ -57,6 +58,22 @@ describe("requests", () => {
       [200, 200, 200],
     );
     assert.equal((await send(url, "GET", path)).status, 200);
+  });
+
+  test("whose bodies have not arrived take no place from others", async (t) => {
+    const { url } = await start(t, {}, 2);
+    const { hostname, port } = new URL(url);
+    const halves = Array.from({ length: 5 }, () => {
+      const socket = connect({ host: hostname, port: Number(port) });
+      socket.write(
+        "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+      );
+      return socket;
+    });
+    await pause(100);
+    const { status } = await send(url, "GET", "/api/rates");
+    for (const socket of halves) socket.destroy();
+    assert.equal(status, 200);
   });
 
   test("for probes and metrics are always answered", async (t) => {

@@ -321,6 +321,21 @@ describe("a bulk over HTTP", () => {
     assert.deepEqual(await client.rest(), []);
   });
 
+  test("is refused while 64 are under way", async () => {
+    const clients = Array.from({ length: 64 }, () => new BulkClient(server.url));
+    for (const client of clients) await client.response();
+    const refused = new BulkClient(server.url);
+    const { statusCode, headers } = await refused.response();
+    refused.end();
+    assert.deepEqual([statusCode, headers["retry-after"]], [503, "5"]);
+    for (const client of clients) client.end();
+    for (const client of clients) assert.deepEqual(await client.rest(), []);
+    const later = new BulkClient(server.url);
+    assert.equal((await later.response()).statusCode, 200);
+    later.end(order);
+    assert.equal((await later.rest()).length, 1);
+  });
+
   test("may say how long it is, or not, and wait until it may send", async () => {
     const text = `${JSON.stringify(order)}\n`;
     const length = { ...linesType, "content-length": String(text.length) };

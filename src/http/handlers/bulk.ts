@@ -33,6 +33,8 @@ export interface BulkOptions {
 /** How many lines came to each result. */
 type Counts = Record<string, number>;
 
+/** Bulks and exports at once. Each holds up to a thousand lines. */
+const mostStreams = 64;
 /** How long a client that still sends is listened to after its bulk has been ended. */
 const lingerMs = 1000;
 
@@ -47,6 +49,7 @@ export function bulkHandlers(
       throw new FxError("invalid-request", `The body must be sent as Content-Type: ${bulkType}.`);
     }
     if (lifecycle.draining) throw draining();
+    if (lifecycle.streams.size >= mostStreams) throw tooMany();
     const response = beginAnswer(reply, 200, { "content-type": `${bulkType}; charset=utf-8` });
     response.flushHeaders();
     const stream = new BulkStream(request, metrics, limit, () => warsawDate(now()));
@@ -194,6 +197,11 @@ function closeSoon({ raw }: FastifyRequest, socket: Socket): void {
 export function draining(): FxError {
   const message = "The server is stopping. Send the lines that have no answer again, with the same keys.";
   return new FxError("overloaded", message, { retryAfterSeconds: 1 });
+}
+
+function tooMany(): FxError {
+  const message = `${mostStreams} bulks are under way, and no more are taken at once. Nothing was begun.`;
+  return new FxError("overloaded", message, { retryAfterSeconds: 5 });
 }
 
 function idle(ms: number): FxError {

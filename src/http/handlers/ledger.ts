@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { lettersSought } from "../../core/names.ts";
 import { includes } from "../../core/role.ts";
 import { encodeAudit } from "../../wire/audit.ts";
@@ -20,7 +21,11 @@ export function ledgerHandlers({ service }: Pick<HandlerContext, "service">, exp
     if (!isFree && lettersSought(page.name ?? []) < fewestLetters) {
       throw tooLittle(caller, "A list without a name of three letters or more takes the role operator");
     }
-    const read = async () => JSON.stringify(encodeAccounts(await service.accounts(page)));
+    const read = async () => {
+      const found = await service.accounts(page);
+      await nextTurn();
+      return JSON.stringify(encodeAccounts(found));
+    };
     const isShort = page.limit <= shortPage && page.name === undefined && page.at === undefined;
     sendJson(reply, await (isShort ? read() : expensive.read(request, request.url, read)));
   };
