@@ -17,6 +17,8 @@ import {
 /** Of all processes together. */
 const connections = 256;
 const sampleMs = 20;
+/** Of each process: until then it is compiled as it runs. */
+const warmUpOrders = 10_000;
 
 /** What one load of a number of processes came to. Figures of work are for one order. */
 interface Sample {
@@ -81,7 +83,10 @@ async function benchRound(
           }),
         ),
       );
-    await load("warm-up", Math.min(3, seconds));
+    for (let warm = 0, nth = 1; warm < warmUpOrders * count; nth += 1) {
+      const sent = await load(`warm-up-${nth}`, Math.min(3, seconds));
+      warm += sent.reduce((sum, { requests }) => sum + requests, 0);
+    }
     const figures = async () => {
       const [counts] = await sql`
         select (pg_current_wal_insert_lsn() - '0/0')::float8 as wal, wal_sync::float8 as syncs,

@@ -24,7 +24,7 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
   let startMs: number;
   let token: string;
 
-  /** Storage of its own, which goes with the folder. Here, containers get no cgroups and this machine's network. */
+  /** Storage of its own, which goes with the folder. Containers get this machine's network, and limits that need no right to raise them. */
   const env = {
     ...process.env,
     BUILDAH_ISOLATION: "chroot",
@@ -50,8 +50,8 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
     writeFileSync(join(folder, "storage.conf"), storage);
     writeFileSync(
       join(folder, "containers.conf"),
-      `[containers]\ncgroups = "disabled"\nnetns = "host"\nvolumes = []\n` +
-        `[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "none"\nruntime = "crun"\nvolume_path = "${folder}/volumes"\nstatic_dir = "${folder}/libpod"\ntmp_dir = "${folder}/tmp"\n`,
+      `[containers]\nnetns = "host"\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n` +
+        `[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "none"\nruntime = "runc"\nvolume_path = "${folder}/volumes"\nstatic_dir = "${folder}/libpod"\ntmp_dir = "${folder}/tmp"\n`,
     );
     const root = join(folder, "base");
     run("debootstrap", "--variant=minbase", "trixie", root);
