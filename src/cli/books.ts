@@ -1,5 +1,5 @@
 import { on } from "node:events";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { type ErrorCode, FxError } from "../core/errors.ts";
 import type { ExportRequest } from "../core/export.ts";
 import type { AccountHead, AuditProgress, AuditReport, Position } from "../core/service.ts";
@@ -10,6 +10,7 @@ import { pacedReader } from "../ledger/pace.ts";
 import { abandoned } from "../ledger/shared-books.ts";
 import type { Store } from "../ledger/store.ts";
 import type { StorePlace } from "./place.ts";
+import { startThread } from "./thread.ts";
 
 export interface BooksQuestion {
   readonly place: StorePlace;
@@ -45,7 +46,7 @@ export function openBooks(place: StorePlace, store: Store): Books {
   let isClosing = false;
 
   const start = (question: Omit<BooksQuestion, "place">) => {
-    const thread = startThread({ ...question, place });
+    const thread = startThread("books-worker", { ...question, place } satisfies BooksQuestion);
     const ended = new Promise((resolve) => thread.on("exit", resolve));
     threads.set(thread, ended);
     void ended.then(() => threads.delete(thread));
@@ -135,13 +136,4 @@ function failureOf({ failure }: Extract<BooksAnswer, { failure: unknown }>): FxE
 
 function closed(): FxError {
   return new FxError("storage-unavailable", "The ledger was closed before it was read.");
-}
-
-/** Runs what is beside this file: as it is built, or as source, which needs tsx in each thread of Node 20. */
-function startThread(workerData: BooksQuestion): Worker {
-  const beside = (name: string) => new URL(name, import.meta.url);
-  if (!import.meta.url.endsWith(".ts")) return new Worker(beside("books-worker.js"), { workerData });
-  const tsx = import.meta.resolve("tsx/esm/api");
-  const code = `import("${tsx}").then(({ register }) => register()).then(() => import("${beside("books-worker.ts")}"))`;
-  return new Worker(code, { eval: true, workerData });
 }

@@ -1,7 +1,9 @@
+import { availableParallelism } from "node:os";
 import type { ReadStream } from "node:tty";
 import type { CalendarDate } from "../core/date.ts";
 import { type Pesel, parsePesel } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
+import type { ThreadedBulk } from "./bulk-thread.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { type Exit, Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
@@ -35,6 +37,7 @@ export class Context {
   #stop: ((signal: Interrupted["signal"]) => void) | undefined;
   #stoppingSince = Number.NEGATIVE_INFINITY;
   #service: ExchangeService | undefined;
+  #bulk: ThreadedBulk | undefined;
 
   constructor(terminal: Terminal, version: string) {
     this.terminal = terminal;
@@ -60,6 +63,19 @@ export class Context {
       else writeText(this.terminal.stderr, text);
     });
     return this.#service;
+  }
+
+  /** What carries out a batch at `service`, which `options` and `needs` opened. */
+  async bulk(
+    service: ExchangeService,
+    options: CommandOptions,
+    { rates }: Needs,
+  ): Promise<Pick<ExchangeService, "bulk">> {
+    const { settings } = this.config(options);
+    if (settings.url.kind !== "sqlite" || availableParallelism() === 1) return service;
+    const { ThreadedBulk } = await import("./bulk-thread.ts");
+    this.#bulk = new ThreadedBulk(service, { settings, rates });
+    return this.#bulk;
   }
 
   /** At the first signal `stop` is called, for the command to end by itself; the next one interrupts it. */
@@ -138,8 +154,14 @@ export class Context {
     });
   }
 
+  /** Ends what a process must not end in: SQLite at work in a thread would make it abort. */
+  async endThreads(): Promise<void> {
+    await this.#bulk?.close();
+  }
+
   async close(): Promise<void> {
     try {
+      await this.endThreads();
       await this.#service?.close();
     } finally {
       this.#ignoreSignals?.();

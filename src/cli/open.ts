@@ -19,12 +19,14 @@ export interface Needs {
   /** Without them, an embedded service has no rates. */
   readonly rates: boolean;
   readonly access: Access;
+  /** Of a service that only carries out a bulk: lines in a commit at most. */
+  readonly bulkLimit?: number;
 }
 
 /** The service that `settings.url` names. */
 export async function openService(
   settings: Settings,
-  { rates, access }: Needs,
+  { rates, access, bulkLimit }: Needs,
   onUpgrade: (from: number, to: number) => void,
 ): Promise<ExchangeService> {
   const { url } = settings;
@@ -32,16 +34,27 @@ export async function openService(
     const { openHttpService } = await import("../client/http-service.ts");
     return openHttpService(url.address, { token: settings.token });
   }
-  if (rates) return (await openLedger(url, settings, { access, onUpgrade, serves: false })).service;
+  if (rates) {
+    const { service } = await openLedger(url, settings, { access, onUpgrade, serves: false, bulkLimit });
+    return service;
+  }
   const { LedgerService } = await import("../ledger/service.ts");
-  return new LedgerService(await openStore(url, { access, onUpgrade }), noRates);
+  return new LedgerService(await openStore(url, { access, onUpgrade }), noRates, undefined, { bulkLimit });
 }
 
 /** An instance over the store at `place`, settling at the rates that `settings` name. */
 export async function openLedger(
   place: StorePlace,
   settings: Settings,
-  { serves, onEvent, ...options }: OpenOptions & { readonly serves: boolean } & Pick<RatesOptions, "onEvent">,
+  {
+    serves,
+    onEvent,
+    bulkLimit,
+    ...options
+  }: OpenOptions & {
+    readonly serves: boolean;
+    readonly bulkLimit?: number | undefined;
+  } & Pick<RatesOptions, "onEvent">,
 ): Promise<Ledger> {
   const store = await openStore(place, options);
   try {
@@ -61,7 +74,7 @@ export async function openLedger(
     const { LedgerService } = await import("../ledger/service.ts");
     // A command has no orders that would wait.
     const books = serves ? await openBooks(place, store) : undefined;
-    return { service: new LedgerService(store, rates, undefined, { books }), store, rates };
+    return { service: new LedgerService(store, rates, undefined, { books, bulkLimit }), store, rates };
   } catch (error) {
     await store.close();
     throw error;

@@ -59,12 +59,18 @@ export class LedgerService implements ExchangeService {
     {
       retention,
       books = booksOf(store),
-    }: { retention?: RefusalRetention | undefined; books?: Books | undefined } = {},
+      bulkLimit,
+    }: {
+      retention?: RefusalRetention | undefined;
+      books?: Books | undefined;
+      /** Lines of a bulk in a commit at most. */
+      bulkLimit?: number | undefined;
+    } = {},
   ) {
     this.#store = store;
     this.#rates = rates;
     this.#now = now;
-    this.#batcher = new Batcher(store, now, { retention });
+    this.#batcher = new Batcher(store, now, { retention, bulkLimit });
     this.#books = books;
   }
 

@@ -38,18 +38,17 @@ import type {
 } from "../ledger/store.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
 import { isRetryable, storageFailure } from "./failures.ts";
+import { KnownAccounts } from "./known-accounts.ts";
 import { findSchema, migratePostgres } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import { refusePooler } from "./pooler.ts";
 import { migrations } from "./schema.ts";
 import {
-  accountsByPesel,
   journalList,
   loadTable,
   pageAccounts,
   readInForce,
   saveTables,
-  selectAccounts,
   selectFound,
   selectNewest,
   selectTables,
@@ -112,10 +111,10 @@ export class PostgresStore implements Store {
   readonly #pool: Pool;
   /** Those that were in force or asked for, by id. */
   readonly #tables = new Map<string, RateTable>();
-  readonly #account = readTogether(async (pesels: readonly Pesel[]) => {
-    const found = accountsByPesel(await this.#all(selectAccounts, listText(pesels)));
-    return pesels.map((pesel) => found.get(pesel));
-  });
+  readonly #known = new KnownAccounts();
+  readonly #account = readTogether((pesels: readonly Pesel[]) =>
+    this.#persist((connection) => this.#known.read(connection, pesels)),
+  );
   readonly #newest = readTogether(async (pesels: readonly Pesel[]) => {
     const rows = await this.#all(selectNewest, listText(pesels));
     const found = new Map(rows.map(foundEntry).map((newest) => [newest.entry.pesel, newest]));

@@ -42,6 +42,9 @@ const checkpointPagesOfLarge = 16_000;
  * larger cache is slower: the rest is read from the system's cache.
  */
 const cacheKibibytes = 8 * 1024;
+/** The pages that a larger batch changes have no room in that, and would be written to the log more than once. */
+const usualBatch = 1024;
+const cacheKibibytesOfLargest = 24 * 1024;
 /** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
 const memoryPath = "file:ledger?vfs=memdb";
 const settings =
@@ -101,9 +104,18 @@ export function openDatabase(path: string, options: SqliteOptions): OpenDatabase
   });
 }
 
-/** How many pages the log may have before a transaction of so many commands. */
-export function logPages(commands: number): number {
-  return commands > largeBatch ? checkpointPagesOfLarge : checkpointPages;
+const tuning = {
+  usual: [`pragma wal_autocheckpoint = ${checkpointPages}`],
+  large: [`pragma wal_autocheckpoint = ${checkpointPagesOfLarge}`],
+  largest: [
+    `pragma wal_autocheckpoint = ${checkpointPagesOfLarge}`,
+    `pragma cache_size = -${cacheKibibytesOfLargest}`,
+  ],
+};
+
+/** What to set before a transaction of so many commands. The larger cache stays. */
+export function tuningFor(commands: number): readonly string[] {
+  return commands > usualBatch ? tuning.largest : commands > largeBatch ? tuning.large : tuning.usual;
 }
 
 function openWritable(path: string, locking: "normal" | "exclusive" = "normal"): DatabaseSyncInstance {

@@ -35,7 +35,7 @@ import {
   misplacedEntry,
 } from "./links.ts";
 import { selectPage, writeWords } from "./name-words.ts";
-import { logPages, type OpenDatabase, openDatabase, pragma, type SqliteOptions } from "./open.ts";
+import { type OpenDatabase, openDatabase, pragma, type SqliteOptions, tuningFor } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
 import {
   appendEntry,
@@ -78,7 +78,7 @@ export class SqliteStore implements Store {
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
-  #logPages = logPages(0);
+  #tuning = tuningFor(0);
   readonly #order: JournalOrder;
   readonly #lockWaitMs: number;
 
@@ -118,7 +118,7 @@ export class SqliteStore implements Store {
    * an entry is written, otherwise in a look-up after the decision.
    */
   #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
-    this.#checkpointAt(logPages(touched.length));
+    this.#tuneFor(touched.length);
     this.#run("begin immediate");
     try {
       this.#accounts.refresh();
@@ -156,11 +156,11 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** Has the log moved into the file when it has so many pages. */
-  #checkpointAt(pages: number): void {
-    if (pages === this.#logPages) return;
-    this.#run(`pragma wal_autocheckpoint = ${pages}`);
-    this.#logPages = pages;
+  #tuneFor(commands: number): void {
+    const tuning = tuningFor(commands);
+    if (tuning === this.#tuning) return;
+    for (const sql of tuning) this.#run(sql);
+    this.#tuning = tuning;
   }
 
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {

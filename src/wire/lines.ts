@@ -8,18 +8,18 @@ export interface Line {
 
 /** Of a longer line only so much and one byte more is kept. */
 const lineLimit = 16_384;
-/** Given at a time at most: whoever works on them keeps others waiting. */
+/** Given at a time at most, by default: whoever works on them keeps others waiting. */
 const linesAtOnce = 64;
 
 /**
- * Reads lines in flat memory, as many at a time as come together, but no more than 64. Blank ones are counted and left
+ * Reads lines in flat memory, as many at a time as come together, but no more than `atOnce`. Blank ones are counted and left
  * out, unless they are too long.
  * @param longest where a program writes the lines: in bytes, how long they may be. Blank ones and the beginning of a longer one are then
  * given as soon as they come, so that one that is fed to no end can be refused
  */
 export async function* readLines(
   source: AsyncIterable<Buffer>,
-  { longest }: { readonly longest?: number } = {},
+  { longest, atOnce = linesAtOnce }: { readonly longest?: number; readonly atOnce?: number } = {},
 ): AsyncGenerator<readonly Line[]> {
   const isStrict = longest !== undefined;
   const limit = longest ?? lineLimit;
@@ -39,7 +39,7 @@ export async function* readLines(
       take(joined(rest, chunk.subarray(start, end), limit));
       rest = rest.subarray(0, 0);
       start = end + 1;
-      if (number % linesAtOnce > 0) continue;
+      if (number % atOnce > 0) continue;
       yield lines;
       lines = [];
     }

@@ -89,7 +89,6 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
   }
 
   async function start(): Promise<void> {
-    const startedMs = performance.now();
     run("bash", "-ec", commands().slice(1).join(""));
     for (let ready = false; !ready; await pause(10)) {
       const state = run("podman", "inspect", "--format", "{{.State.Status}}", "fx");
@@ -99,7 +98,8 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
         () => false,
       );
     }
-    startMs = performance.now() - startedMs;
+    const [{ State }] = JSON.parse(run("podman", "inspect", "fx")) as [{ State: { StartedAt: string } }];
+    startMs = Date.now() - Date.parse(State.StartedAt);
   }
 
   const ask = (method: string, path: string, body?: object) =>
@@ -115,7 +115,7 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
     const bytes = Number(run("podman", "image", "inspect", "--format", "{{.Size}}", "fx"));
     const ofBase = Number(run("podman", "image", "inspect", "--format", "{{.Size}}", base));
     t.diagnostic(`image ${Math.round(bytes / 1e6)} MB, of which its base ${Math.round(ofBase / 1e6)} MB`);
-    t.diagnostic(`from podman run until it was ready: ${Math.round(startMs)} ms`);
+    t.diagnostic(`from the start of its process until it was ready: ${Math.round(startMs)} ms`);
   });
 
   test("has no rights", () => {

@@ -3,14 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { adult } from "../support/fixture.ts";
 import { runFx, spawnFx, startFx, until } from "../support/run-fx.ts";
 
 const accounts = 20;
-const orders = 6000;
+const someOrders = 6000;
+/** So many that a thread carries out most of them. */
+const manyOrders = 40_000;
 
 /** A ledger with accounts, and a file of orders on them. */
-async function desk(t: TestContext) {
+async function desk(t: TestContext, orders = someOrders) {
   const folder = mkdtempSync(join(tmpdir(), "fx-batch-killed-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const place = { env: { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" } };
@@ -24,6 +27,7 @@ async function desk(t: TestContext) {
   await runFx(["batch", file("accounts.csv", ["name,surname,pesel,pln", ...people])], place);
   const lines = Array.from({ length: orders }, (_, index) => `${pesels[index % accounts]},PLN,USD,0.01,`);
   return {
+    place,
     file: file("orders.csv", ["pesel,from,to,toBuy,toSell", ...lines]),
     serve: (port = "0") =>
       startFx(["--db", place.env.FX_URL, "--rates", "demo", "--log-level", "silent", "--port", port]),
@@ -44,7 +48,7 @@ test("a batch whose server is killed and started again loses and doubles no line
     void ended.then(() => {
       isOver = true;
     });
-    await until(() => isOver || linesIn(output().stdout) > share * orders);
+    await until(() => isOver || linesIn(output().stdout) > share * someOrders);
     served.signal("SIGKILL");
     await served.ended;
     served = await serve(new URL(url).port);
@@ -56,7 +60,7 @@ test("a batch whose server is killed and started again loses and doubles no line
   assert.equal(ran.exit, 0, ran.stderr);
   await served.stop();
   const { ok, entries } = await audit();
-  assert.deepEqual([ok, entries], [true, accounts + orders]);
+  assert.deepEqual([ok, entries], [true, accounts + someOrders]);
 });
 
 test("a batch that is killed at its server and run again loses and doubles no line", async (t) => {
@@ -64,7 +68,7 @@ test("a batch that is killed at its server and run again loses and doubles no li
   const served = await serve();
   for (const share of [0.1, 0.5]) {
     const { child, output, ended } = spawnFx(["batch", file], { env: { FX_URL: served.url } });
-    await until(() => linesIn(output().stdout) > share * orders || child.exitCode !== null);
+    await until(() => linesIn(output().stdout) > share * someOrders || child.exitCode !== null);
     child.kill("SIGKILL");
     await ended;
   }
@@ -72,5 +76,52 @@ test("a batch that is killed at its server and run again loses and doubles no li
   assert.equal(ran.exit, 0, ran.stderr);
   await served.stop();
   const { ok, entries } = await audit();
-  assert.deepEqual([ok, entries], [true, accounts + orders]);
+  assert.deepEqual([ok, entries], [true, accounts + someOrders]);
+});
+
+test("a long batch in its own process that is killed and run again loses and doubles no line", async (t) => {
+  const { place, file, audit } = await desk(t, manyOrders);
+  for (const share of [0.3, 0.6]) {
+    const { child, output, ended } = spawnFx(["batch", file], place);
+    await until(() => linesIn(output().stdout) > share * manyOrders || child.exitCode !== null);
+    child.kill("SIGKILL");
+    assert.equal((await ended).exit, null);
+  }
+  const ran = await runFx(["batch", file], place);
+  assert.equal(ran.exit, 0, ran.stderr);
+  assert.equal(linesIn(ran.stdout), manyOrders);
+  const { ok, entries } = await audit();
+  assert.deepEqual([ok, entries], [true, accounts + manyOrders]);
+});
+
+test("a long batch in its own process that Ctrl-C stops has done what it says, and run again does the rest", async (t) => {
+  const { place, file, audit } = await desk(t, manyOrders);
+  const { child, output, ended } = spawnFx(["batch", file], place);
+  await until(() => linesIn(output().stdout) > 0.5 * manyOrders);
+  child.kill("SIGINT");
+  const { exit, stdout, stderr } = await ended;
+  assert.equal(exit, 130, stderr);
+  assert.equal((await audit()).entries, accounts + linesIn(stdout));
+  assert.ok(linesIn(stdout) < manyOrders);
+  assert.equal((await runFx(["batch", file], place)).exit, 0);
+  const { ok, entries } = await audit();
+  assert.deepEqual([ok, entries], [true, accounts + manyOrders]);
+});
+
+test("a long batch in its own process that is interrupted twice ends at once, and run again does the rest", async (t) => {
+  const { place, file, audit } = await desk(t, manyOrders);
+  const { child, output, ended } = spawnFx(["batch", file, "--concurrency", "16384"], place);
+  await until(() => linesIn(output().stdout) > 0.4 * manyOrders);
+  // No reader takes the results any more, so that the batch cannot end by itself.
+  child.stdout.pause();
+  child.kill("SIGINT");
+  await pause(500);
+  child.kill("SIGINT");
+  await pause(500);
+  child.stdout.resume();
+  const { exit, stderr } = await ended;
+  assert.equal(exit, 130, stderr);
+  assert.equal((await runFx(["batch", file], place)).exit, 0);
+  const { ok, entries } = await audit();
+  assert.deepEqual([ok, entries], [true, accounts + manyOrders]);
 });

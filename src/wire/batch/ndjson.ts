@@ -18,6 +18,7 @@ function readLine(line: TextLine): BatchLine {
   const body = attempt(() => parseJson(text, "line"));
   if (body instanceof FxError) return { ...common, fault: body };
   if (!isObject(body)) return { ...common, body };
+  if (!Object.hasOwn(body, "key")) return { ...common, body };
   const { key, ...rest } = body;
   return { ...common, body: rest, key };
 }

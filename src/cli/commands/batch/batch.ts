@@ -69,10 +69,8 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const isAsked = !dryRun && context.asksFirst(yes);
   const batch = await openBatch(path, stdin as Readable, options.id, options.encoding);
   const { format } = batch;
-  const service = await context.service(options, {
-    rates: format.needsRates,
-    access: dryRun ? "read" : "create",
-  });
+  const needs = { rates: format.needsRates, access: dryRun ? "read" : "create" } as const;
+  const service = await context.service(options, needs);
   const { BatchRunner } = await import("./runner.ts");
   const { findDoneBefore } = await import("./done-before.ts");
   const { Report, tellDoneBefore } = await import("./report.ts");
@@ -91,7 +89,9 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   }
   const rejects = options.rejects === undefined ? undefined : new Rejects(options.rejects, format.header);
   const runner = new BatchRunner({
-    service: dryRun ? await dryRunOf(service, { today, id: batch.id }) : service,
+    service: dryRun
+      ? await dryRunOf(service, { today, id: batch.id })
+      : await context.bulk(service, options, needs),
     batch,
     today,
     concurrency: options.concurrency ?? (stopOnError ? linesAtOnce.toStop : linesAtOnce.default),

@@ -88,13 +88,16 @@ async function begin(source: Readable, encoding: string | undefined) {
   }
 }
 
+/** Read at a time at most: before each time, a file is asked whether it was written to. */
+const linesAtOnce = 512;
+
 /** The lines of a file, and whether it is at its end. What comes then is a line without an end. */
 class Lines {
   isEnd = false;
   readonly chunks: AsyncGenerator<readonly TextLine[]>;
 
   constructor(source: AsyncIterable<Buffer>) {
-    this.chunks = this.#texts(readLines(this.#tracked(source)));
+    this.chunks = this.#texts(readLines(this.#tracked(source), { atOnce: linesAtOnce }));
   }
 
   async *#tracked(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -146,7 +149,7 @@ async function survey(path: string, encoding: string | undefined): Promise<Surve
     }
   };
   let lineCount = 0;
-  for await (const lines of readLines((await decode(hashed(), encoding)).chunks)) {
+  for await (const lines of readLines((await decode(hashed(), encoding)).chunks, { atOnce: linesAtOnce })) {
     const other = lines.find((line) => faultOf(line) === notUtf8);
     if (other !== undefined) throw inAnotherEncoding(other.number);
     lineCount = lines.at(-1)?.number ?? lineCount;
