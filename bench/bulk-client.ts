@@ -23,7 +23,7 @@ async function sendBulk({ url, file, seconds, times = 1 }: BulkLoad): Promise<Me
   const pieces = piecesOf(readFileSync(file));
   const { hostname, port } = new URL(url);
   let [answers, failed] = [0, 0];
-  let [head, isHeadRead] = ["", false];
+  let [head, isHeadRead, before] = ["", false, 0];
 
   const buffer = Buffer.alloc(pieceBytes);
   const take = (length: number) => {
@@ -39,8 +39,9 @@ async function sendBulk({ url, file, seconds, times = 1 }: BulkLoad): Promise<Me
     }
     // A newline after a carriage return is of the chunks, not of an answer.
     for (let at = bytes.indexOf(newline, from); at >= 0; at = bytes.indexOf(newline, at + 1)) {
-      if (bytes[at - 1] !== carriageReturn) answers += 1;
+      if ((at > 0 ? bytes[at - 1] : before) !== carriageReturn) answers += 1;
     }
+    before = bytes[length - 1] ?? 0;
     for (let at = bytes.indexOf(refused, from); at >= 0; at = bytes.indexOf(refused, at + 1)) failed += 1;
     return true;
   };

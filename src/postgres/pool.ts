@@ -1,5 +1,5 @@
 import { Connection, ConnectionLost } from "./connection.ts";
-import type { PostgresPlace } from "./url.ts";
+import type { PostgresHost, PostgresPlace } from "./url.ts";
 
 export interface Lease {
   /** On the clock of `performance.now()`. What is still under way then fails as lost. */
@@ -8,7 +8,10 @@ export interface Lease {
   readonly first?: boolean;
 }
 
-/** Keeps connections, at most `poolSize`, to whichever of the hosts can be worked with. */
+/**
+ * Keeps connections, at most `poolSize`, to whichever of the hosts can be worked with. All lead to one: when the next host
+ * takes over, the one before may still answer, and know nothing of that.
+ */
 export class Pool {
   readonly #place: PostgresPlace;
   readonly #waiting: (() => void)[] = [];
@@ -16,7 +19,12 @@ export class Pool {
   readonly #endings = new Map<Connection, number>();
   #idle: Connection[] = [];
   #slots: number;
-  #nextHost = 0;
+  /** Which of the hosts the newest connection leads to. */
+  #host = 0;
+  /** Which of them is tried first. */
+  #first = 0;
+  /** Whether a connection was lost since one was made. */
+  #inDoubt = false;
   #closing = false;
   #closed = false;
 
@@ -64,42 +72,61 @@ export class Pool {
   #reusable(): Connection | undefined {
     for (;;) {
       const connection = this.#idle.pop();
-      if (connection === undefined || connection.usable) return connection;
-      this.#forget(connection);
+      if (connection === undefined) return undefined;
+      if (this.#leadsThere(connection) && !this.#inDoubt) return connection;
+      this.#drop(connection);
+      // Whether its server is the right one, a new one finds out.
+      if (this.#inDoubt) return undefined;
     }
   }
 
   #putBack(connection: Connection): void {
-    if (connection.usable && performance.now() < (this.#endings.get(connection) ?? 0)) {
+    if (this.#leadsThere(connection) && performance.now() < (this.#endings.get(connection) ?? 0)) {
       this.#idle.push(connection);
       return;
     }
+    if (!connection.usable) {
+      // A server that hangs, or whose commits wait for a standby in vain, would be chosen again.
+      this.#passOver(connection.server);
+      this.#inDoubt = true;
+    }
     // An old connection is closed, because the server's process grows with use.
-    this.#forget(connection);
+    this.#drop(connection);
+  }
+
+  #leadsThere({ usable, server }: Connection): boolean {
+    return usable && server === this.#place.hosts[this.#host];
+  }
+
+  #drop(connection: Connection): void {
+    this.#all.delete(connection);
+    this.#endings.delete(connection);
     connection.close().catch(() => {});
   }
 
-  #forget(connection: Connection): void {
-    this.#all.delete(connection);
-    this.#endings.delete(connection);
+  #passOver(host: PostgresHost): void {
+    const { hosts } = this.#place;
+    if (host === hosts[this.#first]) this.#first = (this.#first + 1) % hosts.length;
   }
 
-  /** Tries each host once, from the one that worked last. */
+  /** Tries each host once. */
   async #open(): Promise<Connection> {
     const { hosts } = this.#place;
+    const first = this.#first;
     let failure: ConnectionLost | undefined;
-    for (const _ of hosts) {
-      const host = hosts[this.#nextHost % hosts.length];
-      if (host === undefined) break;
+    for (const host of [...hosts.slice(first), ...hosts.slice(0, first)]) {
       try {
         const connection = await Connection.open(this.#place, host);
         this.#all.add(connection);
         this.#endings.set(connection, performance.now() + (30 + 30 * Math.random()) * 60_000);
+        this.#host = hosts.indexOf(host);
+        this.#first = this.#host;
+        this.#inDoubt = false;
         return connection;
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
         failure = new ConnectionLost(`${host.host}:${host.port}: ${error.message}`, error);
-        this.#nextHost += 1;
+        this.#passOver(host);
         if (error.permanent) break;
       }
     }

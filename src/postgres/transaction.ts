@@ -24,7 +24,6 @@ import type {
   Refusal,
   RefusalRow,
   SealedEntry,
-  StoredAccount,
   Touch,
   Writes,
 } from "../ledger/store.ts";
@@ -50,7 +49,8 @@ const typeOf: Readonly<Record<string, ListType>> = {
 };
 
 const movingColumns = ["pesel", "balances", "sequence", "hash", "time", "closed"] as const;
-const accountColumns = ["name", "surname", ...movingColumns] as const;
+/** Of an account's row, as `decodeAccount` takes it. */
+export const accountColumns = ["name", "surname", ...movingColumns] as const;
 const journalColumns = ["pesel", "sequence", "id", "idempotency_key", "entry", "hash"] as const;
 const reversalColumns = ["id", "reversed_by"] as const;
 const wordColumns = ["pesel", "word"] as const;
@@ -83,8 +83,6 @@ const insertInto = (table: string, columns: readonly string[], types = typeOf): 
   `insert into ${table} (${columns.join(", ")}) select * from ${unnest(columns, types)} ` +
   `where ${inTransaction(columns.length + 1)}`;
 
-/** The accounts of a list of PESELs. */
-export const selectAccounts = `select ${accountList} from account where pesel = any(${listOf(1, "bigint")})`;
 /** Whether a word begins as the parameter does: no letter sorts after the one added to the end of the range. */
 const begins = (nth: number): string => `word >= $${nth} and word < $${nth} || chr(${0x10ffff})`;
 /** Takes the PESEL to go on after, the limit, and as many words. */
@@ -97,7 +95,9 @@ export const pageAccounts = (words: number): string =>
       ` and exists (select 1 from name_word where name_word.pesel = account.pesel and ${begins(index + 3)})`,
   ).join("") +
   " order by pesel limit $2";
-const lockAccounts = `${selectAccounts} order by pesel for update`;
+const lockAccounts =
+  `select ${accountList} from account where pesel = any(${listOf(1, "bigint")}) ` +
+  "order by pesel for update";
 const findKeys =
   `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
   `from ${unnest(["pesel", "key"])} as k (pesel, key) join journal j on j.pesel = k.pesel and j.idempotency_key = k.key`;
@@ -263,7 +263,11 @@ export class Transaction<T> {
       ids.length === 0 ? none : connection.query(findEntries, [listText(ids)]),
       readInForce(connection, this.#tables),
     ]);
-    const accounts = accountsByPesel(accountRows);
+    const accounts = new Map(
+      accountRows
+        .map((row) => decodeAccount(row as unknown as AccountRow))
+        .map((account) => [account.pesel, account]),
+    );
     const answers = [
       ...refusalRows.map((row) => decodeRefusal(row as unknown as RefusalRow)),
       ...keyRows.map((row) => decodeEntry(row as unknown as JournalRow).entry),
@@ -386,10 +390,4 @@ async function commit(
       : `the commit failed: ${last?.status === "rejected" ? last.reason.message : "it was rolled back"}`,
   );
   throw connection.lost;
-}
-
-/** Accounts as `accountList` reads them. */
-export function accountsByPesel(rows: readonly Row[]): Map<Pesel, StoredAccount> {
-  const accounts = rows.map((row) => decodeAccount(row as unknown as AccountRow));
-  return new Map(accounts.map((account) => [account.pesel, account]));
 }

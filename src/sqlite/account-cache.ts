@@ -1,4 +1,5 @@
 import type { Pesel } from "../core/pesel.ts";
+import { Recent } from "../ledger/recent.ts";
 import type { StoredAccount } from "../ledger/store.ts";
 
 /** An account with the position of its newest entry, from which the entries before it are found. */
@@ -7,8 +8,6 @@ export interface LinkedAccount {
   readonly newest: number;
 }
 
-const accountsKept = 100_000;
-
 /**
  * Accounts as they were last read or written by this process, for as long as no other process has written to the
  * database. `version` changes with another process's commit, and not with one's own (SQLite's data_version).
@@ -16,9 +15,7 @@ const accountsKept = 100_000;
 export class AccountCache {
   readonly #version: () => number;
   readonly #onForget: () => void;
-  /** The older half is dropped as a whole, because deleting the first keys of a Map one by one gets ever slower. */
-  #recent = new Map<Pesel, LinkedAccount>();
-  #older = new Map<Pesel, LinkedAccount>();
+  readonly #accounts = new Recent<Pesel, LinkedAccount>();
   #knownVersion = Number.NaN;
   #refreshed = false;
 
@@ -31,8 +28,7 @@ export class AccountCache {
   refresh(): void {
     const version = this.#version();
     if (version !== this.#knownVersion) {
-      this.#recent.clear();
-      this.#older.clear();
+      this.#accounts.clear();
       this.#onForget();
     }
     this.#knownVersion = version;
@@ -49,17 +45,10 @@ export class AccountCache {
   }
 
   get(pesel: Pesel): LinkedAccount | undefined {
-    const recent = this.#recent.get(pesel);
-    if (recent !== undefined) return recent;
-    const older = this.#older.get(pesel);
-    if (older !== undefined) this.put(pesel, older);
-    return older;
+    return this.#accounts.get(pesel);
   }
 
   put(pesel: Pesel, account: LinkedAccount): void {
-    this.#recent.set(pesel, account);
-    if (this.#recent.size < accountsKept / 2) return;
-    this.#older = this.#recent;
-    this.#recent = new Map();
+    this.#accounts.put(pesel, account);
   }
 }

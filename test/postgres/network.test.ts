@@ -7,7 +7,7 @@ import type { Store, StoredAccount } from "../../src/ledger/store.ts";
 import { openPostgres, type PostgresOptions } from "../../src/postgres/store.ts";
 import { appending, groszEntry, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, opening, terms } from "../support/fixture.ts";
-import { createDatabase, startPostgres } from "../support/postgres.ts";
+import { createDatabase, runSql, startPostgres } from "../support/postgres.ts";
 import { type CommitFault, Network } from "../support/proxy.ts";
 
 /** A store behind a proxy, that has prepared what it sends, and a direct one beside it. */
@@ -249,4 +249,37 @@ test("a commit whose wait for the standby was cancelled is not answered as done"
   } finally {
     clearInterval(cancelling);
   }
+});
+
+test("a server whose commits wait in vain is left for one that took its place, with all connections", {
+  timeout: 60_000,
+}, async (t) => {
+  const [old, next] = await Promise.all([startPostgres(), startPostgres()]);
+  t.after(() => Promise.all([old.stop(), next.stop()]));
+  const { url, run } = await createDatabase(old.url);
+  const role = "create role fx_moved superuser login password 'moved'";
+  const [user, database] = ["fx_moved:moved", new URL(url).pathname.slice(1)];
+  for (const server of [old, next]) await runSql(server.url, role);
+  await runSql(next.url, `create database ${database} encoding 'UTF8' template template0`);
+  const at = (...servers: readonly { readonly port: number }[]) =>
+    `postgres://${user}@${servers.map(({ port }) => `127.0.0.1:${port}`).join(",")}/${database}`;
+  const store = await openPostgres(at(old, next));
+  t.after(() => store.close());
+  const direct = await openPostgres(at(next));
+  t.after(() => direct.close());
+  for (const each of [store, direct]) await open(each, adult());
+  // Reads at once, so that there are several connections.
+  await Promise.all([0, 1, 2, 3].map(() => store.statement(adult(), { limit: 5 })));
+  await run("alter system set synchronous_standby_names = 'nobody'");
+  await run("select pg_reload_conf()");
+  const [{ waits } = {}] = await run("select current_setting('synchronous_standby_names') as waits");
+  assert.equal(waits, "nobody");
+
+  const sold = await sellGrosz(store, adult());
+  assert.deepEqual(await direct.account(adult()), sold);
+  const reads = await Promise.all([0, 1, 2, 3, 4, 5].map(() => store.statement(adult(), { limit: 5 })));
+  assert.deepEqual(
+    [...new Set(reads.map(([newest]) => newest?.entry.id))],
+    [(await direct.statement(adult(), { limit: 1 }))[0]?.entry.id],
+  );
 });

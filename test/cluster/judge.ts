@@ -1,0 +1,517 @@
+import { type Amount, type Balances, balancesText, type Event, type Order, type Read } from "./history.ts";
+
+/** An entry of the journal, as it was found at the end. */
+export interface JournalEntry {
+  readonly pesel: string;
+  readonly sequence: number;
+  readonly id: string;
+  readonly key: string | null;
+  readonly kind: string;
+  /** Of an exchange. */
+  readonly side: "toBuy" | "toSell" | null;
+  readonly debited: Amount | null;
+  readonly credited: Amount | null;
+  readonly balances: Balances;
+}
+
+/** What one of those that can be asked says of the ledger at the end. What it was not asked for is absent. */
+export interface Reader {
+  readonly name: string;
+  readonly accounts?: ReadonlyMap<string, Balances>;
+  readonly audit?: { readonly findings: number; readonly entries: number; readonly digest: string };
+  readonly position?: ReadonlyMap<string, { readonly customers: number; readonly house: number }>;
+  /** Why it could not say all. */
+  readonly failure?: string;
+}
+
+/** The ledger when every order is settled and every fault is mended. */
+export interface Final {
+  readonly journal: readonly JournalEntry[];
+  readonly readers: readonly Reader[];
+}
+
+export const faultKinds = {
+  lost: "an order that was answered is not in the journal",
+  doubled: "an order is in the journal more than once",
+  uncalled: "an entry is in the journal that nobody asked for",
+  altered: "an order was carried out as another one",
+  disorder: "an order stands before what was answered before it was sent",
+  stale: "a read does not show what was answered before it was sent",
+  phantom: "a read shows what never was",
+  answer: "an order got an answer that cannot be",
+  refused: "an order was refused and is in the journal",
+  journal: "the entries of an account do not add up",
+  readers: "what reads the ledger at the end disagrees",
+} as const;
+
+export interface Fault {
+  readonly kind: keyof typeof faultKinds;
+  readonly text: string;
+  /** Of the event that shows it, in milliseconds; absent if only the end does. */
+  readonly at?: number;
+}
+
+export interface Verdict {
+  readonly isClean: boolean;
+  /** The first of each kind. */
+  readonly faults: readonly Fault[];
+  /** How many there are of each kind. */
+  readonly counts: Readonly<Partial<Record<Fault["kind"], number>>>;
+  readonly figures: Figures;
+}
+
+export interface Figures {
+  /** Orders that were sent, and what came of them. Each is counted once, however often it was sent. */
+  readonly orders: number;
+  readonly answered: number;
+  readonly refused: number;
+  /** The outcome of which nobody was told; and how many of these were done. */
+  readonly unknown: number;
+  readonly unknownDone: number;
+  /** Attempts at orders without an answer, by what came instead. */
+  readonly attemptsUnknown: Readonly<Record<string, number>>;
+  readonly reads: number;
+  /** From a primary whose Patroni was stopped. */
+  readonly staleReadsExcused: number;
+  readonly entries: number;
+  readonly longestGapMs: number;
+}
+
+/** Refusals after which the order may be sent again under its key: it was not begun. */
+export const passingRefusals: ReadonlySet<string> = new Set([
+  "overloaded",
+  "rates-unavailable",
+  "rate-limited",
+]);
+/** A refusal that the clients' orders can meet, and that is the answer for good. */
+const finalRefusal = "insufficient-funds";
+
+const faultsKept = 25;
+
+/** An order, with all attempts at it. */
+interface Request {
+  readonly order: Order;
+  /** Under its key; without one, those that are as it asked. More than one is too many. */
+  readonly entries: readonly JournalEntry[];
+  attempts: number;
+  /** Attempts that were answered with a refusal, or not known to be done. */
+  refusals: number;
+  refusedWith: string | undefined;
+  done: { readonly receipt: string; readonly at: number } | undefined;
+}
+
+/** How far an account is known to be: up to this entry, by an answer. */
+interface Seen {
+  readonly sequence: number;
+  readonly how: string;
+}
+
+/** Reads can be stale meanwhile, but no staler than what was seen when it began. */
+interface Unwatched {
+  readonly host: string;
+  readonly seen: ReadonlyMap<string, Seen>;
+  endedAfter: number;
+}
+
+interface ReadAttempt {
+  readonly read: Read;
+  readonly low: Seen;
+  /** How many events there were before. */
+  readonly after: number;
+  readonly at: number;
+}
+
+/**
+ * Compares what clients saw with what is in the ledger at the end.
+ *
+ * Every entry of an account has its number, so the order of all that changed it is known, and it does not have to be
+ * searched for one: the history is linearizable if each request can take its place there between being sent and being
+ * answered. An order's place is its entry; a read's is after the entry whose balances it shows, and if there are several,
+ * after the earliest that it may show. Then it is enough that nothing is sent after the answer to what stands behind it.
+ */
+export function judge(events: Iterable<Event>, final: Final): Verdict {
+  return new Judge(final).verdict(events);
+}
+
+class Judge {
+  readonly #final: Final;
+  readonly #faults: Fault[] = [];
+  readonly #counts: Partial<Record<Fault["kind"], number>> = {};
+  readonly #journal = new Map<string, JournalEntry[]>();
+  readonly #entryOfId = new Map<string, JournalEntry>();
+  /** By `nameOf`. */
+  readonly #entriesOf = new Map<string, JournalEntry[]>();
+  /** The numbers of the entries that left these balances, by account and balances. */
+  readonly #left = new Map<string, number[]>();
+  readonly #requests = new Map<string, Request>();
+  readonly #orders = new Map<number, Request>();
+  readonly #reads = new Map<number, ReadAttempt>();
+  readonly #seen = new Map<string, Seen>();
+  readonly #unwatched: Unwatched[] = [];
+  readonly #attemptsUnknown: Record<string, number> = {};
+  #events = 0;
+  #at: number | undefined;
+  #readsAnswered = 0;
+  #excused = 0;
+  #doneAt: number | undefined;
+  #longestGapMs = 0;
+
+  constructor(final: Final) {
+    this.#final = final;
+  }
+
+  verdict(events: Iterable<Event>): Verdict {
+    this.#readJournal();
+    for (const event of events) {
+      this.#events += 1;
+      this.#at = event.at;
+      this.#take(event);
+    }
+    this.#at = undefined;
+    for (const request of this.#requests.values()) this.#conclude(request);
+    for (const [name, [entry]] of this.#entriesOf) {
+      if (entry !== undefined && !this.#requests.has(name)) {
+        this.#fault("uncalled", `Nobody asked for ${entryText(entry)}.`);
+      }
+    }
+    this.#compareReaders();
+    const isClean = this.#faults.length === 0;
+    return { isClean, faults: this.#faults, counts: this.#counts, figures: this.#figures() };
+  }
+
+  #fault(kind: Fault["kind"], text: string): void {
+    const count = (this.#counts[kind] ?? 0) + 1;
+    this.#counts[kind] = count;
+    const at = this.#at;
+    if (count <= faultsKept) this.#faults.push({ kind, text, ...(at !== undefined && { at }) });
+  }
+
+  #readJournal(): void {
+    for (const entry of this.#final.journal) {
+      const { pesel, sequence, id } = entry;
+      const before = listIn(this.#journal, pesel);
+      const last = before.at(-1);
+      if (sequence !== before.length + 1) {
+        this.#fault("journal", `Entry ${last?.sequence ?? 0} of ${pesel} is followed by entry ${sequence}.`);
+      }
+      const should = balancesText(balancesAfter(last?.balances ?? {}, entry));
+      if (should !== balancesText(entry.balances) || Object.values(entry.balances).some((held) => held < 0)) {
+        const leaves = `${entryText(entry)} leaves ${balancesText(entry.balances)}`;
+        this.#fault("journal", `${leaves}, and what was there before and what it moved make ${should}.`);
+      }
+      if (this.#entryOfId.has(id)) this.#fault("journal", `Two entries have the id ${id}.`);
+      before.push(entry);
+      this.#entryOfId.set(id, entry);
+      listIn(this.#entriesOf, nameOf(pesel, entry.key, movedText(entry))).push(entry);
+      listIn(this.#left, `${pesel} ${balancesText(entry.balances)}`).push(sequence);
+    }
+  }
+
+  #take(event: Event): void {
+    switch (event.event) {
+      case "sent":
+        if (isRead(event.asked)) {
+          const low = this.#seenOf(event.asked.pesel);
+          this.#reads.set(event.attempt, { read: event.asked, low, after: this.#events, at: event.at });
+        } else this.#orders.set(event.attempt, this.#send(event.asked, event.at));
+        return;
+      case "done":
+        this.#done(this.#attempt(event.attempt), event);
+        return;
+      case "read":
+        this.#answerRead(event);
+        return;
+      case "refused": {
+        const request = this.#orders.get(event.attempt);
+        if (request === undefined) return;
+        request.refusals += 1;
+        if (passingRefusals.has(event.code)) return;
+        request.refusedWith = event.code;
+        if (request.done !== undefined || event.code !== finalRefusal) {
+          const but =
+            request.done === undefined ? "" : `, having been answered at ${timeText(request.done.at)}`;
+          this.#fault("answer", `${orderText(request.order)} was refused with ${event.code}${but}.`);
+        }
+        return;
+      }
+      case "unknown":
+        if (!this.#orders.has(event.attempt)) return;
+        this.#attemptsUnknown[event.why] = (this.#attemptsUnknown[event.why] ?? 0) + 1;
+        return;
+      case "unwatched":
+        this.#unwatched.push({
+          host: event.host,
+          seen: new Map(this.#seen),
+          endedAfter: Number.POSITIVE_INFINITY,
+        });
+        return;
+      case "watched":
+        for (const each of this.#unwatched) {
+          if (each.host === event.host) each.endedAfter = Math.min(each.endedAfter, this.#events);
+        }
+        return;
+    }
+  }
+
+  #send(order: Order, at: number): Request {
+    const name = nameOf(order.pesel, order.key, askedText(order));
+    const known = this.#requests.get(name);
+    if (known !== undefined) {
+      known.attempts += 1;
+      return known;
+    }
+    const entries = this.#entriesOf.get(name) ?? [];
+    const request: Request = {
+      order,
+      entries,
+      attempts: 1,
+      refusals: 0,
+      refusedWith: undefined,
+      done: undefined,
+    };
+    this.#requests.set(name, request);
+    const [entry] = entries;
+    const seen = this.#seenOf(order.pesel);
+    if (entry !== undefined && entry.sequence <= seen.sequence) {
+      const what = entryText(entry).replace("entry", "Entry");
+      this.#fault(
+        "disorder",
+        `${what} was sent at ${timeText(at)}, after ${seen.how} had shown entry ${seen.sequence}.`,
+      );
+    }
+    return request;
+  }
+
+  #attempt(attempt: number): Request {
+    const request = this.#orders.get(attempt);
+    if (request === undefined) throw new Error(`attempt ${attempt} was not sent`);
+    return request;
+  }
+
+  #done(request: Request, event: Event & { readonly event: "done" }): void {
+    const { order, entries } = request;
+    const { receipt, replayed, balances, at } = event;
+    const what = `${orderText(order)}, answered at ${timeText(at)}`;
+    if (request.done !== undefined && request.done.receipt !== receipt) {
+      this.#fault("answer", `${what}, got receipt ${receipt}, and before that ${request.done.receipt}.`);
+    }
+    if (request.done === undefined && request.attempts === 1 && replayed) {
+      this.#fault("answer", `${what} as a repetition, was sent once.`);
+    }
+    if (request.done !== undefined && !replayed) {
+      this.#fault("answer", `${what} as new, had been answered before.`);
+    }
+    const entry = this.#entryOfId.get(receipt);
+    if (entry === undefined && request.done?.receipt !== receipt) {
+      const [other] = entries;
+      const instead = other === undefined ? "" : ` The journal has ${other.id} under its key.`;
+      this.#fault("lost", `${what} with receipt ${receipt}, is not in the journal.${instead}`);
+    } else if (entry !== undefined && !entries.includes(entry)) {
+      this.#fault("answer", `${what} with receipt ${receipt}, has that of ${entryText(entry)}.`);
+    } else if (entry !== undefined && !isAnswerOf(entry, balances)) {
+      const left = balancesText(entry.balances);
+      const told = balances === null ? "no balances" : balancesText(balances);
+      this.#fault("answer", `${what} with ${told}, is an entry that left ${left}.`);
+    }
+    if (entry !== undefined) this.#see(order.pesel, entry.sequence, () => `the answer at ${timeText(at)}`);
+    if (this.#doneAt !== undefined) this.#longestGapMs = Math.max(this.#longestGapMs, at - this.#doneAt);
+    this.#doneAt = at;
+    request.done ??= { receipt, at };
+  }
+
+  #answerRead(event: Event & { readonly event: "read" }): void {
+    const asked = this.#reads.get(event.attempt);
+    if (asked === undefined) throw new Error(`attempt ${event.attempt} was not sent`);
+    this.#reads.delete(event.attempt);
+    this.#readsAnswered += 1;
+    const { pesel } = asked.read;
+    const what = `The account ${pesel}, asked for at ${timeText(asked.at)} and answered at ${timeText(event.at)}`;
+    const shown = event.balances === null ? "no account" : balancesText(event.balances);
+    const places = this.#placesOf(pesel, event);
+    const place = places.find((sequence) => sequence >= asked.low.sequence) ?? places.at(-1);
+    if (place === undefined) {
+      this.#fault("phantom", `${what}, was ${shown}, as no entry left it.`);
+    } else if (place >= asked.low.sequence) {
+      this.#see(pesel, place, () => `a read answered at ${timeText(event.at)}`);
+    } else if (this.#isExcused(pesel, place, asked)) {
+      this.#excused += 1;
+    } else {
+      const { sequence, how } = asked.low;
+      this.#fault("stale", `${what}, was as after entry ${place}, and ${how} had shown entry ${sequence}.`);
+    }
+  }
+
+  /** After which entries the account was as this answer has it. */
+  #placesOf(pesel: string, { balances, entry }: Event & { readonly event: "read" }): readonly number[] {
+    if (balances === null) return [0];
+    if (entry === undefined) return this.#left.get(`${pesel} ${balancesText(balances)}`) ?? [];
+    const found = this.#entryOfId.get(entry.id);
+    const isSo =
+      found?.pesel === pesel &&
+      found.sequence === entry.sequence &&
+      balancesText(found.balances) === balancesText(balances);
+    return isSo ? [entry.sequence] : [];
+  }
+
+  /** Whether a primary without its Patroni can have answered: one that was alone after the read was sent. */
+  #isExcused(pesel: string, place: number, { after }: ReadAttempt): boolean {
+    return this.#unwatched.some(
+      ({ seen, endedAfter }) => after < endedAfter && place >= (seen.get(pesel)?.sequence ?? 0),
+    );
+  }
+
+  #seenOf(pesel: string): Seen {
+    return this.#seen.get(pesel) ?? { sequence: 0, how: "nothing" };
+  }
+
+  #see(pesel: string, sequence: number, how: () => string): void {
+    if (sequence > this.#seenOf(pesel).sequence) this.#seen.set(pesel, { sequence, how: how() });
+  }
+
+  #conclude({ order, entries, attempts, refusals, refusedWith, done }: Request): void {
+    const [entry, ...more] = entries;
+    const what = orderText(order);
+    if (entry === undefined) return;
+    if (more.length > 0) {
+      const numbers = entries.map(({ sequence }) => sequence).join(" and ");
+      this.#fault("doubled", `${what} is in the journal ${entries.length} times, as entries ${numbers}.`);
+    }
+    if (movedText(entry) !== askedText(order))
+      this.#fault("altered", `${what} was carried out as ${entryText(entry)}.`);
+    if (done === undefined && (refusedWith !== undefined || refusals === attempts)) {
+      const how = refusedWith === undefined ? "each time" : `with ${refusedWith}`;
+      this.#fault("refused", `${what} was refused ${how}, and is entry ${entry.sequence}.`);
+    }
+  }
+
+  #compareReaders(): void {
+    const digests = new Map<string, string>();
+    const held = new Map<string, number>();
+    const house = new Map<string, number>();
+    const add = (sums: Map<string, number>, currency: string, minor: number) =>
+      sums.set(currency, (sums.get(currency) ?? 0) + minor);
+    for (const entries of this.#journal.values()) {
+      for (const [currency, minor] of Object.entries(entries.at(-1)?.balances ?? {})) {
+        add(held, currency, minor);
+      }
+    }
+    for (const { kind, debited, credited } of this.#final.journal) {
+      if (kind !== "exchange") continue;
+      if (debited !== null) add(house, debited.currency, debited.minor);
+      if (credited !== null) add(house, credited.currency, -credited.minor);
+    }
+    for (const { name, accounts, audit, position, failure } of this.#final.readers) {
+      if (failure !== undefined) this.#fault("readers", `${name} could not be read: ${failure}`);
+      for (const [pesel, entries] of accounts === undefined ? [] : this.#journal) {
+        const has = accounts?.get(pesel);
+        const shown = has === undefined ? "no account" : balancesText(has);
+        const should = balancesText(entries.at(-1)?.balances ?? {});
+        if (shown !== should)
+          this.#fault("readers", `${name} has ${shown} for ${pesel}, and its last entry left ${should}.`);
+      }
+      if (accounts !== undefined && accounts.size !== this.#journal.size) {
+        const sizes = `${name} has ${accounts.size} accounts, and the journal ${this.#journal.size}`;
+        this.#fault("readers", `${sizes}.`);
+      }
+      if (audit !== undefined) {
+        digests.set(audit.digest, name);
+        if (audit.findings > 0)
+          this.#fault("readers", `The audit by ${name} has findings: ${audit.findings}.`);
+        if (audit.entries !== this.#final.journal.length) {
+          const counts = `The audit by ${name} read ${audit.entries} entries`;
+          this.#fault("readers", `${counts}, and the journal has ${this.#final.journal.length}.`);
+        }
+      }
+      for (const [currency, { customers, house: long }] of position ?? []) {
+        const sums = [held.get(currency) ?? 0, house.get(currency) ?? 0];
+        if (customers !== sums[0] || long !== sums[1]) {
+          const says = `${name} has ${customers} and ${long} of ${currency} with customers and the house`;
+          this.#fault("readers", `${says}, and the journal comes to ${sums.join(" and ")}.`);
+        }
+      }
+    }
+    if (digests.size > 1) {
+      const names = [...digests.values()].join(", ");
+      this.#fault("readers", `The chains are not the same everywhere: ${names} audited different ones.`);
+    }
+  }
+
+  #figures(): Figures {
+    const requests = [...this.#requests.values()];
+    const unknown = requests.filter(
+      ({ done, refusedWith }) => done === undefined && refusedWith === undefined,
+    );
+    return {
+      orders: requests.length,
+      answered: requests.filter(({ done }) => done !== undefined).length,
+      refused: requests.filter(({ refusedWith }) => refusedWith !== undefined).length,
+      unknown: unknown.length,
+      unknownDone: unknown.filter(({ entries }) => entries.length > 0).length,
+      attemptsUnknown: this.#attemptsUnknown,
+      reads: this.#readsAnswered,
+      staleReadsExcused: this.#excused,
+      entries: this.#final.journal.length,
+      longestGapMs: this.#longestGapMs,
+    };
+  }
+}
+
+/** Only the answer to an opening has no balances. */
+function isAnswerOf(entry: JournalEntry, balances: Balances | null): boolean {
+  if (balances === null) return entry.kind === "opening";
+  return balancesText(balances) === balancesText(entry.balances);
+}
+
+function listIn<Key, T>(lists: Map<Key, T[]>, key: Key): T[] {
+  const list = lists.get(key) ?? [];
+  if (list.length === 0) lists.set(key, list);
+  return list;
+}
+
+function isRead(asked: Order | Read): asked is Read {
+  return asked.kind === "account" || asked.kind === "newest";
+}
+
+/** By what an order and its entries are found: the key or, without one, what it moves. */
+function nameOf(pesel: string, key: string | null, moved: string): string {
+  return key === null ? `${pesel} without a key: ${moved}` : `${pesel} with the key ${key}`;
+}
+
+function askedText(order: Order): string {
+  const { kind, minor } = order;
+  if (kind !== "exchange") return `${kind} of ${order.currency} ${minor}`;
+  return `exchange from ${order.from} to ${order.to}, ${order.side} ${minor}`;
+}
+
+/** As `askedText` has the order that comes to this entry. */
+function movedText({ kind, side, debited, credited }: JournalEntry): string {
+  if (kind !== "exchange") {
+    const { currency, minor } = debited ?? credited ?? { currency: "nothing", minor: 0 };
+    return `${kind} of ${currency} ${minor}`;
+  }
+  const asked = side === "toBuy" ? credited : debited;
+  return `exchange from ${debited?.currency} to ${credited?.currency}, ${side} ${asked?.minor}`;
+}
+
+function orderText(order: Order): string {
+  return `The ${askedText(order)} by ${nameOf(order.pesel, order.key, "").replace(/: $/, "")}`;
+}
+
+function entryText(entry: JournalEntry): string {
+  const key = entry.key === null ? "without a key" : `with the key ${entry.key}`;
+  return `entry ${entry.sequence} of ${entry.pesel} (${movedText(entry)} ${key})`;
+}
+
+export function balancesAfter(
+  before: Balances,
+  { debited, credited }: Pick<JournalEntry, "debited" | "credited">,
+): Balances {
+  const after: Record<string, number> = { ...before };
+  if (debited !== null) after[debited.currency] = (after[debited.currency] ?? 0) - debited.minor;
+  if (credited !== null) after[credited.currency] = (after[credited.currency] ?? 0) + credited.minor;
+  return after;
+}
+
+function timeText(at: number): string {
+  return `${(at / 1000).toFixed(2)} s`;
+}

@@ -1,0 +1,280 @@
+import { Agent, type IncomingHttpHeaders, request } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { Chance } from "../support/chance.ts";
+import { adult } from "../support/fixture.ts";
+import type { Happening, History, Order, Read } from "./history.ts";
+import { passingRefusals } from "./judge.ts";
+import { type Answer, type Answered, bodyOf, lineOf, ofLines, ofOrder, ofRead, pathOf } from "./wire.ts";
+
+export interface LoadOptions {
+  /** Of HAProxy. */
+  readonly url: string;
+  readonly history: History;
+  readonly seed: number;
+  readonly accounts?: number;
+  /** Clients that send orders, one after the other is settled, and read now and then. */
+  readonly writers?: number;
+  /** Clients that read, whatever becomes of orders. */
+  readonly readers?: number;
+  /** Of each client, between two things that it does: from 0 to twice as much. */
+  readonly pauseMs?: number;
+}
+
+export interface Load {
+  readonly pesels: readonly string[];
+  /**
+   * Begins nothing new, and resolves when every order is settled or, after so long, given up. Resolves to how many were.
+   * Every fault should be mended.
+   */
+  finish(withinMs: number): Promise<number>;
+}
+
+const answerWithinMs = 4000;
+const initialMinor = 1_000_000_000;
+const foreign = ["USD", "EUR", "CHF", "JPY"] as const;
+
+/** Opens the accounts, then starts the clients. Each sends an order again, with its key, until it is settled. */
+export async function startLoad(options: LoadOptions): Promise<Load> {
+  const { url, history, seed, accounts = 24, writers = 12, readers = 6, pauseMs = 60 } = options;
+  const pesels = Array.from({ length: accounts }, (_, index) => adult(index));
+  const state: State = { history, pesels, pauseMs, url, stopAt: undefined, givenUp: 0, unkeyed: new Map() };
+  const opener = new Client(state, { name: "opener", seed });
+  for (const pesel of pesels) {
+    await opener.settle({
+      kind: "opening",
+      pesel,
+      key: opener.nextKey(),
+      currency: "PLN",
+      minor: initialMinor,
+    });
+  }
+  const clients = Array.from({ length: writers + readers }, (_, index) => {
+    return new Client(state, { name: `client-${index + 1}`, seed: seed + 1 + index });
+  });
+  const running = Promise.all(
+    clients.map((client, index) => (index < writers ? client.write() : client.readOn())),
+  );
+  running.catch(() => {});
+  return {
+    pesels,
+    finish: async (withinMs) => {
+      state.stopAt = performance.now() + withinMs;
+      await running;
+      for (const client of [opener, ...clients]) client.close();
+      return state.givenUp;
+    },
+  };
+}
+
+/** What all clients share. */
+interface State {
+  readonly url: string;
+  readonly history: History;
+  readonly pesels: readonly string[];
+  readonly pauseMs: number;
+  /** How many orders without a key each account had: the next one's amount is one more. */
+  readonly unkeyed: Map<string, number>;
+  /** Nothing new is begun once this is set, and what is open then is given up. */
+  stopAt: number | undefined;
+  givenUp: number;
+}
+
+/** One who does one thing at a time, over a connection of its own. */
+class Client {
+  readonly #state: State;
+  readonly #name: string;
+  readonly #chance: Chance;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  #keys = 0;
+
+  constructor(state: State, { name, seed }: { readonly name: string; readonly seed: number }) {
+    this.#state = state;
+    this.#name = name;
+    this.#chance = new Chance(seed);
+  }
+
+  nextKey(): string {
+    this.#keys += 1;
+    return `${this.#name}-${this.#keys}`;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async write(): Promise<void> {
+    while (this.#state.stopAt === undefined) {
+      const what = this.#chance.weighted({ order: 66, unkeyed: 12, transfer: 8, bulk: 4, read: 10 });
+      if (what === "read") await this.#read();
+      if (what === "unkeyed") await this.settle(this.#unkeyedOrder());
+      if (what === "transfer") await this.#transfer();
+      if (what === "bulk") await this.#bulk();
+      if (what === "order") {
+        const order = this.#order();
+        const isDone = await this.settle(order);
+        // Whoever was answered and did not notice asks again.
+        if (isDone && this.#chance.percent(3)) await this.#attempt(order);
+      }
+      await this.#rest();
+    }
+  }
+
+  async readOn(): Promise<void> {
+    while (this.#state.stopAt === undefined) {
+      await this.#read();
+      await this.#rest();
+    }
+  }
+
+  /** Sends an order until it is settled. Resolves to whether it was done. */
+  async settle(order: Order): Promise<boolean> {
+    for (;;) {
+      const { event } = await this.#attempt(order);
+      if (event === "done") return true;
+      if (event === "refused" || order.key === null) return false;
+      if (!(await this.#mayTryAgain(1))) return false;
+    }
+  }
+
+  #rest(): Promise<void> {
+    return pause(this.#chance.below(2 * this.#state.pauseMs));
+  }
+
+  async #mayTryAgain(orders: number): Promise<boolean> {
+    await pause(50 + this.#chance.below(200));
+    const { stopAt = Number.POSITIVE_INFINITY } = this.#state;
+    if (performance.now() < stopAt) return true;
+    this.#state.givenUp += orders;
+    return false;
+  }
+
+  #order(): Order {
+    const pesel = this.#chance.pick(this.#state.pesels);
+    const key = this.nextKey();
+    const minor = 1 + this.#chance.below(50_000);
+    const currency = this.#chance.pick(foreign);
+    switch (this.#chance.weighted({ buy: 6, sell: 3, deposit: 3, withdrawal: 1 })) {
+      case "buy":
+        return { kind: "exchange", pesel, key, from: "PLN", to: currency, side: "toBuy", minor };
+      case "sell":
+        return { kind: "exchange", pesel, key, from: currency, to: "PLN", side: "toSell", minor };
+      case "deposit":
+        return { kind: "deposit", pesel, key, currency: "PLN", minor: 10 * minor };
+      case "withdrawal":
+        return { kind: "withdrawal", pesel, key, currency: "PLN", minor };
+    }
+  }
+
+  /** One that is sent once: only its amount says which entry is its own. */
+  #unkeyedOrder(): Order {
+    const pesel = this.#chance.pick(this.#state.pesels);
+    const minor = (this.#state.unkeyed.get(pesel) ?? 0) + 1;
+    this.#state.unkeyed.set(pesel, minor);
+    if (this.#chance.percent(50)) return { kind: "deposit", pesel, key: null, currency: "PLN", minor };
+    return { kind: "exchange", pesel, key: null, from: "PLN", to: "USD", side: "toBuy", minor };
+  }
+
+  /** Takes money out of one account and, once that is known to be done, puts it into another. */
+  async #transfer(): Promise<void> {
+    const { pesels } = this.#state;
+    const index = this.#chance.below(pesels.length);
+    const other = (index + 1 + this.#chance.below(pesels.length - 1)) % pesels.length;
+    const minor = 1 + this.#chance.below(50_000);
+    const leg = (kind: "withdrawal" | "deposit", at: number): Order => {
+      return { kind, pesel: pesels[at] ?? "", key: this.nextKey(), currency: "PLN", minor };
+    };
+    if (await this.settle(leg("withdrawal", index))) await this.settle(leg("deposit", other));
+  }
+
+  /** Orders as lines of one request; those without an answer go out again, in another one. */
+  async #bulk(): Promise<void> {
+    let open = Array.from({ length: 2 + this.#chance.below(10) }, () => this.#order());
+    for (;;) {
+      open = await this.#bulkAttempt(open);
+      if (open.length === 0 || !(await this.#mayTryAgain(open.length))) return;
+    }
+  }
+
+  async #bulkAttempt(orders: readonly Order[]): Promise<Order[]> {
+    const { history } = this.#state;
+    const attempts = orders.map((order) => history.sent(order));
+    const lines = orders.map((order) => JSON.stringify(lineOf(order))).join("\n");
+    const answer = await this.#send("POST", "/api/bulk", `${lines}\n`, {
+      "content-type": "application/x-ndjson",
+    });
+    const answers = ofLines(answer, orders.length);
+    return orders.filter((_, index) => {
+      const answered = answers[index] as Answered;
+      history.add({ ...answered, attempt: attempts[index] } as Happening);
+      return !isSettled(answered);
+    });
+  }
+
+  async #attempt(order: Order): Promise<{ readonly event: "done" | "refused" | "open" }> {
+    const { history } = this.#state;
+    const attempt = history.sent(order);
+    const { key, pesel } = order;
+    const headers = { "content-type": "application/json", ...(key !== null && { "idempotency-key": key }) };
+    const answer = await this.#send("POST", pathOf(order), JSON.stringify(bodyOf(order)), headers);
+    const happened = ofOrder(answer, pesel);
+    history.add({ ...happened, attempt } as Happening);
+    if (!isSettled(happened)) return { event: "open" };
+    return { event: happened.event === "done" ? "done" : "refused" };
+  }
+
+  async #read(): Promise<void> {
+    const { history, pesels } = this.#state;
+    const pesel = this.#chance.pick(pesels);
+    const read: Read = { kind: this.#chance.percent(60) ? "account" : "newest", pesel };
+    const attempt = history.sent(read);
+    const path = `/api/user/${pesel}${read.kind === "newest" ? "/history?limit=1" : ""}`;
+    const happened = ofRead(await this.#send("GET", path), read);
+    history.add({ ...happened, attempt } as Happening);
+  }
+
+  #send(
+    method: string,
+    path: string,
+    body?: string,
+    headers: Record<string, string | number> = {},
+  ): Promise<Answer> {
+    const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+    return new Promise((resolve) => {
+      let status = 0;
+      let answered: IncomingHttpHeaders = {};
+      let text = "";
+      const end = (failure?: string) => resolve({ status, headers: answered, text, failure });
+      const outgoing = request(
+        `${this.#state.url}${path}`,
+        {
+          method,
+          agent: this.#agent,
+          headers: { ...headers, ...length },
+          signal: AbortSignal.timeout(answerWithinMs),
+        },
+        (response) => {
+          status = response.statusCode ?? 0;
+          answered = response.headers;
+          response.setEncoding("utf8").on("data", (chunk) => {
+            text += chunk;
+          });
+          response.once("end", () => end(response.complete ? undefined : "cut off"));
+          response.once("error", (error) => end(failureOf(error)));
+        },
+      );
+      outgoing.once("error", (error) => end(failureOf(error)));
+      outgoing.end(body);
+    });
+  }
+}
+
+function failureOf(error: NodeJS.ErrnoException): string {
+  return error.name === "AbortError" || error.name === "TimeoutError"
+    ? "no answer in time"
+    : (error.code ?? error.message);
+}
+
+/** Whether the order need not be sent again. */
+function isSettled(happened: Answered): boolean {
+  return happened.event === "done" || (happened.event === "refused" && !passingRefusals.has(happened.code));
+}

@@ -1,0 +1,124 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Cluster } from "./cluster.ts";
+import type { Host } from "./network.ts";
+
+/** Of Patroni's REST API. */
+const port = 8008;
+
+export interface Member {
+  readonly name: string;
+  readonly role: "leader" | "sync_standby" | "replica";
+  readonly state: string;
+}
+
+/** As etcd has them, in the view of most hosts that have one; none if no host says. */
+export async function membersOf(cluster: Cluster): Promise<Member[]> {
+  const answers = await Promise.all(databaseHosts(cluster).map((host) => ask(host, "/cluster")));
+  const views = answers.flatMap((answer) => (answer === undefined ? [] : [answer.members as Member[]]));
+  const leader = (view: readonly Member[]) => view.find(({ role }) => role === "leader")?.name;
+  const votes = (view: readonly Member[]) => views.filter((other) => leader(other) === leader(view)).length;
+  return views.sort((a, b) => votes(b) - votes(a))[0] ?? [];
+}
+
+export async function leaderOf(cluster: Cluster): Promise<Host | undefined> {
+  const name = (await membersOf(cluster)).find(({ role }) => role === "leader")?.name;
+  return name === undefined ? undefined : cluster.host(name);
+}
+
+/** What keeps the cluster from being whole: undefined if every host is in its place, and HAProxy has a ready fx. */
+export async function lacks(cluster: Cluster): Promise<string | undefined> {
+  const stopped = cluster.hosts.flatMap(({ name, programs }) =>
+    [...programs.values()].flatMap((program) =>
+      program.isRunning() ? [] : [`${program.name} of ${name} does not run`],
+    ),
+  );
+  if (stopped.length > 0) return stopped.join(", ");
+  const members = await membersOf(cluster);
+  if (members.length < databaseHosts(cluster).length) return "a PostgreSQL is missing";
+  const states = members.map(({ name, role, state }) => `${name} ${role} ${state}`).join(", ");
+  const isWhole =
+    members.every(({ state }) => ["running", "streaming"].includes(state)) &&
+    members.some(({ role }) => role === "leader") &&
+    (members.some(({ role }) => role === "sync_standby") || !cluster.isSynchronous);
+  if (!isWhole) return states;
+  const ready = await fetch(`${cluster.url}/health/ready`, { signal: AbortSignal.timeout(2000) })
+    .then(({ ok }) => ok)
+    .catch(() => false);
+  return ready ? undefined : "HAProxy has no ready fx";
+}
+
+/** Starts what does not run. */
+export async function startAgain(hosts: readonly Host[]): Promise<void> {
+  for (const { programs } of hosts) {
+    for (const program of programs.values()) if (!program.isRunning()) await program.start();
+  }
+}
+
+/**
+ * Resolves when the cluster is whole, or with what it lacks when so much time has passed. Starts again what ends, as
+ * systemd does: Patroni does where it finds no etcd when it starts.
+ */
+export async function wholeWithin(cluster: Cluster, limitMs: number): Promise<string | undefined> {
+  const end = performance.now() + limitMs;
+  for (;;) {
+    await startAgain(cluster.hosts);
+    const missing = await lacks(cluster);
+    if (missing === undefined || performance.now() > end) return missing;
+    await pause(500);
+  }
+}
+
+/**
+ * Resolves when this host's Patroni has seen to it that PostgreSQL there is the only primary, or none; with false if it
+ * has not when so much time has passed.
+ */
+export async function watchedWithin(cluster: Cluster, host: Host, limitMs: number): Promise<boolean> {
+  const end = performance.now() + limitMs;
+  while (performance.now() < end) {
+    const [own, leader] = await Promise.all([ask(host, "/patroni"), leaderOf(cluster)]);
+    // Patroni asks PostgreSQL for its role when it is asked.
+    if (own?.state === "running" && (own.role === "replica") !== (leader === host)) return true;
+    await pause(250);
+  }
+  return false;
+}
+
+/**
+ * What `patronictl switchover` and `failover` ask of Patroni.
+ * @throws if it does not do so
+ */
+export async function changePrimary(
+  cluster: Cluster,
+  how: "switchover" | "failover",
+): Promise<{ readonly leader: string; readonly candidate: string }> {
+  const members = await membersOf(cluster);
+  const leader = members.find(({ role }) => role === "leader")?.name;
+  const standby =
+    members.find(({ role }) => role === "sync_standby") ?? members.find(({ role }) => role === "replica");
+  if (leader === undefined || standby === undefined) throw new Error("there is no standby to take over now");
+  const candidate = standby.name;
+  const answer = await fetch(`http://${cluster.host(leader).address}:${port}/${how}`, {
+    method: "POST",
+    body: JSON.stringify({ ...(how === "switchover" && { leader }), candidate }),
+    signal: AbortSignal.timeout(20_000),
+  });
+  if (!answer.ok)
+    throw new Error(`Patroni refuses a ${how} from ${leader} to ${candidate}: ${await answer.text()}`);
+  return { leader, candidate };
+}
+
+function databaseHosts(cluster: Cluster): Host[] {
+  return cluster.hosts.filter(({ programs }) => programs.has("patroni"));
+}
+
+/** @returns the JSON that it answers, whatever the status; undefined if it does not answer */
+async function ask(host: Host, path: string): Promise<Record<string, unknown> | undefined> {
+  try {
+    const answer = await fetch(`http://${host.address}:${port}${path}`, {
+      signal: AbortSignal.timeout(1500),
+    });
+    return (await answer.json()) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}

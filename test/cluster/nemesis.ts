@@ -1,0 +1,207 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { Chance } from "../support/chance.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Fault, Wound } from "./faults.ts";
+import type { History } from "./history.ts";
+import { leaderOf, watchedWithin, wholeWithin } from "./members.ts";
+
+/** One fault, or two at once. */
+export interface Step {
+  readonly faults: readonly string[];
+  /** Of what the faults choose. */
+  readonly seed: number;
+  /** Until they are mended. One that changes the primary is not mended before that, either. */
+  readonly holdMs: number;
+  /** Whether it begins only when the cluster is whole again. */
+  readonly isWholeFirst: boolean;
+}
+
+/** How often one that changes the primary comes among these. */
+const changes: Readonly<Record<string, number>> = {
+  "primary killed": 4,
+  "switch-over": 2,
+};
+
+/** What is done, one step after the other, without an end. The same from the same seed and faults. */
+export function* plan(seed: number, faults: Readonly<Record<string, Fault>>): Generator<Step> {
+  const random = new Chance(seed);
+  const names = Object.keys(faults);
+  const changing = names.filter((name) => faults[name]?.changesPrimary !== undefined);
+  const change = deck(
+    random,
+    changing.flatMap((name) => Array<string>(changes[name] ?? 1).fill(name)),
+  );
+  const other = deck(
+    random,
+    names.filter((name) => !changing.includes(name)),
+  );
+  for (let nth = 0; ; nth += 1) {
+    const first = (nth % 3 === 2 ? other() : change()) ?? other() ?? change();
+    if (first === undefined) throw new Error("There is no fault that applies.");
+    const takes = new Set(faults[first]?.takes);
+    const second = random.percent(50)
+      ? other((name) => name !== first && !faults[name]?.takes.some((part) => takes.has(part)))
+      : undefined;
+    yield {
+      faults: second === undefined ? [first] : [first, second],
+      seed: random.below(2 ** 31),
+      holdMs: 2000 + random.below(6000),
+      isWholeFirst: random.percent(75),
+    };
+  }
+}
+
+/** Cards in a random order: each comes once before any comes again, but for those that do not suit. */
+function deck(random: Chance, cards: readonly string[]) {
+  let rest: string[] = [];
+  return (suits: (card: string) => boolean = () => true): string | undefined => {
+    if (!rest.some(suits)) rest = [...rest, ...cards];
+    const suitable = rest.filter(suits);
+    if (suitable.length === 0) return undefined;
+    const card = random.pick(suitable);
+    rest.splice(rest.indexOf(card), 1);
+    return card;
+  };
+}
+
+export interface PrimaryChange {
+  readonly to: string;
+  readonly byKill: boolean;
+}
+
+/** Does faults to a cluster, and sees who is the primary. */
+export class Nemesis {
+  /** How often each was done. */
+  readonly done = new Map<string, number>();
+  /** What could not be done, and why. */
+  readonly undone: string[] = [];
+  readonly primaryChanges: PrimaryChange[] = [];
+  /** What is wrong now. */
+  readonly inForce = new Set<string>();
+  primary = "none";
+  /** Whether what made the primary the primary was killed, and no other has come since. */
+  #isKilled = false;
+  #end = 0;
+  readonly #returning: Promise<void>[] = [];
+  readonly #cluster: Cluster;
+  readonly #faults: Readonly<Record<string, Fault>>;
+  readonly #history: History;
+
+  constructor(cluster: Cluster, faults: Readonly<Record<string, Fault>>, history: History) {
+    this.#cluster = cluster;
+    const applying = Object.entries(faults).filter(([, fault]) => fault.applies(cluster));
+    this.#faults = Object.fromEntries(applying);
+    this.#history = history;
+  }
+
+  /** Returns when `end` (of `performance.now`) is near, and everything is mended. */
+  async run(seed: number, end: number, interrupted: AbortSignal): Promise<void> {
+    this.#end = end;
+    interrupted.addEventListener("abort", () => {
+      this.#end = 0;
+    });
+    const watching = new AbortController();
+    const watch = this.#watch(watching.signal);
+    try {
+      for (const step of plan(seed, this.#faults)) {
+        const missing = step.isWholeFirst ? await wholeWithin(this.#cluster, 30_000) : await this.#someone();
+        if (missing !== undefined) this.#say("fault", `meanwhile the cluster is not whole: ${missing}`);
+        if (performance.now() + step.holdMs > this.#end) break;
+        await this.#do(step);
+      }
+    } finally {
+      watching.abort();
+      await Promise.all([watch, ...this.#returning]);
+    }
+  }
+
+  async #do(step: Step): Promise<void> {
+    const random = new Chance(step.seed);
+    const before = this.primary;
+    const mends: (() => Promise<void>)[] = [];
+    let mustChange = false;
+    let isUnwatched = false;
+    try {
+      for (const name of step.faults) {
+        const fault = this.#faults[name] as Fault;
+        this.#isKilled ||= fault.changesPrimary === "by kill";
+        const wound = await this.#begin(name, fault, random);
+        if (wound === undefined) continue;
+        if (wound.mend !== undefined) mends.push(() => this.#mend(wound));
+        mustChange ||= fault.changesPrimary !== undefined;
+        isUnwatched ||= wound.unwatched !== undefined;
+        await pause(random.below(1500));
+      }
+      const began = performance.now();
+      const isOver = () => mends.length === 0 || performance.now() > began + step.holdMs;
+      const hasChanged = () => !mustChange || this.primary !== before || performance.now() > began + 20_000;
+      while (!(isOver() && hasChanged()) && performance.now() < this.#end) await pause(100);
+      // Until an fx has found the new primary, the old one's reads cannot be stale.
+      if (isUnwatched && random.percent(50)) await pause(5000 + step.holdMs);
+    } finally {
+      this.#isKilled = false;
+      for (const mend of random.percent(50) ? mends : mends.reverse()) await mend();
+    }
+  }
+
+  async #begin(name: string, fault: Fault, random: Chance): Promise<Wound | undefined> {
+    try {
+      const wound = await fault.run(this.#cluster, random);
+      if (wound.unwatched !== undefined) {
+        this.#history.add({ event: "unwatched", host: wound.unwatched.name });
+      }
+      this.done.set(name, (this.done.get(name) ?? 0) + 1);
+      this.#say("fault", wound.what);
+      if (wound.mend !== undefined) this.inForce.add(wound.what);
+      return wound;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.undone.push(`${name}: ${reason.slice(0, 300)}`);
+      return undefined;
+    }
+  }
+
+  async #mend(wound: Wound): Promise<void> {
+    const said = await wound.mend?.();
+    this.inForce.delete(wound.what);
+    this.#say("mended", typeof said === "string" ? `${wound.what}: ${said}` : wound.what);
+    const { unwatched: host } = wound;
+    if (host === undefined) return;
+    // The next fault may come before it is so.
+    this.#returning.push(
+      watchedWithin(this.#cluster, host, 60_000).then((isWatched) => {
+        if (isWatched) this.#history.add({ event: "watched", host: host.name });
+      }),
+    );
+  }
+
+  /** Resolves when somebody is the primary. */
+  async #someone(): Promise<string | undefined> {
+    const end = performance.now() + 30_000;
+    while (performance.now() < end) {
+      if ((await leaderOf(this.#cluster)) !== undefined) return undefined;
+      await pause(250);
+    }
+    return "there is no primary";
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const leader = (await leaderOf(this.#cluster))?.name;
+      if (leader !== undefined && leader !== this.primary) {
+        const isFirst = this.primary === "none";
+        this.primary = leader;
+        this.#say("primary", leader);
+        if (!isFirst) {
+          this.primaryChanges.push({ to: leader, byKill: this.#isKilled });
+          this.#isKilled = false;
+        }
+      }
+      await pause(500);
+    }
+  }
+
+  #say(event: "fault" | "mended" | "primary", what: string): void {
+    this.#history.add({ event, what });
+  }
+}

@@ -1,0 +1,139 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { minorUnitDigits, parseCurrencyCode } from "../../src/core/currency.ts";
+import type { Balances, Happening, Order, Read } from "./history.ts";
+
+/** What a history has of an answer. */
+export type Answered = Happening extends infer Each
+  ? Each extends { readonly attempt: number }
+    ? Omit<Each, "attempt">
+    : never
+  : never;
+
+/** What came back: as much of the body as came before `failure`. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly failure: string | undefined;
+}
+
+export function pathOf({ kind, pesel }: Order): string {
+  if (kind === "opening") return "/api/user";
+  return kind === "exchange" ? `/api/exchange/${pesel}` : `/api/user/${pesel}/${kind}s`;
+}
+
+export function bodyOf(order: Order): object {
+  const { pesel, minor } = order;
+  switch (order.kind) {
+    case "opening":
+      return { name: "Jan", surname: "Kowalski", pesel, pln: amountOf(order.currency, minor) };
+    case "exchange": {
+      const { from, to, side } = order;
+      return { pesel, from, to, [side]: amountOf(side === "toBuy" ? to : from, minor) };
+    }
+    default:
+      return { amount: amountOf(order.currency, minor), currency: order.currency };
+  }
+}
+
+export function lineOf(order: Order): object {
+  const { kind, pesel } = order;
+  const isCash = kind === "deposit" || kind === "withdrawal";
+  return { ...bodyOf(order), ...(isCash && { kind, pesel }), key: order.key };
+}
+
+function digitsOf(currency: string): number {
+  return minorUnitDigits(parseCurrencyCode(currency)) ?? 0;
+}
+
+function amountOf(currency: string, minor: number): number {
+  return Number((minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency)));
+}
+
+export interface AccountBody {
+  readonly pesel?: unknown;
+  readonly currencies: readonly { readonly symbol: string; readonly amount: number }[];
+}
+
+export function balancesOf({ currencies }: AccountBody): Balances {
+  return Object.fromEntries(
+    currencies.map(({ symbol, amount }) => [symbol, Math.round(amount * 10 ** digitsOf(symbol))]),
+  );
+}
+
+/** A refusal of fx, or something that says nothing of the outcome. */
+function ofFailure({ status, headers, text, failure }: Answer): Answered {
+  if (failure !== undefined) return { event: "unknown", why: failure };
+  const isProblem = String(headers["content-type"]).startsWith("application/problem+json");
+  const { code } = (isProblem ? (parse(text) ?? {}) : {}) as { readonly code?: unknown };
+  return typeof code === "string" ? ofCode(code) : { event: "unknown", why: `status ${status}` };
+}
+
+function ofCode(code: string): Answered {
+  const isOpen = code === "storage-unavailable" || code === "internal";
+  return isOpen ? { event: "unknown", why: code } : { event: "refused", code };
+}
+
+export function ofOrder(answer: Answer, pesel: string): Answered {
+  const { status, headers, text, failure } = answer;
+  const [, receipt] = /\/api\/receipts\/([^/]+)$/.exec(String(headers["fx-receipt"])) ?? [];
+  if (failure !== undefined || receipt === undefined || status >= 300) return ofFailure(answer);
+  const replayed = headers["idempotency-replayed"] === "true";
+  if (status === 204) return { event: "done", receipt, replayed, balances: null };
+  const account = parse(text) as AccountBody;
+  if (account.pesel !== pesel) throw new Error(`the answer is about another account: ${text}`);
+  return { event: "done", receipt, replayed, balances: balancesOf(account) };
+}
+
+interface BulkLine {
+  readonly line: number | null;
+  readonly receipt?: string;
+  readonly replayed?: boolean;
+  readonly account?: AccountBody;
+  readonly problem?: { readonly code: string };
+}
+
+/** Of each line of a bulk. */
+export function ofLines(answer: Answer, lines: number): readonly Answered[] {
+  const { status, text, failure } = answer;
+  if (status !== 200) return Array.from({ length: lines }, () => ofFailure(answer));
+  const found = new Map<unknown, Answered>();
+  // What stands after the last line feed was cut off.
+  for (const line of text.split("\n").slice(0, -1)) {
+    const parsed = parse(line) as BulkLine;
+    found.set(parsed.line, ofLine(parsed));
+  }
+  const none: Answered = { event: "unknown", why: failure ?? "no line in the answer to a bulk" };
+  return Array.from({ length: lines }, (_, index) => found.get(index + 1) ?? none);
+}
+
+function ofLine({ receipt, replayed = false, account, problem }: BulkLine): Answered {
+  if (problem !== undefined) return ofCode(problem.code);
+  if (receipt === undefined) return { event: "unknown", why: "a line without a receipt" };
+  return { event: "done", receipt, replayed, balances: account === undefined ? null : balancesOf(account) };
+}
+
+export function ofRead(answer: Answer, { kind }: Read): Answered {
+  const { status, text } = answer;
+  if (answer.failure !== undefined || status !== 200) {
+    const failed = ofFailure(answer);
+    const isNone = failed.event === "refused" && failed.code === "account-not-found";
+    return isNone ? { event: "read", balances: null } : failed;
+  }
+  if (kind === "account") return { event: "read", balances: balancesOf(parse(text) as AccountBody) };
+  const { entries } = parse(text) as {
+    readonly entries: readonly (AccountBody & { id: string; sequence: number })[];
+  };
+  const [newest] = entries;
+  if (newest === undefined) throw new Error("an account without entries");
+  const { id, sequence } = newest;
+  return { event: "read", balances: balancesOf(newest), entry: { id, sequence } };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
