@@ -12,23 +12,36 @@ interface Patch {
   readonly instead: string;
 }
 
+interface OnPurpose {
+  /** Absent where it is a setting of the cluster. */
+  readonly patch?: Patch;
+  /** By name, what makes it show within minutes; absent if everything does. */
+  readonly faults?: readonly string[];
+}
+
 /** Faults that are put in on purpose, which the judge has to find. */
-export const breaks = {
-  /** An order is answered when its COMMIT is sent. */
-  "answer-before-commit": {
-    file: "src/postgres/transaction.ts",
-    text: "await commit(connection, this.#statements(writes, loaded), token);",
-    instead: "commit(connection, this.#statements(writes, loaded), token).catch(() => {});",
-  },
-  /** After a lost COMMIT, an order is done again without looking whether it was done. */
-  "retry-blindly": {
-    file: "src/postgres/transaction.ts",
-    text: "if (done !== undefined) {",
-    instead: "if (false) {",
-  },
-  /** Patroni's standbys are asynchronous. */
-  asynchronous: undefined,
-} as const satisfies Record<string, Patch | undefined>;
+export const breaks: Readonly<Record<"answer-before-commit" | "retry-blindly" | "asynchronous", OnPurpose>> =
+  {
+    /** An order is answered when its COMMIT is sent. */
+    "answer-before-commit": {
+      patch: {
+        file: "src/postgres/transaction.ts",
+        text: "await commit(connection, this.#statements(writes, loaded), token);",
+        instead: "commit(connection, this.#statements(writes, loaded), token).catch(() => {});",
+      },
+    },
+    /** After a lost COMMIT, an order is done again without looking whether it was done. */
+    "retry-blindly": {
+      patch: {
+        file: "src/postgres/transaction.ts",
+        text: "if (done !== undefined) {",
+        instead: "if (false) {",
+      },
+      faults: ["connections broken in COMMIT", "switch-over", "primary killed"],
+    },
+    /** Patroni's standbys are asynchronous. */
+    asynchronous: { faults: ["primary's Patroni stopped", "primary alone", "primary killed"] },
+  };
 
 export type Break = keyof typeof breaks;
 
@@ -48,7 +61,7 @@ export function patched({ file, text, instead }: Patch): string {
 export async function withFault(
   name: Break,
 ): Promise<{ readonly options: Partial<ClusterOptions>; remove(): void }> {
-  const patch: Patch | undefined = breaks[name];
+  const { patch } = breaks[name];
   if (patch === undefined) return { options: { asynchronous: true }, remove: () => {} };
   const text = patched(patch);
   const { execFile } = await import("node:child_process");

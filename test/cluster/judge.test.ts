@@ -330,7 +330,7 @@ describe("the judge finds", () => {
     assert.deepEqual(s.sentences([right, { ...right, name: "db2" }]), []);
     const wrong: Reader[] = [
       { name: "fx2", accounts: new Map([[pesel, { PLN: 1 }]]) },
-      { name: "fx3", accounts: new Map([...accounts, ["other", {}]]) },
+      { name: "fx3", accounts: new Map<string, Balances>([...accounts, ["other", {}]]) },
       { name: "db1", audit: { ...audit, findings: 2, entries: 5, digest: "e" } },
       { name: "db3", failure: "ECONNREFUSED" },
       { name: "proxy", position: new Map([["PLN", { customers: 999, house: 0 }]]) },
@@ -424,7 +424,7 @@ test("a history is read from its file as it was written", async () => {
 });
 
 test("every fault that can be put in on purpose has its place in src", () => {
-  for (const patch of Object.values(breaks)) {
+  for (const { patch } of Object.values(breaks)) {
     if (patch !== undefined) assert.ok(patched(patch).includes(patch.instead));
   }
 });

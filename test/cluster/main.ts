@@ -114,6 +114,7 @@ async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean>
 
   const byKill = nemesis.primaryChanges.filter((change) => change.byKill).length;
   const shortfalls = [
+    ...(interrupted.aborted ? ["It was interrupted."] : []),
     ...(missing === undefined ? [] : [`The cluster did not become whole in 60 s: ${missing}.`]),
     ...(givenUp === 0 ? [] : [`${givenUp} orders were not settled 30 s after the last fault was mended.`]),
     ...(nemesis.primaryChanges.length < Number(values.changes)
@@ -145,8 +146,9 @@ async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean>
 }
 
 function chosen(): typeof faults {
-  if (values.faults === undefined) return faults;
-  const names = values.faults.split(",").map((name) => name.trim());
+  const shown = broken === undefined ? undefined : breaks[broken as Break].faults;
+  const names = values.faults?.split(",").map((name) => name.trim()) ?? shown;
+  if (names === undefined) return faults;
   const unknown = names.filter((name) => faults[name] === undefined);
   if (unknown.length > 0) {
     throw new Error(`There is no fault ${unknown.join(", ")}. There are: ${Object.keys(faults).join(", ")}.`);

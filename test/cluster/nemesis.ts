@@ -82,6 +82,7 @@ export class Nemesis {
   /** Whether what made the primary the primary was killed, and no other has come since. */
   #isKilled = false;
   #end = 0;
+  readonly #returning: Promise<void>[] = [];
   readonly #cluster: Cluster;
   readonly #faults: Readonly<Record<string, Fault>>;
   readonly #history: History;
@@ -110,7 +111,7 @@ export class Nemesis {
       }
     } finally {
       watching.abort();
-      await watch;
+      await Promise.all([watch, ...this.#returning]);
     }
   }
 
@@ -166,10 +167,12 @@ export class Nemesis {
     this.#say("mended", typeof said === "string" ? `${wound.what}: ${said}` : wound.what);
     const { unwatched: host } = wound;
     if (host === undefined) return;
-    // Not waited for: the next fault may come before it is so.
-    void watchedWithin(this.#cluster, host, 120_000).then((isWatched) => {
-      if (isWatched) this.#history.add({ event: "watched", host: host.name });
-    });
+    // The next fault may come before it is so.
+    this.#returning.push(
+      watchedWithin(this.#cluster, host, 60_000).then((isWatched) => {
+        if (isWatched) this.#history.add({ event: "watched", host: host.name });
+      }),
+    );
   }
 
   /** Resolves when somebody is the primary. */
