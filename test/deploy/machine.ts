@@ -4,6 +4,7 @@ import { once } from "node:events";
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -112,8 +113,18 @@ export async function bootMachine(): Promise<Machine> {
       await ended;
       process.off("exit", kill);
       rmSync(root, { recursive: true });
+      // systemd-nspawn leaves its control groups where no systemd cleans up.
+      for (const path of controlGroups())
+        spawnSync("find", [path, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]);
     },
   };
+}
+
+function controlGroups(): string[] {
+  const paths = ["", "systemd/", "unified/"].flatMap((hierarchy) =>
+    ["payload", "supervisor"].map((name) => `/sys/fs/cgroup/${hierarchy}${name}`),
+  );
+  return paths.filter((path) => existsSync(path));
 }
 
 /** Its systemd, as this machine numbers it. */

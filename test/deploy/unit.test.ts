@@ -62,7 +62,7 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
         "idempotency-key": key,
         "content-type": "application/json",
       },
-      body: { pesel, from: "PLN", to: "USD", toBuy: 1 },
+      body: { pesel, from: "PLN", to: "USD", toBuy: 0.01 },
     });
   const done = async (script: string): Promise<string> => {
     const ran: Ran = await machine.run(`set -e; ${script}`);
@@ -111,7 +111,7 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
         name: "Jan",
         surname: "Kowalski",
         pesel,
-        pln: 1000,
+        pln: 1_000_000,
       });
       assert.equal(opened.status, 204, opened.text);
     },
