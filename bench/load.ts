@@ -62,7 +62,8 @@ function checked({ file, url }: Load, measured: Measured): Measured {
 }
 
 async function wrk({ url, file, connections, seconds, keyPrefix = "" }: Load): Promise<Measured> {
-  const options = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", here("wrk.lua")];
+  // On a busy machine, an answer takes longer than the 2 s that wrk waits.
+  const options = ["-t1", "--timeout", "30s", `-c${connections}`, `-d${seconds}s`, "-s", here("wrk.lua")];
   const { stdout, stderr } = await promisify(execFile)("wrk", [...options, url, "--", file, keyPrefix]);
   if (stderr !== "") progress(`wrk: ${stderr.trim()}`);
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");

@@ -4,6 +4,7 @@ import { benchCli } from "./cli.ts";
 import { benchHttp } from "./http.ts";
 import { benchLedger } from "./ledger.ts";
 import { type Options, readOptions } from "./options.ts";
+import { benchProcesses } from "./processes.ts";
 import { printTargets } from "./report.ts";
 import { benchScale } from "./scale.ts";
 import { benchTokens } from "./tokens.ts";
@@ -17,6 +18,7 @@ const benches: Record<string, (options: Options) => Promise<void>> = {
   tokens: benchTokens,
   turns: benchTurns,
   scale: benchScale,
+  processes: benchProcesses,
   cli: benchCli,
 };
 /** What a run without a name is: all that has a target. */

@@ -14,6 +14,8 @@ export interface Options {
   readonly entries: number;
   /** Accounts of the ledgers in `scale`. */
   readonly sizes: readonly number[];
+  /** Of fx over one database, in `processes`. */
+  readonly processes: readonly number[];
   readonly stores: readonly StoreName[];
   /** Whether single orders have a key each. */
   readonly keys: boolean;
@@ -35,6 +37,7 @@ export function readOptions(args: readonly string[]): { parts: string[]; options
       lines: { type: "string" },
       entries: { type: "string" },
       sizes: { type: "string" },
+      processes: { type: "string", default: "1,2,4" },
       stores: { type: "string", default: everyStore.join(",") },
       keys: { type: "boolean", default: false },
       only: { type: "string", default: "" },
@@ -58,6 +61,7 @@ export function readOptions(args: readonly string[]): { parts: string[]; options
     lines: count("lines", 1_000_000, 2000),
     entries: count("entries", 1_000_000, 2000),
     sizes: (values.sizes ?? (values.smoke ? "1000" : "10000,1000000,10000000")).split(",").map(Number),
+    processes: values.processes.split(",").map(Number),
     stores: everyStore.filter((store) => values.stores.split(",").includes(store)),
     keys: values.keys,
     only: values.only,

@@ -56,7 +56,7 @@ async function benchSize(folder: string, size: number): Promise<void> {
     await server.stop();
   }
 
-  const audited = open(path);
+  const audited = new LedgerService(openSqlite(path, { access: "read" }), fixedRates(), () => now);
   let peak = 0;
   const auditStarted = performance.now();
   const report = await audited.audit({

@@ -69,11 +69,10 @@ export async function startStore(
     return startFx(store, `sqlite:${path}`, { nodeArgs });
   }
   const database = await startPostgres({ durable: true });
-  const postmaster = Number.parseInt(readFileSync(join(database.dataFolder, "postmaster.pid"), "utf8"), 10);
   const { url } = await createDatabase(database.url);
   const server = await startFx(store, url, {
     nodeArgs,
-    databaseCpuSeconds: () => familyCpuSecondsOf(postmaster),
+    databaseCpuSeconds: () => postgresCpuSeconds(database),
   });
   const stop = async () => {
     await server.stop();
@@ -154,6 +153,11 @@ export function cpuSecondsOf(pid: number | string): number {
 export function endedChildrenCpuSeconds(pid: number): number {
   const [user, system] = statOf(pid).slice(13, 15).map(Number);
   return ((user ?? 0) + (system ?? 0)) / 100;
+}
+
+/** Of all processes of a server. */
+export function postgresCpuSeconds({ dataFolder }: { readonly dataFolder: string }): number {
+  return familyCpuSecondsOf(Number.parseInt(readFileSync(join(dataFolder, "postmaster.pid"), "utf8"), 10));
 }
 
 /** Of it and all its children. */

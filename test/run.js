@@ -9,8 +9,8 @@ import { join } from "node:path";
 const root = new URL("..", import.meta.url);
 const isFast = process.argv.includes("--fast");
 const wanted = process.argv.slice(2).filter((argument) => argument !== "--fast");
-/** What breaks servers, disks and networks takes as long as all the rest: .ci/run names it. */
-const isLeftOut = (file) => /^test\/(faults\/|privacy|proxies)/.test(file);
+/** What breaks servers, disks and networks, and what installs fx, takes as long as all the rest: .ci/run names it. */
+const isLeftOut = (file) => /^test\/(deploy\/|faults\/|privacy|proxies)/.test(file);
 const files = readdirSync(new URL("test", root), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts"))
   .map((file) => `test/${file}`)

@@ -3,11 +3,12 @@ import type { Worker } from "node:worker_threads";
 import { type ErrorCode, FxError } from "../core/errors.ts";
 import type { ExportRequest } from "../core/export.ts";
 import type { AccountHead, AuditProgress, AuditReport, Position } from "../core/service.ts";
+import { abandoned } from "../core/turns.ts";
+import type { PartReport, Range } from "../ledger/audit-part.ts";
 import { type Books, booksOf } from "../ledger/books.ts";
 import type { BooksAuditOptions } from "../ledger/checkpoint.ts";
 import type { HeadTableData } from "../ledger/head-table.ts";
 import { pacedReader } from "../ledger/pace.ts";
-import { abandoned } from "../ledger/shared-books.ts";
 import type { Store } from "../ledger/store.ts";
 import type { StorePlace } from "./place.ts";
 import { startThread } from "./thread.ts";
@@ -15,6 +16,8 @@ import { startThread } from "./thread.ts";
 export interface BooksQuestion {
   readonly place: StorePlace;
   readonly about: keyof BooksResults | ExportRequest;
+  /** Of a part. */
+  readonly range?: Range | undefined;
   /** Of a position: when. */
   readonly at?: Date | undefined;
   readonly against?: HeadTableData | undefined;
@@ -35,6 +38,8 @@ export type BooksAnswer =
 interface BooksResults {
   readonly audit: AuditReport;
   readonly position: Position;
+  /** Of an audit. */
+  readonly part: PartReport;
 }
 
 /**
@@ -42,29 +47,64 @@ interface BooksResults {
  * a thread can have a priority of its own, it runs when no other wants the processor.
  */
 export function openBooks(place: StorePlace, store: Store): Books {
-  const threads = new Map<Worker, Promise<unknown>>();
-  let isClosing = false;
-
-  const start = (question: Omit<BooksQuestion, "place">) => {
-    const thread = startThread("books-worker", { ...question, place } satisfies BooksQuestion);
-    const ended = new Promise((resolve) => thread.on("exit", resolve));
-    threads.set(thread, ended);
-    void ended.then(() => threads.delete(thread));
-    return thread;
+  const threads = new Threads(place, store);
+  // On a full disk SQLite shares a file with no other connection, and the one that has it reads.
+  const here = booksOf(store, pacedReader(store));
+  return {
+    audit: (options = {}) => threads.read("audit", options, () => here.audit(options)),
+    position: (at, signal) => threads.read("position", { at, signal }, () => here.position(at, signal)),
+    export: (request) => threads.export(request),
+    close: () => threads.close(),
   };
-  const read = <T extends keyof BooksResults>(
+}
+
+/** For who only reads: in this thread, and half of a large audit in another. */
+export function helpedBooks(place: StorePlace, store: Store): Books {
+  const threads = new Threads(place, store);
+  const books = booksOf(store, undefined, (range, tell) =>
+    threads.read("part", { range, onProgress: ({ entries }) => tell(entries) }),
+  );
+  return { ...books, close: () => threads.close() };
+}
+
+interface ReadOptions extends BooksAuditOptions, Pick<BooksQuestion, "at" | "range"> {}
+
+class Threads {
+  readonly #place: StorePlace;
+  readonly #store: Store;
+  readonly #running = new Map<Worker, Promise<unknown>>();
+  #isClosing = false;
+
+  constructor(place: StorePlace, store: Store) {
+    this.#place = place;
+    this.#store = store;
+  }
+
+  #start(question: Omit<BooksQuestion, "place">): Worker {
+    const thread = startThread("books-worker", {
+      ...question,
+      place: this.#place,
+    } satisfies BooksQuestion);
+    const ended = new Promise((resolve) => thread.on("exit", resolve));
+    this.#running.set(thread, ended);
+    void ended.then(() => this.#running.delete(thread));
+    return thread;
+  }
+
+  /** @param here does it in this thread, where another cannot */
+  async read<T extends keyof BooksResults>(
     about: T,
-    { at, onHeads, against, onProgress, signal }: BooksAuditOptions & { at?: Date | undefined },
-    here: () => Promise<BooksResults[T]>,
-  ) =>
-    new Promise<BooksResults[T]>((resolve, reject) => {
+    { at, range, onHeads, against, onProgress, signal }: ReadOptions,
+    here?: () => Promise<BooksResults[T]>,
+  ): Promise<BooksResults[T]> {
+    const result = await new Promise<BooksResults[T]>((resolve, reject) => {
       let isBegun = false;
       const canReadHere = ({ failure }: Extract<BooksAnswer, { failure: unknown }>) =>
         !isBegun &&
-        !isClosing &&
+        !this.#isClosing &&
         !signal?.aborted &&
         ["storage-unavailable", "overloaded"].includes(failure.code);
-      const thread = start({ about, at, against, givesHeads: onHeads !== undefined });
+      const thread = this.#start({ about, at, range, against, givesHeads: onHeads !== undefined });
       const fail = (error: unknown) => {
         reject(error);
         stop(thread);
@@ -77,7 +117,7 @@ export function openBooks(place: StorePlace, store: Store): Books {
         else if ("heads" in answer)
           onHeads?.(answer.heads).then(() => thread.postMessage("next" satisfies BooksWish), fail);
         else if ("result" in answer) resolve(answer.result as BooksResults[T]);
-        else if ("failure" in answer && canReadHere(answer)) resolve(here());
+        else if ("failure" in answer && here !== undefined && canReadHere(answer)) resolve(here());
         else if ("failure" in answer && !signal?.aborted) reject(failureOf(answer));
         isBegun = true;
       });
@@ -86,43 +126,39 @@ export function openBooks(place: StorePlace, store: Store): Books {
         signal?.removeEventListener("abort", leave);
         reject(signal?.aborted ? abandoned() : closed());
       });
-    }).then(async (result) => {
-      // The thread opened what the place names now; the store still has it open, or refuses.
-      await store.ping();
-      return result;
     });
-  // On a full disk SQLite shares a file with no other connection, and the one that has it reads.
-  const here = booksOf(store, pacedReader(store));
-  return {
-    audit: (options = {}) => read("audit", options, () => here.audit(options)),
-    position: (at, signal) => read("position", { at, signal }, () => here.position(at, signal)),
-    async *export(request) {
-      const thread = start({ about: request });
-      const answers = on(thread, "message", { close: ["exit"] }) as AsyncIterable<[BooksAnswer]>;
-      let isKnown = false;
-      try {
-        for await (const [answer] of answers) {
-          if ("result" in answer) return;
-          if ("failure" in answer) throw failureOf(answer);
-          if (!("part" in answer)) continue;
-          // As above: from here on the thread itself finds out if another file takes the place of its own.
-          if (!isKnown) await store.ping();
-          isKnown = true;
-          yield answer.part;
-          thread.postMessage("next" satisfies BooksWish);
-        }
-        throw closed();
-      } finally {
-        stop(thread);
-        await threads.get(thread);
+    // The thread opened what the place names now; the store still has it open, or refuses.
+    await this.#store.ping();
+    return result;
+  }
+
+  async *export(request: ExportRequest): AsyncGenerator<string> {
+    const thread = this.#start({ about: request });
+    const answers = on(thread, "message", { close: ["exit"] }) as AsyncIterable<[BooksAnswer]>;
+    let isKnown = false;
+    try {
+      for await (const [answer] of answers) {
+        if ("result" in answer) return;
+        if ("failure" in answer) throw failureOf(answer);
+        if (!("part" in answer)) continue;
+        // As above: from here on the thread itself finds out if another file takes the place of its own.
+        if (!isKnown) await this.#store.ping();
+        isKnown = true;
+        yield answer.part;
+        thread.postMessage("next" satisfies BooksWish);
       }
-    },
-    async close() {
-      isClosing = true;
-      for (const thread of threads.keys()) stop(thread);
-      await Promise.all(threads.values());
-    },
-  };
+      throw closed();
+    } finally {
+      stop(thread);
+      await this.#running.get(thread);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const thread of this.#running.keys()) stop(thread);
+    await Promise.all(this.#running.values());
+  }
 }
 
 /** Not by `terminate`: where that meets SQLite at work, the whole process aborts. */

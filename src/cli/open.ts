@@ -19,6 +19,8 @@ export interface Needs {
   /** Without them, an embedded service has no rates. */
   readonly rates: boolean;
   readonly access: Access;
+  /** Whether it reads everything. */
+  readonly whole?: boolean;
   /** Of a service that only carries out a bulk: lines in a commit at most. */
   readonly bulkLimit?: number;
 }
@@ -26,7 +28,7 @@ export interface Needs {
 /** The service that `settings.url` names. */
 export async function openService(
   settings: Settings,
-  { rates, access, bulkLimit }: Needs,
+  { rates, access, whole = false, bulkLimit }: Needs,
   onUpgrade: (from: number, to: number) => void,
 ): Promise<ExchangeService> {
   const { url } = settings;
@@ -39,7 +41,10 @@ export async function openService(
     return service;
   }
   const { LedgerService } = await import("../ledger/service.ts");
-  return new LedgerService(await openStore(url, { access, onUpgrade }), noRates, undefined, { bulkLimit });
+  const store = await openStore(url, { access, onUpgrade });
+  const isHelped = whole && url.kind === "sqlite";
+  const books = isHelped ? (await import("./books.ts")).helpedBooks(url, store) : undefined;
+  return new LedgerService(store, noRates, undefined, { books, bulkLimit });
 }
 
 /** An instance over the store at `place`, settling at the rates that `settings` name. */

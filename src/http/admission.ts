@@ -3,6 +3,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
+import { Turns } from "../core/turns.ts";
 import type { OperationId } from "../wire/operations.ts";
 
 /** Probes are always answered; what takes long is limited in other ways. */
@@ -112,61 +113,33 @@ export class Admission {
 const share = 0.2;
 /** Of a pause: below that the event loop has nothing else to do. */
 const idleShare = 0.1;
-/** Requests for expensive reads at most. */
+/** Expensive reads that wait, each for its turn. */
 const mostWaiting = 64;
 
-interface Reading {
-  readonly answer: Promise<unknown>;
-  /** The connections of those who wait for it. */
-  readonly connections: AbortSignal[];
-}
-
-/**
- * Does expensive reads one at a time, each for all who ask for the same before it starts. While other requests come in,
- * they take a fifth of the time.
- */
+/** Does expensive reads one at a time. While other requests come in, they take a fifth of the time. */
 export class ExpensiveReads {
-  /** Those that have not started, by what they are about. */
-  readonly #next = new Map<string, Reading>();
-  #last: Promise<void> = Promise.resolve();
-  #waiting = 0;
+  #rested = Promise.resolve();
+  readonly #turns = new Turns({
+    mostWaiting,
+    busy: () => overloaded(`${mostWaiting} requests for what takes long to read are waiting.`),
+    before: () => this.#rested,
+  });
 
   /**
    * Gives what `work` does.
    * @param about the same for those for whom `work` gives the same
    * @throws FxError overloaded
    */
-  async read<T>(request: FastifyRequest, about: string, work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= mostWaiting) {
-      throw overloaded(`${mostWaiting} requests for what takes long to read are waiting.`);
-    }
-    const reading = this.#next.get(about) ?? this.#add(about, work);
-    reading.connections.push(closingOf(request));
-    this.#waiting += 1;
-    try {
-      return (await reading.answer) as T;
-    } finally {
-      this.#waiting -= 1;
-    }
-  }
-
-  #add(about: string, work: () => Promise<unknown>): Reading {
-    const connections: AbortSignal[] = [];
-    let startedMs = performance.now();
-    const answer = this.#last.then(() => {
-      startedMs = performance.now();
-      this.#next.delete(about);
-      if (connections.every(({ aborted }) => aborted))
-        throw new FxError("unreachable", "Nobody waits for it.");
-      return work();
-    });
-    this.#last = answer.then(
-      () => rest(performance.now() - startedMs),
-      () => rest(performance.now() - startedMs),
-    );
-    const reading = { answer, connections };
-    this.#next.set(about, reading);
-    return reading;
+  read<T>(request: FastifyRequest, about: string, work: () => Promise<T>): Promise<T> {
+    const timed = async () => {
+      const startedMs = performance.now();
+      try {
+        return await work();
+      } finally {
+        this.#rested = rest(performance.now() - startedMs);
+      }
+    };
+    return this.#turns.ask(about, timed, closingOf(request));
   }
 }
 

@@ -4,8 +4,7 @@ import { FxError } from "../core/errors.ts";
 import { accountAfter, type Entry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
-import { readJournal } from "./journal-reader.ts";
-import { decodeEntry } from "./rows.ts";
+import { readEntriesBack } from "./journal-reader.ts";
 import type { FoundEntry, Store } from "./store.ts";
 
 /**
@@ -126,35 +125,37 @@ export async function entriesOf(
   return { page, hasMore, opening, closing: closing ?? [] };
 }
 
-/** Of one account, kept while it is not known whether they count. */
-const keptEntries = 10_000;
+/** Of accounts that are looked back on while the journal is read. */
+const keptEnds = 10_000;
 
 /**
- * All entries as `readJournal` gives them, or those that what the accounts were at `at` rests on: of each account, up to
- * the last that is not later.
+ * All entries, or those that what the accounts were at `at` rests on: of each account, up to the last that is not later.
+ * From the newest back, so that most of those that are later are known by having none after them that is not.
  * @throws FxError internal if an entry cannot be read
  */
 export async function* readEntriesAt(store: Store, at?: Date): AsyncGenerator<readonly Entry[]> {
-  /** Of one account, since its last entry that is not later. */
-  let later: Entry[] = [];
-  let ended: string | undefined;
-  for await (const rows of readJournal(store)) {
-    const entries = rows.map((row) => decodeEntry(row).entry);
+  /** By account, the sequence of the last entry that is not later. */
+  const ends = new Map<Pesel, number>();
+  const endOf = async (pesel: Pesel, at: Date) => {
+    const known = ends.get(pesel);
+    if (known !== undefined) return known;
+    if (ends.size >= keptEnds) ends.clear();
+    const end = (await lastEntryAt(store, pesel, at))?.sequence ?? 0;
+    ends.set(pesel, end);
+    return end;
+  };
+  let isReached = false;
+  for await (const entries of readEntriesBack(store)) {
     if (at === undefined) {
       yield entries;
       continue;
     }
     const counted: Entry[] = [];
     for (const entry of entries) {
-      if (entry.pesel === ended) continue;
-      if (entry.pesel !== later[0]?.pesel) later = [];
-      later.push(entry);
-      if (entry.time <= at) counted.push(...later.splice(0));
-      if (later.length < keptEntries) continue;
-      const last = await lastEntryAt(store, entry.pesel, at);
-      if (last !== undefined && last.sequence > entry.sequence) counted.push(...later);
-      else ended = entry.pesel;
-      later = [];
+      const isLater = entry.time > at;
+      isReached ||= !isLater;
+      if (!isReached || (isLater && (await endOf(entry.pesel, at)) < entry.sequence)) continue;
+      counted.push(entry);
     }
     yield counted;
   }

@@ -1,6 +1,6 @@
 import type { ExportRequest } from "../core/export.ts";
 import type { AuditReport, Position } from "../core/service.ts";
-import { auditLedger } from "./audit.ts";
+import { type AuditHelp, auditLedger } from "./audit.ts";
 import type { BooksAuditOptions } from "./checkpoint.ts";
 import { exportJournal } from "./export.ts";
 import { positionOf } from "./position.ts";
@@ -18,13 +18,15 @@ export interface Books {
 /**
  * Reads in this thread, a slice at a time.
  * @param reader the store as one who reads sees it, until the signal ends that
+ * @param help does half of a large audit
  */
 export function booksOf(
   store: Store,
   reader: (signal: AbortSignal | undefined) => Store = () => store,
+  help?: AuditHelp,
 ): Books {
   return {
-    audit: (options) => auditLedger(reader(options?.signal), options),
+    audit: (options) => auditLedger(reader(options?.signal), options, help),
     position: (at, signal) => positionOf(reader(signal), at),
     export: (request) => exportJournal(reader(undefined), request),
     close: async () => {},

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { headText } from "../core/checkpoint.ts";
 import type { AccountHead, AuditOptions, Comparison, LostHead } from "../core/service.ts";
 import { customerId } from "./customer-id.ts";
 import { HeadTable, type HeadTableData } from "./head-table.ts";
-import type { JournalRow } from "./store.ts";
+import type { ChainedRow, JournalRow } from "./store.ts";
 
 /** What the books are asked for: a checkpoint is a table by then. */
 export interface BooksAuditOptions extends Pick<AuditOptions, "onProgress" | "onHeads" | "signal"> {
@@ -17,54 +18,90 @@ export async function tableOf(heads: AsyncIterable<readonly AccountHead[]>): Pro
   return table.data;
 }
 
+/** How far the chain of an account goes, and what an earlier checkpoint says of it, if there is one. */
+export interface ReadHead extends AccountHead {
+  readonly pesel: string;
+  readonly earlier: EarlierHead | undefined;
+}
+
+interface EarlierHead {
+  /** In the checkpoint. */
+  readonly number: number;
+  readonly entries: number;
+  /** Whether the chain has its last entry. */
+  isHeld: boolean;
+}
+
+/** What is known of a chain while it is read. */
+interface ChainHead {
+  readonly customer: string;
+  readonly earlier: EarlierHead | undefined;
+}
+
+/** Reads the heads of chains, and looks at those of an earlier checkpoint on the way. */
+export class HeadReader {
+  readonly #key: string;
+  readonly #before: HeadTable | undefined;
+
+  /** @param key the ledger's `identityKey` */
+  constructor(key: string, against: HeadTableData | undefined) {
+    this.#key = key;
+    this.#before = against && HeadTable.of(against);
+  }
+
+  /** To be shown each entry of a chain, in its order, with what this gave for the one before. */
+  see(head: ChainHead | undefined, { pesel, sequence, hash }: JournalRow): ChainHead | undefined {
+    if (this.#before === undefined) return undefined;
+    const { customer, earlier } = head ?? this.#begin(pesel, this.#before);
+    if (sequence === earlier?.entries) earlier.isHeld = this.#before.hasHash(earlier.number, hash);
+    return head ?? { customer, earlier };
+  }
+
+  end(head: ChainHead | undefined, { pesel, sequence, hash }: ChainedRow): ReadHead {
+    const customer = head?.customer ?? customerId(pesel, this.#key);
+    return { customer, entries: sequence, hash, pesel, earlier: head?.earlier };
+  }
+
+  #begin(pesel: string, before: HeadTable): ChainHead {
+    const customer = customerId(pesel, this.#key);
+    const number = before.find(customer);
+    const earlier =
+      number === undefined ? undefined : { number, entries: before.entries(number), isHeld: false };
+    return { customer, earlier };
+  }
+}
+
+const headsAtOnce = 500;
+
 /** The part of an audit that is about checkpoints: gives the heads of the chains, and compares them with earlier ones. */
 export class Heads {
-  readonly #key: string;
-  readonly #take: AuditOptions["onHeads"];
+  readonly #give: AuditOptions["onHeads"];
   readonly #digest = createHash("sha256");
   readonly #before: HeadTable | undefined;
   /** Which heads of the checkpoint belong to accounts of this ledger. */
   readonly #isFound: Uint8Array;
   readonly #lost: LostHead[] = [];
-  #ended: AccountHead[] = [];
 
-  /** @param key the ledger's `identityKey` */
-  constructor(key: string, { onHeads, against }: BooksAuditOptions) {
-    this.#key = key;
-    this.#take = onHeads;
+  constructor({ onHeads, against }: BooksAuditOptions) {
+    this.#give = onHeads;
     this.#before = against && HeadTable.of(against);
     this.#isFound = new Uint8Array(against?.count ?? 0);
   }
 
-  /** For the chain of an account, whose entries are then shown to it in their order. */
-  begin(pesel: string): ChainHead {
-    const customer = customerId(pesel, this.#key);
-    const number = this.#before?.find(customer);
-    const entries = number === undefined ? 0 : (this.#before?.entries(number) ?? 0);
-    return { customer, number, entries, isHeld: false };
-  }
-
-  see(head: ChainHead, { sequence, hash }: JournalRow): void {
-    if (sequence === head.entries && head.number !== undefined) {
-      head.isHeld = this.#before?.hasHash(head.number, hash) === true;
+  /** Takes those of all accounts, by PESEL. */
+  async take(heads: readonly ReadHead[]): Promise<void> {
+    for (let start = 0; start < heads.length; start += headsAtOnce) {
+      const some = heads.slice(start, start + headsAtOnce);
+      this.#digest.update(some.map((head) => `${headText(head)}\n`).join(""));
+      for (const { customer, entries: entriesNow, pesel, earlier } of some) {
+        if (earlier === undefined) continue;
+        const { number, entries, isHeld } = earlier;
+        this.#isFound[number] = 1;
+        if (!isHeld) this.#lost.push({ customer, account: pesel, entries, entriesNow });
+      }
+      await this.#give?.(some.map(({ customer, entries, hash }) => ({ customer, entries, hash })));
+      await nextTurn();
     }
-  }
-
-  /** To be called for the chains of all accounts, by PESEL. */
-  end({ customer, number, entries, isHeld }: ChainHead, { pesel, sequence, hash }: JournalRow): void {
-    const head = { customer, entries: sequence, hash };
-    this.#digest.update(`${headText(head)}\n`);
-    if (this.#take !== undefined) this.#ended.push(head);
-    if (number === undefined) return;
-    this.#isFound[number] = 1;
-    if (!isHeld) this.#lost.push({ customer, account: pesel, entries, entriesNow: sequence });
-  }
-
-  /** Gives the heads of the chains that have ended since the last time. */
-  async give(): Promise<void> {
-    const ended = this.#ended;
-    this.#ended = [];
-    if (ended.length > 0) await this.#take?.(ended);
   }
 
   result(): { readonly digest: string; readonly against?: Comparison } {
@@ -84,14 +121,4 @@ export class Heads {
     }
     return { accounts, found, lost: [...this.#lost, ...missing] };
   }
-}
-
-/** What an account's chain is compared with while it is read. */
-export interface ChainHead {
-  readonly customer: string;
-  /** Of its head in the checkpoint; undefined if it has none. */
-  readonly number: number | undefined;
-  /** In that head. */
-  readonly entries: number;
-  isHeld: boolean;
 }

@@ -17,25 +17,23 @@ const sliceSize = 250;
 const exportedAtOnce = 100;
 
 /**
- * Reads the journal from the entry after `after` up to the account `through`, a slice at a time, in the order of
- * (pesel, sequence). Orders go on in between: memory stays flat and the event loop is never held for long.
+ * Reads the entries of the accounts after `after` up to `through`, a slice at a time, those of each account in their
+ * order. Orders go on in between: memory stays flat and the event loop is never held for long.
  */
 export async function* readJournal(
   store: Store,
-  { after, through }: { after?: JournalPlace | undefined; through?: string | undefined } = {},
+  range: { readonly after?: string | undefined; readonly through?: string | undefined } = {},
 ): AsyncGenerator<readonly JournalRow[]> {
-  let place = after;
-  for (;;) {
-    const rows = await store.journal({ after: place, through, limit: pageSize });
+  let place: JournalPlace | undefined;
+  do {
+    const { rows, next } = await store.journal({ ...range, place, limit: pageSize });
     for (let start = 0; start < rows.length; start += sliceSize) {
       await nextTurn();
       yield rows.slice(start, start + sliceSize);
     }
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < pageSize) return;
-    place = { pesel: last.pesel, sequence: last.sequence };
+    place = next;
     await nextTurn();
-  }
+  } while (place !== undefined);
 }
 
 /**
@@ -50,6 +48,18 @@ export async function* readEntries(store: Store): AsyncGenerator<readonly Entry[
     yield found.map(({ entry }) => entry);
     // The newest could only be missing if the ledger was changed by hand.
     after = found.at(-1)?.entry.id ?? through;
+    await nextTurn();
+  }
+}
+
+/** The same from the newest back, those that there were at first. */
+export async function* readEntriesBack(store: Store): AsyncGenerator<readonly Entry[]> {
+  let before: string | undefined;
+  for (;;) {
+    const found = await store.entriesBefore({ before, limit: sliceSize });
+    if (found.length === 0) return;
+    yield found.map(({ entry }) => entry);
+    before = found.at(-1)?.entry.id;
     await nextTurn();
   }
 }

@@ -1,17 +1,17 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
-import { abandoned } from "./shared-books.ts";
+import { abandoned } from "../core/turns.ts";
 import type { Store } from "./store.ts";
 
-/** Of the thread's time, for all readers together. */
-const share = 0.2;
+/** Of the thread's time, for all readers together: what they do besides, to caches and to the heap, costs orders as much again. */
+const share = 0.125;
 /** Of a pause: below that the thread has nothing else to do. */
 const idleShare = 0.1;
 /** What reads pages. */
-const paged: readonly (string | symbol)[] = ["accounts", "entries", "journal", "reversals"];
+const paged: readonly (string | symbol)[] = ["accounts", "entries", "entriesBefore", "journal", "reversals"];
 
 /**
- * The store for those who read it page by page in the thread of its orders: together they take a fifth of the thread's
+ * The store for those who read it page by page in the thread of its orders: together they take an eighth of the thread's
  * time, and more only while it has nothing else to do. A reader fails when its signal says so.
  */
 export function pacedReader(store: Store): (signal: AbortSignal | undefined) => Store {

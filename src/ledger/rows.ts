@@ -8,7 +8,6 @@ import type {
   AcceptedTableRow,
   AccountRow,
   FoundEntry,
-  JournalPlace,
   JournalRow,
   ListedAccountRow,
   RateTableRow,
@@ -162,21 +161,13 @@ export function peselText(pesel: string | number): string {
   return pesel.toString().padStart(11, "0");
 }
 
-/** Where a page of accounts or entries begins and ends, with PESELs as the numbers that a database keeps. */
+/** The accounts of a page of the journal, with PESELs as the numbers that a database keeps. */
 export function rangeOf({
   after,
   through,
 }: {
-  after?: JournalPlace | undefined;
+  after?: string | undefined;
   through?: string | undefined;
-}): {
-  readonly afterPesel: number;
-  readonly afterSequence: number;
-  readonly throughPesel: number;
-} {
-  return {
-    afterPesel: Number(after?.pesel ?? -1),
-    afterSequence: after?.sequence ?? 0,
-    throughPesel: Number(through ?? Number.MAX_SAFE_INTEGER),
-  };
+}): readonly [after: number, through: number] {
+  return [Number(after ?? -1), Number(through ?? Number.MAX_SAFE_INTEGER)];
 }

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import type { ExportRequest } from "../core/export.ts";
-import type { AuditProgress, AuditReport, Position } from "../core/service.ts";
+import type { AuditProgress } from "../core/service.ts";
+import { Turns } from "../core/turns.ts";
 import type { Books } from "./books.ts";
 
 const exportsAtOnce = 4;
@@ -16,9 +17,13 @@ const apartMs = 300;
  */
 export function sharedBooks(books: Books): Books {
   const apart = startsApart();
-  const audits = new Turn(apart);
-  const sharedAudits = new Shared<AuditReport>(audits);
-  const sharedPositions = new Shared<Position>(new Turn(apart));
+  const turns = () =>
+    new Turns({
+      mostWaiting,
+      before: apart,
+      busy: () => busy(`${mostWaiting} audits or positions wait for their turn`),
+    });
+  const [audits, positions] = [turns(), turns()];
   const listeners = new Set<(done: AuditProgress) => void>();
   const onProgress = (done: AuditProgress) => {
     for (const listener of listeners) listener(done);
@@ -28,15 +33,16 @@ export function sharedBooks(books: Books): Books {
     async audit(options = {}) {
       const { onProgress: listener = () => {}, onHeads, against, signal } = options;
       // Whose checkpoint it is does not share it.
-      if (onHeads !== undefined || against !== undefined)
-        return audits.take(() => books.audit(options), signal);
+      if (onHeads !== undefined || against !== undefined) {
+        return audits.ask(undefined, (signal) => books.audit({ ...options, signal }), signal);
+      }
       listeners.add(listener);
-      return sharedAudits
+      return audits
         .ask("", (signal) => books.audit({ onProgress, signal }), signal)
         .finally(() => listeners.delete(listener));
     },
     position: (at, signal) =>
-      sharedPositions.ask(`${at?.getTime()}`, (signal) => books.position(at, signal), signal),
+      positions.ask(`${at?.getTime()}`, (signal) => books.position(at, signal), signal),
     async *export(request: ExportRequest) {
       if (exporting >= exportsAtOnce) throw busy(`${exportsAtOnce} exports are under way`);
       exporting += 1;
@@ -51,32 +57,6 @@ export function sharedBooks(books: Books): Books {
   };
 }
 
-/** Does one work after another. */
-class Turn {
-  readonly #apart: () => Promise<void>;
-  #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
-
-  constructor(apart: () => Promise<void>) {
-    this.#apart = apart;
-  }
-
-  /** @throws FxError overloaded, at once */
-  take<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    if (this.#waiting >= mostWaiting) throw busy(`${mostWaiting} audits or positions wait for their turn`);
-    this.#waiting += 1;
-    const done = this.#last.then(async () => {
-      this.#waiting -= 1;
-      if (signal?.aborted) throw abandoned();
-      await this.#apart();
-      if (signal?.aborted) throw abandoned();
-      return work();
-    });
-    this.#last = done.catch(() => {});
-    return done;
-  }
-}
-
 /** Resolves for one after the other, with some time between. */
 function startsApart(): () => Promise<void> {
   let nextMs = 0;
@@ -85,63 +65,6 @@ function startsApart(): () => Promise<void> {
     nextMs = Math.max(nextMs, performance.now()) + apartMs;
     if (waitMs > 0) await pause(waitMs);
   };
-}
-
-interface Asked<T> {
-  readonly result: Promise<T>;
-  /** How many wait for it. */
-  count: number;
-  /** Called when nobody does any more. */
-  readonly end: () => void;
-}
-
-/** Does work once for all who ask for the same before it starts. */
-class Shared<T> {
-  readonly #turn: Turn;
-  readonly #next = new Map<string, Asked<T>>();
-
-  constructor(turn: Turn) {
-    this.#turn = turn;
-  }
-
-  async ask(
-    about: string,
-    work: (signal: AbortSignal) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> {
-    const asked = this.#next.get(about) ?? this.#begin(about, work);
-    asked.count += 1;
-    return new Promise<T>((resolve, reject) => {
-      const leave = () => {
-        asked.count -= 1;
-        if (asked.count === 0) asked.end();
-        reject(abandoned());
-      };
-      signal?.addEventListener("abort", leave, { once: true });
-      asked.result.then(resolve, reject).finally(() => signal?.removeEventListener("abort", leave));
-    });
-  }
-
-  #begin(about: string, work: (signal: AbortSignal) => Promise<T>): Asked<T> {
-    const ending = new AbortController();
-    const isNext = () => this.#next.get(about) === asked && this.#next.delete(about);
-    const start = () => {
-      isNext();
-      return work(ending.signal);
-    };
-    const end = () => {
-      isNext();
-      ending.abort();
-    };
-    const asked: Asked<T> = { result: this.#turn.take(start, ending.signal), end, count: 0 };
-    this.#next.set(about, asked);
-    return asked;
-  }
-}
-
-/** Of who has gone; nobody is told. */
-export function abandoned(): FxError {
-  return new FxError("unreachable", "Nobody waits for it any more.");
 }
 
 function busy(why: string): FxError {

@@ -27,12 +27,19 @@ export interface Store extends TableLedger {
   accounts(page: AccountsPage): Promise<ListedAccountRow[]>;
   /** Entries of one account from the one before `before`, which is one of them, newest first. */
   statement(pesel: Pesel, page: { before?: Entry | undefined; limit: number }): Promise<FoundEntry[]>;
-  /** All entries in the order of (pesel, sequence), from the one after `after`, up to those of the account `through`. */
+  /**
+   * A page of the entries of the accounts after `after` up to `through`, those of each account in their order. A page may
+   * be empty; the last one is the one without `next`.
+   * @param page `place`: `next` of the page before
+   */
   journal(page: {
-    after?: JournalPlace | undefined;
+    after?: string | undefined;
     through?: string | undefined;
+    place?: JournalPlace | undefined;
     limit: number;
-  }): Promise<JournalRow[]>;
+  }): Promise<JournalPage>;
+  /** Of how many accounts `journal` is best asked for at once. */
+  readonly accountsTogether: number;
   /**
    * All entries from the one after `after` up to `through`, in the order in which they were made; for those of several
    * processes that is as exact as their clocks. Unlike that of `journal`, it tells nothing of dates of birth.
@@ -42,6 +49,8 @@ export interface Store extends TableLedger {
     through?: string | undefined;
     limit: number;
   }): Promise<SealedEntry[]>;
+  /** The same the other way round: from the newest one, or the one before `before`. */
+  entriesBefore(page: { before?: string | undefined; limit: number }): Promise<SealedEntry[]>;
   /** The id of the last one in that order. */
   newestEntry(): Promise<string | undefined>;
   entry(id: string): Promise<FoundEntry | undefined>;
@@ -57,9 +66,12 @@ export interface Store extends TableLedger {
    * @param id what the entry says; undefined if it cannot be read
    * @param before the account's entry before it
    */
-  misplacedEntry(row: JournalRow, id: string | undefined, before: JournalRow | undefined): Disagreement[];
-  /** Like `misplacedEntry`, for the columns that lead to an account's newest entry. */
-  misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[];
+  misplacedEntry(row: JournalRow, id: string | undefined, before: ChainedRow | undefined): Disagreement[];
+  /**
+   * Like `misplacedEntry`, for the columns that lead to an account's newest entry.
+   * @param end what that entry says
+   */
+  misplacedAccount(row: AccountRow, newest: ChainedRow, end: ChainEnd): Disagreement[];
   /** How many entries there are, or about how many; 0 where the store cannot tell without reading them. */
   entryCount(): Promise<number>;
   table(id: string): Promise<RateTable | undefined>;
@@ -180,9 +192,12 @@ export interface AccountsPage {
   readonly name?: readonly string[] | undefined;
 }
 
-export interface JournalPlace {
-  readonly pesel: string;
-  readonly sequence: number;
+/** For the store that gave it. */
+export type JournalPlace = readonly number[];
+
+export interface JournalPage {
+  readonly rows: readonly JournalRow[];
+  readonly next: JournalPlace | undefined;
 }
 
 /** What an audit finds: the problem by name, what is recorded, and what should be. */
@@ -212,8 +227,19 @@ export interface JournalRow {
   readonly pesel: string;
   readonly sequence: number;
   readonly idempotency_key: string | null;
-  readonly entry: string;
+  /** Its reader may drop it. */
+  entry: string;
   readonly hash: string;
+}
+
+/** What is left of an entry's row when the next one of its account is compared with it. */
+export type ChainedRow = Omit<JournalRow, "entry">;
+
+/** How an account's newest entry leaves it. */
+export interface ChainEnd {
+  /** In milliseconds since 1970. */
+  readonly timeMs: number;
+  readonly isClosed: boolean;
 }
 
 /** A row of the table `refusal`. */

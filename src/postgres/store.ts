@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import DataLoader from "dataloader";
 import { endOfTime } from "../core/date.ts";
-import { type Entry, parseEntry } from "../core/journal.ts";
+import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
@@ -19,12 +19,10 @@ import {
 } from "../ledger/rows.ts";
 import type {
   AcceptedTableRow,
-  AccountRow,
   AccountsPage,
   Decision,
-  Disagreement,
   FoundEntry,
-  JournalPlace,
+  JournalPage,
   JournalRow,
   ListedAccountRow,
   Loaded,
@@ -36,6 +34,7 @@ import type {
   StoredAccount,
   Touch,
 } from "../ledger/store.ts";
+import { misplacedAccount, misplacedEntry } from "./columns.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
 import { isRetryable, storageFailure } from "./failures.ts";
 import { KnownAccounts } from "./known-accounts.ts";
@@ -104,9 +103,12 @@ export async function openPostgres(
 /** A lost or contended database is tried again until the deadline; only then does a method fail. */
 export class PostgresStore implements Store {
   readonly schemaVersion = migrations.length;
+  readonly misplacedEntry = misplacedEntry;
+  readonly misplacedAccount = misplacedAccount;
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
   readonly transactionsAtOnce: number;
   readonly commitsWithinMs: number;
+  readonly accountsTogether = 500;
   readonly #place: PostgresPlace;
   readonly #pool: Pool;
   /** Those that were in force or asked for, by id. */
@@ -169,21 +171,21 @@ export class PostgresStore implements Store {
     return rows.map(foundEntry);
   }
 
-  async journal(page: {
-    after?: JournalPlace | undefined;
-    through?: string | undefined;
-    limit: number;
-  }): Promise<JournalRow[]> {
-    const { afterPesel, afterSequence, throughPesel } = rangeOf(page);
-    const rows = await this.#all(
+  async journal({ place, limit, ...range }: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
+    const [after, through] = rangeOf(range);
+    const [pesel = after, sequence = Number.MAX_SAFE_INTEGER] = place ?? [];
+    const found = await this.#all(
       `select ${journalList} from journal where (pesel, sequence) > ($1, $2) and pesel <= $3 ` +
         "order by pesel, sequence limit $4",
-      afterPesel,
-      afterSequence,
-      throughPesel,
-      page.limit,
+      pesel,
+      sequence,
+      through,
+      limit,
     );
-    return rows.map(journalRow);
+    const rows = found.map(journalRow);
+    const last = rows.at(-1);
+    const isLast = last === undefined || rows.length < limit;
+    return { rows, next: isLast ? undefined : [Number(last.pesel), last.sequence] };
   }
 
   async entries({
@@ -201,6 +203,15 @@ export class PostgresStore implements Store {
       through,
       limit,
     );
+    return rows.map((row) => decodeEntry(row as unknown as JournalRow));
+  }
+
+  async entriesBefore({
+    before = greatestId,
+    limit,
+  }: Parameters<Store["entriesBefore"]>[0]): Promise<SealedEntry[]> {
+    const page = "select entry, hash from journal where id < $1 order by id desc limit $2";
+    const rows = await this.#all(page, before, limit);
     return rows.map((row) => decodeEntry(row as unknown as JournalRow));
   }
 
@@ -247,24 +258,6 @@ export class PostgresStore implements Store {
       limit,
     );
     return rows.map(({ id, reversed_by }) => ({ reversed: String(id), by: String(reversed_by) }));
-  }
-
-  misplacedEntry(row: JournalRow, id: string | undefined): Disagreement[] {
-    const { id: recorded } = row as JournalRow & { readonly id: string };
-    return recorded === id ? [] : [["id of the row", recorded, id ?? "none that can be read"]];
-  }
-
-  /** An account is found by its PESEL alone. What its newest entry says is kept beside it. */
-  misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[] {
-    if (newest === undefined) return [];
-    const { time, kind } = parseEntry(newest.entry);
-    // An fx of the version before leaves an earlier time, which does no harm.
-    const recorded = Math.max(Number(row.time), time.getTime());
-    const pairs: Disagreement[] = [
-      ["time of the last entry", timeText(recorded), timeText(time.getTime())],
-      ["closed", String(Number(row.closed)), kind === "closing" ? "1" : "0"],
-    ];
-    return pairs.filter(([, kept, right]) => kept !== right);
   }
 
   async entryCount(): Promise<number> {
@@ -378,10 +371,6 @@ function readTogether<T>(read: (pesels: readonly Pesel[]) => Promise<T[]>): (pes
     asked += 1;
     return loader.load(pesel);
   };
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 /** What PostgreSQL takes for the type, without an error. */

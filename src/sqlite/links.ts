@@ -1,6 +1,13 @@
 import { positionInId } from "../ledger/entry-id.ts";
 import { peselText } from "../ledger/rows.ts";
-import type { AccountRow, Disagreement, JournalRow, ListedAccountRow } from "../ledger/store.ts";
+import type {
+  AccountRow,
+  ChainedRow,
+  Disagreement,
+  JournalPage,
+  JournalRow,
+  ListedAccountRow,
+} from "../ledger/store.ts";
 
 /** An account's row as SQLite has it: with the position of its newest entry, from which those before it are found. */
 export interface LinkedAccountRow extends AccountRow {
@@ -45,8 +52,7 @@ export function accountRows(rows: readonly AccountValues[]): ListedAccountRow[] 
   );
 }
 
-export const journalColumns =
-  "journal.position, previous, journal.pesel, journal.sequence, idempotency_key, entry, hash";
+export const journalColumns = "position, previous, pesel, sequence, idempotency_key, entry, hash";
 
 /** What `journalColumns` select. */
 export type JournalValues = readonly [
@@ -59,23 +65,37 @@ export type JournalValues = readonly [
   hash: string,
 ];
 
-export function journalRows(rows: readonly JournalValues[]): JournalRow[] {
-  let last = Number.NaN;
-  let pesel = "";
-  return rows.map(
-    ([position, previous, number, sequence, idempotency_key, entry, hash]): LinkedJournalRow => {
-      if (number !== last) pesel = peselText(number);
-      last = number;
-      return { pesel, sequence, idempotency_key, entry, hash, position, previous };
-    },
+/** Each takes some 2 KB of memory while an audit reads their entries, for which it looks at the whole journal. */
+export const accountsTogether = { reading: 50_000, besideOrders: 10_000 };
+/** Entries that a page of the journal looks at: some 1 ms. */
+export const lookedAtOnce = 5_000;
+
+/** A page for which the journal was looked at from a position on, up to `last` at most. */
+export function journalPage(
+  values: readonly JournalValues[],
+  { from, last, limit }: { readonly from: number; readonly last: number; readonly limit: number },
+): JournalPage {
+  const rows = values.map(
+    ([position, previous, pesel, sequence, idempotency_key, entry, hash]): LinkedJournalRow => ({
+      pesel: peselText(pesel),
+      sequence,
+      idempotency_key,
+      entry,
+      hash,
+      position,
+      previous,
+    }),
   );
+  const newest = rows.length < limit ? undefined : rows.at(-1);
+  const reached = newest?.position ?? from + lookedAtOnce;
+  return { rows, next: reached < last ? [reached, last] : undefined };
 }
 
 /** Where an entry is not at the position in its id, or does not lead to the account's entry before it. */
 export function misplacedEntry(
   row: JournalRow,
   id: string | undefined,
-  before: JournalRow | undefined,
+  before: ChainedRow | undefined,
 ): Disagreement[] {
   const { position, previous } = row as LinkedJournalRow;
   const expected = positionOf(before);
@@ -87,12 +107,12 @@ export function misplacedEntry(
 }
 
 /** Where an account does not lead to its newest entry. */
-export function misplacedAccount(row: AccountRow, newest: JournalRow | undefined): Disagreement[] {
+export function misplacedAccount(row: AccountRow, newest: ChainedRow): Disagreement[] {
   return differing("link to the last entry", (row as LinkedAccountRow).newest, positionOf(newest));
 }
 
-function positionOf(row: JournalRow | undefined): number | null {
-  return row === undefined ? null : (row as LinkedJournalRow).position;
+function positionOf(row: ChainedRow | undefined): number | null {
+  return row === undefined ? null : (row as Omit<LinkedJournalRow, "entry">).position;
 }
 
 function differing(problem: string, recorded: number | null, right: number | null): Disagreement[] {

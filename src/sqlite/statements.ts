@@ -1,4 +1,4 @@
-import { journalColumns } from "./links.ts";
+import { journalColumns, lookedAtOnce } from "./links.ts";
 
 /** The SQL of the store. */
 
@@ -35,10 +35,12 @@ export const selectTables =
 export const selectTablesVersion =
   "select (select count(*) from rate_table) as kept, (select max(epoch) from accepted_table) as epoch";
 export const pageJournal =
-  `select ${journalColumns} from journal_order as place join journal using (position) ` +
-  "where (place.pesel, place.sequence) > (?, ?) and place.pesel <= ? order by place.pesel, place.sequence limit ?";
+  `select ${journalColumns} from journal ` +
+  `where position > ? and position <= min(? + ${lookedAtOnce}, ?) and pesel > ? and pesel <= ? order by position limit ?`;
 export const pageEntries =
   "select entry, hash from journal where position > ? and position <= ? order by position limit ?";
+export const pageEntriesBack =
+  "select entry, hash from journal where position < ? order by position desc limit ?";
 export const pageOfAccounts =
   `select ${accountColumns}, coalesce((select group_concat(word, ' ') from name_word as own ` +
   `where own.pesel = account.pesel), '') as words ${fromAccount}`;

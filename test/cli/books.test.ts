@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { copyFileSync, renameSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
-import { openBooks } from "../../src/cli/books.ts";
+import { helpedBooks, openBooks } from "../../src/cli/books.ts";
 import { parseStorePlace, type StorePlace } from "../../src/cli/place.ts";
 import { exportFormats, isWholeExport } from "../../src/core/export.ts";
 import type { AuditProgress } from "../../src/core/service.ts";
@@ -66,6 +66,37 @@ for (const { name, database } of adapters) {
       const told: AuditProgress[] = [];
       await books.audit({ onProgress: (done) => told.push(done) });
       assert.deepEqual(told, [{ accounts: 3, entries: 6, totalEntries: 6 }]);
+    });
+
+    test("of a large ledger are audited in this thread and another, with the same result", async (t) => {
+      const shared = await database(t);
+      const { service } = await ledgerOn(t, shared);
+      for (let index = 3; index < 7; index += 1) await service.createAccount(opening({ index }));
+      for (const index of [1, 6]) {
+        await shared.run(
+          `update journal set hash = 'x' where pesel = '${adult(index)}' and sequence = 1 returning pesel`,
+        );
+      }
+      const store = await shared.openWith({ access: "read" });
+      const report = await booksOf(store).audit();
+      assert.ok(report.findings.length >= 3);
+      const journal = store.journal.bind(store);
+      let readHere = 0;
+      store.journal = async (page) => {
+        const found = await journal(page);
+        readHere += found.rows.length;
+        return found;
+      };
+      store.entryCount = async () => 100_000;
+      // The first part has some of the accounts, or all, of which it leaves half.
+      for (const together of [2, 100]) {
+        Object.assign(store, { accountsTogether: together });
+        readHere = 0;
+        const books = helpedBooks(parseStorePlace(shared.url) as StorePlace, store);
+        assert.deepEqual(await books.audit(), report);
+        assert.ok(readHere > 0 && readHere < report.entries, `${readHere} of ${report.entries} entries`);
+        await books.close();
+      }
     });
 
     test("fail as they fail in this thread", async (t) => {

@@ -337,12 +337,12 @@ for (const { name, open, database } of adapters) {
       const journal = store.journal.bind(store);
       const read: string[] = [];
       store.journal = async (page) => {
-        const rows = await journal(page);
-        read.push(...rows.map(({ pesel }) => pesel));
-        return rows;
+        const found = await journal(page);
+        read.push(...found.rows.map(({ pesel }) => pesel));
+        return found;
       };
       await service.audit();
-      assert.deepEqual(read, Array.from({ length: 501 }, (_, index) => adult(index)).sort());
+      assert.deepEqual(read.sort(), Array.from({ length: 501 }, (_, index) => adult(index)).sort());
     });
 
     test("finds nothing in a ledger without accounts", async (t) => {

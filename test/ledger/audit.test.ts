@@ -82,10 +82,12 @@ for (const { name, database } of adapters) {
       const told: AuditProgress[] = [];
       const report = await service.audit({ onProgress: (done) => told.push(done) });
       assert.deepEqual(counted(report), { accounts: 1001, entries: 1001, findings: [], findingsTotal: 0 });
+      assert.ok(told.length > 1);
       assert.deepEqual(
-        told.map(({ accounts, entries }) => [accounts, entries]),
-        [500, 1000, 1001].map((read) => [read, read]),
+        told.map(({ entries }) => entries),
+        told.map(({ entries }) => entries).sort((a, b) => a - b),
       );
+      assert.deepEqual([told.at(-1)?.accounts, told.at(-1)?.entries], [1001, 1001]);
       await run("update journal set hash = 'x' returning pesel");
       const { findings, findingsTotal } = await service.audit();
       assert.equal(findings.length, 1000);

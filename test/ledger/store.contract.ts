@@ -6,7 +6,7 @@ import type { Pesel } from "../../src/core/pesel.ts";
 import type { RateTable } from "../../src/core/rates.ts";
 import { type IdRange, idsFrom } from "../../src/ledger/entry-id.ts";
 import { encodeAccount } from "../../src/ledger/rows.ts";
-import type { Decision, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
+import type { Decision, JournalPlace, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
 import { appending, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { adult, identified, table } from "../support/fixture.ts";
@@ -175,7 +175,7 @@ export function storeContract(adapter: Adapter): void {
       await create(store, pesel);
       assert.equal((await store.account(pesel))?.pesel, pesel);
       assert.equal((await store.accounts({ limit: 1 }))[0]?.pesel, pesel);
-      assert.equal((await store.journal({ limit: 1 }))[0]?.pesel, pesel);
+      assert.equal((await store.journal({ limit: 1 })).rows[0]?.pesel, pesel);
     });
   });
 
@@ -268,7 +268,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.acceptedTables(), []);
       assert.deepEqual(await store.accounts({ limit: 10 }), []);
       assert.deepEqual(await store.statement(adult(), { limit: 10 }), []);
-      assert.deepEqual(await store.journal({ limit: 10 }), []);
+      assert.deepEqual(await store.journal({ limit: 10 }), { rows: [], next: undefined });
       assert.deepEqual(await store.tables(all), []);
       assert.equal(await store.entryCount(), 0);
     });
@@ -324,23 +324,28 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual({ ...row, ...expected }, row);
     });
 
-    test("the journal comes by account and sequence, from a place and up to an account", async (t) => {
+    test("the journal comes a page at a time, each account in its order, after an account and up to one", async (t) => {
       const { store, pesels } = await filled(t);
       const [first, second, third] = pesels as [Pesel, Pesel, Pesel];
-      const places = async (page: Omit<Parameters<Store["journal"]>[0], "limit">, limit = 100) =>
-        (await store.journal({ ...page, limit })).map(
-          ({ pesel, sequence }) => `${pesels.indexOf(pesel as Pesel)}.${sequence}`,
-        );
-      assert.deepEqual(await places({}, 4), ["0.1", "0.2", "0.3", "1.1"]);
-      assert.deepEqual(await places({ after: { pesel: second, sequence: 2 } }), ["1.3", "2.1", "2.2", "2.3"]);
-      assert.deepEqual(await places({ after: { pesel: first, sequence: 2 }, through: second }), [
-        "0.3",
-        "1.1",
-        "1.2",
-        "1.3",
-      ]);
-      assert.deepEqual(await places({}, 1), ["0.1"]);
-      assert.deepEqual(await places({ after: { pesel: third, sequence: Number.MAX_SAFE_INTEGER } }), []);
+      const sequences = async (range: { after?: Pesel; through?: Pesel }, limit: number) => {
+        const found = pesels.map((): number[] => []);
+        let next: JournalPlace | undefined;
+        do {
+          const page = await store.journal({ ...range, place: next, limit });
+          assert.ok(page.rows.length <= limit);
+          for (const { pesel, sequence } of page.rows) found[pesels.indexOf(pesel as Pesel)]?.push(sequence);
+          next = page.next;
+        } while (next !== undefined);
+        return found;
+      };
+      const whole = [1, 2, 3];
+      for (const limit of [1, 2, 3, 100]) {
+        assert.deepEqual(await sequences({}, limit), [whole, whole, whole]);
+        assert.deepEqual(await sequences({ after: first }, limit), [[], whole, whole]);
+        assert.deepEqual(await sequences({ through: second }, limit), [whole, whole, []]);
+        assert.deepEqual(await sequences({ after: first, through: second }, limit), [[], whole, []]);
+        assert.deepEqual(await sequences({ after: third }, limit), [[], [], []]);
+      }
     });
 
     test("entries come in the order in which they were made, after one and through another", async (t) => {
@@ -358,6 +363,14 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(
         some.map(({ entry }) => entry.id),
         ids.slice(2, 5),
+      );
+      const back = [
+        await store.entriesBefore({ limit: 2 }),
+        await store.entriesBefore({ before: ids[7], limit: 9 }),
+      ].flat();
+      assert.deepEqual(
+        back.map(({ entry }) => entry.id),
+        [8, 7, 6, 5, 4, 3, 2, 1, 0].map((nth) => ids[nth]),
       );
       assert.deepEqual(await store.entries({ after: ids[6], through: ids[6], limit: 3 }), []);
       assert.equal(await store.newestEntry(), ids.at(-1));

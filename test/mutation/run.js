@@ -9,11 +9,12 @@ const also = {
   "ledger/batch":
     "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts test/ledger/refusal.test.ts",
   "ledger/audit": "test/ledger/audit-findings.test.ts",
+  "ledger/audit-part": "test/ledger/audit-findings.test.ts",
 };
 const wanted = process.argv.slice(2);
 const parts = readdirSync(new URL("test/core", root))
   .map((file) => `core/${file.replace(".test.ts", "")}`)
-  .concat("ledger/batch", "ledger/audit")
+  .concat("ledger/batch", "ledger/audit", "ledger/audit-part")
   .filter((part) => wanted.length === 0 || wanted.some((want) => `src/${part}.ts`.includes(want)));
 
 if (parts.length === 0) throw new Error(`No file that is mutated is at ${wanted.join(", ")}.`);
@@ -23,7 +24,7 @@ for (const part of parts) {
     ["stryker", "run", "test/mutation/stryker.json", "--mutate", `src/${part}.ts`],
     {
       cwd: root,
-      env: { ...process.env, FX_TESTS: `test/${part}.test.ts ${also[part] ?? ""}` },
+      env: { ...process.env, FX_TESTS: `test/${part.replace("-part", "")}.test.ts ${also[part] ?? ""}` },
       stdio: "inherit",
     },
   );

@@ -42,13 +42,15 @@ export class FaultyStore implements Store {
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
   journal: Store["journal"] = (page) => this.#store.journal(page);
   entries: Store["entries"] = (page) => this.#store.entries(page);
+  entriesBefore: Store["entriesBefore"] = (page) => this.#store.entriesBefore(page);
   newestEntry: Store["newestEntry"] = () => this.#store.newestEntry();
   entry: Store["entry"] = (id) => this.#store.entry(id);
   entriesIn: Store["entriesIn"] = (ids, limit) => this.#store.entriesIn(ids, limit);
   entryWithKey: Store["entryWithKey"] = (pesel, key) => this.#store.entryWithKey(pesel, key);
   reversals: Store["reversals"] = (page) => this.#store.reversals(page);
   misplacedEntry: Store["misplacedEntry"] = (row, id, before) => this.#store.misplacedEntry(row, id, before);
-  misplacedAccount: Store["misplacedAccount"] = (row, newest) => this.#store.misplacedAccount(row, newest);
+  misplacedAccount: Store["misplacedAccount"] = (row, newest, end) =>
+    this.#store.misplacedAccount(row, newest, end);
   entryCount: Store["entryCount"] = () => this.#store.entryCount();
   identityKey: Store["identityKey"] = () => this.#store.identityKey();
   inForce: Store["inForce"] = () => this.#store.inForce();
@@ -60,6 +62,9 @@ export class FaultyStore implements Store {
   table: Store["table"] = (id) => this.#store.table(id);
   get transactionsAtOnce(): number {
     return this.#store.transactionsAtOnce;
+  }
+  get accountsTogether(): number {
+    return this.#store.accountsTogether;
   }
   get commitsWithinMs(): number {
     return this.#store.commitsWithinMs;

@@ -16,6 +16,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -113,6 +114,8 @@ export interface StartOptions {
   readonly onLog?: (text: string) => void;
   /** Makes it a standby that streams from this server, which is killed and started again for a copy of its data. */
   readonly standbyOf?: PostgresServer;
+  /** A data folder to start on, instead of a new one. It is moved to the server's own folder. `password` is that in it. */
+  readonly data?: string;
 }
 
 /**
@@ -132,10 +135,11 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
     chmodSync(join(folder, name), 0o600);
   }
   if (primary !== undefined) await copyData(primary, dataFolder);
+  if (options.data !== undefined) renameSync(options.data, dataFolder);
   const passwordFile = join(folder, "password");
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (user !== undefined) execFileSync("chown", ["-R", `${user.uid}:${user.gid}`, folder]);
-  if (primary === undefined) {
+  if (primary === undefined && options.data === undefined) {
     execFileSync(
       join(programs, "initdb"),
       ["-D", dataFolder, "-U", "fx", "-A", "scram-sha-256", `--pwfile=${passwordFile}`, "-E", "UTF8"].concat([
@@ -293,7 +297,7 @@ export function unprivileged(): User | undefined {
 }
 
 /** The folder of the system's initdb and postgres, on the PATH or where Debian keeps them. */
-function systemPrograms(): string | undefined {
+export function systemPrograms(): string | undefined {
   const versions = "/usr/lib/postgresql";
   const folders = [
     ...(process.env.PATH ?? "").split(delimiter),

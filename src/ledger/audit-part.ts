@@ -1,0 +1,373 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CurrencyCode } from "../core/currency.ts";
+import { pln } from "../core/currency.ts";
+import type { Exchange } from "../core/exchange.ts";
+import { balancesJson, balancesOf, type Entry, parseEntry } from "../core/journal.ts";
+import type { Money } from "../core/money.ts";
+import { holderWords } from "../core/names.ts";
+import type { Pesel } from "../core/pesel.ts";
+import type { AuditFinding } from "../core/service.ts";
+import { Chain } from "./chain.ts";
+import { HeadReader, type ReadHead } from "./checkpoint.ts";
+import { exchangeDisagreements, misplaced, reversalDisagreements } from "./disagreements.ts";
+import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
+import { entryHash } from "./seal.ts";
+import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
+
+const findingsKept = 1000;
+const accountsPerPage = 500;
+/** Accounts compared with their chains before the event loop has its turn: some 2 ms, in which orders wait. */
+const comparedAtOnce = 250;
+/** Rows held back for others that come later. */
+const earlyAtMost = 10_000;
+/** Entries between two reports of progress. */
+const toldAfter = 1000;
+
+/** What an audit makes of some accounts. */
+export interface PartReport {
+  /** The last of the accounts; undefined if there are no more. */
+  readonly through: string | undefined;
+  readonly accounts: number;
+  readonly entries: number;
+  /** By PESEL, at most a thousand. */
+  readonly findings: readonly AuditFinding[];
+  readonly findingsTotal: number;
+  /** By currency: what the rows of the accounts hold, and what the journal says they should. */
+  readonly held: ReadonlyMap<string, bigint>;
+  readonly journalled: ReadonlyMap<string, bigint>;
+  /** By PESEL. */
+  readonly heads: readonly ReadHead[];
+  /** The ids of tables that exchanges were settled at. */
+  readonly tables: ReadonlySet<string>;
+}
+
+interface Setting {
+  readonly store: Store;
+  readonly reader: HeadReader;
+  readonly tables: TableReader;
+}
+
+/** PESELs: those after `after` up to `through`. */
+export interface Range {
+  readonly after: string | undefined;
+  readonly through: string | undefined;
+}
+
+/** The audit of as many accounts as the store gives the entries of together, and of all entries that name them or one between. */
+export class AuditPart {
+  readonly #setting: Setting;
+  readonly #after: string | undefined;
+  #through: string | undefined;
+  /** By PESEL. */
+  readonly #chains: Map<string, Chain>;
+  #accounts = 0;
+  #entries = 0;
+  readonly #findings: AuditFinding[] = [];
+  #findingsTotal = 0;
+  readonly #held = new Map<string, bigint>();
+  readonly #journalled = new Map<string, bigint>();
+  readonly #usedTables = new Set<string>();
+  /** Rows before which others of their accounts are missing. */
+  readonly #early: JournalRow[] = [];
+
+  private constructor(setting: Setting, { after, through }: Range, chains: Map<string, Chain>) {
+    this.#setting = setting;
+    this.#after = after;
+    this.#through = through;
+    this.#chains = chains;
+    this.#accounts = chains.size;
+  }
+
+  /** Reads the rows of accounts, up to as many as the store gives the entries of together. */
+  static async begin(setting: Setting, { after, through }: Range): Promise<AuditPart> {
+    const { store } = setting;
+    const chains = new Map<string, Chain>();
+    let last = after;
+    for (;;) {
+      const page = await store.accounts({ after: last, limit: accountsPerPage });
+      for (const row of page) {
+        if (through === undefined || row.pesel <= through) chains.set(row.pesel, new Chain(row.pesel, row));
+      }
+      last = page.at(-1)?.pesel;
+      if (last === undefined || page.length < accountsPerPage) break;
+      if (through !== undefined && last >= through) break;
+      if (chains.size >= store.accountsTogether)
+        return new AuditPart(setting, { after, through: last }, chains);
+      await nextTurn();
+    }
+    return new AuditPart(setting, { after, through }, chains);
+  }
+
+  get accounts(): number {
+    return this.#accounts;
+  }
+
+  /** What is left for another part: the second half of its accounts, if it has all that there are. */
+  leaveRest(): Range {
+    if (this.#through !== undefined) return { after: this.#through, through: undefined };
+    const pesels = [...this.#chains.keys()];
+    const kept = Math.ceil(pesels.length / 2);
+    for (const pesel of pesels.slice(kept)) this.#chains.delete(pesel);
+    this.#through = pesels[kept - 1];
+    this.#accounts = kept;
+    return { after: this.#through, through: undefined };
+  }
+
+  /** @param onProgress called with how many entries were read */
+  async read(onProgress: (entries: number) => void): Promise<PartReport> {
+    const { store, tables } = this.#setting;
+    let told = 0;
+    for await (const rows of readJournal(store, { after: this.#after, through: this.#through })) {
+      tables.nextSlice();
+      for (const row of rows) {
+        const chain = this.#chainOf(row.pesel);
+        if (row.sequence > chain.newest) chain.later ??= row;
+        else if (row.sequence > chain.next && this.#early.length < earlyAtMost) this.#early.push(row);
+        else {
+          const more = this.#row(chain, row);
+          if (more !== undefined) await more;
+        }
+      }
+      if (this.#entries < told + toldAfter) continue;
+      told = this.#entries;
+      onProgress(told);
+    }
+    // Out of their order if they were edited, or after one that is gone.
+    for (const row of this.#early.sort((a, b) => a.sequence - b.sequence)) {
+      await this.#row(this.#chainOf(row.pesel), row);
+    }
+    onProgress(this.#entries);
+    const heads: ReadHead[] = [];
+    let compared = 0;
+    for (const chain of this.#chains.values()) {
+      if (chain.later !== undefined) await this.#later(chain, chain.later);
+      if (chain.account !== undefined) this.#compare(chain, chain.account, heads);
+      compared += 1;
+      if (compared % comparedAtOnce === 0) await nextTurn();
+    }
+    return {
+      through: this.#through,
+      accounts: this.#accounts,
+      entries: this.#entries,
+      findings: this.#findings.sort((a, b) => (a.account < b.account ? -1 : a.account > b.account ? 1 : 0)),
+      findingsTotal: this.#findingsTotal,
+      held: this.#held,
+      journalled: this.#journalled,
+      heads,
+      tables: this.#usedTables,
+    };
+  }
+
+  /** Resolves when the next row may be looked at: mostly at once. */
+  #row(chain: Chain, row: JournalRow): Promise<void> | undefined {
+    const { tables } = this.#setting;
+    const entry = readEntry(row);
+    const exchange = entry instanceof Error ? undefined : entry.exchange;
+    const tableId = exchange && tableIdOf(exchange);
+    if (tableId === undefined || !tables.lacks(tableId, chain.epoch)) return this.#check(chain, row, entry);
+    return tables.load(tableId).then(() => this.#check(chain, row, entry));
+  }
+
+  #check(chain: Chain, row: JournalRow, entry: Entry | Error): Promise<void> | undefined {
+    this.#entry(chain, row, entry);
+    const undoes =
+      entry instanceof Error || entry.kind !== "reversal" ? undefined : this.#reversal(row, entry);
+    // Its text is most of the memory that the part would take.
+    if (undoes === undefined) row.entry = "";
+    return undoes;
+  }
+
+  #chainOf(pesel: string): Chain {
+    const known = this.#chains.get(pesel);
+    if (known !== undefined) return known;
+    const chain = new Chain(pesel, undefined);
+    this.#chains.set(pesel, chain);
+    return chain;
+  }
+
+  #entry(chain: Chain, row: JournalRow, entry: Entry | Error): void {
+    this.#entries += 1;
+    const find = ([problem, recorded, recomputed]: Disagreement) =>
+      this.#find(row.pesel, row, problem, recorded, recomputed);
+    const { last: before, next: expected } = chain;
+    chain.last = row;
+    chain.head = this.#setting.reader.see(chain.head, row);
+    if (row.sequence !== expected) find(["gap in the sequence", String(row.sequence), String(expected)]);
+    try {
+      if (entry instanceof Error) throw entry;
+      const hash = entryHash(row.entry, before?.hash ?? "");
+      if (hash !== row.hash) find(["broken hash chain", row.hash, hash]);
+      misplaced(row, entry).forEach(find);
+      this.#disagreements(chain, entry).forEach(find);
+    } catch (error) {
+      find(["unreadable entry", (error as Error).message, "a whole entry"]);
+      return;
+    } finally {
+      const id = entry instanceof Error ? undefined : entry.id;
+      this.#setting.store.misplacedEntry(row, id, before).forEach(find);
+    }
+    const { kind, holder, debited, credited } = entry;
+    const isFirst = row.sequence === 1;
+    if (kind === "opening" ? !isFirst && !chain.isClosed : isFirst) {
+      find(
+        isFirst
+          ? ["first entry", kind, "opening"]
+          : ["opening after the first entry", `${row.sequence}`, "1"],
+      );
+    }
+    if (chain.isClosed && kind !== "opening") find(["entry of a closed account", kind, "opening"]);
+    chain.names = holder ?? chain.names;
+    chain.isClosed = kind === "closing";
+    chain.timeMs = entry.time.getTime();
+    if (debited !== undefined) this.#move(chain, debited.currency, -debited.minor);
+    if (credited !== undefined) this.#move(chain, credited.currency, credited.minor);
+    if (chain.isClosed && chain.balances.some(({ minor }) => minor !== 0n)) {
+      find(["closing", "an account that holds money", "an empty account"]);
+    }
+    if (!isSame(entry.balances, chain.balances)) {
+      find(["balances after the entry", balancesJson(entry.balances), balancesJson(chain.balances)]);
+    }
+    for (const { currency, minor } of chain.balances) {
+      if (minor < 0n) find(["negative balance", `${minor} minor units`, `at least 0 ${currency}`]);
+    }
+  }
+
+  /** What is wrong with the figures of one entry. */
+  #disagreements(chain: Chain, { kind, credited, exchange }: Entry): Disagreement[] {
+    if (kind === "opening" && credited !== undefined && credited.currency !== pln) {
+      return [["opening currency", credited.currency, pln]];
+    }
+    return kind === "exchange" && exchange !== undefined ? this.#exchange(chain, exchange) : [];
+  }
+
+  /** Computes an exchange again, from the order and the stored table, which has to have been in force. */
+  #exchange(chain: Chain, exchange: Exchange): Disagreement[] {
+    const id = tableIdOf(exchange);
+    const table = this.#setting.tables.loaded(id);
+    if (table === undefined) return [["rate table", id, "no such table in the store"]];
+    this.#usedTables.add(id);
+    return [...this.#outOfForce(chain, exchange), ...exchangeDisagreements(exchange, table)];
+  }
+
+  async #reversal(row: JournalRow, reversal: Entry): Promise<void> {
+    const undone = await this.#setting.store.entry(reversal.reverses ?? "");
+    for (const [problem, recorded, right] of reversalDisagreements(reversal, undone)) {
+      this.#find(row.pesel, row, problem, recorded, right);
+    }
+  }
+
+  /** An account's exchanges are settled at the tables that were in force, in their order. */
+  #outOfForce(chain: Chain, { tableId, table }: Exchange): Disagreement[] {
+    if (tableId === undefined) return [];
+    const epoch = this.#setting.tables.epoch(tableId, chain.epoch);
+    if (epoch === undefined) return [["rate table in force", table, "not in force then"]];
+    chain.epoch = epoch;
+    return [];
+  }
+
+  /** An entry newer than the row that was read is no fault, if the account has it now. */
+  async #later({ pesel, account }: Chain, later: JournalRow): Promise<void> {
+    const sequence = (await this.#setting.store.account(pesel as Pesel))?.sequence;
+    if (sequence !== undefined && sequence >= later.sequence) return;
+    this.#find(
+      pesel,
+      later,
+      account === undefined ? "entry without an account" : "entry after the account's last",
+      `sequence ${later.sequence}`,
+      `last sequence ${sequence ?? "none"}`,
+    );
+  }
+
+  /** Compares an account's row with the end of its chain. */
+  #compare(chain: Chain, row: ListedAccountRow, heads: ReadHead[]): void {
+    for (const { currency, minor } of readBalances(row)) addTo(this.#held, currency, minor);
+    const { last, balances, names } = chain;
+    if (last === undefined) {
+      this.#find(row.pesel, undefined, "account without entries", "an account", "no entries");
+      return;
+    }
+    heads.push(this.#setting.reader.end(chain.head, last));
+    const pairs: Disagreement[] = [
+      ["number of entries", String(row.sequence), String(last.sequence)],
+      ["hash of the last entry", row.hash, last.hash],
+      ["balances", row.balances, balancesJson(balances)],
+      ...this.#setting.store.misplacedAccount(row, last, chain),
+      ["name", row.name, names?.name ?? ""],
+      ["surname", row.surname, names?.surname ?? ""],
+      ...misplacedWords(row),
+    ];
+    for (const [problem, recorded, recomputed] of pairs) {
+      if (recorded !== recomputed) this.#find(row.pesel, undefined, problem, recorded, recomputed);
+    }
+  }
+
+  #move(chain: Chain, currency: CurrencyCode, minor: bigint): void {
+    chain.move(currency, minor);
+    addTo(this.#journalled, currency, minor);
+  }
+
+  #find(
+    pesel: string,
+    at: JournalRow | undefined,
+    problem: string,
+    recorded: string,
+    recomputed: string,
+  ): void {
+    this.#findingsTotal += 1;
+    if (this.#findings.length >= findingsKept) return;
+    const entry = at && readEntry(at);
+    this.#findings.push({
+      account: pesel,
+      entry: at?.sequence,
+      ...(entry instanceof Error ? { id: undefined } : { id: entry?.id, by: entry?.by }),
+      problem,
+      recorded,
+      recomputed,
+    });
+  }
+}
+
+/** Audits as many of these accounts as the store gives the entries of together. */
+export async function auditPart(
+  store: Store,
+  range: Range,
+  onProgress: (entries: number) => void,
+): Promise<PartReport> {
+  const reader = new HeadReader(await store.identityKey(), undefined);
+  const part = await AuditPart.begin({ store, reader, tables: new TableReader(store) }, range);
+  return part.read(onProgress);
+}
+
+function readEntry({ entry }: JournalRow): Entry | Error {
+  try {
+    return parseEntry(entry);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function isSame(some: readonly Money[], others: readonly Money[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ currency, minor }, at) => currency === others[at]?.currency && minor === others[at].minor)
+  );
+}
+
+/** The balances in a row that can be read; the comparison with the chain finds the others. */
+function readBalances({ balances }: AccountRow): Money[] {
+  try {
+    return balancesOf(JSON.parse(balances));
+  } catch {
+    return [];
+  }
+}
+
+export function addTo(totals: Map<string, bigint>, currency: string, minor: bigint): void {
+  totals.set(currency, (totals.get(currency) ?? 0n) + minor);
+}
+
+/** An account has no words if an fx from before them has opened it. */
+function misplacedWords(row: ListedAccountRow): Disagreement[] {
+  if (row.words === "") return [];
+  return [["words of the names", row.words.split(" ").sort().join(" "), holderWords(row).sort().join(" ")]];
+}

@@ -1,0 +1,45 @@
+import type { Holder } from "../core/account.ts";
+import { type CurrencyCode, compareCurrencies } from "../core/currency.ts";
+import type { HeadReader } from "./checkpoint.ts";
+import type { ChainEnd, ChainedRow, JournalRow, ListedAccountRow } from "./store.ts";
+
+/** The state of one account after the entries read so far. */
+export class Chain implements ChainEnd {
+  readonly pesel: string;
+  readonly account: ListedAccountRow | undefined;
+  /** The sequence of its newest entry as its row was read. */
+  readonly newest: number;
+  head: ReturnType<HeadReader["see"]>;
+  last: ChainedRow | undefined;
+  timeMs = 0;
+  /** Of the last exchange's table. */
+  epoch = 0;
+  isClosed = false;
+  names: Holder | undefined;
+  /** The first entry past that. */
+  later: JournalRow | undefined;
+  /** In the order in which an account has them. */
+  readonly balances: { readonly currency: CurrencyCode; minor: bigint }[] = [];
+
+  constructor(pesel: string, account: ListedAccountRow | undefined) {
+    this.pesel = pesel;
+    this.account = account;
+    // An account whose newest entry is lost is compared with the entries that are left.
+    this.newest = account === undefined ? 0 : account.sequence || Number.POSITIVE_INFINITY;
+  }
+
+  /** The sequence of the entry that comes next. */
+  get next(): number {
+    return (this.last?.sequence ?? 0) + 1;
+  }
+
+  move(currency: CurrencyCode, minor: bigint): void {
+    const balance = this.balances.find((one) => one.currency === currency);
+    if (balance !== undefined) {
+      balance.minor += minor;
+    } else {
+      this.balances.push({ currency, minor });
+      this.balances.sort((a, b) => compareCurrencies(a.currency, b.currency));
+    }
+  }
+}
