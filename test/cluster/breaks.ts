@@ -40,7 +40,7 @@ export const breaks: Readonly<Record<"answer-before-commit" | "retry-blindly" | 
       faults: ["connections broken in COMMIT", "switch-over", "primary killed"],
     },
     /** Patroni's standbys are asynchronous. */
-    asynchronous: { faults: ["primary's Patroni stopped", "primary alone", "primary killed"] },
+    asynchronous: { faults: ["primary's Patroni stopped"] },
   };
 
 export type Break = keyof typeof breaks;
