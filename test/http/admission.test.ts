@@ -208,16 +208,17 @@ describe("reads that take long", () => {
 
   test("are refused while 64 others wait; short ones are not", async (t) => {
     const { url, list, isAsked, next } = await startLists(t);
-    const waiting = Array.from({ length: 65 }, (_, index) => list(`${index}`));
+    const first = list("first");
     await isAsked(1);
-    await pause(100);
-    isProblem(await list("65"), "overloaded");
+    const others = Array.from({ length: 65 }, (_, index) => list(`${index}`));
+    isProblem(await Promise.race(others), "overloaded");
     const short = send(url, "GET", "/api/users?limit=10");
     await isAsked(2);
     const letGo = setInterval(next, 5);
     t.after(() => clearInterval(letGo));
     assert.equal((await short).status, 200);
-    assert.ok((await Promise.all(waiting)).every(({ status }) => status === 200));
+    assert.equal((await first).status, 200);
+    assert.equal((await Promise.all(others)).filter(({ status }) => status === 200).length, 64);
   });
 
   test("are refused with a problem, also a checkpoint whose first line is known", async (t) => {
