@@ -39,7 +39,7 @@ if (isFast) {
   const [env] = await Promise.all([sharedPostgres(), run({}, "npm", "run", "--silent", "build")]);
   // The longest first, so that none is left over at the end.
   const all = [...bundles(4 * cores), ...withProcesses];
-  await run(env, process.execPath, ...runner, "--test-timeout=240000", ...all);
+  await run(env, process.execPath, ...runner, "--test-timeout=600000", ...all);
 }
 
 /**
