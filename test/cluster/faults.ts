@@ -1,4 +1,4 @@
-/** What goes wrong in a cluster, each as it can be mended. */
+/** The faults of a cluster, each with what undoes it. */
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Chance } from "../support/chance.ts";
@@ -26,7 +26,7 @@ export interface Wound {
   /** The primary at the time, if its PostgreSQL runs on while its Patroni cannot make it a standby. */
   readonly unwatched?: Host;
   /** Absent if it was over at once. A text that it gives stands in the history. */
-  readonly mend?: () => Promise<unknown>;
+  readonly undo?: () => Promise<unknown>;
 }
 
 export const faults: Record<string, Fault> = {
@@ -158,7 +158,7 @@ export const faults: Record<string, Fault> = {
       const wounds = await Promise.all(gone.map((host) => kill(host, ["etcd"])));
       return {
         what: `kill -9 of two of three etcd: ${names(gone)}`,
-        mend: async () => void (await Promise.all(wounds.map(({ mend }) => mend?.()))),
+        undo: async () => void (await Promise.all(wounds.map(({ undo }) => undo?.()))),
       };
     },
   },
@@ -203,8 +203,8 @@ export const faults: Record<string, Fault> = {
     run: async (cluster, random) => {
       const host = random.pick(cluster.hosts);
       const percent = 5 + random.below(36);
-      const mend = await lose(host, without(cluster.hosts, host), percent);
-      return { what: `${percent} % of the packets of ${host.name} lost`, mend };
+      const undo = await lose(host, without(cluster.hosts, host), percent);
+      return { what: `${percent} % of the packets of ${host.name} lost`, undo };
     },
   },
   "slow network": {
@@ -218,7 +218,7 @@ export const faults: Record<string, Fault> = {
       const spoiler = await spoil(host, isToEtcd ? etcd : databaseAddresses(cluster, host));
       spoiler.order({ delayMs });
       const what = `${delayMs} ms each way from ${host.name} to ${isToEtcd ? "etcd" : "PostgreSQL"}`;
-      return { what, mend: spoiler.mend };
+      return { what, undo: spoiler.undo };
     },
   },
   "connections broken in COMMIT": {
@@ -243,7 +243,7 @@ export const faults: Record<string, Fault> = {
       host.setClock(hours * 3600);
       return {
         what: `the clock of ${host.name} ${Math.abs(hours)} hours ${hours > 0 ? "ahead" : "behind"}`,
-        mend: async () => host.setClock(0),
+        undo: async () => host.setClock(0),
       };
     },
   },
@@ -305,7 +305,7 @@ async function handOver(cluster: Cluster, how: "switchover" | "failover"): Promi
 /** SIGKILL to all processes of these programs at once. */
 async function kill(host: Host, programs: readonly string[]): Promise<Wound> {
   await Promise.all(programsOf(host, programs).map((program) => program.signal("SIGKILL")));
-  return { what: `kill -9 of ${titlesOf(programs)} of ${host.name}`, mend: () => startAgain([host]) };
+  return { what: `kill -9 of ${titlesOf(programs)} of ${host.name}`, undo: () => startAgain([host]) };
 }
 
 /** SIGSTOP to all processes of these programs, until SIGCONT. */
@@ -314,7 +314,7 @@ async function freeze(host: Host, programs: readonly string[]): Promise<Wound> {
   await Promise.all(all.map((program) => program.signal("SIGSTOP")));
   return {
     what: `SIGSTOP of ${titlesOf(programs)} of ${host.name}`,
-    mend: async () => void (await Promise.all(all.map((program) => program.signal("SIGCONT")))),
+    undo: async () => void (await Promise.all(all.map((program) => program.signal("SIGCONT")))),
   };
 }
 
@@ -327,7 +327,7 @@ async function killAny(cluster: Cluster, random: Chance): Promise<Wound> {
   const primary = await leaderOf(cluster);
   process.kill(pid, "SIGKILL");
   const isUnwatched = program.name === "patroni" && host === primary;
-  return { what, ...(isUnwatched && { unwatched: host }), mend: () => startAgain([host]) };
+  return { what, ...(isUnwatched && { unwatched: host }), undo: () => startAgain([host]) };
 }
 
 async function stopAny(cluster: Cluster, random: Chance): Promise<Wound> {
@@ -351,12 +351,12 @@ async function cutOff(
   const ways = (from: readonly Host[], to: readonly Host[]): Way[] =>
     from.flatMap((one) => to.map((other) => ({ from: one, to: other })));
   const side = random.weighted({ both: 2, to: 1, from: 1 });
-  const mend = await block([
+  const undo = await block([
     ...(side === "from" ? [] : ways(rest, part)),
     ...(side === "to" ? [] : ways(part, rest)),
   ]);
   const kind = { both: "to and from", to: "to", from: "from" }[side];
-  return { what: `nothing gets through ${kind} ${what}: the others are ${names(rest)}`, mend };
+  return { what: `nothing gets through ${kind} ${what}: the others are ${names(rest)}`, undo };
 }
 
 /** As fx has them, without the host's own. */
@@ -376,9 +376,9 @@ async function breakCommits(cluster: Cluster, random: Chance): Promise<Wound> {
   }, everyMs);
   return {
     what: `connections of ${host.name} to PostgreSQL broken in COMMIT, at most each ${everyMs} ms`,
-    mend: async () => {
+    undo: async () => {
       clearInterval(timer);
-      await spoiler.mend();
+      await spoiler.undo();
       return `${spoiler.spoilt()} were`;
     },
   };
@@ -425,7 +425,7 @@ async function fillDisk(host: Host): Promise<Wound> {
   if (disk === undefined) throw new Error(`PostgreSQL of ${host.name} has no disk of its own`);
   const resize = (kilobytes: number) => host.exec("mount", "-o", `remount,size=${kilobytes}k`, disk);
   await resize(Number(used) + 64);
-  return { what: `the disk of ${host.name} full`, mend: async () => void (await resize(Number(size))) };
+  return { what: `the disk of ${host.name} full`, undo: async () => void (await resize(Number(size))) };
 }
 
 function shuffled<T>(random: Chance, list: readonly T[]): T[] {

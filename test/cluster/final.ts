@@ -14,7 +14,7 @@ import { type AccountBody, balancesOf } from "./wire.ts";
 const standbyWithinMs = 60_000;
 
 /**
- * Reads the ledger when all is mended and nobody orders any more: the journal from the primary, and what every fx, the
+ * Reads the ledger when all is undone and nobody orders any more: the journal from the primary, and what every fx, the
  * proxy and every PostgreSQL say of it.
  */
 export async function readFinal(cluster: Cluster): Promise<Final> {

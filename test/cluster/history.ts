@@ -61,7 +61,7 @@ export type Happening =
   | { readonly event: "unwatched"; readonly host: string }
   /** Its Patroni is back, and has seen to it that PostgreSQL there is the only primary, or none. */
   | { readonly event: "watched"; readonly host: string }
-  | { readonly event: "fault" | "mended" | "primary"; readonly what: string };
+  | { readonly event: "fault" | "undone" | "primary"; readonly what: string };
 
 /** `at`: milliseconds since the history began. */
 export type Event = Happening & { readonly at: number };

@@ -24,7 +24,7 @@ export interface Reader {
   readonly failure?: string;
 }
 
-/** The ledger when every order is settled and every fault is mended. */
+/** The ledger when every order is settled and every fault is undone. */
 export interface Final {
   readonly journal: readonly JournalEntry[];
   readonly readers: readonly Reader[];

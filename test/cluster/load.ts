@@ -24,7 +24,7 @@ export interface Load {
   readonly pesels: readonly string[];
   /**
    * Begins nothing new, and resolves when every order is settled or, after so long, given up. Resolves to how many were.
-   * Every fault should be mended.
+   * Every fault should be undone.
    */
   finish(withinMs: number): Promise<number>;
 }

@@ -105,7 +105,7 @@ async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean>
   await nemesis.run(seed, began + minutes * 60_000, interrupted);
   clearInterval(progress);
 
-  say("all faults are mended; waiting for the cluster to be whole, and for the last answers");
+  say("all faults are undone; waiting for the cluster to be whole, and for the last answers");
   const missing = await wholeWithin(cluster, 60_000);
   const givenUp = await load.finish(30_000);
   const final = await readFinal(cluster);
@@ -116,7 +116,7 @@ async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean>
   const shortfalls = [
     ...(interrupted.aborted ? ["It was interrupted."] : []),
     ...(missing === undefined ? [] : [`The cluster did not become whole in 60 s: ${missing}.`]),
-    ...(givenUp === 0 ? [] : [`${givenUp} orders were not settled 30 s after the last fault was mended.`]),
+    ...(givenUp === 0 ? [] : [`${givenUp} orders were not settled 30 s after the last fault was undone.`]),
     ...(nemesis.primaryChanges.length < Number(values.changes)
       ? [`The primary changed less than ${values.changes} times: give it more minutes.`]
       : []),

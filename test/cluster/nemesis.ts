@@ -10,7 +10,7 @@ export interface Step {
   readonly faults: readonly string[];
   /** Of what the faults choose. */
   readonly seed: number;
-  /** Until they are mended. One that changes the primary is not mended before that, either. */
+  /** Until they are undone. One that changes the primary is not undone before that, either. */
   readonly holdMs: number;
   /** Whether it begins only when the cluster is whole again. */
   readonly isWholeFirst: boolean;
@@ -94,7 +94,7 @@ export class Nemesis {
     this.#history = history;
   }
 
-  /** Returns when `end` (of `performance.now`) is near, and everything is mended. */
+  /** Returns when `end` (of `performance.now`) is near, and everything is undone. */
   async run(seed: number, end: number, interrupted: AbortSignal): Promise<void> {
     this.#end = end;
     interrupted.addEventListener("abort", () => {
@@ -118,7 +118,7 @@ export class Nemesis {
   async #do(step: Step): Promise<void> {
     const random = new Chance(step.seed);
     const before = this.primary;
-    const mends: (() => Promise<void>)[] = [];
+    const undoes: (() => Promise<void>)[] = [];
     let mustChange = false;
     let isUnwatched = false;
     try {
@@ -127,20 +127,20 @@ export class Nemesis {
         this.#isKilled ||= fault.changesPrimary === "by kill";
         const wound = await this.#begin(name, fault, random);
         if (wound === undefined) continue;
-        if (wound.mend !== undefined) mends.push(() => this.#mend(wound));
+        if (wound.undo !== undefined) undoes.push(() => this.#undo(wound));
         mustChange ||= fault.changesPrimary !== undefined;
         isUnwatched ||= wound.unwatched !== undefined;
         await pause(random.below(1500));
       }
       const began = performance.now();
-      const isOver = () => mends.length === 0 || performance.now() > began + step.holdMs;
+      const isOver = () => undoes.length === 0 || performance.now() > began + step.holdMs;
       const hasChanged = () => !mustChange || this.primary !== before || performance.now() > began + 20_000;
       while (!(isOver() && hasChanged()) && performance.now() < this.#end) await pause(100);
       // Until an fx has found the new primary, the old one's reads cannot be stale.
       if (isUnwatched && random.percent(50)) await pause(5000 + step.holdMs);
     } finally {
       this.#isKilled = false;
-      for (const mend of random.percent(50) ? mends : mends.reverse()) await mend();
+      for (const undo of random.percent(50) ? undoes : undoes.reverse()) await undo();
     }
   }
 
@@ -152,7 +152,7 @@ export class Nemesis {
       }
       this.done.set(name, (this.done.get(name) ?? 0) + 1);
       this.#say("fault", wound.what);
-      if (wound.mend !== undefined) this.inForce.add(wound.what);
+      if (wound.undo !== undefined) this.inForce.add(wound.what);
       return wound;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -161,10 +161,10 @@ export class Nemesis {
     }
   }
 
-  async #mend(wound: Wound): Promise<void> {
-    const said = await wound.mend?.();
+  async #undo(wound: Wound): Promise<void> {
+    const said = await wound.undo?.();
     this.inForce.delete(wound.what);
-    this.#say("mended", typeof said === "string" ? `${wound.what}: ${said}` : wound.what);
+    this.#say("undone", typeof said === "string" ? `${wound.what}: ${said}` : wound.what);
     const { unwatched: host } = wound;
     if (host === undefined) return;
     // The next fault may come before it is so.
@@ -201,7 +201,7 @@ export class Nemesis {
     }
   }
 
-  #say(event: "fault" | "mended" | "primary", what: string): void {
+  #say(event: "fault" | "undone" | "primary", what: string): void {
     this.#history.add({ event, what });
   }
 }

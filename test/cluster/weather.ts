@@ -39,7 +39,7 @@ export function lose(host: Host, others: readonly Host[], percent: number): Prom
 export interface Spoiler {
   order(order: Order): void;
   spoilt(): number;
-  readonly mend: Mend;
+  readonly undo: Mend;
 }
 
 /**
@@ -82,7 +82,7 @@ export async function spoil(host: Host, targets: readonly string[]): Promise<Spo
     return {
       order: (order) => void child.send(order),
       spoilt: () => state.spoilt,
-      mend: async () => {
+      undo: async () => {
         await remove();
         await end();
       },
@@ -106,10 +106,10 @@ async function rules(host: Host, chains: string): Promise<Mend> {
 /** All of it, or nothing. */
 async function together(parts: readonly Promise<Mend>[]): Promise<Mend> {
   const settled = await Promise.allSettled(parts);
-  const mends = settled.flatMap((part) => (part.status === "fulfilled" ? [part.value] : []));
-  const mend = async () => void (await Promise.all(mends.map((each) => each())));
+  const undoes = settled.flatMap((part) => (part.status === "fulfilled" ? [part.value] : []));
+  const undo = async () => void (await Promise.all(undoes.map((each) => each())));
   const failed = settled.find((part) => part.status === "rejected");
-  if (failed === undefined) return mend;
-  await mend();
+  if (failed === undefined) return undo;
+  await undo();
   throw failed.reason;
 }
