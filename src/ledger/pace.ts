@@ -17,6 +17,10 @@ const paged: readonly (string | symbol)[] = ["accounts", "entries", "entriesBefo
 export function pacedReader(store: Store): (signal: AbortSignal | undefined) => Store {
   /** When the next page may be read. */
   let freeAt = 0;
+  const untilFree = async () => {
+    const left = freeAt - performance.now();
+    if (left > 0) await pause(left);
+  };
   /** After a page that took so long, what was done with it included. */
   const rest = async (tookMs: number) => {
     const now = performance.now();
@@ -24,13 +28,13 @@ export function pacedReader(store: Store): (signal: AbortSignal | undefined) => 
     freeAt = Math.max(now, freeAt) + tookMs * (1 / share - 1);
     await pause(tookMs / 4);
     if (performance.eventLoopUtilization(before).utilization < idleShare) freeAt = 0;
-    const left = freeAt - performance.now();
-    if (left > 0) await pause(left);
+    await untilFree();
   };
   return (signal) => {
     let readAt: number | undefined;
     const turn = async () => {
-      if (readAt !== undefined) await rest(performance.now() - readAt);
+      // Who begins waits, too: otherwise those that begin and leave would take what they like.
+      await (readAt === undefined ? untilFree() : rest(performance.now() - readAt));
       if (signal?.aborted) throw abandoned();
       readAt = performance.now();
     };

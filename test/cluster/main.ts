@@ -132,7 +132,7 @@ async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean>
     primaryChanges: nemesis.primaryChanges.length,
     primaryChangesByKill: byKill,
     faultsDone: Object.fromEntries([...nemesis.done].sort(([a], [b]) => a.localeCompare(b))),
-    faultsNotDone: nemesis.undone,
+    faultsNotDone: nemesis.notDone,
     shortfalls,
     verdict: verdict.isClean ? "nothing is lost, doubled or stale" : counts,
     /** Into the load. */

@@ -74,7 +74,7 @@ export class Nemesis {
   /** How often each was done. */
   readonly done = new Map<string, number>();
   /** What could not be done, and why. */
-  readonly undone: string[] = [];
+  readonly notDone: string[] = [];
   readonly primaryChanges: PrimaryChange[] = [];
   /** What is wrong now. */
   readonly inForce = new Set<string>();
@@ -156,7 +156,7 @@ export class Nemesis {
       return wound;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.undone.push(`${name}: ${reason.slice(0, 300)}`);
+      this.notDone.push(`${name}: ${reason.slice(0, 300)}`);
       return undefined;
     }
   }

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { AuditReport, Position } from "../../src/core/service.ts";
 import { type Books, booksOf } from "../../src/ledger/books.ts";
 import { pacedReader } from "../../src/ledger/pace.ts";
 import { sharedBooks } from "../../src/ledger/shared-books.ts";
+import type { Store } from "../../src/ledger/store.ts";
 import { adult, now, opening, terms } from "../support/fixture.ts";
 import { openInstance } from "../support/server.ts";
 import { refuses } from "../support/service.ts";
@@ -119,6 +120,24 @@ describe("books that are read in the pauses of orders", () => {
     const paced = booksOf(store, pacedReader(store));
     assert.deepEqual(await paced.audit(), await booksOf(store).audit());
     assert.deepEqual(await paced.position(now), await booksOf(store).position(now));
+  });
+
+  test("wait for what others have taken, also for their first page", async () => {
+    let pages = 0;
+    const entries = async () => {
+      pages += 1;
+      for (const end = performance.now() + 50; performance.now() < end; );
+      return [];
+    };
+    const reader = pacedReader({ entries } as unknown as Store);
+    const first = reader(undefined);
+    await first.entries({ limit: 1 });
+    const both = [first.entries({ limit: 1 }), reader(undefined).entries({ limit: 1 })];
+    // Others have work all the time, or nobody would have to wait.
+    for (let turns = 0; turns < 1000; turns += 1) await nextTurn();
+    assert.equal(pages, 1);
+    await Promise.all(both);
+    assert.equal(pages, 3);
   });
 
   test("are not read on when the signal says so", async (t) => {
