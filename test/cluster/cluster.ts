@@ -9,6 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { asTested, type ConfigurationName, documented, forHost, withValues } from "./configuration.ts";
 import { type Host, Network, type OwnHost, runHere } from "./network.ts";
+import { attemptHeader, proxyLogFormat } from "./wire.ts";
 
 export interface ClusterOptions {
   /** Where every host keeps its files and logs, as `folder/host/`. The caller deletes it. */
@@ -220,6 +221,8 @@ class Starting {
     const lines = servers.map(({ name, address }) => `    server ${name} ${address}:8080\n`);
     const text = withValues(documented("haproxy"), {
       "/dev/log local0": "stdout format raw local0",
+      'log-format "%ci %tr %HM %ST %Ta %[capture.res.hdr(0)]"': `log-format "${proxyLogFormat}"`,
+      "capture response header x-request-id len 128": `capture request header ${attemptHeader} len 16`,
       "bind :443 ssl crt /etc/fx/certificate-and-key.pem alpn h2,http/1.1": `bind ${host.address}:8080`,
       "    server one 127.0.0.1:8080\n": lines.join(""),
       "    server two 127.0.0.1:8081\n": "",

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Entry } from "../../src/core/journal.ts";
 import type { Money } from "../../src/core/money.ts";
@@ -9,13 +11,13 @@ import { send } from "../support/http.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Amount, Balances } from "./history.ts";
 import type { Final, JournalEntry, Reader } from "./judge.ts";
-import { type AccountBody, balancesOf } from "./wire.ts";
+import { type AccountBody, balancesOf, repeatedIn } from "./wire.ts";
 
 const standbyWithinMs = 60_000;
 
 /**
- * Reads the ledger when all is undone and nobody orders any more: the journal from the primary, and what every fx, the
- * proxy and every PostgreSQL say of it.
+ * Reads the ledger when all is undone and nobody orders any more: the journal from the primary, what every fx, the proxy
+ * and every PostgreSQL say of it, and what the proxy has logged.
  */
 export async function readFinal(cluster: Cluster): Promise<Final> {
   const store = await openPostgres(cluster.databaseUrl, { access: "read" });
@@ -41,7 +43,8 @@ export async function readFinal(cluster: Cluster): Promise<Final> {
       .replace(/target_session_attrs=[\w-]+/, "target_session_attrs=any");
     readers.push(await reading(name, () => throughDatabase(url, journal.length)));
   }
-  return { journal, readers };
+  const proxyLog = readFileSync(join(cluster.host("proxy").folder, "haproxy.log"), "utf8");
+  return { journal, readers, repeated: repeatedIn(proxyLog) };
 }
 
 async function reading(name: string, read: () => Promise<Omit<Reader, "name">>): Promise<Reader> {

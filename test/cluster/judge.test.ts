@@ -23,6 +23,8 @@ const pesel = "80010112340";
 class Story {
   readonly events: Event[] = [];
   readonly journal: JournalEntry[] = [];
+  /** By the proxy. */
+  readonly repeated = new Set<number>();
   #attempts = 0;
 
   constructor() {
@@ -94,7 +96,7 @@ class Story {
   }
 
   final(readers: readonly Reader[] = []): Final {
-    return { journal: this.journal, readers };
+    return { journal: this.journal, readers, repeated: this.repeated };
   }
 
   /** The sentences of the verdict, each after its kind. */
@@ -266,6 +268,26 @@ describe("the judge finds", () => {
     assert.match(second, /^answer: .* with receipt r2, has that of entry 2 /);
   });
 
+  test("nothing in an answer as a repetition to what the proxy says it sent again", () => {
+    const s = story();
+    const attempt = s.send(deposit("a", 7));
+    s.answer(attempt, s.write(deposit("a", 7)), true);
+    s.repeated.add(attempt);
+    assert.deepEqual(s.sentences(), []);
+    assert.equal(judge(s.events, s.final()).figures.repeatedByProxy, 1);
+  });
+
+  test("an order that the proxy sent again and that was done twice", () => {
+    const s = story();
+    const attempt = s.send(deposit("a", 7));
+    s.write(deposit("a", 7));
+    s.answer(attempt, s.write(deposit("a", 7)), true);
+    s.repeated.add(attempt);
+    assert.deepEqual(s.sentences(), [
+      "doubled: The deposit of PLN 7 by 80010112340 with the key a is in the journal 2 times, as entries 2 and 3.",
+    ]);
+  });
+
   test("an order that was sent once and answered as a repetition, and one that was done as new twice", () => {
     const s = story();
     s.answer(s.send(deposit("a", 7)), s.write(deposit("a", 7)), true);
@@ -397,6 +419,7 @@ test("the figures count each order once, by what came of it", () => {
       attemptsUnknown: { ECONNRESET: 1, "no answer in time": 1 },
       reads: 1,
       staleReadsExcused: 0,
+      repeatedByProxy: 0,
       entries: 4,
       longestGapMs: 40,
     },

@@ -28,6 +28,8 @@ export interface Reader {
 export interface Final {
   readonly journal: readonly JournalEntry[];
   readonly readers: readonly Reader[];
+  /** Attempts that the proxy says it made more than once. */
+  readonly repeated: ReadonlySet<number>;
 }
 
 export const faultKinds = {
@@ -73,6 +75,8 @@ export interface Figures {
   readonly reads: number;
   /** From a primary whose Patroni was stopped. */
   readonly staleReadsExcused: number;
+  /** Orders sent once and answered as repetitions, because the proxy had sent them again. */
+  readonly repeatedByProxy: number;
   readonly entries: number;
   readonly longestGapMs: number;
 }
@@ -153,6 +157,7 @@ class Judge {
   #at: number | undefined;
   #readsAnswered = 0;
   #excused = 0;
+  #repeatedByProxy = 0;
   #doneAt: number | undefined;
   #longestGapMs = 0;
 
@@ -296,7 +301,8 @@ class Judge {
       this.#fault("answer", `${what}, got receipt ${receipt}, and before that ${request.done.receipt}.`);
     }
     if (request.done === undefined && request.attempts === 1 && replayed) {
-      this.#fault("answer", `${what} as a repetition, was sent once.`);
+      if (this.#final.repeated.has(event.attempt)) this.#repeatedByProxy += 1;
+      else this.#fault("answer", `${what} as a repetition, was sent once.`);
     }
     if (request.done !== undefined && !replayed) {
       this.#fault("answer", `${what} as new, had been answered before.`);
@@ -450,6 +456,7 @@ class Judge {
       attemptsUnknown: this.#attemptsUnknown,
       reads: this.#readsAnswered,
       staleReadsExcused: this.#excused,
+      repeatedByProxy: this.#repeatedByProxy,
       entries: this.#final.journal.length,
       longestGapMs: this.#longestGapMs,
     };

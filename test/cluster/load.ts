@@ -4,7 +4,17 @@ import { Chance } from "../support/chance.ts";
 import { adult } from "../support/fixture.ts";
 import type { Happening, History, Order, Read } from "./history.ts";
 import { passingRefusals } from "./judge.ts";
-import { type Answer, type Answered, bodyOf, lineOf, ofLines, ofOrder, ofRead, pathOf } from "./wire.ts";
+import {
+  type Answer,
+  type Answered,
+  attemptHeader,
+  bodyOf,
+  lineOf,
+  ofLines,
+  ofOrder,
+  ofRead,
+  pathOf,
+} from "./wire.ts";
 
 export interface LoadOptions {
   /** Of HAProxy. */
@@ -214,7 +224,11 @@ class Client {
     const { history } = this.#state;
     const attempt = history.sent(order);
     const { key, pesel } = order;
-    const headers = { "content-type": "application/json", ...(key !== null && { "idempotency-key": key }) };
+    const headers = {
+      "content-type": "application/json",
+      [attemptHeader]: attempt,
+      ...(key !== null && { "idempotency-key": key }),
+    };
     const answer = await this.#send("POST", pathOf(order), JSON.stringify(bodyOf(order)), headers);
     const happened = ofOrder(answer, pesel);
     history.add({ ...happened, attempt } as Happening);

@@ -152,7 +152,7 @@ export function playCorrectly(
         break;
     }
   }
-  return { events, final: { journal, readers: [] } };
+  return { events, final: { journal, readers: [], repeated: new Set() } };
 }
 
 function done(attempt: number, { id, balances }: JournalEntry, replayed: boolean): Happening {

@@ -130,6 +130,17 @@ export function ofRead(answer: Answer, { kind }: Read): Answered {
   return { event: "read", balances: balancesOf(newest), entry: { id, sequence } };
 }
 
+/** Has the number of the attempt. fx takes no notice of it. */
+export const attemptHeader = "fx-attempt";
+
+/** What HAProxy logs of a request, if it keeps `attemptHeader` as the first of those that it captures. */
+export const proxyLogFormat = "attempt %[capture.req.hdr(0)] retries %rc";
+
+/** The attempts that HAProxy made again, as its log has them. `+`: with another fx. */
+export function repeatedIn(log: string): ReadonlySet<number> {
+  return new Set([...log.matchAll(/attempt (\d+) retries \+?[1-9]/g)].map(([, attempt]) => Number(attempt)));
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

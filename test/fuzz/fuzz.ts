@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { maskPesels } from "../../src/core/mask.ts";
-import { watchMemory } from "../support/memory.ts";
+import { watched, watchMemory } from "../support/memory.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { runFx, startFx } from "../support/run-fx.ts";
 import { faultOf } from "./check.ts";
@@ -51,7 +51,7 @@ export async function fuzz({
     const file = join(folder, "tokens.json");
     const tokens = await makeTokens(file);
     const args = ["--rates", "demo", "--tokens", file, "--log-level", "debug"];
-    const server = await startFx(args, { env: { FX_DB: place } });
+    const server = await startFx(args, { env: { FX_DB: place, ...watched } });
     const { url } = server;
     const memory = watchMemory(url, tokens.valid.operator[0]);
     const startedAt = performance.now();

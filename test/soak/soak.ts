@@ -9,7 +9,7 @@ import { bulkType } from "../../src/wire/bulk.ts";
 import { assertSettledOnce, summary } from "../faults/orders.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
-import { watchMemory } from "../support/memory.ts";
+import { watched, watchMemory } from "../support/memory.ts";
 import { type Mode, startNbpStandIn, tablesUpTo } from "../support/nbp-stand-in.ts";
 import { createDatabase, startPostgres } from "../support/postgres.ts";
 import { runFx, type Served, startFx } from "../support/run-fx.ts";
@@ -60,7 +60,7 @@ export async function soak(seconds: number): Promise<SoakReport> {
     assert.equal(created.exit, 0, created.stderr);
     const token = created.stdout.trim();
     const args = ["--rates", bank.url, "--max-table-age", "30", "--tokens", file, "--log-level", "warn"];
-    server = await startFx(args, { env: { FX_DB: url } });
+    server = await startFx(args, { env: { FX_DB: url, ...watched } });
     const load = new Load(server.url, token);
     await load.openAccounts();
     const warm = await load.run(warmUpSeconds);
