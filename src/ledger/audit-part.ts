@@ -4,13 +4,19 @@ import { pln } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
 import { balancesJson, balancesOf, type Entry, parseEntry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
-import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AuditFinding } from "../core/service.ts";
 import { Chain } from "./chain.ts";
 import { HeadReader, type ReadHead } from "./checkpoint.ts";
-import { exchangeDisagreements, misplaced, reversalDisagreements } from "./disagreements.ts";
-import { readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
+import {
+  exchangeDisagreements,
+  isSame,
+  misplaced,
+  misplacedWords,
+  reversalDisagreements,
+} from "./disagreements.ts";
+import { positionInId } from "./entry-id.ts";
+import { readChains, readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
 import { entryHash } from "./seal.ts";
 import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
 
@@ -22,6 +28,10 @@ const comparedAtOnce = 250;
 const earlyAtMost = 10_000;
 /** Entries between two reports of progress. */
 const toldAfter = 1000;
+/** To find an entry from the one after it takes as long as to look at some ten. */
+const worthLookingAt = 8;
+/** Of an account whose entries are read together. */
+const chainAtMost = 1000;
 
 /** What an audit makes of some accounts. */
 export interface PartReport {
@@ -29,6 +39,10 @@ export interface PartReport {
   readonly through: string | undefined;
   readonly accounts: number;
   readonly entries: number;
+  /** How many of them are among those of the range's `amongFirst`. */
+  readonly amongFirst: number;
+  /** Whether they were found along the chains of the accounts. */
+  readonly hasFollowed: boolean;
   /** By PESEL, at most a thousand. */
   readonly findings: readonly AuditFinding[];
   readonly findingsTotal: number;
@@ -51,17 +65,24 @@ interface Setting {
 export interface Range {
   readonly after: string | undefined;
   readonly through: string | undefined;
+  /**
+   * Given if the store may follow the chains of the accounts, because who asks counts whether it came to all entries: as
+   * many as there were at first.
+   */
+  readonly amongFirst?: number | undefined;
 }
 
 /** The audit of as many accounts as the store gives the entries of together, and of all entries that name them or one between. */
 export class AuditPart {
   readonly #setting: Setting;
   readonly #after: string | undefined;
+  readonly #amongFirst: number | undefined;
   #through: string | undefined;
   /** By PESEL. */
   readonly #chains: Map<string, Chain>;
   #accounts = 0;
   #entries = 0;
+  #foundAmongFirst = 0;
   readonly #findings: AuditFinding[] = [];
   #findingsTotal = 0;
   readonly #held = new Map<string, bigint>();
@@ -70,16 +91,18 @@ export class AuditPart {
   /** Rows before which others of their accounts are missing. */
   readonly #early: JournalRow[] = [];
 
-  private constructor(setting: Setting, { after, through }: Range, chains: Map<string, Chain>) {
+  private constructor(setting: Setting, { after, through, amongFirst }: Range, chains: Map<string, Chain>) {
     this.#setting = setting;
     this.#after = after;
+    this.#amongFirst = amongFirst;
     this.#through = through;
     this.#chains = chains;
     this.#accounts = chains.size;
   }
 
   /** Reads the rows of accounts, up to as many as the store gives the entries of together. */
-  static async begin(setting: Setting, { after, through }: Range): Promise<AuditPart> {
+  static async begin(setting: Setting, range: Range): Promise<AuditPart> {
+    const { after, through } = range;
     const { store } = setting;
     const chains = new Map<string, Chain>();
     let last = after;
@@ -92,10 +115,10 @@ export class AuditPart {
       if (last === undefined || page.length < accountsPerPage) break;
       if (through !== undefined && last >= through) break;
       if (chains.size >= store.accountsTogether)
-        return new AuditPart(setting, { after, through: last }, chains);
+        return new AuditPart(setting, { ...range, through: last }, chains);
       await nextTurn();
     }
-    return new AuditPart(setting, { after, through }, chains);
+    return new AuditPart(setting, range, chains);
   }
 
   get accounts(): number {
@@ -104,20 +127,23 @@ export class AuditPart {
 
   /** What is left for another part: the second half of its accounts, if it has all that there are. */
   leaveRest(): Range {
-    if (this.#through !== undefined) return { after: this.#through, through: undefined };
+    const amongFirst = this.#amongFirst;
+    if (this.#through !== undefined) return { after: this.#through, through: undefined, amongFirst };
     const pesels = [...this.#chains.keys()];
     const kept = Math.ceil(pesels.length / 2);
     for (const pesel of pesels.slice(kept)) this.#chains.delete(pesel);
     this.#through = pesels[kept - 1];
     this.#accounts = kept;
-    return { after: this.#through, through: undefined };
+    return { after: this.#through, through: undefined, amongFirst };
   }
 
   /** @param onProgress called with how many entries were read */
   async read(onProgress: (entries: number) => void): Promise<PartReport> {
     const { store, tables } = this.#setting;
     let told = 0;
-    for await (const rows of readJournal(store, { after: this.#after, through: this.#through })) {
+    const range = { after: this.#after, through: this.#through };
+    const chains = this.#isShort() ? store.chains?.bind(store) : undefined;
+    for await (const rows of chains === undefined ? readJournal(store, range) : readChains(chains, range)) {
       tables.nextSlice();
       for (const row of rows) {
         const chain = this.#chainOf(row.pesel);
@@ -149,6 +175,8 @@ export class AuditPart {
       through: this.#through,
       accounts: this.#accounts,
       entries: this.#entries,
+      amongFirst: this.#foundAmongFirst,
+      hasFollowed: chains !== undefined,
       findings: this.#findings.sort((a, b) => (a.account < b.account ? -1 : a.account > b.account ? 1 : 0)),
       findingsTotal: this.#findingsTotal,
       held: this.#held,
@@ -156,6 +184,17 @@ export class AuditPart {
       heads,
       tables: this.#usedTables,
     };
+  }
+
+  /** Whether the accounts have so few entries that it is not worth looking at all to find them. */
+  #isShort(): boolean {
+    if (this.#amongFirst === undefined) return false;
+    let entries = 0;
+    for (const { newest } of this.#chains.values()) {
+      if (newest > chainAtMost) return false;
+      entries += newest;
+    }
+    return entries * worthLookingAt <= this.#amongFirst;
   }
 
   /** Resolves when the next row may be looked at: mostly at once. */
@@ -204,6 +243,7 @@ export class AuditPart {
       return;
     } finally {
       const id = entry instanceof Error ? undefined : entry.id;
+      if (id !== undefined && positionInId(id) <= (this.#amongFirst ?? 0)) this.#foundAmongFirst += 1;
       this.#setting.store.misplacedEntry(row, id, before).forEach(find);
     }
     const { kind, holder, debited, credited } = entry;
@@ -346,13 +386,6 @@ function readEntry({ entry }: JournalRow): Entry | Error {
   }
 }
 
-function isSame(some: readonly Money[], others: readonly Money[]): boolean {
-  return (
-    some.length === others.length &&
-    some.every(({ currency, minor }, at) => currency === others[at]?.currency && minor === others[at].minor)
-  );
-}
-
 /** The balances in a row that can be read; the comparison with the chain finds the others. */
 function readBalances({ balances }: AccountRow): Money[] {
   try {
@@ -364,10 +397,4 @@ function readBalances({ balances }: AccountRow): Money[] {
 
 export function addTo(totals: Map<string, bigint>, currency: string, minor: bigint): void {
   totals.set(currency, (totals.get(currency) ?? 0n) + minor);
-}
-
-/** An account has no words if an fx from before them has opened it. */
-function misplacedWords(row: ListedAccountRow): Disagreement[] {
-  if (row.words === "") return [];
-  return [["words of the names", row.words.split(" ").sort().join(" "), holderWords(row).sort().join(" ")]];
 }

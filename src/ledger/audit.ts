@@ -27,15 +27,35 @@ export async function auditLedger(
   options: BooksAuditOptions = {},
   help?: AuditHelp,
 ): Promise<AuditReport> {
+  // Heads are given out as they are read, and could not be taken back.
+  const mayFollow =
+    store.chains !== undefined && options.onHeads === undefined && options.against === undefined;
+  const { report, isSure } = await audited(store, options, help, mayFollow);
+  return isSure ? report : (await audited(store, options, help, false)).report;
+}
+
+/**
+ * @param mayFollow whether chains may be followed. Then the report is sure only if nothing is wrong with them, and they
+ *   led to all entries that there were at first.
+ */
+async function audited(
+  store: Store,
+  options: BooksAuditOptions,
+  help: AuditHelp | undefined,
+  mayFollow: boolean,
+): Promise<{ readonly report: AuditReport; readonly isSure: boolean }> {
   const reader = new HeadReader(await store.identityKey(), options.against);
   const tables = new TableReader(store);
   const audit = new Audit(store, options);
   const totalEntries = await store.entryCount();
   // The heads of an earlier checkpoint are here only.
   const mayHelp = help !== undefined && options.against === undefined && totalEntries >= worthTwoThreads;
+  const amongFirst = mayFollow ? totalEntries : undefined;
+  let hasFollowed = false;
+  let found = 0;
   let after: string | undefined;
   do {
-    const part = await AuditPart.begin({ store, reader, tables }, { after, through: undefined });
+    const part = await AuditPart.begin({ store, reader, tables }, { after, through: undefined, amongFirst });
     const before = { accounts: audit.accounts + part.accounts, entries: audit.entries };
     const read = { here: 0, elsewhere: 0 };
     const tell = (entries: Partial<typeof read>) => {
@@ -46,12 +66,15 @@ export async function auditLedger(
     const others = isHelped ? [help(part.leaveRest(), (elsewhere) => tell({ elsewhere }))] : [];
     for (const report of await Promise.all([part.read((here) => tell({ here })), ...others])) {
       await audit.take(report);
+      hasFollowed ||= report.hasFollowed;
+      found += report.amongFirst;
       after = report.through;
     }
   } while (after !== undefined);
   await audit.reversals();
   audit.conservation();
-  return audit.report();
+  const report = audit.report();
+  return { report, isSure: !hasFollowed || (report.findingsTotal === 0 && found === totalEntries) };
 }
 
 class Audit {

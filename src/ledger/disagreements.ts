@@ -3,8 +3,9 @@ import { compareDecimals, type Decimal, formatDecimal } from "../core/decimal.ts
 import { type Exchange, priceExchange } from "../core/exchange.ts";
 import type { Entry } from "../core/journal.ts";
 import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
+import { holderWords } from "../core/names.ts";
 import type { RateTable } from "../core/rates.ts";
-import type { Disagreement, FoundEntry, JournalRow } from "./store.ts";
+import type { Disagreement, FoundEntry, JournalRow, ListedAccountRow } from "./store.ts";
 
 /** What an audit finds wrong with one entry, compared with what is kept elsewhere. */
 
@@ -81,4 +82,17 @@ function exchangeText(exchange: Exchange | undefined): string {
 
 function rateOrNone(decimal: Decimal | undefined): string {
   return decimal === undefined ? "none" : formatDecimal(decimal);
+}
+
+export function isSame(some: readonly Money[], others: readonly Money[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ currency, minor }, at) => currency === others[at]?.currency && minor === others[at].minor)
+  );
+}
+
+/** An account has no words if an fx from before them has opened it. */
+export function misplacedWords(row: ListedAccountRow): Disagreement[] {
+  if (row.words === "") return [];
+  return [["words of the names", row.words.split(" ").sort().join(" "), holderWords(row).sort().join(" ")]];
 }

@@ -3,7 +3,7 @@ import { FxError } from "../core/errors.ts";
 import type { Exchange } from "../core/exchange.ts";
 import type { Entry } from "../core/journal.ts";
 import { type RateTable, unknownTableId } from "../core/rates.ts";
-import type { JournalPlace, JournalRow, Store } from "./store.ts";
+import type { JournalPage, JournalPlace, JournalRow, Store } from "./store.ts";
 
 /** The id of the table that an exchange was settled at. */
 export function tableIdOf({ table, tableId }: Exchange): string {
@@ -20,13 +20,29 @@ const exportedAtOnce = 100;
  * Reads the entries of the accounts after `after` up to `through`, a slice at a time, those of each account in their
  * order. Orders go on in between: memory stays flat and the event loop is never held for long.
  */
-export async function* readJournal(
-  store: Store,
-  range: { readonly after?: string | undefined; readonly through?: string | undefined } = {},
+export function readJournal(store: Store, range: JournalRange = {}): AsyncGenerator<readonly JournalRow[]> {
+  return slices((page) => store.journal({ ...range, ...page }));
+}
+
+/** The same, as `Store.chains` finds them. */
+export function readChains(
+  chains: NonNullable<Store["chains"]>,
+  range: JournalRange,
+): AsyncGenerator<readonly JournalRow[]> {
+  return slices((page) => chains({ ...range, ...page }));
+}
+
+interface JournalRange {
+  readonly after?: string | undefined;
+  readonly through?: string | undefined;
+}
+
+async function* slices(
+  read: (page: { readonly place: JournalPlace | undefined; readonly limit: number }) => Promise<JournalPage>,
 ): AsyncGenerator<readonly JournalRow[]> {
   let place: JournalPlace | undefined;
   do {
-    const { rows, next } = await store.journal({ ...range, place, limit: pageSize });
+    const { rows, next } = await read({ place, limit: pageSize });
     for (let start = 0; start < rows.length; start += sliceSize) {
       await nextTurn();
       yield rows.slice(start, start + sliceSize);

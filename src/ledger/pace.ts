@@ -8,7 +8,14 @@ const share = 0.125;
 /** Of a pause: below that the thread has nothing else to do. */
 const idleShare = 0.1;
 /** What reads pages. */
-const paged: readonly (string | symbol)[] = ["accounts", "entries", "entriesBefore", "journal", "reversals"];
+const paged: readonly (string | symbol)[] = [
+  "accounts",
+  "chains",
+  "entries",
+  "entriesBefore",
+  "journal",
+  "reversals",
+];
 
 /**
  * The store for those who read it page by page in the thread of its orders: together they take an eighth of the thread's

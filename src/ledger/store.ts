@@ -38,6 +38,12 @@ export interface Store extends TableLedger {
     place?: JournalPlace | undefined;
     limit: number;
   }): Promise<JournalPage>;
+  /**
+   * The same, found from each account's newest entry back, without a look at the entries of others. An entry is left out
+   * if none leads to it: then the ledger was changed by hand, and more than `entryCount` of those that are there are
+   * missing. Absent where `journal` looks at no others either.
+   */
+  chains?(page: Parameters<Store["journal"]>[0]): Promise<JournalPage>;
   /** Of how many accounts `journal` is best asked for at once. */
   readonly accountsTogether: number;
   /**

@@ -1,13 +1,6 @@
 import { positionInId } from "../ledger/entry-id.ts";
 import { peselText } from "../ledger/rows.ts";
-import type {
-  AccountRow,
-  ChainedRow,
-  Disagreement,
-  JournalPage,
-  JournalRow,
-  ListedAccountRow,
-} from "../ledger/store.ts";
+import type { AccountRow, ChainedRow, Disagreement, JournalRow, ListedAccountRow } from "../ledger/store.ts";
 
 /** An account's row as SQLite has it: with the position of its newest entry, from which those before it are found. */
 export interface LinkedAccountRow extends AccountRow {
@@ -15,7 +8,7 @@ export interface LinkedAccountRow extends AccountRow {
 }
 
 /** An entry's row as SQLite has it: with its place in the order of commits, and that of the account's entry before it. */
-interface LinkedJournalRow extends JournalRow {
+export interface LinkedJournalRow extends JournalRow {
   readonly position: number;
   readonly previous: number | null;
 }
@@ -70,25 +63,16 @@ export const accountsTogether = { reading: 50_000, besideOrders: 10_000 };
 /** Entries that a page of the journal looks at: some 1 ms. */
 export const lookedAtOnce = 5_000;
 
-/** A page for which the journal was looked at from a position on, up to `last` at most. */
-export function journalPage(
-  values: readonly JournalValues[],
-  { from, last, limit }: { readonly from: number; readonly last: number; readonly limit: number },
-): JournalPage {
-  const rows = values.map(
-    ([position, previous, pesel, sequence, idempotency_key, entry, hash]): LinkedJournalRow => ({
-      pesel: peselText(pesel),
-      sequence,
-      idempotency_key,
-      entry,
-      hash,
-      position,
-      previous,
-    }),
-  );
-  const newest = rows.length < limit ? undefined : rows.at(-1);
-  const reached = newest?.position ?? from + lookedAtOnce;
-  return { rows, next: reached < last ? [reached, last] : undefined };
+export function linkedRows(values: readonly JournalValues[]): LinkedJournalRow[] {
+  return values.map(([position, previous, pesel, sequence, idempotency_key, entry, hash]) => ({
+    pesel: peselText(pesel),
+    sequence,
+    idempotency_key,
+    entry,
+    hash,
+    position,
+    previous,
+  }));
 }
 
 /** Where an entry is not at the position in its id, or does not lead to the account's entry before it. */

@@ -37,6 +37,17 @@ export const selectTablesVersion =
 export const pageJournal =
   `select ${journalColumns} from journal ` +
   `where position > ? and position <= min(? + ${lookedAtOnce}, ?) and pesel > ? and pesel <= ? order by position limit ?`;
+/** The last account of a page. */
+export const lastOfChains =
+  "select max(pesel) from (select pesel from account where pesel > ? and pesel <= ? order by pesel limit ?)";
+/** Found from the newest entry of each account to its first. */
+export const pageChains = `with recursive chain as (
+  select journal.* from account join journal on position = newest and journal.pesel = account.pesel
+    where account.pesel > ? and account.pesel <= ?
+  union all
+  select journal.* from chain join journal
+    on journal.position = chain.previous and journal.pesel = chain.pesel and journal.position < chain.position
+) select ${journalColumns} from chain order by position`;
 export const pageEntries =
   "select entry, hash from journal where position > ? and position <= ? order by position limit ?";
 export const pageEntriesBack =

@@ -4,7 +4,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, type IdRange, positionInId } from "../ledger/entry-id.ts";
-import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey, rangeOf } from "../ledger/rows.ts";
+import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey } from "../ledger/rows.ts";
 import type {
   AccountsPage,
   Decision,
@@ -23,13 +23,12 @@ import type {
 import { AccountCache, type LinkedAccount } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { entriesIn } from "./ids.ts";
+import { chainsPage, journalPage, type Select } from "./journal-pages.ts";
 import { isKeyTaken, Keys } from "./keys.ts";
 import {
   type AccountValues,
   accountRows,
   accountsTogether,
-  type JournalValues,
-  journalPage,
   type LinkedAccountRow,
   misplacedAccount,
   misplacedEntry,
@@ -43,7 +42,6 @@ import {
   insertReversal,
   pageEntries,
   pageEntriesBack,
-  pageJournal,
   renameAccount,
   reversedBy,
   selectAccount,
@@ -77,6 +75,7 @@ export class SqliteStore implements Store {
   readonly #opened: OpenDatabase;
   readonly #database: DatabaseSyncInstance;
   readonly #accounts: AccountCache;
+  readonly #select: Select = (sql, ...parameters) => this.#arrays(sql, ...parameters);
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
@@ -195,11 +194,12 @@ export class SqliteStore implements Store {
     ).map(foundEntry);
   }
 
-  /** In the order of commits: to look at each entry takes a tenth of what it takes to read them account by account. */
-  async journal({ place, limit, ...range }: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
-    const [from = 0, last = this.#lastPosition()] = place ?? [];
-    const found = this.#arrays<JournalValues>(pageJournal, from, from, last, ...rangeOf(range), limit);
-    return journalPage(found, { from, last, limit });
+  async journal(page: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
+    return journalPage(this.#select, page, () => this.#lastPosition());
+  }
+
+  async chains(page: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
+    return chainsPage(this.#select, page);
   }
 
   async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {

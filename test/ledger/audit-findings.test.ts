@@ -354,10 +354,10 @@ for (const { name, open, database } of adapters) {
       const store = await open(t);
       const service = serviceOn(store);
       await service.createAccount(opening());
-      store.entryCount = async () => 1234;
+      store.entryCount = async () => 7;
       const told: unknown[] = [];
       await service.audit({ onProgress: (done) => told.push(done) });
-      assert.deepEqual(told, [{ accounts: 1, entries: 1, totalEntries: 1234 }]);
+      assert.deepEqual(told, [{ accounts: 1, entries: 1, totalEntries: 7 }]);
     });
   });
 
