@@ -14,21 +14,23 @@ import type { Final, JournalEntry, Reader } from "./judge.ts";
 import { type AccountBody, balancesOf, repeatedIn } from "./wire.ts";
 
 const standbyWithinMs = 60_000;
+/** What a network has held back arrives when it is whole again, though its client has given up. */
+const readAtMost = 5;
 
 /**
  * Reads the ledger when all is undone and nobody orders any more: the journal from the primary, what every fx, the proxy
- * and every PostgreSQL say of it, and what the proxy has logged.
+ * and every PostgreSQL say of it, and what the proxy has logged. Again, if an order comes in meanwhile.
  */
 export async function readFinal(cluster: Cluster): Promise<Final> {
-  const store = await openPostgres(cluster.databaseUrl, { access: "read" });
-  const journal: JournalEntry[] = [];
-  try {
-    for await (const rows of readJournal(store)) {
-      for (const row of rows) journal.push(journalEntry(decodeEntry(row).entry));
-    }
-  } finally {
-    await store.close();
+  for (let times = 1; ; times += 1) {
+    const final = await readOnce(cluster);
+    const { length } = await journalOf(cluster);
+    if (length === final.journal.length || times === readAtMost) return final;
   }
+}
+
+async function readOnce(cluster: Cluster): Promise<Final> {
+  const journal = await journalOf(cluster);
   const { pathname } = new URL(cluster.url);
   const prefix = pathname.replace(/\/$/, "");
   const named = (start: string) => cluster.hosts.filter(({ name }) => name.startsWith(start));
@@ -45,6 +47,19 @@ export async function readFinal(cluster: Cluster): Promise<Final> {
   }
   const proxyLog = readFileSync(join(cluster.host("proxy").folder, "haproxy.log"), "utf8");
   return { journal, readers, repeated: repeatedIn(proxyLog) };
+}
+
+async function journalOf(cluster: Cluster): Promise<readonly JournalEntry[]> {
+  const store = await openPostgres(cluster.databaseUrl, { access: "read" });
+  const journal: JournalEntry[] = [];
+  try {
+    for await (const rows of readJournal(store)) {
+      for (const row of rows) journal.push(journalEntry(decodeEntry(row).entry));
+    }
+  } finally {
+    await store.close();
+  }
+  return journal;
 }
 
 async function reading(name: string, read: () => Promise<Omit<Reader, "name">>): Promise<Reader> {
