@@ -16,6 +16,7 @@ import {
   type Reader,
 } from "./judge.ts";
 import { playCorrectly } from "./model.ts";
+import { repeatedIn } from "./wire.ts";
 
 const pesel = "80010112340";
 
@@ -546,3 +547,8 @@ interface Played {
 function choose<T>(list: readonly T[], pick: number): T | undefined {
   return list[pick % Math.max(1, list.length)];
 }
+
+test("the proxy's log has the attempts that it made again, with the same fx or another", () => {
+  const log = "attempt 17 retries 0\nattempt 18 retries 1\nattempt 19 retries +2\nattempt - retries 1\n";
+  assert.deepEqual([...repeatedIn(log)], [18, 19]);
+});
