@@ -15,7 +15,7 @@ after(() => rmSync(folder, { recursive: true }));
 /** Nobody listens there. */
 const bank = "http://127.0.0.1:1/api";
 const why =
-  /The newest rate table, 108\/C\/NBP\/2020, is of 2020-06-08, and fx trades at a table for at most 7 days\. No answer from http:\/\/127\.0\.0\.1:1\/api\S+ connect ECONNREFUSED/;
+  /The newest rate table, 108\/C\/NBP\/2020, is of 2020-06-08, and fx trades at a table for at most 7 days\. No answer from http:\/\/127\.0\.0\.1:1\/api\S+ (connect ECONNREFUSED|Socket closed before the connection)/;
 
 /** A ledger that traded at this bank long ago. */
 async function oldLedger(name: string): Promise<string> {
