@@ -25,8 +25,11 @@ async function ledger(t: TestContext) {
       get(target, name) {
         const member: unknown = Reflect.get(target, name, target);
         if (name === "chains" && !hasChains) return undefined;
-        if (name === "journal" || name === "chains") read[name] += 1;
-        return typeof member === "function" ? member.bind(target) : member;
+        if (typeof member !== "function") return member;
+        return (...page: readonly unknown[]) => {
+          if (name === "journal" || name === "chains") read[name] += 1;
+          return member.apply(target, page);
+        };
       },
     });
   const lookingAtAll = () => auditLedger(watched(false));
@@ -78,9 +81,11 @@ describe("an audit of many accounts", () => {
   };
   for (const [what, sql] of Object.entries(edits)) {
     test(`finds ${what} as one that looks at all entries does`, async (t) => {
-      const { store, run, lookingAtAll } = await ledger(t);
+      const { store, run, read, lookingAtAll } = await ledger(t);
       assert.ok((await run(`${sql} returning pesel`)).length > 0);
       const report = await auditLedger(store);
+      assert.ok(read.chains > 0, "it follows the chains first");
+      assert.ok(read.journal > 0, "then it looks at all entries");
       assert.ok(report.findingsTotal > 0);
       assert.deepEqual(report, await lookingAtAll());
     });
