@@ -23,26 +23,33 @@ try {
     closing ??= store.close();
     return closing;
   };
-  const stopped = new Promise<void>((resolve) => {
+  const stopped = new Promise<[BooksWish]>((resolve) => {
     port.on("message", (wish: BooksWish) => {
       // What is under way then fails.
-      if (wish === "stop") resolve(close());
+      if (wish === "stop") resolve(close().then(() => [wish]));
     });
   });
-  const taken = async (message: BooksAnswer): Promise<void> => {
-    const next = once(port, "message");
+  const taken = async (message: BooksAnswer): Promise<BooksWish> => {
+    const next = once(port, "message") as Promise<[BooksWish]>;
     answer(message);
-    await Promise.race([next, stopped]);
+    const [wish] = await Promise.race([next, stopped]);
+    return wish;
   };
   try {
     const books = booksOf(store);
     const tellEntries = (entries: number) => answer({ progress: { accounts: 0, entries, totalEntries: 0 } });
     const onProgress = (progress: AuditProgress) => answer({ progress });
-    const onHeads = givesHeads ? (heads: readonly AccountHead[]) => taken({ heads }) : undefined;
+    const onHeads = givesHeads
+      ? async (heads: readonly AccountHead[]) => void (await taken({ heads }))
+      : undefined;
     if (about === "audit") answer({ result: await books.audit({ onProgress, onHeads, against }) });
     else if (about === "position") answer({ result: await books.position(at) });
-    else if (about === "part") answer({ result: await auditPart(store, range as Range, tellEntries) });
-    else {
+    else if (about === "part") {
+      let wish: BooksWish = range as Range;
+      while (typeof wish === "object") {
+        wish = await taken({ result: await auditPart(store, wish, tellEntries) });
+      }
+    } else {
       for await (const part of books.export(about)) await taken({ part });
       answer({ result: undefined });
     }

@@ -15,8 +15,8 @@ import { startThread } from "./thread.ts";
 
 export interface BooksQuestion {
   readonly place: StorePlace;
-  readonly about: keyof BooksResults | ExportRequest;
-  /** Of a part. */
+  readonly about: keyof BooksResults | "part" | ExportRequest;
+  /** Of the first part. */
   readonly range?: Range | undefined;
   /** Of a position: when. */
   readonly at?: Date | undefined;
@@ -24,22 +24,20 @@ export interface BooksQuestion {
   readonly givesHeads?: boolean;
 }
 
-/** After "stop" the thread ends soon, if need be by failing. */
-export type BooksWish = "next" | "stop";
+/** After "stop" the thread ends soon, if need be by failing. A range is that of the next part of an audit. */
+export type BooksWish = "next" | "stop" | Range;
 
-/** After heads, or a part of an export, the thread waits for a wish. */
+/** After heads, a part of an export or of an audit, the thread waits for a wish. */
 export type BooksAnswer =
   | { readonly progress: AuditProgress }
   | { readonly heads: readonly AccountHead[] }
   | { readonly part: string }
-  | { readonly result: BooksResults[keyof BooksResults] | undefined }
+  | { readonly result: BooksResults[keyof BooksResults] | PartReport | undefined }
   | { readonly failure: { readonly code: ErrorCode; readonly message: string } };
 
 interface BooksResults {
   readonly audit: AuditReport;
   readonly position: Position;
-  /** Of an audit. */
-  readonly part: PartReport;
 }
 
 /**
@@ -61,18 +59,18 @@ export function openBooks(place: StorePlace, store: Store): Books {
 /** For who only reads: in this thread, and half of a large audit in another. */
 export function helpedBooks(place: StorePlace, store: Store): Books {
   const threads = new Threads(place, store);
-  const books = booksOf(store, undefined, (range, tell) =>
-    threads.read("part", { range, onProgress: ({ entries }) => tell(entries) }),
-  );
+  const books = booksOf(store, undefined, (range, tell) => threads.part(range, tell));
   return { ...books, close: () => threads.close() };
 }
 
-interface ReadOptions extends BooksAuditOptions, Pick<BooksQuestion, "at" | "range"> {}
+interface ReadOptions extends BooksAuditOptions, Pick<BooksQuestion, "at"> {}
 
 class Threads {
   readonly #place: StorePlace;
   readonly #store: Store;
   readonly #running = new Map<Worker, Promise<unknown>>();
+  /** Waits for the next part of an audit. */
+  #helper: Worker | undefined;
   #isClosing = false;
 
   constructor(place: StorePlace, store: Store) {
@@ -87,14 +85,17 @@ class Threads {
     } satisfies BooksQuestion);
     const ended = new Promise((resolve) => thread.on("exit", resolve));
     this.#running.set(thread, ended);
-    void ended.then(() => this.#running.delete(thread));
+    void ended.then(() => {
+      this.#running.delete(thread);
+      if (this.#helper === thread) this.#helper = undefined;
+    });
     return thread;
   }
 
   /** @param here does it in this thread, where another cannot */
   async read<T extends keyof BooksResults>(
     about: T,
-    { at, range, onHeads, against, onProgress, signal }: ReadOptions,
+    { at, onHeads, against, onProgress, signal }: ReadOptions,
     here?: () => Promise<BooksResults[T]>,
   ): Promise<BooksResults[T]> {
     const result = await new Promise<BooksResults[T]>((resolve, reject) => {
@@ -104,7 +105,7 @@ class Threads {
         !this.#isClosing &&
         !signal?.aborted &&
         ["storage-unavailable", "overloaded"].includes(failure.code);
-      const thread = this.#start({ about, at, range, against, givesHeads: onHeads !== undefined });
+      const thread = this.#start({ about, at, against, givesHeads: onHeads !== undefined });
       const fail = (error: unknown) => {
         reject(error);
         stop(thread);
@@ -130,6 +131,24 @@ class Threads {
     // The thread opened what the place names now; the store still has it open, or refuses.
     await this.#store.ping();
     return result;
+  }
+
+  /** Audits a part. All are given to one thread, in which V8 has compiled what it runs. */
+  async part(range: Range, onProgress: (entries: number) => void): Promise<PartReport> {
+    const thread = this.#helper ?? this.#start({ about: "part", range });
+    const answers = on(thread, "message", { close: ["exit"] }) as AsyncIterable<[BooksAnswer]>;
+    if (thread === this.#helper) thread.postMessage(range satisfies BooksWish);
+    for await (const [answer] of answers) {
+      if ("progress" in answer) onProgress(answer.progress.entries);
+      else if ("failure" in answer) throw failureOf(answer);
+      else if ("result" in answer) {
+        this.#helper = thread;
+        // The thread opened what the place names now; the store still has it open, or refuses.
+        await this.#store.ping();
+        return answer.result as PartReport;
+      }
+    }
+    throw closed();
   }
 
   async *export(request: ExportRequest): AsyncGenerator<string> {

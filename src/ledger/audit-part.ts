@@ -10,7 +10,7 @@ import { Chain } from "./chain.ts";
 import { HeadReader, type ReadHead } from "./checkpoint.ts";
 import {
   exchangeDisagreements,
-  isSame,
+  haveSameAmounts,
   misplaced,
   misplacedWords,
   reversalDisagreements,
@@ -35,8 +35,6 @@ const chainAtMost = 1000;
 
 /** What an audit makes of some accounts. */
 export interface PartReport {
-  /** The last of the accounts; undefined if there are no more. */
-  readonly through: string | undefined;
   readonly accounts: number;
   readonly entries: number;
   /** How many of them are among those of the range's `amongFirst`. */
@@ -61,7 +59,7 @@ interface Setting {
   readonly tables: TableReader;
 }
 
-/** PESELs: those after `after` up to `through`. */
+/** PESELs: those after `after` up to `through`, or all of them. */
 export interface Range {
   readonly after: string | undefined;
   readonly through: string | undefined;
@@ -72,15 +70,13 @@ export interface Range {
   readonly amongFirst?: number | undefined;
 }
 
-/** The audit of as many accounts as the store gives the entries of together, and of all entries that name them or one between. */
+/** The audit of the accounts of a range, and of all entries that name one in it. */
 export class AuditPart {
   readonly #setting: Setting;
-  readonly #after: string | undefined;
-  readonly #amongFirst: number | undefined;
-  #through: string | undefined;
+  readonly #range: Range;
   /** By PESEL. */
   readonly #chains: Map<string, Chain>;
-  #accounts = 0;
+  readonly #accounts: number;
   #entries = 0;
   #foundAmongFirst = 0;
   readonly #findings: AuditFinding[] = [];
@@ -91,58 +87,38 @@ export class AuditPart {
   /** Rows before which others of their accounts are missing. */
   readonly #early: JournalRow[] = [];
 
-  private constructor(setting: Setting, { after, through, amongFirst }: Range, chains: Map<string, Chain>) {
+  private constructor(setting: Setting, range: Range, chains: Map<string, Chain>) {
     this.#setting = setting;
-    this.#after = after;
-    this.#amongFirst = amongFirst;
-    this.#through = through;
+    this.#range = range;
     this.#chains = chains;
     this.#accounts = chains.size;
   }
 
-  /** Reads the rows of accounts, up to as many as the store gives the entries of together. */
+  /** Reads the rows of the accounts. */
   static async begin(setting: Setting, range: Range): Promise<AuditPart> {
     const { after, through } = range;
-    const { store } = setting;
     const chains = new Map<string, Chain>();
     let last = after;
     for (;;) {
-      const page = await store.accounts({ after: last, limit: accountsPerPage });
+      const page = await setting.store.accounts({ after: last, limit: accountsPerPage });
       for (const row of page) {
         if (through === undefined || row.pesel <= through) chains.set(row.pesel, new Chain(row.pesel, row));
       }
       last = page.at(-1)?.pesel;
-      if (last === undefined || page.length < accountsPerPage) break;
-      if (through !== undefined && last >= through) break;
-      if (chains.size >= store.accountsTogether)
-        return new AuditPart(setting, { ...range, through: last }, chains);
+      const isLast = page.length < accountsPerPage;
+      if (isLast || (through !== undefined && last !== undefined && last >= through))
+        return new AuditPart(setting, range, chains);
       await nextTurn();
     }
-    return new AuditPart(setting, range, chains);
-  }
-
-  get accounts(): number {
-    return this.#accounts;
-  }
-
-  /** What is left for another part: the second half of its accounts, if it has all that there are. */
-  leaveRest(): Range {
-    const amongFirst = this.#amongFirst;
-    if (this.#through !== undefined) return { after: this.#through, through: undefined, amongFirst };
-    const pesels = [...this.#chains.keys()];
-    const kept = Math.ceil(pesels.length / 2);
-    for (const pesel of pesels.slice(kept)) this.#chains.delete(pesel);
-    this.#through = pesels[kept - 1];
-    this.#accounts = kept;
-    return { after: this.#through, through: undefined, amongFirst };
   }
 
   /** @param onProgress called with how many entries were read */
   async read(onProgress: (entries: number) => void): Promise<PartReport> {
     const { store, tables } = this.#setting;
     let told = 0;
-    const range = { after: this.#after, through: this.#through };
+    const { after, through } = this.#range;
     const chains = this.#isShort() ? store.chains?.bind(store) : undefined;
+    const range = { after, through };
     for await (const rows of chains === undefined ? readJournal(store, range) : readChains(chains, range)) {
       tables.nextSlice();
       for (const row of rows) {
@@ -172,7 +148,6 @@ export class AuditPart {
       if (compared % comparedAtOnce === 0) await nextTurn();
     }
     return {
-      through: this.#through,
       accounts: this.#accounts,
       entries: this.#entries,
       amongFirst: this.#foundAmongFirst,
@@ -188,13 +163,14 @@ export class AuditPart {
 
   /** Whether the accounts have so few entries that it is not worth looking at all to find them. */
   #isShort(): boolean {
-    if (this.#amongFirst === undefined) return false;
+    const { amongFirst } = this.#range;
+    if (amongFirst === undefined) return false;
     let entries = 0;
     for (const { newest } of this.#chains.values()) {
       if (newest > chainAtMost) return false;
       entries += newest;
     }
-    return entries * worthLookingAt <= this.#amongFirst;
+    return entries * worthLookingAt <= amongFirst;
   }
 
   /** Resolves when the next row may be looked at: mostly at once. */
@@ -243,7 +219,7 @@ export class AuditPart {
       return;
     } finally {
       const id = entry instanceof Error ? undefined : entry.id;
-      if (id !== undefined && positionInId(id) <= (this.#amongFirst ?? 0)) this.#foundAmongFirst += 1;
+      if (id !== undefined && positionInId(id) <= (this.#range.amongFirst ?? 0)) this.#foundAmongFirst += 1;
       this.#setting.store.misplacedEntry(row, id, before).forEach(find);
     }
     const { kind, holder, debited, credited } = entry;
@@ -264,7 +240,7 @@ export class AuditPart {
     if (chain.isClosed && chain.balances.some(({ minor }) => minor !== 0n)) {
       find(["closing", "an account that holds money", "an empty account"]);
     }
-    if (!isSame(entry.balances, chain.balances)) {
+    if (!haveSameAmounts(entry.balances, chain.balances)) {
       find(["balances after the entry", balancesJson(entry.balances), balancesJson(chain.balances)]);
     }
     for (const { currency, minor } of chain.balances) {
@@ -367,7 +343,7 @@ export class AuditPart {
   }
 }
 
-/** Audits as many of these accounts as the store gives the entries of together. */
+/** Audits the accounts of a range, elsewhere than the rest. */
 export async function auditPart(
   store: Store,
   range: Range,

@@ -27,11 +27,12 @@ export async function auditLedger(
   options: BooksAuditOptions = {},
   help?: AuditHelp,
 ): Promise<AuditReport> {
-  // Heads are given out as they are read, and could not be taken back.
-  const mayFollow =
-    store.chains !== undefined && options.onHeads === undefined && options.against === undefined;
-  const { report, isSure } = await audited(store, options, help, mayFollow);
-  return isSure ? report : (await audited(store, options, help, false)).report;
+  const { report, isSure } = await audited(store, options, help, store.chains !== undefined);
+  if (isSure) return report;
+  const { onHeads, ...others } = options;
+  const { report: whole } = await audited(store, others, help, false);
+  // Of the heads that were given out.
+  return onHeads === undefined ? whole : { ...whole, digest: report.digest };
 }
 
 /**
@@ -51,30 +52,51 @@ async function audited(
   // The heads of an earlier checkpoint are here only.
   const mayHelp = help !== undefined && options.against === undefined && totalEntries >= worthTwoThreads;
   const amongFirst = mayFollow ? totalEntries : undefined;
+  const here: AuditHelp = async (range, tell) =>
+    (await AuditPart.begin({ store, reader, tables }, range)).read(tell);
   let hasFollowed = false;
   let found = 0;
   let after: string | undefined;
   do {
-    const part = await AuditPart.begin({ store, reader, tables }, { after, through: undefined, amongFirst });
-    const before = { accounts: audit.accounts + part.accounts, entries: audit.entries };
-    const read = { here: 0, elsewhere: 0 };
-    const tell = (entries: Partial<typeof read>) => {
-      const { here, elsewhere } = Object.assign(read, entries);
-      options.onProgress?.({ ...before, entries: before.entries + here + elsewhere, totalEntries });
-    };
-    const isHelped = mayHelp && part.accounts > 1;
-    const others = isHelped ? [help(part.leaveRest(), (elsewhere) => tell({ elsewhere }))] : [];
-    for (const report of await Promise.all([part.read((here) => tell({ here })), ...others])) {
+    const { accounts, ranges } = await nextRanges(store, after, mayHelp);
+    const before = { accounts: audit.accounts + accounts, entries: audit.entries };
+    const read = ranges.map(() => 0);
+    const parts = ranges.map((range, nth) =>
+      (nth > 0 && mayHelp ? help : here)({ ...range, amongFirst }, (entries) => {
+        read[nth] = entries;
+        const soFar = read.reduce((sum, one) => sum + one, before.entries);
+        options.onProgress?.({ ...before, entries: soFar, totalEntries });
+      }),
+    );
+    for (const report of await Promise.all(parts)) {
       await audit.take(report);
       hasFollowed ||= report.hasFollowed;
       found += report.amongFirst;
-      after = report.through;
     }
+    after = ranges.at(-1)?.through;
   } while (after !== undefined);
   await audit.reversals();
   audit.conservation();
   const report = audit.report();
   return { report, isSure: !hasFollowed || (report.findingsTotal === 0 && found === totalEntries) };
+}
+
+/** What is audited next: as many accounts as the store gives the entries of together, or for two twice as many, or what there is. */
+async function nextRanges(
+  store: Store,
+  after: string | undefined,
+  areTwo: boolean,
+): Promise<{ readonly accounts: number; readonly ranges: readonly Range[] }> {
+  const limit = store.accountsTogether * (areTwo ? 2 : 1);
+  const { count, through } = await store.accountSpan({ after, limit });
+  const last = count < limit ? undefined : through;
+  if (!areTwo || count < 2) return { accounts: count, ranges: [{ after, through: last }] };
+  const { through: middle } = await store.accountSpan({ after, limit: Math.ceil(count / 2) });
+  const ranges = [
+    { after, through: middle },
+    { after: middle, through: last },
+  ];
+  return { accounts: count, ranges };
 }
 
 class Audit {

@@ -1,7 +1,9 @@
 import { createHmac } from "node:crypto";
 
-const length = 20;
+const bytes = 10;
 const letters = "ABCDEFGHIJKLMNOP";
+/** The two letters of each byte. */
+const pairs = Array.from({ length: 256 }, (_, byte) => `${letters[byte >> 4]}${letters[byte & 15]}`);
 
 /**
  * What stands for a customer where the PESEL must not be told: 20 letters, 80 bits of its HMAC-SHA256. Without the key
@@ -9,6 +11,9 @@ const letters = "ABCDEFGHIJKLMNOP";
  * @param key the ledger's `identityKey`
  */
 export function customerId(pesel: string, key: string): string {
-  const digest = createHmac("sha256", key).update(pesel).digest("hex");
-  return digest.slice(0, length).replace(/./g, (digit) => letters[Number.parseInt(digit, 16)] as string);
+  // The quickest way to its bytes: an audit asks this of each account.
+  const digest = createHmac("sha256", key).update(pesel).digest("binary");
+  let id = "";
+  for (let at = 0; at < bytes; at += 1) id += pairs[digest.charCodeAt(at)];
+  return id;
 }

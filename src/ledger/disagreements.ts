@@ -84,7 +84,8 @@ function rateOrNone(decimal: Decimal | undefined): string {
   return decimal === undefined ? "none" : formatDecimal(decimal);
 }
 
-export function isSame(some: readonly Money[], others: readonly Money[]): boolean {
+/** Whether both have the same currencies, in the same order, and the same amounts of them. */
+export function haveSameAmounts(some: readonly Money[], others: readonly Money[]): boolean {
   return (
     some.length === others.length &&
     some.every(({ currency, minor }, at) => currency === others[at]?.currency && minor === others[at].minor)

@@ -25,6 +25,8 @@ export interface Store extends TableLedger {
    * because the audit reads ones that may not decode.
    */
   accounts(page: AccountsPage): Promise<ListedAccountRow[]>;
+  /** How many of the accounts after `after` there are, up to `limit`, and the last of these: without their rows. */
+  accountSpan(page: Pick<AccountsPage, "after" | "limit">): Promise<AccountSpan>;
   /** Entries of one account from the one before `before`, which is one of them, newest first. */
   statement(pesel: Pesel, page: { before?: Entry | undefined; limit: number }): Promise<FoundEntry[]>;
   /**
@@ -196,6 +198,11 @@ export interface AccountsPage {
   readonly limit: number;
   /** As `nameWords` gives them. */
   readonly name?: readonly string[] | undefined;
+}
+
+export interface AccountSpan {
+  readonly count: number;
+  readonly through: string | undefined;
 }
 
 /** For the store that gave it. */

@@ -15,10 +15,12 @@ import {
   foundEntry,
   journalRow,
   missingIdentityKey,
+  peselText,
   rangeOf,
 } from "../ledger/rows.ts";
 import type {
   AcceptedTableRow,
+  AccountSpan,
   AccountsPage,
   Decision,
   FoundEntry,
@@ -52,6 +54,7 @@ import {
   selectNewest,
   selectTables,
   selectTablesVersion,
+  spanOfAccounts,
   Transaction,
 } from "./transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./url.ts";
@@ -155,6 +158,12 @@ export class PostgresStore implements Store {
   async accounts({ after, limit, name = [] }: AccountsPage): Promise<ListedAccountRow[]> {
     const rows = await this.#all(pageAccounts(name.length), Number(after ?? -1), limit, ...name);
     return rows.map(accountRow);
+  }
+
+  async accountSpan({ after, limit }: Parameters<Store["accountSpan"]>[0]): Promise<AccountSpan> {
+    const [row] = await this.#all(spanOfAccounts, Number(after ?? -1), limit);
+    const { count = 0, through = null } = row ?? {};
+    return { count: Number(count), through: through === null ? undefined : peselText(Number(through)) };
   }
 
   async statement(

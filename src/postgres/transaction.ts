@@ -95,6 +95,9 @@ export const pageAccounts = (words: number): string =>
       ` and exists (select 1 from name_word where name_word.pesel = account.pesel and ${begins(index + 3)})`,
   ).join("") +
   " order by pesel limit $2";
+export const spanOfAccounts =
+  "select count(*) as count, max(pesel) as through from " +
+  "(select pesel from account where pesel > $1 order by pesel limit $2) as span";
 const lockAccounts =
   `select ${accountList} from account where pesel = any(${listOf(1, "bigint")}) ` +
   "order by pesel for update";

@@ -1,7 +1,7 @@
-import { rangeOf } from "../ledger/rows.ts";
-import type { JournalPage, Store } from "../ledger/store.ts";
+import { peselText, rangeOf } from "../ledger/rows.ts";
+import type { AccountSpan, JournalPage, Store } from "../ledger/store.ts";
 import { type JournalValues, linkedRows, lookedAtOnce } from "./links.ts";
-import { lastOfChains, pageChains, pageJournal } from "./statements.ts";
+import { pageChains, pageJournal, spanOfAccounts } from "./statements.ts";
 
 /** Rows as arrays. */
 export type Select = <Values>(sql: string, ...parameters: (string | number)[]) => Values[];
@@ -28,7 +28,20 @@ export function journalPage(
 export function chainsPage(select: Select, { place, ...range }: Wanted): JournalPage {
   const [after, through] = rangeOf(range);
   const [from = after] = place ?? [];
-  const [[last] = [null]] = select<[number | null]>(lastOfChains, from, through, chainsAtOnce);
-  if (last === null) return { rows: [], next: undefined };
+  const { count, last } = spanFrom(select, from, through, chainsAtOnce);
+  if (count === 0) return { rows: [], next: undefined };
   return { rows: linkedRows(select<JournalValues>(pageChains, from, last)), next: [last] };
+}
+
+export function accountSpan(
+  select: Select,
+  { after, limit }: Parameters<Store["accountSpan"]>[0],
+): AccountSpan {
+  const { count, last } = spanFrom(select, ...rangeOf({ after }), limit);
+  return { count, through: count === 0 ? undefined : peselText(last) };
+}
+
+function spanFrom(select: Select, ...range: readonly [after: number, through: number, limit: number]) {
+  const [[count, last] = [0, null]] = select<[number, number | null]>(spanOfAccounts, ...range);
+  return { count, last: last ?? 0 };
 }

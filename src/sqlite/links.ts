@@ -59,7 +59,7 @@ export type JournalValues = readonly [
 ];
 
 /** Each takes some 2 KB of memory while an audit reads their entries, for which it looks at the whole journal. */
-export const accountsTogether = { reading: 50_000, besideOrders: 10_000 };
+export const accountsTogether = { reading: 25_000, besideOrders: 10_000 };
 /** Entries that a page of the journal looks at: some 1 ms. */
 export const lookedAtOnce = 5_000;
 

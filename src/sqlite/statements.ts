@@ -37,9 +37,9 @@ export const selectTablesVersion =
 export const pageJournal =
   `select ${journalColumns} from journal ` +
   `where position > ? and position <= min(? + ${lookedAtOnce}, ?) and pesel > ? and pesel <= ? order by position limit ?`;
-/** The last account of a page. */
-export const lastOfChains =
-  "select max(pesel) from (select pesel from account where pesel > ? and pesel <= ? order by pesel limit ?)";
+export const spanOfAccounts =
+  "select count(*) as count, max(pesel) as through from " +
+  "(select pesel from account where pesel > ? and pesel <= ? order by pesel limit ?)";
 /** Found from the newest entry of each account to its first. */
 export const pageChains = `with recursive chain as (
   select journal.* from account join journal on position = newest and journal.pesel = account.pesel

@@ -9,7 +9,6 @@ import type {
   AccountsPage,
   Decision,
   FoundEntry,
-  JournalPage,
   JournalRow,
   ListedAccountRow,
   Loaded,
@@ -23,7 +22,7 @@ import type {
 import { AccountCache, type LinkedAccount } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { entriesIn } from "./ids.ts";
-import { chainsPage, journalPage, type Select } from "./journal-pages.ts";
+import { accountSpan, chainsPage, journalPage, type Select } from "./journal-pages.ts";
 import { isKeyTaken, Keys } from "./keys.ts";
 import {
   type AccountValues,
@@ -81,6 +80,10 @@ export class SqliteStore implements Store {
   readonly #tables = new RateTables((sql) => this.#statement(sql));
   #tuning = tuningFor(0);
   readonly #lockWaitMs: number;
+  readonly accountSpan: Store["accountSpan"] = async (page) => accountSpan(this.#select, page);
+  readonly chains: Store["journal"] = async (page) => chainsPage(this.#select, page);
+  readonly journal: Store["journal"] = async (page) =>
+    journalPage(this.#select, page, () => this.#lastPosition());
 
   constructor(opened: OpenDatabase, lockWaitMs = 5000) {
     this.#lockWaitMs = lockWaitMs;
@@ -119,8 +122,7 @@ export class SqliteStore implements Store {
    */
   #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
     this.#tuneFor(touched.length);
-    this.#run("begin immediate");
-    try {
+    const { answer, next, written } = this.#inTransaction(() => {
       this.#accounts.refresh();
       let position = this.#lastPosition();
       const heads = new Map<Pesel, Head>();
@@ -146,14 +148,11 @@ export class SqliteStore implements Store {
       if (writes.refusals !== undefined) this.#keys.keep(writes.refusals);
       const next = writes.accepted && { epoch: (inForce?.epoch ?? 0) + 1, table: writes.accepted.table };
       if (next !== undefined) this.#tables.accept(next, writes.accepted?.vouched === true);
-      this.#run("commit");
-      if (next !== undefined) this.#tables.accepts(next);
-      for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
-      return answer;
-    } catch (error) {
-      if (this.#database.isTransaction) this.#run("rollback");
-      throw error;
-    }
+      return { answer, next, written };
+    });
+    if (next !== undefined) this.#tables.accepts(next);
+    for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
+    return answer;
   }
 
   #tuneFor(commands: number): void {
@@ -192,14 +191,6 @@ export class SqliteStore implements Store {
       before === undefined ? Number(pesel) : positionInId(before.id),
       limit,
     ).map(foundEntry);
-  }
-
-  async journal(page: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
-    return journalPage(this.#select, page, () => this.#lastPosition());
-  }
-
-  async chains(page: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
-    return chainsPage(this.#select, page);
   }
 
   async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
@@ -273,16 +264,10 @@ export class SqliteStore implements Store {
   }
 
   async saveTables(tables: readonly RateTable[]): Promise<void> {
-    await this.#whenUnlocked(() => {
-      this.#run("begin immediate");
-      try {
-        for (const table of tables) this.#tables.save(table);
-        this.#run("commit");
-      } catch (error) {
-        if (this.#database.isTransaction) this.#run("rollback");
-        throw error;
-      }
-    });
+    const save = () => {
+      for (const table of tables) this.#tables.save(table);
+    };
+    await this.#whenUnlocked(() => this.#inTransaction(save));
   }
 
   async tables(range: Parameters<Store["tables"]>[0]): Promise<RateTable[]> {
@@ -350,6 +335,18 @@ export class SqliteStore implements Store {
       if (isNew || isRenamed) writeWords((sql) => this.#statement(sql), account, isNew);
       return { account, newest };
     });
+  }
+
+  #inTransaction<T>(work: () => T): T {
+    this.#run("begin immediate");
+    try {
+      const result = work();
+      this.#run("commit");
+      return result;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#run("rollback");
+      throw error;
+    }
   }
 
   #lastPosition(): number {

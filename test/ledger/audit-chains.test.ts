@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
+import { headText } from "../../src/core/checkpoint.ts";
+import type { AccountHead } from "../../src/core/service.ts";
 import { auditLedger } from "../../src/ledger/audit.ts";
+import { tableOf } from "../../src/ledger/checkpoint.ts";
+import { sha256 } from "../../src/ledger/seal.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters } from "../support/adapters.ts";
@@ -36,6 +41,22 @@ async function ledger(t: TestContext) {
   return { ...database, service, store: watched(true), read, lookingAtAll };
 }
 
+const columns = "pesel, sequence, idempotency_key, entry, hash";
+const edits: Readonly<Record<string, string>> = {
+  "an entry of an account to which none leads": `insert into journal (position, previous, ${columns})
+    select 900000, null, ${columns} from journal where position = 7`,
+  "an entry without an account": `insert into journal (position, previous, ${columns})
+    select 900000, null, 44444444444, sequence, idempotency_key, entry, hash from journal where position = 7`,
+  "an account that is gone": `delete from account where pesel = ${adult(5)}`,
+  "an entry that is gone": `delete from journal where pesel = ${adult(5)} and sequence = 1`,
+  "an entry that does not lead to the one before": `update journal set previous = null where pesel = ${adult(5)}`,
+  "an entry that leads to itself": `update journal set previous = position where pesel = ${adult(5)} and sequence = 2`,
+  "an entry that leads to another account's": `update journal set previous = 9 where pesel = ${adult(5)} and sequence = 2`,
+  "an account that leads to another's entry": `update account set newest = 9 where pesel = ${adult(5)}`,
+  "an entry that was changed": `update journal set entry = replace(entry, '"USD"', '"EUR"') where pesel = ${adult(5)}`,
+  "an entry that moved to another account": `update journal set pesel = ${adult(6)} where pesel = ${adult(5)}`,
+};
+
 describe("an audit of many accounts", () => {
   test("finds their entries along their chains, and says the same as one that looks at all of them", async (t) => {
     const { store, read, lookingAtAll } = await ledger(t);
@@ -44,6 +65,31 @@ describe("an audit of many accounts", () => {
     assert.equal(report.findingsTotal, 0);
     assert.equal(read.journal, 0);
     assert.deepEqual(report, await lookingAtAll());
+  });
+
+  test("gives out their heads, and finds them in a checkpoint, along their chains, too", async (t) => {
+    const { store, read } = await ledger(t);
+    const heads: AccountHead[] = [];
+    const onHeads = async (some: readonly AccountHead[]) => void heads.push(...some);
+    const { digest } = await auditLedger(store, { onHeads });
+    assert.equal(heads.length, accounts);
+    const table = await tableOf(Readable.from([heads]));
+    const compared = await auditLedger(store, { against: table });
+    assert.deepEqual(compared.against, { accounts, found: accounts, lost: [] });
+    assert.equal(compared.digest, digest);
+    assert.equal(read.journal, 0);
+  });
+
+  test("gives out heads once, and their digest, if it has to look at all entries after all", async (t) => {
+    const { store, run, read } = await ledger(t);
+    await run(`${edits["an entry of an account to which none leads"]} returning pesel`);
+    const heads: AccountHead[] = [];
+    const onHeads = async (some: readonly AccountHead[]) => void heads.push(...some);
+    const { digest, findingsTotal } = await auditLedger(store, { onHeads });
+    assert.ok(read.journal > 0);
+    assert.ok(findingsTotal > 0);
+    assert.equal(new Set(heads.map(({ customer }) => customer)).size, heads.length);
+    assert.equal(digest, sha256(heads.map((head) => `${headText(head)}\n`).join("")));
   });
 
   test("is clean while orders go on", async (t) => {
@@ -64,21 +110,6 @@ describe("an audit of many accounts", () => {
     assert.equal(read.journal, 0);
   });
 
-  const columns = "pesel, sequence, idempotency_key, entry, hash";
-  const edits: Readonly<Record<string, string>> = {
-    "an entry of an account to which none leads": `insert into journal (position, previous, ${columns})
-      select 900000, null, ${columns} from journal where position = 7`,
-    "an entry without an account": `insert into journal (position, previous, ${columns})
-      select 900000, null, 44444444444, sequence, idempotency_key, entry, hash from journal where position = 7`,
-    "an account that is gone": `delete from account where pesel = ${adult(5)}`,
-    "an entry that is gone": `delete from journal where pesel = ${adult(5)} and sequence = 1`,
-    "an entry that does not lead to the one before": `update journal set previous = null where pesel = ${adult(5)}`,
-    "an entry that leads to itself": `update journal set previous = position where pesel = ${adult(5)} and sequence = 2`,
-    "an entry that leads to another account's": `update journal set previous = 9 where pesel = ${adult(5)} and sequence = 2`,
-    "an account that leads to another's entry": `update account set newest = 9 where pesel = ${adult(5)}`,
-    "an entry that was changed": `update journal set entry = replace(entry, '"USD"', '"EUR"') where pesel = ${adult(5)}`,
-    "an entry that moved to another account": `update journal set pesel = ${adult(6)} where pesel = ${adult(5)}`,
-  };
   for (const [what, sql] of Object.entries(edits)) {
     test(`finds ${what} as one that looks at all entries does`, async (t) => {
       const { store, run, read, lookingAtAll } = await ledger(t);

@@ -316,6 +316,19 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await after("99999999999"), []);
     });
 
+    test("the next accounts by PESEL are counted, and the last of them is known", async (t) => {
+      const { store, pesels } = await filled(t);
+      const none = { count: 0, through: undefined };
+      assert.deepEqual(await store.accountSpan({ limit: 2 }), { count: 2, through: pesels[1] });
+      assert.deepEqual(await store.accountSpan({ limit: 3 }), { count: 3, through: pesels[2] });
+      assert.deepEqual(await store.accountSpan({ after: pesels[0], limit: 9 }), {
+        count: 2,
+        through: pesels[2],
+      });
+      assert.deepEqual(await store.accountSpan({ after: pesels[2], limit: 9 }), none);
+      assert.deepEqual(await store.accountSpan({ after: "99999999999", limit: 9 }), none);
+    });
+
     test("an account's row is what the shared codec makes of the account", async (t) => {
       const { store, pesels } = await filled(t);
       const account = await store.account(pesels[0] as Pesel);

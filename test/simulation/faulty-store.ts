@@ -38,6 +38,7 @@ export class FaultyStore implements Store {
   }
 
   account: Store["account"] = (pesel) => this.#store.account(pesel);
+  accountSpan: Store["accountSpan"] = (page) => this.#store.accountSpan(page);
   accounts: Store["accounts"] = (page) => this.#store.accounts(page);
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
   journal: Store["journal"] = (page) => this.#store.journal(page);
