@@ -27,9 +27,10 @@ export async function benchBeside({ stores, rounds, seconds, accounts }: Options
           await measure(load);
           const most = await measure(load);
           const rate = Math.round(most.requests / most.seconds / 2);
-          const quiet = await measure({ ...load, rate });
+          const atHalf = { ...load, rate, warmUpSeconds: 1 };
+          const quiet = await measure(atHalf);
           const bulk = await bulkUntil({ url: server.url, file: lines });
-          const beside = await measure({ ...load, rate });
+          const beside = await measure(atHalf);
           const { answers, seconds: took } = await bulk.stop();
           samples.get(store)?.push({
             rate,

@@ -26,7 +26,7 @@ process.on("message", async (message: Load | "stop") => {
 });
 
 async function sendLoad(load: Load): Promise<Measured> {
-  const { url, file, connections, seconds, rate, keyPrefix = "", once = false } = load;
+  const { url, file, connections, seconds, rate, warmUpSeconds = 0, keyPrefix = "", once = false } = load;
   const requests = readFileSync(file, "latin1").split(requestEnd);
   const latencies: number[] = [];
   const idle: Connection[] = [];
@@ -34,6 +34,7 @@ async function sendLoad(load: Load): Promise<Measured> {
   const late: number[] = [];
   let [sent, answered, failed] = [0, 0, 0];
   let isEnding = false;
+  let countedFromMs = Number.NEGATIVE_INFINITY;
   let finish = () => {};
 
   const send = (connection: Connection, dueMs: number) => {
@@ -55,7 +56,7 @@ async function sendLoad(load: Load): Promise<Measured> {
       const nowMs = performance.now();
       if (bytes[at + statusLine.length] === success) answered += 1;
       else failed += 1;
-      latencies.push(nowMs - connection.dueMs);
+      if (connection.dueMs >= countedFromMs) latencies.push(nowMs - connection.dueMs);
       if (once && answered + failed >= requests.length) finish();
       next(connection, nowMs);
       at = bytes.indexOf(statusLine, at + statusLine.length);
@@ -81,6 +82,7 @@ async function sendLoad(load: Load): Promise<Measured> {
   const opened = await Promise.all(Array.from({ length: connections }, open));
   const cpuBefore = process.cpuUsage();
   const startedMs = performance.now();
+  countedFromMs = startedMs + warmUpSeconds * 1000;
   const ended = new Promise<void>((resolve) => {
     finish = resolve;
   });
@@ -90,7 +92,7 @@ async function sendLoad(load: Load): Promise<Measured> {
     if (rate === undefined || answered + failed >= sent) finish();
   };
   process.send?.({ started: true });
-  if (seconds !== undefined) setTimeout(stop, seconds * 1000);
+  if (seconds !== undefined) setTimeout(stop, (warmUpSeconds + seconds) * 1000);
   for (const connection of opened) next(connection, startedMs);
   if (rate !== undefined) {
     let due = 0;

@@ -14,6 +14,8 @@ export interface Load {
   readonly seconds?: number;
   /** Requests a second, sent whether or not the answers come: without it, as fast as they come. */
   readonly rate?: number;
+  /** At a rate, before `seconds`: what takes long then does not count, because the generator itself is slow at first. */
+  readonly warmUpSeconds?: number;
   /** For a file with places for keys. */
   readonly keyPrefix?: string;
   /** Every request of the file once, and no longer. */

@@ -21,7 +21,7 @@ interface BatchOptions extends CommandOptions {
   readonly stopOnError?: boolean;
 }
 
-const linesAtOnce = { default: 4096, toStop: 64 };
+const linesAtOnce = { default: 8192, toStop: 64 };
 
 export function defineBatch(program: Command, context: Context): void {
   serviceCommand(
