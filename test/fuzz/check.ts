@@ -9,8 +9,8 @@ const roles: readonly (Role | undefined)[] = [undefined, "viewer", "teller", "op
 const strictProblem = problem.strict();
 const longestLine = 16_384;
 const problemType = "application/problem+json; charset=utf-8";
-/** What an answer to a path or a method that the document does not have may be. */
-const elsewhere = [200, 204, 302, 304, 400, 401, 403, 404, 405, 409, 422];
+/** What an answer to a path or a method may be that the document does not have, or has under another spelling. */
+const elsewhere = [200, 204, 302, 304, 400, 401, 403, 404, 405, 409, 422, 503];
 
 /** What is wrong with an answer, in a few words; undefined if nothing is. */
 export function faultOf(asked: Asked, answer: Answer, document: ApiDocument): string | undefined {
