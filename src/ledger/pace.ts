@@ -10,6 +10,7 @@ const idleShare = 0.1;
 /** What reads pages. */
 const paged: readonly (string | symbol)[] = [
   "accounts",
+  "accountSpan",
   "chains",
   "entries",
   "entriesBefore",
