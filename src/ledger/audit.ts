@@ -81,7 +81,7 @@ async function audited(
   return { report, isSure: !hasFollowed || (report.findingsTotal === 0 && found === totalEntries) };
 }
 
-/** What is audited next: as many accounts as the store gives the entries of together, or for two twice as many, or what there is. */
+/** The accounts to audit next, in one range or in two equal ones: in each, as many as the store gives the entries of together. */
 async function nextRanges(
   store: Store,
   after: string | undefined,
