@@ -219,7 +219,8 @@ describe("fx batch", () => {
     const server = await startFx(["--rates", "demo", "--log-level", "silent"], {
       env: { FX_DB: env.FX_URL },
     });
-    const lines = 2000;
+    // More than are under way at once.
+    const lines = 15_000;
     write("orders.csv", [header, ...Array.from({ length: lines }, () => `${adult()},PLN,USD,0.01,`)]);
     const at = { env: { ...env, FX_URL: server.url } };
     const { child, output, ended } = spawnFx(["batch", path("orders.csv")], at);
