@@ -58,7 +58,7 @@ export type JournalValues = readonly [
   hash: string,
 ];
 
-/** Each takes some 2 KB of memory while an audit reads their entries, for which it looks at the whole journal. */
+/** Each takes some 2 KB of memory while an audit reads their entries. With fewer, it looks at the whole journal more often. */
 export const accountsTogether = { reading: 25_000, besideOrders: 10_000 };
 /** Entries that a page of the journal looks at: some 1 ms. */
 export const lookedAtOnce = 5_000;
