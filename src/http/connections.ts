@@ -12,8 +12,6 @@ export const nodeOptions = {
 export interface ConnectionOptions {
   /** Further connections are closed as they come. No limit if absent. */
   readonly maxConnections?: number;
-  /** How many requests may wait for earlier answers, on all connections: each takes 3 KB. 25,000 if absent. */
-  readonly maxWaiting?: number;
   /** How long a client may take nothing of an answer that waits for it. 30 s if absent. */
   readonly unreadTimeoutMs?: number;
 }
@@ -21,9 +19,10 @@ export interface ConnectionOptions {
 export interface Connections {
   /**
    * What broke a connection, such as bytes that are no HTTP. `answer` is called in its turn: when the requests before
-   * it have been answered, and few at a time where many connections run into their time limit at once.
+   * it have been answered, and few at a time where many connections run into their time limit at once. Also takes what
+   * is no fault: that Node's parser stopped where it was told to.
    */
-  broken(fault: { readonly code?: string }, socket: Socket, answer: () => void): void;
+  broken(fault: ParserFault, socket: Socket, answer: () => void): void;
   /** Closes those over which nothing ever came, which Node does not count as idle. */
   closeUnused(): void;
   /** Closes all; tells how many there were. */
@@ -32,14 +31,32 @@ export interface Connections {
   end(): void;
 }
 
+/** The error of Node's `clientError` event. */
+export interface ParserFault {
+  readonly code?: string | undefined;
+  /** Of `rawPacket`. */
+  readonly bytesParsed?: number;
+  readonly rawPacket?: Uint8Array;
+}
+
+/** Node's parser of HTTP, as far as it is used here. Not documented: connections.test.ts fails if it changes. */
+interface Parser {
+  /** Called with each request that begins. What it returns is llhttp's `on_headers_complete`. */
+  onIncoming(request: IncomingMessage, keepAlive: boolean): number;
+  resume(): void;
+}
+
+/** llhttp's HPE_PAUSED: stop here. What was not parsed comes back with an error of this code. */
+const pausedParser = { verdict: 21, code: "HPE_PAUSED" };
+
 /** What is known of a connection that a request has come over. */
 interface Connection {
   /** To its newest request. */
   latest: ServerResponse;
-  /** How many requests wait for the one before to be answered. */
-  waiting: number;
-  /** Reads on when none waits any more; only where one has ever waited. */
-  readOn: (() => void) | undefined;
+  /** Whether the newest request waits for the one before to be answered. Nothing after it is parsed meanwhile. */
+  isWaiting: boolean;
+  /** What has arrived and was not parsed; only where a request has ever waited. */
+  unparsed: Unparsed | undefined;
   isBroken: boolean;
   /** How much had been written when it was last seen to move, and when that was. */
   written: number;
@@ -47,7 +64,9 @@ interface Connection {
 }
 
 const headersAtMost = 2000;
-const sliceBytes = 1024;
+/** Read on while a request waits, so that it shows when the client leaves. */
+const keptBytes = 64 * 1024;
+const requestTimeout = "ERR_HTTP_REQUEST_TIMEOUT";
 const lookMs = 1000;
 /** To close one takes 0.2 ms: that is a quarter of the time. */
 const closedAtOnce = 5;
@@ -56,7 +75,7 @@ const dropsToldMs = 10_000;
 
 /**
  * Keeps any one connection from holding up the others. Each has one request at a time handled, in the order in which
- * they came; meanwhile no more is read from it.
+ * they came; meanwhile no more than the next one is parsed.
  * @param refuse answers a request that reaches no route
  */
 export function guardConnections(
@@ -65,11 +84,12 @@ export function guardConnections(
   refuse: (error: FxError, request: IncomingMessage, response: ServerResponse) => void,
   warn: (facts: object, message: string) => void,
 ): Connections {
-  const { maxConnections, maxWaiting = 25_000, unreadTimeoutMs = 30_000 } = options;
+  const { maxConnections, unreadTimeoutMs = 30_000 } = options;
   const sockets = new Set<Socket>();
   const connections = new Map<Socket, Connection>();
   const closing: (() => void)[] = [];
-  let waiting = 0;
+  /** Requests that have waited and whose turn it is. */
+  const next: (() => void)[] = [];
 
   const handle = server.listeners("request")[0] as RequestListener;
   server.off("request", handle);
@@ -95,46 +115,41 @@ export function guardConnections(
   function track(socket: Socket, latest: ServerResponse): Connection {
     const connection: Connection = {
       latest,
-      waiting: 0,
-      readOn: undefined,
+      isWaiting: false,
+      unparsed: undefined,
       isBroken: false,
       written: 0,
       movedAt: 0,
     };
     connections.set(socket, connection);
-    socket.once("close", () => {
-      connections.delete(socket);
-      waiting -= connection.waiting;
-    });
+    socket.once("close", () => connections.delete(socket));
+    const parser = parserOf(socket);
+    if (parser === undefined) return connection;
+    const onIncoming = parser.onIncoming;
+    parser.onIncoming = (request, keepAlive) => {
+      const verdict = onIncoming(request, keepAlive);
+      return connection.isWaiting ? pausedParser.verdict : verdict;
+    };
     return connection;
   }
 
   function wait(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
-    if (socket.destroyed) return;
-    connection.waiting += 1;
-    waiting += 1;
-    if (waiting > maxWaiting) {
-      warn({ waiting: connection.waiting }, "connection closed: too many requests wait for earlier answers");
-      socket.destroy();
-      return;
-    }
-    // When Node has been through what it has read, and before it reads more.
-    if (connection.waiting === 1 && connection.readOn === undefined) {
-      process.nextTick(() => {
-        connection.readOn ??= readInSlices(socket, () => connection.waiting === 0);
-      });
-    }
+    connection.isWaiting = true;
     response.once("socket", () => {
-      // In another turn, so that others take theirs.
-      setImmediate(() => {
-        if (socket.destroyed) return;
-        connection.waiting -= 1;
-        waiting -= 1;
+      next.push(() => {
+        if (request.socket.destroyed) return;
+        connection.isWaiting = false;
         start(request, response);
-        if (connection.waiting === 0) connection.readOn?.();
+        connection.unparsed?.readOn();
       });
+      if (next.length === 1) setImmediate(startNext);
     });
+  }
+
+  /** One in each turn of the event loop, whatever their connections, so that others take theirs. */
+  function startNext(): void {
+    next.shift()?.();
+    if (next.length > 0) setImmediate(startNext);
   }
 
   const look = setInterval(
@@ -193,6 +208,13 @@ export function guardConnections(
   return {
     broken(fault, socket, answer) {
       const connection = connections.get(socket);
+      if (connection?.isWaiting && fault.code === pausedParser.code) {
+        connection.unparsed ??= new Unparsed(socket, () => !connection.isWaiting);
+        connection.unparsed.hold(fault);
+        return;
+      }
+      // The rest of a request that waits has not been let in.
+      if (connection?.isWaiting && fault.code === requestTimeout) return;
       if (connection?.isBroken) return;
       if (connection !== undefined) connection.isBroken = true;
       const answerInTurn = () => {
@@ -204,7 +226,7 @@ export function guardConnections(
         else if (latest.headersSent) socket.destroy();
         else answer();
       };
-      if (fault.code === "ERR_HTTP_REQUEST_TIMEOUT") closeInTurns(answerInTurn);
+      if (fault.code === requestTimeout) closeInTurns(answerInTurn);
       else answerInTurn();
     },
     closeUnused() {
@@ -226,37 +248,62 @@ function faultOf({ headers, rawHeaders, httpVersion }: IncomingMessage): string 
   return undefined;
 }
 
-/**
- * Has a connection read a little at a time, because 64 KiB, as Node reads at once, hold thousands of requests; and
- * nothing while it is not open. What it returns reads on when it is open again.
- */
-function readInSlices(socket: Socket, isOpen: () => boolean): () => void {
-  const push = socket.push.bind(socket);
-  const read = socket._read.bind(socket);
-  let rest: Uint8Array = new Uint8Array();
-  let hasEnded = false;
-  const pass = (): boolean => {
+function parserOf(socket: Socket): Parser | undefined {
+  return (socket as Socket & { readonly parser?: Parser | null }).parser ?? undefined;
+}
+
+/** What has arrived over a connection while its parser was stopped. */
+class Unparsed {
+  readonly #socket: Socket;
+  readonly #isOpen: () => boolean;
+  readonly #push: Socket["push"];
+  #bytes: Uint8Array = new Uint8Array();
+  #isParserStopped = false;
+
+  /** @param isOpen whether the parser may go on */
+  constructor(socket: Socket, isOpen: () => boolean) {
+    this.#socket = socket;
+    this.#isOpen = isOpen;
+    this.#push = socket.push.bind(socket);
+    const read = socket._read.bind(socket);
+    socket.push = (chunk: unknown) => {
+      if (!(chunk instanceof Uint8Array)) return this.#push(chunk);
+      this.#add(chunk);
+      return this.#pass();
+    };
+    socket._read = (size) => {
+      if (this.#bytes.length < keptBytes) read(size);
+    };
+    // A listener has Node hand over what arrives. Otherwise its parser takes that from the system by itself.
+    const listener = () => {};
+    socket.on("data", listener).off("data", listener);
+  }
+
+  /** Keeps what the parser did not take. A parser that had stopped before does not say how much it took: nothing. */
+  hold({ rawPacket = new Uint8Array(), bytesParsed = 0 }: ParserFault): void {
+    this.#add(this.#isParserStopped ? rawPacket : rawPacket.subarray(bytesParsed));
+    this.#isParserStopped = true;
+  }
+
+  readOn(): void {
+    if (this.#isParserStopped) parserOf(this.#socket)?.resume();
+    this.#isParserStopped = false;
+    this.#pass();
+    this.#socket._read(0);
+  }
+
+  #add(chunk: Uint8Array): void {
+    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+  }
+
+  /** @returns whether more should be read */
+  #pass(): boolean {
     let wantsMore = true;
-    while (rest.length > 0 && isOpen()) {
-      const slice = rest.subarray(0, sliceBytes);
-      rest = rest.subarray(sliceBytes);
-      wantsMore = push(slice);
+    while (this.#bytes.length > 0 && this.#isOpen()) {
+      const bytes = this.#bytes;
+      this.#bytes = new Uint8Array();
+      wantsMore = this.#push(bytes);
     }
-    return rest.length === 0 && (hasEnded ? push(null) : wantsMore);
-  };
-  socket.push = (chunk: unknown) => {
-    if (chunk instanceof Uint8Array) rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    else hasEnded = true;
-    return pass();
-  };
-  socket._read = (size) => {
-    if (rest.length === 0) read(size);
-  };
-  // A listener has Node hand over what arrives. Otherwise its parser takes that from the system by itself.
-  const listener = () => {};
-  socket.on("data", listener).off("data", listener);
-  return () => {
-    pass();
-    socket._read(0);
-  };
+    return this.#bytes.length < keptBytes && wantsMore;
+  }
 }

@@ -42,11 +42,7 @@ export function logFailure(request: FastifyRequest, { code, message }: FxError, 
 }
 
 /** Answers what is not HTTP, and what is too slow or too large for it, before there is a request. */
-export function answerMalformed(
-  this: FastifyInstance,
-  fault: Error & { code?: string },
-  socket: Socket,
-): void {
+export function answerMalformed(this: FastifyInstance, fault: NodeJS.ErrnoException, socket: Socket): void {
   if (fault.code === "ECONNRESET" || socket.destroyed || socket.writableEnded) return;
   const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
   const { body, headers } = malformed(new FxError("invalid-request", reason));

@@ -94,7 +94,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     // No path fits into a request line that is longer, so that any text is looked at as a PESEL.
     routerOptions: { maxParamLength: 16 * 1024 },
     frameworkErrors: (error, request, reply) => onError(error, request, reply),
-    clientErrorHandler(fault, socket) {
+    clientErrorHandler(fault: NodeJS.ErrnoException, socket) {
       const stream = [...lifecycle.streams].find((each) => each.socket === socket);
       if (stream === undefined || stream.request.raw.complete)
         connections.broken(fault, socket, () => answerMalformed.call(app, fault, socket));

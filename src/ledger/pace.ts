@@ -7,6 +7,8 @@ import type { Store } from "./store.ts";
 const share = 0.125;
 /** Of a pause: below that the thread has nothing else to do. */
 const idleShare = 0.1;
+/** An order takes some turns of the event loop: it should not have to wait for a page in more than one. */
+const entriesAtOnce = 125;
 /** What reads pages. */
 const paged: readonly (string | symbol)[] = [
   "accounts",
@@ -51,7 +53,9 @@ export function pacedReader(store: Store): (signal: AbortSignal | undefined) => 
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
         const call = member.bind(target);
-        return paged.includes(name) ? (page: unknown) => turn().then(() => call(page)) : call;
+        const few = (page: { limit: number }) =>
+          name === "journal" ? { ...page, limit: Math.min(page.limit, entriesAtOnce) } : page;
+        return paged.includes(name) ? (page: { limit: number }) => turn().then(() => call(few(page))) : call;
       },
     });
   };

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { bulkType } from "../../src/wire/bulk.ts";
+import { Chance } from "../support/chance.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { getRequest, openConnection } from "../support/raw-connection.ts";
 import { until } from "../support/run-fx.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
-/** How many bytes Node reads at once. */
-const readBytes = 64 * 1024;
-
+const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 /** Pauses for as many turns of the event loop as anything that could happen needs. */
 const turns = async (count: number) => {
@@ -48,7 +49,7 @@ describe("requests that are sent without waiting for answers", () => {
     t.after(() => server.close());
     const connection = await openConnection(server.url);
     connection.get(...numbers(20).map(() => path));
-    await until(() => seen.requests === 20);
+    await until(() => seen.asked === 1);
     await turns(10);
     assert.equal(seen.asked, 1);
     release();
@@ -70,6 +71,19 @@ describe("requests that are sent without waiting for answers", () => {
     socket.destroy();
   });
 
+  test("are taken from what has arrived two at a time", async (t) => {
+    const { server, seen, release } = await startGated();
+    t.after(() => server.close());
+    const connection = await openConnection(server.url);
+    connection.get(...numbers(20).map(() => path));
+    await until(() => seen.asked === 1);
+    await turns(50);
+    assert.equal(seen.requests, 2);
+    release();
+    await until(() => connection.statuses().length === 20);
+    connection.socket.destroy();
+  });
+
   test("wait at the client where there are more than can be read at once", async (t) => {
     const { server, seen, release } = await startGated();
     t.after(() => server.close());
@@ -77,24 +91,11 @@ describe("requests that are sent without waiting for answers", () => {
     socket.write(getRequest(path).repeat(200_000));
     await until(() => seen.asked === 1);
     await turns(200);
-    assert.ok(seen.requests <= readBytes / getRequest(path).length + 1, `${seen.requests} read`);
+    assert.equal(seen.requests, 2);
+    // Loopback holds a few MB; what is more waits here.
+    assert.ok(socket.writableLength > 1024 * 1024, `${socket.writableLength} bytes were not sent`);
     socket.destroy();
     release();
-  });
-
-  test("are read a few at a time once a connection has sent so", async (t) => {
-    const { server, seen, release } = await startGated();
-    t.after(() => server.close());
-    const connection = await openConnection(server.url);
-    connection.get("/health/live", "/health/live");
-    await until(() => connection.statuses().length === 2);
-    connection.get(...numbers(1000).map(() => path));
-    await until(() => seen.asked === 1);
-    await turns(200);
-    assert.ok(seen.requests <= 2 + 1024 / getRequest(path).length + 1, `${seen.requests} read`);
-    release();
-    await until(() => connection.statuses().length === 1002);
-    connection.socket.destroy();
   });
 
   test("are not done any more when their client has gone", async (t) => {
@@ -102,32 +103,12 @@ describe("requests that are sent without waiting for answers", () => {
     t.after(() => server.close());
     const { socket, get } = await openConnection(server.url);
     get(...numbers(20).map(() => path));
-    await until(() => seen.requests === 20);
+    await until(() => seen.asked === 1);
     socket.destroy();
     await until(() => open() === 0);
     release();
     await turns(50);
     assert.equal(seen.asked, 1);
-  });
-
-  test("close their connection where too many wait on all connections together", async (t) => {
-    const { server, seen, release } = await startGated({ maxWaiting: 2000 });
-    t.after(() => server.close());
-    const connections = await Promise.all(numbers(8).map(() => openConnection(server.url)));
-    const shortest = "GET / HTTP/1.1\r\nHost:\r\n\r\n";
-    for (const { get, socket } of connections) {
-      get(path);
-      socket.write(shortest.repeat(500));
-    }
-    await until(() => server.log().includes("too many requests wait"));
-    await until(() => seen.asked > 0);
-    release();
-    const answered = () => connections.filter(({ statuses }) => statuses().length === 501);
-    const closed = () => connections.filter(({ socket }) => socket.closed);
-    await until(() => answered().length + closed().length === 8);
-    assert.ok(answered().length >= 3, `${answered().length} were answered`);
-    assert.ok(closed().length > 0);
-    for (const { socket } of connections) socket.destroy();
   });
 
   test("are answered before what is no HTTP behind them", async (t) => {
@@ -169,6 +150,52 @@ describe("requests that are sent without waiting for answers", () => {
   });
 });
 
+/** An opening of an account, its body whole or in chunks, or a probe; and the status of its answer. */
+function randomRequest(chance: Chance, id: number): { text: string; status: number } {
+  const head = (line: string) => `${line} HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${id}\r\n`;
+  if (chance.percent(40)) return { text: `${head("GET /health/live")}\r\n`, status: 200 };
+  const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel: adult(id), pln: 1 });
+  const post = `${head("POST /api/user")}Content-Type: application/json\r\n`;
+  if (chance.percent(50))
+    return { text: `${post}Content-Length: ${body.length}\r\n\r\n${body}`, status: 204 };
+  const cut = 1 + chance.below(body.length - 1);
+  const chunks = [body.slice(0, cut), body.slice(cut), ""];
+  const chunked = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join("");
+  return { text: `${post}Transfer-Encoding: chunked\r\n\r\n${chunked}`, status: 204 };
+}
+
+for (const [over, tls] of [
+  ["TCP", undefined],
+  ["TLS", { cert: tlsFixture("server.crt"), key: tlsFixture("server.key") }],
+] as const) {
+  test(`requests with and without bodies, cut anywhere, are answered in their order over ${over}`, async (t) => {
+    const server = await startServer({}, "", tls && { tls });
+    t.after(() => server.close());
+    for (let seed = 1, id = 0; seed <= 20; seed += 1) {
+      const chance = new Chance(seed);
+      const requests = numbers(1 + chance.below(100)).map(() => ({ id: ++id, ...randomRequest(chance, id) }));
+      const connection = await openConnection(server.url, tls && { ca: tlsFixture("server.crt") });
+      let rest = requests.map(({ text }) => text).join("");
+      while (rest.length > 0) {
+        const cut = 1 + chance.below(chance.percent(50) ? 40 : 8000);
+        connection.socket.write(rest.slice(0, cut));
+        rest = rest.slice(cut);
+        await turns(chance.below(4));
+      }
+      await until(() => connection.statuses().length >= requests.length);
+      connection.socket.destroy();
+      const ids = [...connection.received().matchAll(/^x-request-id: (\d+)/gm)].map(([, each]) =>
+        Number(each),
+      );
+      assert.deepEqual(
+        [connection.statuses(), ids],
+        [requests.map(({ status }) => status), requests.map((request) => request.id)],
+        `seed ${seed}`,
+      );
+    }
+  });
+}
+
 describe("a request that is not whole in time", () => {
   let server: TestServer;
   before(async () => {
@@ -208,6 +235,24 @@ describe("a request that is not whole in time", () => {
     await Promise.all(connections.map(({ closed }) => closed));
     assert.ok(most <= 20, `${most} in one turn`);
   });
+});
+
+test("a request that waits for the one before has its time from when that is answered", async (t) => {
+  const { server, seen, release } = await startGated({ requestTimeoutMs: 200 });
+  t.after(() => server.close());
+  const connection = await openConnection(server.url);
+  const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel: adult(2), pln: 1 });
+  connection.get(`/api/user/${adult(1)}`);
+  connection.socket.write(
+    `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await until(() => seen.asked === 1);
+  // Node looks each second.
+  await setTimeout(2500);
+  release();
+  await until(() => connection.statuses().length === 2);
+  assert.deepEqual(connection.statuses(), [200, 204]);
+  connection.socket.destroy();
 });
 
 test("a connection whose answers nobody reads is cut off, and one whose answer takes long is not", async (t) => {

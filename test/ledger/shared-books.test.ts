@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { AuditReport, Position } from "../../src/core/service.ts";
 import { type Books, booksOf } from "../../src/ledger/books.ts";
+import { readJournal } from "../../src/ledger/journal-reader.ts";
 import { pacedReader } from "../../src/ledger/pace.ts";
 import { sharedBooks } from "../../src/ledger/shared-books.ts";
 import type { Store } from "../../src/ledger/store.ts";
@@ -138,6 +139,19 @@ describe("books that are read in the pauses of orders", () => {
     assert.equal(pages, 1);
     await Promise.all(both);
     assert.equal(pages, 3);
+  });
+
+  test("read few entries of the journal at a time", async () => {
+    const asked: number[] = [];
+    const journal: Store["journal"] = async ({ limit }) => {
+      asked.push(limit);
+      return { rows: [], next: asked.length < 3 ? [asked.length] : undefined };
+    };
+    const store = pacedReader({ journal } as unknown as Store)(undefined);
+    for await (const _rows of readJournal(store)) {
+    }
+    assert.equal(asked.length, 3);
+    assert.ok(Math.max(...asked) <= 125, `${asked}`);
   });
 
   test("are not read on when the signal says so", async (t) => {

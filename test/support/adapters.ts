@@ -25,7 +25,10 @@ export interface SharedDatabase {
   run(sql: string): Promise<readonly unknown[]>;
 }
 
-/** Every kind of store, without PostgreSQL if FX_TEST_POSTGRES is "none". FX_TEST_SERIALIZABLE=1 adds its serializable transactions. A suite that holds for all runs over this list. */
+/**
+ * Every kind of store, without PostgreSQL if FX_TEST_POSTGRES is "none", and with its serializable transactions if
+ * FX_TEST_SERIALIZABLE is 1. A suite that holds for all runs over this list.
+ */
 export const adapters: readonly Adapter[] = [
   { name: "memory:", open: async (t) => closing(t, openSqlite(":memory:")), database: undefined },
   adapterOf("sqlite:", async (t) => {
@@ -42,12 +45,9 @@ export const adapters: readonly Adapter[] = [
   }),
   ...(process.env.FX_TEST_POSTGRES === "none"
     ? []
-    : [
-        adapterOf("postgres:", postgresDatabase({})),
-        ...(process.env.FX_TEST_SERIALIZABLE === "1"
-          ? [adapterOf("postgres: serializable", postgresDatabase({ serializable: true }))]
-          : []),
-      ]),
+    : process.env.FX_TEST_SERIALIZABLE === "1"
+      ? [adapterOf("postgres: serializable", postgresDatabase({ serializable: true }))]
+      : [adapterOf("postgres:", postgresDatabase({}))]),
 ];
 
 function postgresDatabase(options: { serializable?: boolean }) {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
 
 /** A connection that requests are written to by hand. */
 export interface RawConnection {
@@ -16,9 +17,12 @@ export interface RawConnection {
   readonly closed: Promise<unknown>;
 }
 
-export async function openConnection(url: string): Promise<RawConnection> {
-  const socket = connect(Number(new URL(url).port), "127.0.0.1");
-  await once(socket, "connect");
+/** @param tls for a connection over TLS */
+export async function openConnection(url: string, tls?: ConnectionOptions): Promise<RawConnection> {
+  const place = { host: "127.0.0.1", port: Number(new URL(url).port) };
+  const socket =
+    tls === undefined ? connect(place) : connectTls({ ...place, servername: "localhost", ...tls });
+  await once(socket, tls === undefined ? "connect" : "secureConnect");
   let received = "";
   socket.setEncoding("latin1").on("data", (chunk) => {
     received += chunk;
