@@ -54,6 +54,9 @@ export function readOptions(args: readonly string[]): { parts: string[]; options
       throw new Error(`--${name} takes a whole number, not ${given}.`);
     return number;
   };
+  const stores = values.stores.split(",");
+  const unknown = stores.find((store) => !everyStore.includes(store as StoreName));
+  if (unknown !== undefined) throw new Error(`There is no store ${unknown}: ${everyStore.join(", ")}.`);
   const options = {
     rounds: count("rounds", 5, 1),
     seconds: count("seconds", 3, 1),
@@ -62,7 +65,7 @@ export function readOptions(args: readonly string[]): { parts: string[]; options
     entries: count("entries", 1_000_000, 2000),
     sizes: (values.sizes ?? (values.smoke ? "1000" : "10000,1000000,10000000")).split(",").map(Number),
     processes: values.processes.split(",").map(Number),
-    stores: everyStore.filter((store) => values.stores.split(",").includes(store)),
+    stores: everyStore.filter((store) => stores.includes(store)),
     keys: values.keys,
     only: values.only,
   };

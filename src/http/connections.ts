@@ -41,7 +41,7 @@ export interface ParserFault {
 
 /** Node's parser of HTTP, as far as it is used here. Not documented: connections.test.ts fails if it changes. */
 interface Parser {
-  /** Called with each request that begins. What it returns is llhttp's `on_headers_complete`. */
+  /** Called when the headers of a request have come. Returns what llhttp's `on_headers_complete` does. */
   onIncoming(request: IncomingMessage, keepAlive: boolean): number;
   resume(): void;
 }

@@ -9,6 +9,7 @@ import { Header, type View } from "./header.tsx";
 import { Audit } from "./operator/audit.tsx";
 import { BatchOnDemand } from "./operator/batch-on-demand.tsx";
 import { Position } from "./operator/position.tsx";
+import { ignoreStrayRepeats } from "./repeats.ts";
 import { Lock, useIdleLock } from "./session.tsx";
 import "./style.css";
 import "./operator/operator.css";
@@ -111,4 +112,5 @@ function Page() {
   );
 }
 
+ignoreStrayRepeats(document);
 render(<Page />, document.body);

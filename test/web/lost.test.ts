@@ -85,6 +85,28 @@ describe("an order from the page", { skip: noBrowser }, () => {
     assert.equal((await balancesOn(page)).USD, "100.00");
   });
 
+  test("is not confirmed by the second click of a double click on Exchange, or by Enter held down", async (t) => {
+    const { page, exchange, confirm, changes } = await offered(t, 39);
+    const cancel = page.getByRole("button", { name: "Cancel" });
+    await cancel.click();
+    const box = await exchange.boundingBox();
+    assert.ok(box !== null);
+    await page.mouse.click(box.x + 5, box.y + 5);
+    await confirm.waitFor();
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    await cancel.click();
+    await exchange.focus();
+    await page.keyboard.down("Enter");
+    await confirm.waitFor();
+    await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    assert.equal(keysOf(changes()).length, 0);
+    await confirm.press("Enter");
+    assert.equal(await entriesOn(page, 2), 2);
+    assert.equal(keysOf(changes()).length, 1);
+  });
+
   test("is carried out once when its answer is lost and it is confirmed again", async (t) => {
     const { page, confirm, alert, changes } = await offered(t, 13);
     await spoilOrders(page, "carried out and unanswered");
