@@ -25,8 +25,8 @@ if ((isFast ? inProcess : files).length === 0) {
 }
 // The files are named one by one, because a pattern that matches nothing runs 0 tests and passes.
 const cores = Math.max(2, availableParallelism());
-// More than there are cores, because many tests wait for a process or a clock.
-const runner = ["--import", "tsx", "--test", `--test-concurrency=${cores + 2}`];
+// One more than there are cores, because many tests wait for a process or a clock.
+const runner = ["--import", "tsx", "--test", `--test-concurrency=${cores + 1}`];
 if (isFast) {
   await run(
     { FX_TEST_POSTGRES: "none" },

@@ -117,7 +117,7 @@ describe("the page", { skip: noBrowser }, () => {
     const { page } = await visit(t, server.url);
     assert.equal(await page.locator("html").getAttribute("lang"), "en");
     await page.getByRole("button", { name: "Polski" }).click();
-    assert.equal(await page.locator("html").getAttribute("lang"), "pl");
+    await page.locator("html[lang=pl]").waitFor();
     await page.reload();
     await page.getByRole("table", { name: "Kursy" }).waitFor();
     await page.getByRole("button", { name: "English" }).click();
