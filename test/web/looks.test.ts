@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { noBrowser, visit } from "../support/browser.ts";
@@ -137,6 +138,9 @@ describe("the page", { skip: noBrowser }, () => {
     await page.getByRole("heading", { name: "Jan Telefon" }).waitFor();
     await form.amount.fill("100");
     await form.exchange.tap();
+    await form.confirm.waitFor();
+    // A second tap at once would be a double tap on Exchange, which confirms nothing.
+    await setTimeout(1000);
     await form.confirm.tap();
     await form.receipt.waitFor();
     assert.equal((await balancesOn(page)).USD, "100.00");
