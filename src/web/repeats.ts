@@ -1,6 +1,6 @@
 /**
- * The second click of a double click, or Enter held down, can reach a button that has just taken the place of the one
- * that was meant: Confirm, after Exchange. Such repeats do nothing.
+ * The second click or tap of a double one, or Enter held down, can reach a button that has just taken the place of the
+ * one that was meant: Confirm, after Exchange. Such repeats do nothing.
  */
 export function ignoreStrayRepeats(page: Document): void {
   let clicked: string | null | undefined;
