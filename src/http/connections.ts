@@ -55,6 +55,8 @@ interface Connection {
   latest: ServerResponse;
   /** Whether the newest request waits for the one before to be answered. Nothing after it is parsed meanwhile. */
   isWaiting: boolean;
+  /** That the time of the request that waits is over, which Node says once. It begins again when its turn comes. */
+  expired: ParserFault | undefined;
   /** What has arrived and was not parsed; only where a request has ever waited. */
   unparsed: Unparsed | undefined;
   isBroken: boolean;
@@ -116,6 +118,7 @@ export function guardConnections(
     const connection: Connection = {
       latest,
       isWaiting: false,
+      expired: undefined,
       unparsed: undefined,
       isBroken: false,
       written: 0,
@@ -141,9 +144,17 @@ export function guardConnections(
         connection.isWaiting = false;
         start(request, response);
         connection.unparsed?.readOn();
+        if (connection.expired !== undefined) expireAgain(request, connection.expired);
+        connection.expired = undefined;
       });
       if (next.length === 1) setImmediate(startNext);
     });
+  }
+
+  function expireAgain(request: IncomingMessage, fault: ParserFault): void {
+    const { socket } = request;
+    const expire = () => request.complete || server.emit("clientError", fault, socket);
+    setTimeout(expire, server.requestTimeout).unref();
   }
 
   /** One in each turn of the event loop, whatever their connections, so that others take theirs. */
@@ -213,8 +224,10 @@ export function guardConnections(
         connection.unparsed.hold(fault);
         return;
       }
-      // The rest of a request that waits has not been let in.
-      if (connection?.isWaiting && fault.code === requestTimeout) return;
+      if (connection?.isWaiting && fault.code === requestTimeout) {
+        connection.expired = fault;
+        return;
+      }
       if (connection?.isBroken) return;
       if (connection !== undefined) connection.isBroken = true;
       const answerInTurn = () => {

@@ -237,23 +237,29 @@ describe("a request that is not whole in time", () => {
   });
 });
 
-test("a request that waits for the one before has its time from when that is answered", async (t) => {
-  const { server, seen, release } = await startGated({ requestTimeoutMs: 200 });
-  t.after(() => server.close());
-  const connection = await openConnection(server.url);
-  const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel: adult(2), pln: 1 });
-  connection.get(`/api/user/${adult(1)}`);
-  connection.socket.write(
-    `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
-  await until(() => seen.asked === 1);
-  // Node looks each second.
-  await setTimeout(2500);
-  release();
-  await until(() => connection.statuses().length === 2);
-  assert.deepEqual(connection.statuses(), [200, 204]);
-  connection.socket.destroy();
-});
+for (const [what, sent, expected] of [
+  ["is carried out if it is whole", 1, [200, 204]],
+  ["is cut off if it is not", 0.5, [200, 400]],
+] as const) {
+  test(`a request that waits has its time from when the one before is answered, and ${what}`, async (t) => {
+    const { server, seen, release } = await startGated({ requestTimeoutMs: 200 });
+    t.after(() => server.close());
+    const connection = await openConnection(server.url);
+    const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel: adult(2), pln: 1 });
+    connection.get(`/api/user/${adult(1)}`);
+    connection.socket.write(
+      `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    connection.socket.write(body.slice(0, body.length * sent));
+    await until(() => seen.asked === 1);
+    // Node looks each second.
+    await setTimeout(2500);
+    release();
+    await until(() => connection.statuses().length === 2);
+    assert.deepEqual(connection.statuses(), expected);
+    connection.socket.destroy();
+  });
+}
 
 test("a connection whose answers nobody reads is cut off, and one whose answer takes long is not", async (t) => {
   const { server, seen, release, open } = await startGated({ unreadTimeoutMs: 300 });
