@@ -83,9 +83,8 @@ function isLong(text: string): boolean {
 
 /** As keys are made of it. */
 function digestOf(text: string): string {
-  const digest = sha256(new TextEncoder().encode(text)).subarray(0, 16);
+  const digest = sha256(new TextEncoder().encode(text)).subarray(0, 12);
   return btoa(String.fromCharCode(...digest))
     .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
+    .replaceAll("/", "_");
 }

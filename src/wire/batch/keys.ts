@@ -25,16 +25,21 @@ export interface KeyedLine {
   readonly withNewKey: () => string;
 }
 
-/** The first 16 bytes of the SHA-256 of a text in UTF-8, in base64url. */
+/** The first 12 bytes of the SHA-256 of a text in UTF-8, in base64url. */
 export type Digest = (text: string) => string;
 
 /**
  * Gives the lines of a batch their keys: the one that a line names, or one made of the batch's id, of what the line
  * asks for, and of how many lines before it ask for the same. So a line keeps its key if it is moved or written
  * differently, or if another is corrected. Equal lines are separate requests.
+ *
+ * A key is `b`, 3 characters of the batch's digest and 16 (96 bits) of the line's, and from the second equal line on
+ * `:2`, `:3`, … It is short because each line puts its key into the ledger's index at a random place. With the same
+ * beginning, those of a batch stay near each other.
  */
 export class LineKeys {
   readonly #id: string;
+  readonly #beginning: string;
   readonly #digestOf: Digest;
   readonly #today: CalendarDate;
   /** How many lines asked for the same so far, by the digest of what they ask for. */
@@ -42,6 +47,7 @@ export class LineKeys {
 
   constructor(id: string, today: CalendarDate, digestOf: Digest) {
     this.#id = id;
+    this.#beginning = `b${digestOf(id).slice(0, 3)}`;
     this.#digestOf = digestOf;
     this.#today = today;
   }
@@ -51,9 +57,7 @@ export class LineKeys {
       body === undefined && fault !== undefined ? fault : attempt(() => parseLine(body, this.#today));
     const own = named === undefined ? undefined : attempt(() => keyOf(named));
     const key =
-      typeof own === "string"
-        ? own
-        : this.#derived(asked instanceof Error ? JSON.stringify([text]) : factsOf(asked));
+      typeof own === "string" ? own : this.#derived(asked instanceof Error ? [text] : factsOf(asked));
     return {
       number,
       key,
@@ -65,18 +69,18 @@ export class LineKeys {
     };
   }
 
-  #derived(facts: string): string {
-    const digest = this.#digestOf(facts);
+  #derived(facts: readonly unknown[]): string {
+    const digest = this.#digestOf(JSON.stringify([this.#id, ...facts]));
     const count = (this.#equal.get(digest) ?? 0) + 1;
     this.#equal.set(digest, count);
-    return `${this.#id}:${digest}:${count}`;
+    const key = this.#beginning + digest;
+    return count === 1 ? key : `${key}:${count}`;
   }
 }
 
 /** Everything in which two requests can differ. If this changed, batches that were begun would be done twice. */
-function factsOf(asked: BulkRequest): string {
-  const kind = asked.kind === "opening" ? "open" : asked.kind;
-  return JSON.stringify([kind, asked.pesel, ...requestFacts(asked)]);
+function factsOf(asked: BulkRequest): readonly unknown[] {
+  return [asked.kind, asked.pesel, ...requestFacts(asked)];
 }
 
 function keyOf(named: unknown): string {

@@ -394,7 +394,7 @@ describe("fx batch with refused lines", () => {
       /\nrejects\trejects\.csv\n.*\nThe refused lines are in rejects\.csv, under new keys/,
     );
     const rejects = readFileSync(path("rejects.csv"), "utf8");
-    assert.match(rejects, new RegExp(`^${header},key\n${bad},again:[\\w-]{22}\n$`));
+    assert.match(rejects, new RegExp(`^${header},key\n${bad},again:[\\w-]{16}\n$`));
     write("rejects.csv", [rejects.trimEnd().replace("99999", "50")]);
     assert.equal((await fx("batch rejects.csv")).exit, 0);
     const again = await fx("batch rejects.csv");
@@ -470,11 +470,11 @@ describe("fx batch with refused lines", () => {
     write("orders.csv", [header, buyOne, bad, "nonsense"]);
     const given = results(await fx("batch orders.csv --id b"));
     assert.deepEqual(
-      given.map(({ line, pesel, key }) => [line, pesel, key.replace(/:.{22}:/, "::")]),
+      given.map(({ line, pesel, key }) => [line, pesel, key.replace(/^b[\w-]{19}$/, "b")]),
       [
-        [2, adult(), "b::1"],
-        [3, adult(), "b::1"],
-        [4, null, "b::1"],
+        [2, adult(), "b"],
+        [3, adult(), "b"],
+        [4, null, "b"],
       ],
     );
   });
