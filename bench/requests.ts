@@ -31,7 +31,7 @@ export function writeRequests(folder: string, kind: Kind, { accounts, keys = fal
 function requestText(kind: Kind, pesel: string, keys: boolean, token: string | undefined): string {
   if (kind === "account") return `GET /api/user/${pesel} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
   const [path, body] =
-    kind === "create" ? ["/api/user", openingText(pesel)] : [`/api/exchange/${pesel}`, orderText(pesel)];
+    kind === "create" ? ["/api/user", openingText(pesel)] : [`/api/exchange/${pesel}`, orderText(pesel, 1)];
   const headers = [
     "Host: 127.0.0.1",
     "Content-Type: application/json",
@@ -42,28 +42,29 @@ function requestText(kind: Kind, pesel: string, keys: boolean, token: string | u
   return `POST ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** Orders for a bulk or a batch, `lines` of them, in turn over the accounts. Keys count. */
+/** Orders for a bulk or a batch, `lines` of them, no two the same, in turn over the accounts. Keys count. */
 export function writeLines(
   folder: string,
   { lines, accounts, keys = false }: Wanted & { lines: number },
 ): string {
   const path = join(folder, `orders-${lines}${keys ? "-keys" : ""}.ndjson`);
-  const bodies = pesels(accounts).map((pesel) => orderText(pesel));
+  const owners = pesels(accounts);
   const perWrite = 100_000;
   writeFileSync(path, "");
   for (let from = 0; from < lines; from += perWrite) {
     const texts = Array.from({ length: Math.min(perWrite, lines - from) }, (_, index) => {
-      const body = bodies[(from + index) % accounts] as string;
-      return keys ? `${body.slice(0, -1)},"key":"order-${from + index}"}\n` : `${body}\n`;
+      const number = from + index;
+      const body = orderText(owners[number % accounts] as string, Math.floor(number / accounts) + 1);
+      return keys ? `${body.slice(0, -1)},"key":"order-${number}"}\n` : `${body}\n`;
     });
     writeFileSync(path, texts.join(""), { flag: "a" });
   }
   return path;
 }
 
-/** So little at a time that the balances of an account last, and keep their number of digits. */
-function orderText(pesel: string): string {
-  return `{"pesel":"${pesel}","from":"PLN","to":"USD","toBuy":0.01}`;
+/** Buys some hundredths of a dollar: so little that the balances of an account last, and keep their number of digits. */
+function orderText(pesel: string, cents: number): string {
+  return `{"pesel":"${pesel}","from":"PLN","to":"USD","toBuy":${cents / 100}}`;
 }
 
 function openingText(pesel: string): string {

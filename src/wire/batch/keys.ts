@@ -3,6 +3,7 @@ import type { CalendarDate } from "../../core/date.ts";
 import type { FxError } from "../../core/errors.ts";
 import { parseLine } from "../bulk.ts";
 import { requireKey } from "../requests.ts";
+import { DigestCounts } from "./digest-counts.ts";
 import { attempt, type BatchLine, invalid, isObject } from "./line.ts";
 import type { UnfitFile } from "./unfit-file.ts";
 
@@ -43,7 +44,7 @@ export class LineKeys {
   readonly #digestOf: Digest;
   readonly #today: CalendarDate;
   /** How many lines asked for the same so far, by the digest of what they ask for. */
-  readonly #equal = new Map<string, number>();
+  readonly #equal = new DigestCounts();
 
   constructor(id: string, today: CalendarDate, digestOf: Digest) {
     this.#id = id;
@@ -71,8 +72,7 @@ export class LineKeys {
 
   #derived(facts: readonly unknown[]): string {
     const digest = this.#digestOf(JSON.stringify([this.#id, ...facts]));
-    const count = (this.#equal.get(digest) ?? 0) + 1;
-    this.#equal.set(digest, count);
+    const count = this.#equal.count(digest);
     const key = this.#beginning + digest;
     return count === 1 ? key : `${key}:${count}`;
   }
