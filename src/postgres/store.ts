@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import DataLoader from "dataloader";
 import { endOfTime } from "../core/date.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import type { IdRange } from "../ledger/entry-id.ts";
-import { gather } from "../ledger/gather.ts";
 import {
   accountRow,
   decodeAcceptedTable,
@@ -43,6 +41,7 @@ import { KnownAccounts } from "./known-accounts.ts";
 import { findSchema, migratePostgres } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import { refusePooler } from "./pooler.ts";
+import { readTogether } from "./read-together.ts";
 import { migrations } from "./schema.ts";
 import {
   journalList,
@@ -70,7 +69,6 @@ const pagesCounted = 128;
 export const countEntries =
   `select round(count(*) * greatest(1, pg_relation_size('journal') / (${pagesCounted}.0 * ` +
   `current_setting('block_size')::integer))) as entries from journal where ctid < '(${pagesCounted},0)'`;
-const accountsAtOnce = 256;
 const leastId = "00000000-0000-0000-0000-000000000000";
 const greatestId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** An upgrade reads every account, and the processes that start meanwhile wait for it. */
@@ -364,22 +362,6 @@ export class PostgresStore implements Store {
       }
     }
   }
-}
-
-/** Reads those that are asked for at once by one statement. */
-function readTogether<T>(read: (pesels: readonly Pesel[]) => Promise<T[]>): (pesel: Pesel) => Promise<T> {
-  let asked = 0;
-  const loader = new DataLoader<Pesel, T>(
-    (pesels) => {
-      asked = 0;
-      return read(pesels);
-    },
-    { cache: false, batchScheduleFn: (go) => void gather(() => asked, accountsAtOnce).then(go) },
-  );
-  return (pesel) => {
-    asked += 1;
-    return loader.load(pesel);
-  };
 }
 
 /** What PostgreSQL takes for the type, without an error. */

@@ -1,28 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { auditLedger } from "../../src/ledger/audit.ts";
 import { listText } from "../../src/postgres/connection.ts";
 import { countEntries } from "../../src/postgres/store.ts";
 import { adult } from "../support/fixture.ts";
 import type { Database } from "../support/postgres.ts";
 import { create, emptyDatabase, openStore, sellGrosz } from "../support/postgres-store.ts";
-
-test("accounts are read by one statement while each turn asks for more", async (t) => {
-  const { url, run } = await emptyDatabase(t);
-  const store = await openStore(t, url);
-  await create(store, adult());
-  const asked: Promise<unknown>[] = [];
-  for (let turn = 0; turn < 20; turn += 1) {
-    asked.push(store.account(adult()), store.account(adult(1)));
-    await nextTurn();
-  }
-  await Promise.all(asked);
-  const [{ connections } = {}] = await run(
-    "select count(*)::int as connections from pg_stat_activity where application_name = 'fx' and datname = current_database()",
-  );
-  assert.equal(connections, 1);
-});
 
 test("a value that is empty or has a line break is refused, and not taken for another", () => {
   for (const value of ["", "a\nb"]) assert.throws(() => listText(["a", value]), RangeError);

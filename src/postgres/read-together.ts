@@ -1,0 +1,33 @@
+import DataLoader from "dataloader";
+import type { Pesel } from "../core/pesel.ts";
+import { gather } from "../ledger/gather.ts";
+
+const accountsAtOnce = 40;
+
+/**
+ * Reads those that are asked for at once by one statement. When there are enough, it does not wait for the end of the
+ * turn: PostgreSQL works on it while this process reads the next requests.
+ */
+export function readTogether<T>(
+  read: (pesels: readonly Pesel[]) => Promise<T[]>,
+): (pesel: Pesel) => Promise<T> {
+  let asked = 0;
+  let tellFull = () => {};
+  const loader = new DataLoader<Pesel, T>(read, {
+    cache: false,
+    maxBatchSize: accountsAtOnce,
+    batchScheduleFn: (go) => {
+      asked = 0;
+      const full = new Promise<void>((resolve) => {
+        tellFull = resolve;
+      });
+      void Promise.race([full, gather(() => asked, accountsAtOnce)]).then(go);
+    },
+  });
+  return (pesel) => {
+    const loaded = loader.load(pesel);
+    asked += 1;
+    if (asked === accountsAtOnce) tellFull();
+    return loaded;
+  };
+}
