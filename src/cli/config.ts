@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { nearMiss } from "../core/near-miss.ts";
 import { isNetwork, listOf, pathOf, wholeNumber } from "./forms.ts";
-import { nearMiss } from "./near-miss.ts";
 import {
   holdsSecret,
   type Place,

@@ -4,6 +4,7 @@ import type { Cash, Change } from "../core/change.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
+import { nearMiss } from "../core/near-miss.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
 import * as schemas from "./schemas.ts";
@@ -239,7 +240,7 @@ function requireDistinctNames(text: string, what: What): void {
     else if (token === "}" || token === "]") depth -= 1;
     else if (quoted !== undefined && depth === 1) {
       const name = JSON.parse(quoted) as string;
-      if (names.has(name)) throw invalid(what, [strangeField(name, "is given more than once")]);
+      if (names.has(name)) throw invalid(what, [strangeField(name, "is given more than once", fieldNames)]);
       names.add(name);
     }
   }
@@ -318,10 +319,18 @@ const typeNames: Readonly<Record<string, string>> = {
   object: "a JSON object",
 };
 
+/** Of all bodies and lines. */
+const fieldNames = [
+  ...[schemas.openingBody, schemas.orderBody, schemas.cash, schemas.renaming, schemas.reversal],
+  ...[openingLine, orderLine, cashLine],
+].flatMap(({ shape }) => Object.keys(shape));
+
 /** A name that was sent is repeated if it is that of a field, misspelt or not: others may be a PESEL, a name or a token. */
-function strangeField(name: string, fault: string, known: readonly string[] = []): FieldError {
-  const isLikeOne =
-    /^[a-z_][A-Za-z_]{0,39}$/.test(name) || known.some((each) => each.toLowerCase() === name.toLowerCase());
-  if (isLikeOne) return { pointer: `/${name}`, detail: fault };
+function strangeField(name: string, fault: string, known: readonly string[]): FieldError {
+  const meant = nearMiss(
+    name.toLowerCase(),
+    known.map((each) => each.toLowerCase()),
+  );
+  if (meant !== undefined) return { pointer: `/${name}`, detail: fault };
   return { pointer: "", detail: `has a field whose name is not repeated here: it ${fault}` };
 }

@@ -36,6 +36,8 @@ function order(pesel: string, fields: object, headers?: HttpRequest["headers"]) 
   return post(`/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", ...fields }, headers);
 }
 
+const notRepeated = "has a field whose name is not repeated here: it is not a known field";
+
 describe("the contract", () => {
   test("opening an account answers 204 without a body", async () => {
     const answer = await post("/api/user", newPerson());
@@ -179,7 +181,7 @@ describe("the contract", () => {
     ];
     for (const answer of answers) {
       const { errors } = isProblem(answer, "invalid-request");
-      assert.deepEqual(errors, [{ pointer: "/by", detail: "is not a known field" }]);
+      assert.deepEqual(errors, [{ pointer: "", detail: notRepeated }]);
     }
   });
 
@@ -355,15 +357,15 @@ describe("gaps of the description", () => {
   });
 
   test("gap: error body names every wrong field and repeats no value", async () => {
-    const body = { name: 5, surname: "secret-value", pln: "1", [adult(77)]: 1, "a/b~c": 1 };
+    const body = { name: 5, surname: "secret-value", pln: "1", [adult(77)]: 1, kowalski: 1 };
     const answer = await post("/api/user", body);
     const { errors } = isProblem(answer, "invalid-request");
     assert.deepEqual(errors, [
       { pointer: "/name", detail: "must be a string" },
       { pointer: "/pesel", detail: "is required" },
       { pointer: "/pln", detail: "must be a number" },
-      { pointer: "", detail: "has a field whose name is not repeated here: it is not a known field" },
-      { pointer: "", detail: "has a field whose name is not repeated here: it is not a known field" },
+      { pointer: "", detail: notRepeated },
+      { pointer: "", detail: notRepeated },
     ]);
     assert.doesNotMatch(answer.text, /secret-value/);
   });

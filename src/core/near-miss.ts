@@ -1,8 +1,10 @@
 /** The name that `word` was probably meant to be: the nearest, with at most one slip for every four letters. */
 export function nearMiss(word: string, names: readonly string[]): string | undefined {
+  const most = (name: string) => Math.max(1, Math.floor(name.length / 4));
   const [nearest] = names
+    .filter((name) => Math.abs(name.length - word.length) <= most(name))
     .map((name) => ({ name, slips: slipsBetween(word, name) }))
-    .filter(({ name, slips }) => slips <= Math.max(1, Math.floor(name.length / 4)))
+    .filter(({ name, slips }) => slips <= most(name))
     .sort((a, b) => a.slips - b.slips);
   return nearest?.name;
 }
