@@ -80,7 +80,6 @@ describe("pages", () => {
     "limit=",
     "limit=1&limit=2",
     "cursor=",
-    "page=2",
     "name=",
     "name=%20-",
     "name=a&name=b",
@@ -90,6 +89,11 @@ describe("pages", () => {
       assert.equal(problem.errors?.[0]?.pointer, `/${query.split("=")[0]}`);
     });
   }
+
+  test("?page=2 is refused", async () => {
+    const { errors } = isProblem(await get("/api/users?page=2"), "invalid-request");
+    assert.match(errors?.[0]?.detail ?? "", /is not a known field$/);
+  });
 
   test("accounts of a name come as many as asked for, and the cursor goes on among them", async () => {
     const names = async (query: string) => {
