@@ -331,6 +331,6 @@ function strangeField(name: string, fault: string, known: readonly string[]): Fi
     name.toLowerCase(),
     known.map((each) => each.toLowerCase()),
   );
-  if (meant !== undefined) return { pointer: `/${name}`, detail: fault };
+  if (meant !== undefined && /^[A-Za-z_]+$/.test(name)) return { pointer: `/${name}`, detail: fault };
   return { pointer: "", detail: `has a field whose name is not repeated here: it ${fault}` };
 }

@@ -357,15 +357,14 @@ describe("gaps of the description", () => {
   });
 
   test("gap: error body names every wrong field and repeats no value", async () => {
-    const body = { name: 5, surname: "secret-value", pln: "1", [adult(77)]: 1, kowalski: 1 };
+    const body = { name: 5, surname: "secret-value", pln: "1", [adult(77)]: 1, "p/ln": 1, kowalski: 1 };
     const answer = await post("/api/user", body);
     const { errors } = isProblem(answer, "invalid-request");
     assert.deepEqual(errors, [
       { pointer: "/name", detail: "must be a string" },
       { pointer: "/pesel", detail: "is required" },
       { pointer: "/pln", detail: "must be a number" },
-      { pointer: "", detail: notRepeated },
-      { pointer: "", detail: notRepeated },
+      ...Array(3).fill({ pointer: "", detail: notRepeated }),
     ]);
     assert.doesNotMatch(answer.text, /secret-value/);
   });
