@@ -45,6 +45,8 @@ const cacheKibibytes = 8 * 1024;
 /** The pages that a larger batch changes have no room in that, and would be written to the log more than once. */
 const usualBatch = 1024;
 const cacheKibibytesOfLargest = 24 * 1024;
+/** 256 MiB: no single order waits for the checkpoint of a batch that large. */
+const checkpointPagesOfLargest = 64_000;
 /** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
 const memoryPath = "file:ledger?vfs=memdb";
 const settings =
@@ -108,7 +110,7 @@ const tuning = {
   usual: [`pragma wal_autocheckpoint = ${checkpointPages}`],
   large: [`pragma wal_autocheckpoint = ${checkpointPagesOfLarge}`],
   largest: [
-    `pragma wal_autocheckpoint = ${checkpointPagesOfLarge}`,
+    `pragma wal_autocheckpoint = ${checkpointPagesOfLargest}`,
     `pragma cache_size = -${cacheKibibytesOfLargest}`,
   ],
 };
