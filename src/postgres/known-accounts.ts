@@ -14,12 +14,17 @@ const selectChanged =
   "left join account on account.pesel = known.pesel where account.hash is distinct from known.hash";
 
 /**
- * Accounts as this process last read them. Each time the database is asked which of them are others now: an account of
- * the same hash is the same, whichever process wrote it and whichever server answers. That costs both ends less than
- * to send and to read the rows (docs/PERFORMANCE.md).
+ * Accounts as this process last read them or decided to write them. Each time the database is asked which of them are
+ * others now: an account of the same hash is the same, whichever process wrote it and whichever server answers. That
+ * costs both ends less than to send and to read the rows (docs/PERFORMANCE.md).
  */
 export class KnownAccounts {
   readonly #accounts = new Recent<Pesel, StoredAccount>();
+
+  /** Takes those whose commit fails, too: in the database they have another hash. */
+  add(accounts: readonly StoredAccount[]): void {
+    for (const account of accounts) this.#accounts.put(account.pesel, account);
+  }
 
   /** Each as it is now, in their order. */
   async read(connection: Connection, pesels: readonly Pesel[]): Promise<(StoredAccount | undefined)[]> {

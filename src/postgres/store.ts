@@ -142,7 +142,12 @@ export class PostgresStore implements Store {
 
   async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
     const { serializable } = this.#place;
-    const transaction = new Transaction(touched, decide, { serializable, tables: this.#tables });
+    const decided = (loaded: Loaded) => {
+      const decision = decide(loaded);
+      this.#known.add(decision.writes.accounts);
+      return decision;
+    };
+    const transaction = new Transaction(touched, decided, { serializable, tables: this.#tables });
     return this.#persist((connection) => transaction.try(connection), {
       first: true,
       mayBeDone: () => transaction.mayBeDone,

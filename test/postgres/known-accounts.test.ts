@@ -44,7 +44,14 @@ test("an account that the database no longer has is not there, read or touched",
   assert.equal(await sequenceOf(first, jan), 1);
 });
 
-test("of known accounts that are as they were, the database sends no row", async (t) => {
+test("an account whose change could not be committed is read as it was", async (t) => {
+  const { first, run } = await startTwo(t);
+  await run("alter table journal add check (sequence < 2)");
+  await assert.rejects(sellGrosz(first, [jan]));
+  assert.equal(await sequenceOf(first, jan), 1);
+});
+
+test("of known accounts that are as they were, read or written, the database sends no row", async (t) => {
   const { url, first } = await startTwo(t);
   await create(first, anna);
   const place = parsePostgresUrl(url);
@@ -65,5 +72,8 @@ test("of known accounts that are as they were, the database sends no row", async
     asRead.map((account) => account?.pesel),
     pesels,
   );
-  assert.deepEqual(sent, [pesels.map(Number), []]);
+  const written = new KnownAccounts();
+  written.add(asRead.filter((account) => account !== undefined));
+  assert.deepEqual(await written.read(connection, pesels), asRead);
+  assert.deepEqual(sent, [pesels.map(Number), [], []]);
 });
