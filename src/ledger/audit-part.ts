@@ -4,7 +4,6 @@ import { pln } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
 import { balancesJson, balancesOf, type Entry, parseEntry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
-import type { Pesel } from "../core/pesel.ts";
 import type { AuditFinding } from "../core/service.ts";
 import { Chain } from "./chain.ts";
 import { HeadReader, type ReadHead } from "./checkpoint.ts";
@@ -17,6 +16,7 @@ import {
 } from "./disagreements.ts";
 import { positionInId } from "./entry-id.ts";
 import { readChains, readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
+import { peselText } from "./rows.ts";
 import { entryHash } from "./seal.ts";
 import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
 
@@ -283,7 +283,10 @@ export class AuditPart {
 
   /** An entry newer than the row that was read is no fault, if the account has it now. */
   async #later({ pesel, account }: Chain, later: JournalRow): Promise<void> {
-    const sequence = (await this.#setting.store.account(pesel as Pesel))?.sequence;
+    // The row itself: a store may know the account as it was before somebody edited its row.
+    const before = peselText(Number(pesel) - 1);
+    const [row] = await this.#setting.store.accounts({ after: before, limit: 1 });
+    const sequence = row?.pesel === pesel ? row.sequence : undefined;
     if (sequence !== undefined && sequence >= later.sequence) return;
     this.#find(
       pesel,
