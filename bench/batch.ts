@@ -1,47 +1,95 @@
 import { join } from "node:path";
-import { type Ran, runFx } from "./commands.ts";
+import { runFx } from "./commands.ts";
 import type { Options } from "./options.ts";
-import { digits, printTable, progress, reach, row } from "./report.ts";
+import { digits, median, printTable, progress, reach, row } from "./report.ts";
 import { writeLines } from "./requests.ts";
 import { inFolder, openAccounts, peakMegabytes, requireCleanAudit, startFx } from "./servers.ts";
 
-/** `fx batch` of a file of orders, its results into a file: through a server, and in its own process. */
-export async function benchBatch({ lines, accounts }: Options): Promise<void> {
+interface Sample {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly earlyMb: number;
+  readonly peakMb: number;
+  readonly serverCpuSeconds: number;
+  readonly serverMb: number;
+}
+
+/**
+ * `fx batch` of a file of orders, its results into a file: through a server and in its own process in turn, each time on
+ * a new ledger. The median counts.
+ */
+export async function benchBatch({ lines, accounts, rounds }: Options): Promise<void> {
   await inFolder(async (folder) => {
     const file = writeLines(folder, { lines, accounts });
-    const results = join(folder, "results.ndjson");
+    const through: Sample[] = [];
+    const own: Sample[] = [];
+    for (let round = 1; round <= rounds; round += 1) {
+      await inFolder(async (ofRound) => {
+        const batch = { file, folder: ofRound, accounts };
+        through.push(await runThrough(batch));
+        own.push(await runOwn(batch));
+      });
+      progress(`round ${round} of ${rounds}: ${through.at(-1)?.seconds} and ${own.at(-1)?.seconds} s`);
+    }
+    const middle = (samples: readonly Sample[], field: keyof Sample) =>
+      median(samples.map((sample) => sample[field]));
     const micros = (seconds: number) => (seconds * 1e6) / lines;
-    const cells = ({ seconds, cpuSeconds, peakMb }: Ran) => [
-      ...[seconds, micros(seconds), micros(cpuSeconds)],
-      `${digits(peakMb.all)} (${digits(peakMb.early)})`,
-    ];
-
-    const server = await startFx("sqlite:", `sqlite:${join(folder, "served.db")}`);
-    await openAccounts(server, folder, accounts);
-    const before = server.cpuSeconds().own;
-    const through = await runFx(["batch", file, "--url", server.url], results);
-    const serverMicros = micros(server.cpuSeconds().own - before);
-    const serverMb = peakMegabytes(server.pid) ?? Number.NaN;
-    progress(`batch through a server: ${through.seconds} s`);
-    await requireCleanAudit(server);
-    await server.stop();
-
-    const place = `sqlite:${join(folder, "own.db")}`;
-    const opener = await startFx("sqlite:", place);
-    await openAccounts(opener, folder, accounts);
-    await opener.stop();
-    const own = await runFx(["batch", file, "--url", place], results);
-    await runFx(["audit", "--url", place]);
 
     printTable([
-      ...[`fx batch of ${lines} lines, sqlite:`, "s", "µs a line", "CPU µs a line"],
+      ...[`fx batch of ${lines} lines, sqlite:`, "s", "each round's", "µs a line", "CPU µs a line"],
       ...["peak MB (in the first quarter)", "server's CPU µs a line", "server's peak MB"],
     ]);
-    row("through a server", ...cells(through), serverMicros, serverMb);
-    row("in its own process", ...cells(own), "", "");
-    reach("batch through a server, sqlite:, a million lines", micros(through.seconds));
-    reach("batch in process, sqlite:", micros(own.seconds));
-    reach("batch through a server, the client's memory", through.peakMb.all);
-    reach("batch through a server, the server's memory", serverMb);
+    for (const [name, samples] of [
+      ["through a server", through],
+      ["in its own process", own],
+    ] as const) {
+      const of = (field: keyof Sample) => middle(samples, field);
+      const each = samples.map(({ seconds }) => digits(seconds)).join(" ");
+      const server =
+        name === "through a server" ? [micros(of("serverCpuSeconds")), of("serverMb")] : ["", ""];
+      const memory = `${digits(of("peakMb"))} (${digits(of("earlyMb"))})`;
+      row(name, of("seconds"), each, micros(of("seconds")), micros(of("cpuSeconds")), memory, ...server);
+    }
+    reach("batch through a server, sqlite:, a million lines", micros(middle(through, "seconds")));
+    reach("batch in process, sqlite:", micros(middle(own, "seconds")));
+    reach("batch through a server, the client's memory", middle(through, "peakMb"));
+    reach("batch through a server, the server's memory", middle(through, "serverMb"));
   });
+}
+
+interface Round {
+  readonly file: string;
+  readonly folder: string;
+  readonly accounts: number;
+}
+
+async function runThrough({ file, folder, accounts }: Round): Promise<Sample> {
+  const server = await startFx("sqlite:", `sqlite:${join(folder, "served.db")}`);
+  await openAccounts(server, folder, accounts);
+  const before = server.cpuSeconds().own;
+  const ran = await runBatch(file, folder, server.url);
+  const sample = {
+    ...ran,
+    serverCpuSeconds: server.cpuSeconds().own - before,
+    serverMb: peakMegabytes(server.pid) ?? Number.NaN,
+  };
+  await requireCleanAudit(server);
+  await server.stop();
+  return sample;
+}
+
+async function runOwn({ file, folder, accounts }: Round): Promise<Sample> {
+  const place = `sqlite:${join(folder, "own.db")}`;
+  const opener = await startFx("sqlite:", place);
+  await openAccounts(opener, folder, accounts);
+  await opener.stop();
+  const ran = await runBatch(file, folder, place);
+  await runFx(["audit", "--url", place]);
+  return { ...ran, serverCpuSeconds: 0, serverMb: 0 };
+}
+
+async function runBatch(file: string, folder: string, url: string) {
+  const results = join(folder, "results.ndjson");
+  const { seconds, cpuSeconds, peakMb } = await runFx(["batch", file, "--url", url], results);
+  return { seconds, cpuSeconds, earlyMb: peakMb.early, peakMb: peakMb.all };
 }
