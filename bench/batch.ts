@@ -29,7 +29,8 @@ export async function benchBatch({ lines, accounts, rounds }: Options): Promise<
         through.push(await runThrough(batch));
         own.push(await runOwn(batch));
       });
-      progress(`round ${round} of ${rounds}: ${through.at(-1)?.seconds} and ${own.at(-1)?.seconds} s`);
+      const [served, alone] = [through, own].map((samples) => digits(samples.at(-1)?.seconds ?? Number.NaN));
+      progress(`round ${round} of ${rounds}: ${served} and ${alone} s`);
     }
     const middle = (samples: readonly Sample[], field: keyof Sample) =>
       median(samples.map((sample) => sample[field]));
