@@ -3,6 +3,8 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
+import { Pace } from "../core/pace.ts";
+import type { PageRequest } from "../core/service.ts";
 import { Turns } from "../core/turns.ts";
 import type { OperationId } from "../wire/operations.ts";
 
@@ -109,15 +111,12 @@ export class Admission {
   }
 }
 
-/** Of the time of the event loop. */
-const share = 0.2;
-/** Of a pause: below that the event loop has nothing else to do. */
-const idleShare = 0.1;
 /** Expensive reads that wait, each for its turn. */
 const mostWaiting = 64;
 
-/** Does expensive reads one at a time. While other requests come in, they take a fifth of the time. */
+/** Does expensive reads one at a time, all at one pace. */
 export class ExpensiveReads {
+  readonly #pace = new Pace();
   #rested = Promise.resolve();
   readonly #turns = new Turns({
     mostWaiting,
@@ -128,27 +127,66 @@ export class ExpensiveReads {
   /**
    * Gives what `work` does.
    * @param about the same for those for whom `work` gives the same
+   * @param work is given what it is to wait for between its parts
    * @throws FxError overloaded
    */
-  read<T>(request: FastifyRequest, about: string, work: () => Promise<T>): Promise<T> {
-    const timed = async () => {
-      const startedMs = performance.now();
+  read<T>(
+    request: FastifyRequest,
+    about: string,
+    work: (rest: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    const inParts = async () => {
+      let startedMs = performance.now();
+      const rest = async () => {
+        await this.#pace.rest(performance.now() - startedMs);
+        startedMs = performance.now();
+      };
       try {
-        return await work();
+        return await work(rest);
       } finally {
-        this.#rested = rest(performance.now() - startedMs);
+        this.#rested = rest();
       }
     };
-    return this.#turns.ask(about, timed, closingOf(request));
+    return this.#turns.ask(about, inParts, closingOf(request));
   }
 }
 
-/** After something that took so long, leaves the event loop to others, if there are any. */
-async function rest(tookMs: number): Promise<void> {
-  const before = performance.eventLoopUtilization();
-  await pause(tookMs / 4);
-  if (performance.eventLoopUtilization(before).utilization < idleShare) return;
-  await pause(tookMs * (1 / share - 1.25));
+/** So many items are read at once: half a millisecond to a whole one, in which orders wait. */
+export const shortPage = 100;
+
+/**
+ * The JSON of a long page, read as short ones, `rest` between them. Of what else a page has, the first has what counts.
+ * Each part becomes text at once: a thousand objects that live on would cost orders a garbage collection.
+ * @param list the member that has the items
+ */
+export async function readInParts<List extends string>(
+  { limit, cursor }: PageRequest,
+  list: List,
+  read: (part: PageRequest) => Promise<Readonly<Record<List, readonly object[]>> & PageBeside>,
+  rest: () => Promise<void>,
+): Promise<string> {
+  const texts: string[] = [];
+  let [first, next, left] = [undefined as object | undefined, cursor ?? null, limit];
+  do {
+    if (first !== undefined) await rest();
+    const part = await read({ limit: Math.min(left, shortPage), cursor: next ?? undefined });
+    const { [list]: items, ...beside } = part;
+    if (items.length > 0) texts.push(textOf(items));
+    first ??= beside;
+    next = part.next;
+    left -= shortPage;
+  } while (left > 0 && next !== null);
+  return `{"${list}":[${texts.join()}],${JSON.stringify({ ...first, next }).slice(1)}`;
+}
+
+/** What a page has beside its items. */
+interface PageBeside {
+  readonly next: string | null;
+}
+
+/** Of an array, without its brackets. */
+function textOf(items: readonly object[]): string {
+  return JSON.stringify(items).slice(1, -1);
 }
 
 const closings = new WeakMap<Socket, AbortSignal>();

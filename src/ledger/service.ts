@@ -27,13 +27,13 @@ import type {
   Statement,
   StatementRequest,
 } from "../core/service.ts";
-import { accountsPage } from "./accounts-page.ts";
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
 import { tableOf } from "./checkpoint.ts";
 import { idsFrom, isEntryId } from "./entry-id.ts";
 import type { RefusalRetention } from "./refusal.ts";
+import { decodeAccount } from "./rows.ts";
 import type { FoundEntry, Store } from "./store.ts";
 
 const dayMs = 86_400_000;
@@ -186,7 +186,8 @@ export class LedgerService implements ExchangeService {
   async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
     requireSettled(at, this.#now(), this.#store);
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
-    const accounts = await accountsPage(this.#store, { after, limit: limit + 1, name });
+    const rows = await this.#store.accounts({ after, limit: limit + 1, name });
+    const accounts = rows.map(decodeAccount);
     const page = accounts.slice(0, limit);
     const items = at === undefined ? page : await accountsAt(this.#store, page, at);
     const last = accounts.length > limit ? page.at(-1) : undefined;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { Admission } from "../../src/http/admission.ts";
-import { adult } from "../support/fixture.ts";
+import { adult, now, opening, terms } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
 
@@ -185,6 +185,56 @@ describe("reads that take long", () => {
     );
     assert.deepEqual(asked.toSorted(), ["1", "2", "3"]);
     assert.equal(most(), 1);
+  });
+
+  test("of long pages give what short pages give, one after the other", async (t) => {
+    const { url, service, clock } = await start(t, {});
+    for (let index = 0; index < 240; index += 1) await service.createAccount(opening({ index }));
+    const pesel = adult(7);
+    for (let nth = 0; nth < 130; nth += 1) {
+      await service.exchange({ ...terms("buy 1 USD for PLN"), pesel });
+    }
+    clock.now = new Date(now.getTime() + 60_000);
+    interface Page {
+      readonly next: string | null;
+      readonly [member: string]: unknown;
+    }
+    const read = async (path: string) => (await send(url, "GET", path)).json as Page;
+    const period = "from=2026-06-08&to=2026-06-08";
+    for (const [list, path] of [
+      ["users", "/api/users?"],
+      ["users", `/api/users?at=${now.toISOString()}`],
+      ["entries", `/api/user/${pesel}/history?`],
+      ["entries", `/api/user/${pesel}/history?${period}`],
+    ] as const) {
+      const short = [await read(`${path}&limit=70`)];
+      for (let next = short[0]?.next; next; next = short.at(-1)?.next) {
+        short.push(await read(`${path}&limit=70&cursor=${next}`));
+      }
+      const items = short.flatMap((page) => page[list]);
+      for (const limit of [101, 230, 1000]) {
+        const page = await read(`${path}&limit=${limit}`);
+        assert.deepEqual(page, { ...short[0], [list]: items.slice(0, limit), next: page.next });
+        const after = page.next && (await read(`${path}&limit=1&cursor=${page.next}`))[list];
+        assert.deepEqual(after, limit < items.length ? [items[limit]] : null);
+      }
+    }
+  });
+
+  test("leave others most of the time between their parts", async (t) => {
+    let parts = 0;
+    const accounts: ExchangeService["accounts"] = async () => {
+      parts += 1;
+      for (const end = performance.now() + 20; performance.now() < end; );
+      return { items: [], next: `${parts}` };
+    };
+    const { url } = await start(t, { accounts });
+    const list = send(url, "GET", "/api/users?limit=300");
+    while (parts === 0) await pause(1);
+    // Others have work all the time, or nobody would have to wait.
+    for (const end = performance.now() + 100; performance.now() < end; ) await nextTurn();
+    assert.equal(parts, 1);
+    assert.equal(((await list).json as { next: string }).next, "3");
   });
 
   test("are not done for those who have gone", async (t) => {

@@ -1,10 +1,11 @@
 import { parseOpening } from "../../core/account.ts";
 import { warsawDate } from "../../core/date.ts";
 import { parsePesel } from "../../core/pesel.ts";
+import type { StatementRequest } from "../../core/service.ts";
 import { accountText, encodeStatement } from "../../wire/codecs.ts";
 import { parseAtQuery, parseStatementQuery } from "../../wire/queries.ts";
 import { parseOpeningBody } from "../../wire/requests.ts";
-import type { ExpensiveReads } from "../admission.ts";
+import { type ExpensiveReads, readInParts, shortPage } from "../admission.ts";
 import {
   accountHeaders,
   type Handler,
@@ -16,9 +17,6 @@ import {
   sendText,
 } from "../answers.ts";
 import type { Metrics } from "../metrics.ts";
-
-/** Entries of a statement that are read at once. */
-const shortPage = 100;
 
 export function accountHandlers(
   { service, now, prefix }: HandlerContext,
@@ -47,9 +45,13 @@ export function accountHandlers(
   const statement: Handler = async (request, reply) => {
     const page = parseStatementQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    const read = async () => JSON.stringify(encodeStatement(await service.statement(pesel, page)));
-    const isShort = page.limit <= shortPage && page.from === undefined && page.to === undefined;
-    sendJson(reply, await (isShort ? read() : expensive.read(request, request.url, read)));
+    const read = async (part: StatementRequest) => encodeStatement(await service.statement(pesel, part));
+    if (page.limit <= shortPage && page.from === undefined && page.to === undefined) {
+      return sendJson(reply, await read(page));
+    }
+    const readAll = (rest: () => Promise<void>) =>
+      readInParts(page, "entries", (part) => read({ ...page, ...part }), rest);
+    sendJson(reply, await expensive.read(request, request.url, readAll));
   };
 
   return { createAccount, account, statement };

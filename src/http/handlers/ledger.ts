@@ -1,15 +1,13 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { lettersSought } from "../../core/names.ts";
 import { includes } from "../../core/role.ts";
+import type { AccountsRequest } from "../../core/service.ts";
 import { encodeAudit } from "../../wire/audit.ts";
 import { encodeAccounts, encodePosition } from "../../wire/codecs.ts";
 import { parseAccountsQuery, parseAtQuery } from "../../wire/queries.ts";
 import { tooLittle } from "../access.ts";
-import { closingOf, type ExpensiveReads } from "../admission.ts";
+import { closingOf, type ExpensiveReads, readInParts, shortPage } from "../admission.ts";
 import { type Handler, type HandlerContext, sendJson } from "../answers.ts";
 
-/** Accounts of a list that are read at once. */
-const shortPage = 100;
 /** With fewer, a teller would see most of the list. */
 const fewestLetters = 3;
 
@@ -21,13 +19,16 @@ export function ledgerHandlers({ service }: Pick<HandlerContext, "service">, exp
     if (!isFree && lettersSought(page.name ?? []) < fewestLetters) {
       throw tooLittle(caller, "A list without a name of three letters or more takes the role operator");
     }
-    const read = async () => {
-      const found = await service.accounts(page);
-      await nextTurn();
-      return JSON.stringify(encodeAccounts(found));
-    };
-    const isShort = page.limit <= shortPage && page.name === undefined && page.at === undefined;
-    sendJson(reply, await (isShort ? read() : expensive.read(request, request.url, read)));
+    const read = async (part: AccountsRequest) => encodeAccounts(await service.accounts(part));
+    if (page.limit <= shortPage && page.name === undefined && page.at === undefined) {
+      return sendJson(reply, await read(page));
+    }
+    const readAll = async (rest: () => Promise<void>) =>
+      // Those of a name are found at once, or each part would look for all of them.
+      page.name === undefined
+        ? readInParts(page, "users", (part) => read({ ...page, ...part }), rest)
+        : JSON.stringify(await read(page));
+    sendJson(reply, await expensive.read(request, request.url, readAll));
   };
 
   const position: Handler = async (request, reply) => {

@@ -10,8 +10,11 @@ export function rateHandlers({ service }: Pick<HandlerContext, "service">, expen
   const rateHistory: Handler = async (request, reply) => {
     const { days } = parseRateHistoryQuery(request.query);
     const currency = parseCurrencyCode(pathParameter(request, "code"));
-    const read = async () =>
-      JSON.stringify(encodeRateHistory(currency, await service.rateHistory(currency, days)));
+    const read = async (rest: () => Promise<void>) => {
+      const rates = await service.rateHistory(currency, days);
+      await rest();
+      return JSON.stringify(encodeRateHistory(currency, rates));
+    };
     sendJson(reply, await expensive.read(request, request.url, read));
   };
 
