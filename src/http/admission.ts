@@ -3,7 +3,6 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
-import { Pace } from "../core/pace.ts";
 import type { PageRequest } from "../core/service.ts";
 import { Turns } from "../core/turns.ts";
 import type { OperationId } from "../wire/operations.ts";
@@ -113,10 +112,13 @@ export class Admission {
 
 /** Expensive reads that wait, each for its turn. */
 const mostWaiting = 64;
+/** Of the time of the event loop: what long reads do besides, to caches and to the heap, costs orders as much again. */
+const share = 0.125;
+/** Of a pause: below that the event loop has nothing else to do. */
+const idleShare = 0.1;
 
-/** Does expensive reads one at a time, all at one pace. */
+/** Does expensive reads one at a time, in parts. While other requests come in, these take an eighth of the time. */
 export class ExpensiveReads {
-  readonly #pace = new Pace();
   #rested = Promise.resolve();
   readonly #turns = new Turns({
     mostWaiting,
@@ -137,38 +139,47 @@ export class ExpensiveReads {
   ): Promise<T> {
     const inParts = async () => {
       let startedMs = performance.now();
-      const rest = async () => {
-        await this.#pace.rest(performance.now() - startedMs);
+      const restBetween = async () => {
+        await rest(performance.now() - startedMs);
         startedMs = performance.now();
       };
       try {
-        return await work(rest);
+        return await work(restBetween);
       } finally {
-        this.#rested = rest();
+        this.#rested = restBetween();
       }
     };
     return this.#turns.ask(about, inParts, closingOf(request));
   }
 }
 
+/** After something that took so long, leaves the event loop to others, if there are any. */
+async function rest(tookMs: number): Promise<void> {
+  const before = performance.eventLoopUtilization();
+  await pause(tookMs / 4);
+  if (performance.eventLoopUtilization(before).utilization < idleShare) return;
+  await pause(tookMs * (1 / share - 1.25));
+}
+
 /** So many items are read at once: half a millisecond to a whole one, in which orders wait. */
 export const shortPage = 100;
 
 /**
- * The JSON of a long page, read as short ones, `rest` between them. Of what else a page has, the first has what counts.
+ * The JSON of a long page, read as short ones. Of what else a page has, the first has what counts.
  * Each part becomes text at once: a thousand objects that live on would cost orders a garbage collection.
  * @param list the member that has the items
+ * @param between what is to be waited for between two of them
  */
 export async function readInParts<List extends string>(
   { limit, cursor }: PageRequest,
   list: List,
   read: (part: PageRequest) => Promise<Readonly<Record<List, readonly object[]>> & PageBeside>,
-  rest: () => Promise<void>,
+  between: () => Promise<void>,
 ): Promise<string> {
   const texts: string[] = [];
   let [first, next, left] = [undefined as object | undefined, cursor ?? null, limit];
   do {
-    if (first !== undefined) await rest();
+    if (first !== undefined) await between();
     const part = await read({ limit: Math.min(left, shortPage), cursor: next ?? undefined });
     const { [list]: items, ...beside } = part;
     if (items.length > 0) texts.push(textOf(items));

@@ -1,8 +1,12 @@
 import { performance } from "node:perf_hooks";
-import { Pace } from "../core/pace.ts";
+import { setTimeout as pause } from "node:timers/promises";
 import { abandoned } from "../core/turns.ts";
 import type { Store } from "./store.ts";
 
+/** Of the thread's time, for all readers together: what they do besides, to caches and to the heap, costs orders as much again. */
+const share = 0.125;
+/** Of a pause: below that the thread has nothing else to do. */
+const idleShare = 0.1;
 /** An order takes some turns of the event loop: it should not have to wait for a page in more than one. */
 const entriesAtOnce = 125;
 /** What reads pages. */
@@ -17,16 +21,30 @@ const paged: readonly (string | symbol)[] = [
 ];
 
 /**
- * The store for those who read it page by page in the thread of its orders, all at one pace. A reader fails when its
- * signal says so.
+ * The store for those who read it page by page in the thread of its orders: together they take an eighth of the thread's
+ * time, and more only while it has nothing else to do. A reader fails when its signal says so.
  */
 export function pacedReader(store: Store): (signal: AbortSignal | undefined) => Store {
-  const pace = new Pace();
+  /** When the next page may be read. */
+  let freeAt = 0;
+  const untilFree = async () => {
+    const left = freeAt - performance.now();
+    if (left > 0) await pause(left);
+  };
+  /** After a page that took so long, what was done with it included. */
+  const rest = async (tookMs: number) => {
+    const now = performance.now();
+    const before = performance.eventLoopUtilization();
+    freeAt = Math.max(now, freeAt) + tookMs * (1 / share - 1);
+    await pause(tookMs / 4);
+    if (performance.eventLoopUtilization(before).utilization < idleShare) freeAt = 0;
+    await untilFree();
+  };
   return (signal) => {
     let readAt: number | undefined;
     const turn = async () => {
       // Who begins waits, too: otherwise those that begin and leave would take what they like.
-      await (readAt === undefined ? pace.free() : pace.rest(performance.now() - readAt));
+      await (readAt === undefined ? untilFree() : rest(performance.now() - readAt));
       if (signal?.aborted) throw abandoned();
       readAt = performance.now();
     };
