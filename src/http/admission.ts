@@ -168,7 +168,7 @@ export const shortPage = 100;
  * The JSON of a long page, read as short ones. Of what else a page has, the first has what counts.
  * Each part becomes text at once: a thousand objects that live on would cost orders a garbage collection.
  * @param list the member that has the items
- * @param between what is to be waited for between two of them
+ * @param between is called, and waited for, after each of them
  */
 export async function readInParts<List extends string>(
   { limit, cursor }: PageRequest,
@@ -179,13 +179,13 @@ export async function readInParts<List extends string>(
   const texts: string[] = [];
   let [first, next, left] = [undefined as object | undefined, cursor ?? null, limit];
   do {
-    if (first !== undefined) await between();
     const part = await read({ limit: Math.min(left, shortPage), cursor: next ?? undefined });
     const { [list]: items, ...beside } = part;
     if (items.length > 0) texts.push(textOf(items));
     first ??= beside;
     next = part.next;
     left -= shortPage;
+    await between();
   } while (left > 0 && next !== null);
   return `{"${list}":[${texts.join()}],${JSON.stringify({ ...first, next }).slice(1)}`;
 }
