@@ -58,17 +58,23 @@ interface Pipeline {
   readonly connections: number;
 }
 
-/** Without the attack and with it in turns: the machine may be slower in one minute than in the next. */
+/**
+ * Without the attack and with it in turns: the machine may be slower in one minute than in the next, and the ledger in
+ * memory grows with each order either way.
+ */
 async function pipeline(target: Target, forSeconds: number, attack: Pipeline): Promise<Row> {
   const { what, count, connections } = attack;
-  const before = memoryOf(target.pid, "VmHWM");
   const alone: Measured["latencyMs"][] = [];
   const during: Measured["latencyMs"][] = [];
+  let more = 0;
+  const most = () => memoryOf(target.pid, "VmHWM");
   for (let round = 1; round <= 3; round += 1) {
+    const before = most();
     alone.push(await target.measureAlone());
+    const between = most();
     during.push(await duringPipeline(target, forSeconds, attack));
+    more += most() - between - (between - before);
   }
-  const more = memoryOf(target.pid, "VmHWM") - before;
   const tried = `${connections} × ${count} × ${what} without waiting`;
   const longest = { max: Math.max(...during.map(({ max }) => max)) };
   return waitRow(
