@@ -225,7 +225,7 @@ describe("reads that take long", () => {
     let parts = 0;
     const accounts: ExchangeService["accounts"] = async () => {
       parts += 1;
-      for (const end = performance.now() + 20; performance.now() < end; );
+      for (const end = performance.now() + 40; performance.now() < end; );
       return { items: [], next: `${parts}` };
     };
     const { url } = await start(t, { accounts });
