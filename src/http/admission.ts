@@ -177,7 +177,9 @@ export async function readInParts<List extends string>(
   between: () => Promise<void>,
 ): Promise<string> {
   const texts: string[] = [];
-  let [first, next, left] = [undefined as object | undefined, cursor ?? null, limit];
+  let first: object | undefined;
+  let next = cursor ?? null;
+  let left = limit;
   do {
     const part = await read({ limit: Math.min(left, shortPage), cursor: next ?? undefined });
     const { [list]: items, ...beside } = part;

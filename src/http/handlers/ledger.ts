@@ -23,11 +23,15 @@ export function ledgerHandlers({ service }: Pick<HandlerContext, "service">, exp
     if (page.limit <= shortPage && page.name === undefined && page.at === undefined) {
       return sendJson(reply, await read(page));
     }
-    const readAll = async (rest: () => Promise<void>) =>
+    const readAll = async (rest: () => Promise<void>) => {
+      if (page.name === undefined) {
+        return readInParts(page, "users", (part) => read({ ...page, ...part }), rest);
+      }
       // Those of a name are found at once, or each part would look for all of them.
-      page.name === undefined
-        ? readInParts(page, "users", (part) => read({ ...page, ...part }), rest)
-        : JSON.stringify(await read(page));
+      const found = await read(page);
+      await rest();
+      return JSON.stringify(found);
+    };
     sendJson(reply, await expensive.read(request, request.url, readAll));
   };
 
