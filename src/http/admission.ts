@@ -175,21 +175,22 @@ export async function readInParts<List extends string>(
   list: List,
   read: (part: PageRequest) => Promise<Readonly<Record<List, readonly object[]>> & PageBeside>,
   between: () => Promise<void>,
-): Promise<string> {
-  const texts: string[] = [];
+): Promise<Buffer> {
+  const texts: Buffer[] = [];
   let first: object | undefined;
   let next = cursor ?? null;
   let left = limit;
   do {
     const part = await read({ limit: Math.min(left, shortPage), cursor: next ?? undefined });
     const { [list]: items, ...beside } = part;
-    if (items.length > 0) texts.push(textOf(items));
+    if (items.length > 0) texts.push(Buffer.from((texts.length === 0 ? "" : ",") + textOf(items)));
     first ??= beside;
     next = part.next;
     left -= shortPage;
     await between();
   } while (left > 0 && next !== null);
-  return `{"${list}":[${texts.join()}],${JSON.stringify({ ...first, next }).slice(1)}`;
+  const rest = JSON.stringify({ ...first, next }).slice(1);
+  return Buffer.concat([Buffer.from(`{"${list}":[`), ...texts, Buffer.from(`],${rest}`)]);
 }
 
 /** What a page has beside its items. */

@@ -41,16 +41,17 @@ export type Headers = Record<string, string>;
 /** Answers with JSON: of an object, or as it is. */
 export function sendJson(
   reply: FastifyReply,
-  body: object | string,
+  body: object | string | Buffer,
   status = 200,
   headers: Headers = {},
 ): void {
   headers["content-type"] ??= "application/json; charset=utf-8";
-  sendText(reply, typeof body === "string" ? body : JSON.stringify(body), status, headers);
+  const isText = typeof body === "string" || Buffer.isBuffer(body);
+  sendText(reply, isText ? body : JSON.stringify(body), status, headers);
 }
 
 /** Answers with text, straight to Node's response, because Fastify's reply is slower (docs/PERFORMANCE.md). */
-export function sendText(reply: FastifyReply, text: string, status: number, headers: Headers): void {
+export function sendText(reply: FastifyReply, text: string | Buffer, status: number, headers: Headers): void {
   const { request } = reply;
   const receipt = headers["fx-receipt"];
   if (receipt !== undefined) request.outcome = { receipt: receipt.slice(receipt.lastIndexOf("/") + 1) };
@@ -58,10 +59,12 @@ export function sendText(reply: FastifyReply, text: string, status: number, head
   // To HEAD, "" is also for a text that was not made.
   if (status !== 204 && (length > 0 || request.method !== "HEAD")) headers["content-length"] = String(length);
   const response = beginAnswer(reply, status, headers);
-  if (request.method !== "HEAD") {
+  if (request.method === "HEAD") response.end();
+  else if (typeof text !== "string") response.end(text);
+  else {
     response._header += length === text.length ? text : Buffer.from(text).toString("latin1");
+    response.end();
   }
-  response.end();
 }
 
 /**
