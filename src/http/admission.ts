@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
-import type { PageRequest } from "../core/service.ts";
+import type { Between, PageRequest } from "../core/service.ts";
 import { Turns } from "../core/turns.ts";
 import type { OperationId } from "../wire/operations.ts";
 
@@ -114,6 +114,8 @@ export class Admission {
 const mostWaiting = 64;
 /** Of the time of the event loop: what long reads do besides, to caches and to the heap, costs orders as much again. */
 const share = 0.125;
+/** Parts that took less are one, because no timer is that short. */
+const shortMs = 0.25;
 /** Of a pause: below that the event loop has nothing else to do. */
 const idleShare = 0.1;
 
@@ -132,21 +134,19 @@ export class ExpensiveReads {
    * @param work is given what it is to wait for between its parts
    * @throws FxError overloaded
    */
-  read<T>(
-    request: FastifyRequest,
-    about: string,
-    work: (rest: () => Promise<void>) => Promise<T>,
-  ): Promise<T> {
+  read<T>(request: FastifyRequest, about: string, work: (rest: Between) => Promise<T>): Promise<T> {
     const inParts = async () => {
       let startedMs = performance.now();
+      const took = () => performance.now() - startedMs;
       const restBetween = async () => {
-        await rest(performance.now() - startedMs);
+        if (took() < shortMs) return nextTurn();
+        await rest(took());
         startedMs = performance.now();
       };
       try {
         return await work(restBetween);
       } finally {
-        this.#rested = restBetween();
+        this.#rested = rest(took());
       }
     };
     return this.#turns.ask(about, inParts, closingOf(request));
@@ -166,7 +166,7 @@ export const shortPage = 100;
 
 /**
  * The JSON of a long page, read as short ones. Of what else a page has, the first has what counts.
- * Each part becomes text at once: a thousand objects that live on would cost orders a garbage collection.
+ * Each part becomes bytes at once, outside the heap: what lives on there would cost orders a garbage collection.
  * @param list the member that has the items
  * @param between is called, and waited for, after each of them
  */
@@ -174,7 +174,7 @@ export async function readInParts<List extends string>(
   { limit, cursor }: PageRequest,
   list: List,
   read: (part: PageRequest) => Promise<Readonly<Record<List, readonly object[]>> & PageBeside>,
-  between: () => Promise<void>,
+  between: Between,
 ): Promise<Buffer> {
   const texts: Buffer[] = [];
   let first: object | undefined;

@@ -4,6 +4,7 @@ import { FxError } from "../core/errors.ts";
 import { accountAfter, type Entry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
+import type { Between } from "../core/service.ts";
 import { readEntriesBack } from "./journal-reader.ts";
 import type { FoundEntry, Store } from "./store.ts";
 
@@ -14,10 +15,10 @@ import type { FoundEntry, Store } from "./store.ts";
 
 /** An entry is in the ledger at most so long after its time: see `Store.commitsWithinMs`, and docs/LEDGER.md. */
 const settledAfterMs = 10_000;
-/** Entries read before the event loop has its turn: some 2 ms, in which orders wait. */
-const sliceSize = 256;
+/** Entries of an account that are read at once: a millisecond, in which orders wait. */
+const sliceSize = 128;
 /** Accounts that are looked back on at once. */
-const accountsAtOnce = 32;
+const accountsAtOnce = 16;
 
 /** @throws FxError invalid-request if entries from before `at` may still be on their way */
 export function requireSettled(at: Date | undefined, now: Date, store: Store): void {
@@ -35,6 +36,7 @@ export function requireSettled(at: Date | undefined, now: Date, store: Store): v
 async function* backwards(
   store: Store,
   pesel: Pesel,
+  between: Between,
   { before, atFirst = 1 }: { before?: Entry | undefined; atFirst?: number } = {},
 ): AsyncGenerator<FoundEntry> {
   let place = before;
@@ -43,21 +45,26 @@ async function* backwards(
     yield* found;
     if (found.length < limit) return;
     place = found.at(-1)?.entry;
-    await nextTurn();
+    await between();
   }
 }
 
 /** The last entry of an account that is not later than `at`. */
 async function lastEntryAt(store: Store, pesel: Pesel, at: Date): Promise<Entry | undefined> {
-  for await (const { entry } of backwards(store, pesel)) if (entry.time <= at) return entry;
+  for await (const { entry } of backwards(store, pesel, nextTurn)) if (entry.time <= at) return entry;
   return undefined;
 }
 
 /** An account as it was, from what it is now; undefined if it was not open yet. */
-export async function accountAt(store: Store, account: Account, at: Date): Promise<Account | undefined> {
+export async function accountAt(
+  store: Store,
+  account: Account,
+  at: Date,
+  between: Between = nextTurn,
+): Promise<Account | undefined> {
   let last: Entry | undefined;
   let isRenamed = false;
-  for await (const { entry } of backwards(store, account.pesel)) {
+  for await (const { entry } of backwards(store, account.pesel, between)) {
     if (last === undefined && entry.time > at) {
       isRenamed ||= entry.holder !== undefined;
       continue;
@@ -70,14 +77,19 @@ export async function accountAt(store: Store, account: Account, at: Date): Promi
 }
 
 /** Those of the accounts that were open, as they were. */
-export async function accountsAt(store: Store, accounts: readonly Account[], at: Date): Promise<Account[]> {
+export async function accountsAt(
+  store: Store,
+  accounts: readonly Account[],
+  at: Date,
+  between: Between = nextTurn,
+): Promise<Account[]> {
   const found: Account[] = [];
   for (let start = 0; start < accounts.length; start += accountsAtOnce) {
     const some = accounts.slice(start, start + accountsAtOnce);
-    for (const account of await Promise.all(some.map((each) => accountAt(store, each, at)))) {
+    for (const account of await Promise.all(some.map((each) => accountAt(store, each, at, between)))) {
       if (account !== undefined) found.push(account);
     }
-    await nextTurn();
+    await between();
   }
   return found;
 }
@@ -93,6 +105,7 @@ export async function entriesOf(
   store: Store,
   pesel: Pesel,
   { start, end, before, limit }: Period & { readonly before: Entry | undefined; readonly limit: number },
+  between: Between = nextTurn,
 ): Promise<{
   readonly page: readonly FoundEntry[];
   readonly hasMore: boolean;
@@ -106,7 +119,7 @@ export async function entriesOf(
   let opening: readonly Money[] = [];
   let closing: readonly Money[] | undefined;
   const atFirst = isFirst && end !== undefined ? 1 : limit + 1;
-  for await (const found of backwards(store, pesel, { before, atFirst })) {
+  for await (const found of backwards(store, pesel, between, { before, atFirst })) {
     const { time, balances } = found.entry;
     if (isFirst && closing === undefined && end !== undefined && time >= end) continue;
     closing ??= balances;

@@ -14,6 +14,7 @@ import type {
   AccountsRequest,
   AuditOptions,
   AuditReport,
+  Between,
   BulkAnswer,
   BulkLine,
   CommitFigures,
@@ -78,12 +79,12 @@ export class LedgerService implements ExchangeService {
     return this.#batcher.run(this.#command({ kind: "opening", ...opening }));
   }
 
-  async account(pesel: Pesel, at?: Date): Promise<Account> {
+  async account(pesel: Pesel, at?: Date, between?: Between): Promise<Account> {
     requireSettled(at, this.#now(), this.#store);
     const account = (await this.#store.account(pesel)) ?? accountNotFound();
     if (at === undefined) return account;
     return (
-      (await accountAt(this.#store, account, at)) ??
+      (await accountAt(this.#store, account, at, between)) ??
       accountNotFound("There was no account for this PESEL then.")
     );
   }
@@ -140,7 +141,11 @@ export class LedgerService implements ExchangeService {
     return this.#rates.history(table, since);
   }
 
-  async statement(pesel: Pesel, { limit, cursor, from, to, key }: StatementRequest): Promise<Statement> {
+  async statement(
+    pesel: Pesel,
+    { limit, cursor, from, to, key }: StatementRequest,
+    between?: Between,
+  ): Promise<Statement> {
     await this.account(pesel);
     if (key !== undefined) {
       const found = await this.#store.entryWithKey(pesel, key);
@@ -151,7 +156,7 @@ export class LedgerService implements ExchangeService {
     if (before !== undefined && before.pesel !== pesel) unknownCursor();
     const start = from === undefined ? undefined : startOfDay(from);
     const end = to === undefined ? undefined : startOfDay(addDays(to, 1));
-    const found = await entriesOf(this.#store, pesel, { start, end, before, limit });
+    const found = await entriesOf(this.#store, pesel, { start, end, before, limit }, between);
     const { page, hasMore, opening, closing } = found;
     const items = page.map(receiptOf);
     return { items, next: hasMore ? items.at(-1)?.id : undefined, opening, closing };
@@ -183,13 +188,13 @@ export class LedgerService implements ExchangeService {
     return ids === undefined ? [] : this.#store.entriesIn(ids, 2);
   }
 
-  async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
+  async accounts({ limit, cursor, name, at }: AccountsRequest, between?: Between): Promise<Page<Account>> {
     requireSettled(at, this.#now(), this.#store);
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
     const rows = await this.#store.accounts({ after, limit: limit + 1, name });
     const accounts = rows.map(decodeAccount);
     const page = accounts.slice(0, limit);
-    const items = at === undefined ? page : await accountsAt(this.#store, page, at);
+    const items = at === undefined ? page : await accountsAt(this.#store, page, at, between);
     const last = accounts.length > limit ? page.at(-1) : undefined;
     const [newest] = last === undefined ? [] : await this.#store.statement(last.pesel, { limit: 1 });
     return { items, next: newest?.entry.id };

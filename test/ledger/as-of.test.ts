@@ -90,6 +90,25 @@ test("while an account is followed far back, the event loop is never held for lo
   assert.ok(turns > 20_000 / 256, `${turns} turns`);
 });
 
+test("who asks for what is far back may rest after each 128 entries", async () => {
+  const times = Array.from({ length: 5000 }, (_, index) => index);
+  const service = await written(openSqlite(":memory:"), times);
+  let rests = 0;
+  const rest = async () => {
+    rests += 1;
+  };
+  const reads: Readonly<Record<string, () => Promise<unknown>>> = {
+    account: () => service.account(adult(), minutes(1), rest),
+    accounts: () => service.accounts({ limit: 1, at: minutes(1) }, rest),
+    statement: () => service.statement(adult(), { limit: 1, to: "2026-06-08" }, rest),
+  };
+  for (const [name, read] of Object.entries(reads)) {
+    rests = 0;
+    await read();
+    assert.ok(rests > 4000 / 128, `${name}: ${rests}`);
+  }
+});
+
 test("in PostgreSQL with a longer deadline, a time is refused for as long", async () => {
   const store = Object.create(openSqlite(":memory:"), { commitsWithinMs: { value: 30_000 } }) as Store;
   const service = new LedgerService(store, fixedRates(), () => minutes(1));

@@ -1,6 +1,6 @@
 import { lettersSought } from "../../core/names.ts";
 import { includes } from "../../core/role.ts";
-import type { AccountsRequest } from "../../core/service.ts";
+import type { AccountsRequest, Between } from "../../core/service.ts";
 import { encodeAudit } from "../../wire/audit.ts";
 import { encodeAccounts, encodePosition } from "../../wire/codecs.ts";
 import { parseAccountsQuery, parseAtQuery } from "../../wire/queries.ts";
@@ -19,16 +19,17 @@ export function ledgerHandlers({ service }: Pick<HandlerContext, "service">, exp
     if (!isFree && lettersSought(page.name ?? []) < fewestLetters) {
       throw tooLittle(caller, "A list without a name of three letters or more takes the role operator");
     }
-    const read = async (part: AccountsRequest) => encodeAccounts(await service.accounts(part));
+    const read = async (part: AccountsRequest, rest?: Between) =>
+      encodeAccounts(await service.accounts(part, rest));
     if (page.limit <= shortPage && page.name === undefined && page.at === undefined) {
       return sendJson(reply, await read(page));
     }
-    const readAll = async (rest: () => Promise<void>) => {
+    const readAll = async (rest: Between) => {
       if (page.name === undefined) {
-        return readInParts(page, "users", (part) => read({ ...page, ...part }), rest);
+        return readInParts(page, "users", (part) => read({ ...page, ...part }, rest), rest);
       }
       // Those of a name are found at once, or each part would look for all of them.
-      const found = await read(page);
+      const found = await read(page, rest);
       await rest();
       return JSON.stringify(found);
     };

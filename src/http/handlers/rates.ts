@@ -1,4 +1,5 @@
 import { parseCurrencyCode } from "../../core/currency.ts";
+import type { Between } from "../../core/service.ts";
 import { encodeRateHistory, encodeRates } from "../../wire/codecs.ts";
 import { parseRateHistoryQuery } from "../../wire/requests.ts";
 import type { ExpensiveReads } from "../admission.ts";
@@ -10,7 +11,7 @@ export function rateHandlers({ service }: Pick<HandlerContext, "service">, expen
   const rateHistory: Handler = async (request, reply) => {
     const { days } = parseRateHistoryQuery(request.query);
     const currency = parseCurrencyCode(pathParameter(request, "code"));
-    const read = async (rest: () => Promise<void>) => {
+    const read = async (rest: Between) => {
       const rates = await service.rateHistory(currency, days);
       await rest();
       return JSON.stringify(encodeRateHistory(currency, rates));
