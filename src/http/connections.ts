@@ -74,6 +74,7 @@ const lookMs = 1000;
 const closedAtOnce = 5;
 const betweenClosesMs = 4;
 const dropsToldMs = 10_000;
+const manyResets = { count: 20, withinMs: 100 };
 
 /**
  * Keeps any one connection from holding up the others. Each has one request at a time handled, in the order in which
@@ -198,6 +199,24 @@ export function guardConnections(
     if (isClosing) setTimeout(closeSome, betweenClosesMs);
   }
 
+  let resets = 0;
+
+  /**
+   * Node makes two errors for each connection that its client resets. Where many are, their stacks, which nobody sees,
+   * would take a third of the time in which others wait (docs/PERFORMANCE.md).
+   */
+  function countReset(): void {
+    resets += 1;
+    if (resets === 1) {
+      const { stackTraceLimit } = Error;
+      setTimeout(() => {
+        Error.stackTraceLimit = stackTraceLimit;
+        resets = 0;
+      }, manyResets.withinMs);
+    }
+    if (resets === manyResets.count) Error.stackTraceLimit = 0;
+  }
+
   let dropped = 0;
   let toldAt = Number.NEGATIVE_INFINITY;
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
@@ -218,6 +237,7 @@ export function guardConnections(
 
   return {
     broken(fault, socket, answer) {
+      if (fault.code === "ECONNRESET") countReset();
       const connection = connections.get(socket);
       if (connection?.isWaiting && fault.code === pausedParser.code) {
         connection.unparsed ??= new Unparsed(socket, () => !connection.isWaiting);

@@ -277,6 +277,31 @@ test("a connection whose answers nobody reads is cut off, and one whose answer t
   for (const each of [socket, patient.socket]) each.destroy();
 });
 
+test("many connections that are reset at once leave errors without stacks, for a moment", async (t) => {
+  const server = await startServer();
+  t.after(() => server.close());
+  const open = countConnections(server);
+  const usual = Error.stackTraceLimit;
+  const leastWhile = async (count: number) => {
+    const connections = await Promise.all(numbers(count).map(() => openConnection(server.url)));
+    for (const { socket } of connections) socket.write("POST /api/user HTTP/1.1\r\nHost: localhost\r\n");
+    await until(() => open() === count);
+    let least = usual;
+    const watch = () => {
+      least = Math.min(least, Error.stackTraceLimit);
+      if (open() > 0) setImmediate(watch);
+    };
+    watch();
+    for (const { socket } of connections) socket.resetAndDestroy();
+    await until(() => open() === 0);
+    await until(() => Error.stackTraceLimit === usual);
+    return least;
+  };
+  assert.equal(await leastWhile(10), usual);
+  await setTimeout(150);
+  assert.equal(await leastWhile(100), 0);
+});
+
 test("connections above the limit are closed as they come, and the log says so once", async (t) => {
   const server = await startServer({}, "", { maxConnections: 2 });
   t.after(() => server.close());
