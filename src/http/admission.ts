@@ -165,8 +165,30 @@ async function rest(tookMs: number): Promise<void> {
 export const shortPage = 100;
 
 /**
+ * The JSON of an object with a long list, made in parts. Each becomes bytes at once, outside the heap: what lives on
+ * there would cost orders a garbage collection.
+ */
+export class LongJson {
+  readonly #parts: Buffer[] = [];
+
+  add(items: readonly object[]): void {
+    if (items.length === 0) return;
+    const text = JSON.stringify(items).slice(1, -1);
+    this.#parts.push(Buffer.from(this.#parts.length === 0 ? text : `,${text}`));
+  }
+
+  /**
+   * @param list the member that has the items
+   * @param beside the other members: one or more
+   */
+  whole(list: string, beside: object): Buffer {
+    const end = `],${JSON.stringify(beside).slice(1)}`;
+    return Buffer.concat([Buffer.from(`{"${list}":[`), ...this.#parts, Buffer.from(end)]);
+  }
+}
+
+/**
  * The JSON of a long page, read as short ones. Of what else a page has, the first has what counts.
- * Each part becomes bytes at once, outside the heap: what lives on there would cost orders a garbage collection.
  * @param list the member that has the items
  * @param between is called, and waited for, after each of them
  */
@@ -176,31 +198,25 @@ export async function readInParts<List extends string>(
   read: (part: PageRequest) => Promise<Readonly<Record<List, readonly object[]>> & PageBeside>,
   between: Between,
 ): Promise<Buffer> {
-  const texts: Buffer[] = [];
+  const json = new LongJson();
   let first: object | undefined;
   let next = cursor ?? null;
   let left = limit;
   do {
     const part = await read({ limit: Math.min(left, shortPage), cursor: next ?? undefined });
     const { [list]: items, ...beside } = part;
-    if (items.length > 0) texts.push(Buffer.from((texts.length === 0 ? "" : ",") + textOf(items)));
+    json.add(items);
     first ??= beside;
     next = part.next;
     left -= shortPage;
     await between();
   } while (left > 0 && next !== null);
-  const rest = JSON.stringify({ ...first, next }).slice(1);
-  return Buffer.concat([Buffer.from(`{"${list}":[`), ...texts, Buffer.from(`],${rest}`)]);
+  return json.whole(list, { ...first, next });
 }
 
 /** What a page has beside its items. */
 interface PageBeside {
   readonly next: string | null;
-}
-
-/** Of an array, without its brackets. */
-function textOf(items: readonly object[]): string {
-  return JSON.stringify(items).slice(1, -1);
 }
 
 const closings = new WeakMap<Socket, AbortSignal>();

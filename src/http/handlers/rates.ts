@@ -2,8 +2,11 @@ import { parseCurrencyCode } from "../../core/currency.ts";
 import type { Between } from "../../core/service.ts";
 import { encodeRateHistory, encodeRates } from "../../wire/codecs.ts";
 import { parseRateHistoryQuery } from "../../wire/requests.ts";
-import type { ExpensiveReads } from "../admission.ts";
+import { type ExpensiveReads, LongJson } from "../admission.ts";
 import { type Handler, type HandlerContext, pathParameter, sendJson } from "../answers.ts";
+
+/** Half a millisecond, in which orders wait. */
+const ratesAtOnce = 500;
 
 export function rateHandlers({ service }: Pick<HandlerContext, "service">, expensive: ExpensiveReads) {
   const rates: Handler = async (_request, reply) => sendJson(reply, encodeRates(await service.rates()));
@@ -12,9 +15,13 @@ export function rateHandlers({ service }: Pick<HandlerContext, "service">, expen
     const { days } = parseRateHistoryQuery(request.query);
     const currency = parseCurrencyCode(pathParameter(request, "code"));
     const read = async (rest: Between) => {
-      const rates = await service.rateHistory(currency, days);
-      await rest();
-      return JSON.stringify(encodeRateHistory(currency, rates));
+      const history = await service.rateHistory(currency, days);
+      const json = new LongJson();
+      for (let start = 0; start < history.length; start += ratesAtOnce) {
+        await rest();
+        json.add(encodeRateHistory(currency, history.slice(start, start + ratesAtOnce)).rates);
+      }
+      return json.whole("rates", { symbol: currency });
     };
     sendJson(reply, await expensive.read(request, request.url, read));
   };
