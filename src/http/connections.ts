@@ -199,24 +199,6 @@ export function guardConnections(
     if (isClosing) setTimeout(closeSome, betweenClosesMs);
   }
 
-  let resets = 0;
-
-  /**
-   * Node makes two errors for each connection that its client resets. Where many are, their stacks, which nobody sees,
-   * would take a third of the time in which others wait (docs/PERFORMANCE.md).
-   */
-  function countReset(): void {
-    resets += 1;
-    if (resets === 1) {
-      const { stackTraceLimit } = Error;
-      setTimeout(() => {
-        Error.stackTraceLimit = stackTraceLimit;
-        resets = 0;
-      }, manyResets.withinMs);
-    }
-    if (resets === manyResets.count) Error.stackTraceLimit = 0;
-  }
-
   let dropped = 0;
   let toldAt = Number.NEGATIVE_INFINITY;
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
@@ -272,6 +254,24 @@ export function guardConnections(
     },
     end: () => clearInterval(look),
   };
+}
+
+let resets = 0;
+
+/**
+ * Node makes two errors for each connection that its client resets. Where many are, their stacks, which nobody sees,
+ * would take a third of the time in which others wait (docs/PERFORMANCE.md).
+ */
+function countReset(): void {
+  resets += 1;
+  if (resets === 1) {
+    const { stackTraceLimit } = Error;
+    setTimeout(() => {
+      Error.stackTraceLimit = stackTraceLimit;
+      resets = 0;
+    }, manyResets.withinMs);
+  }
+  if (resets === manyResets.count) Error.stackTraceLimit = 0;
 }
 
 /** Why a request reaches no route. */
