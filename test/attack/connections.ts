@@ -193,14 +193,20 @@ export const cut: Attack = async function* (setting) {
     yield waitRow("2,000 connections with half a body, cut off by the server", target, byServer, {
       longestMs: target.alone.max + 50,
     });
-    sockets = await open();
-    const byClients = await othersDuring(target, setting.seconds, async () => {
-      await pause(1000);
-      for (const socket of sockets) socket.resetAndDestroy();
-    });
-    yield waitRow("2,000 connections with half a body, cut off by their clients", target, byClients, {
-      longestMs: target.alone.max + 50,
-    });
+    const cuts: Readonly<Record<string, (socket: Socket) => void>> = {
+      reset: (socket) => socket.resetAndDestroy(),
+      closed: (socket) => socket.destroy(),
+    };
+    for (const [how, cutOff] of Object.entries(cuts)) {
+      sockets = await open();
+      const byClients = await othersDuring(target, setting.seconds, async () => {
+        await pause(1000);
+        sockets.forEach(cutOff);
+      });
+      yield waitRow(`2,000 connections with half a body, ${how} by their clients`, target, byClients, {
+        longestMs: target.alone.max + 50,
+      });
+    }
   } finally {
     await target.stop();
   }

@@ -220,21 +220,32 @@ describe("a request that is not whole in time", () => {
     });
   }
 
-  test("is cut off in turn with few others", async () => {
-    const open = countConnections(server);
-    const connections = await Promise.all(numbers(300).map(() => openConnection(server.url)));
-    const lines = () => server.log().split("\n").length;
-    let [most, before] = [0, lines()];
-    const watch = () => {
-      const now = lines();
-      most = Math.max(most, now - before);
-      before = now;
-      if (open() > 0) setImmediate(watch);
-    };
-    watch();
-    await Promise.all(connections.map(({ closed }) => closed));
-    assert.ok(most <= 20, `${most} in one turn`);
-  });
+  for (const [why, text, leaves] of [
+    ["whose time is over", "", false],
+    ["whose client leaves in the middle of a request", parts["half a header"], true],
+    ["whose client leaves in the middle of a body", parts["half a body"], true],
+  ] as const) {
+    test(`is cut off in turn with few others ${why}`, async () => {
+      const open = countConnections(server);
+      const connections = await Promise.all(numbers(300).map(() => openConnection(server.url)));
+      const cutOff = () => server.log().split("malformed request").length;
+      let [most, before] = [0, cutOff()];
+      const watch = () => {
+        const now = cutOff();
+        most = Math.max(most, now - before);
+        before = now;
+        if (open() > 0) setImmediate(watch);
+      };
+      watch();
+      for (const { socket } of connections) socket.write(text);
+      if (leaves) {
+        await setTimeout(50);
+        for (const { socket } of connections) socket.destroy();
+      }
+      await until(() => open() === 0);
+      assert.ok(most <= 20, `${most} in one turn`);
+    });
+  }
 });
 
 for (const [what, sent, expected] of [
