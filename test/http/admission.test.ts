@@ -223,6 +223,22 @@ describe("reads that take long", () => {
     }
   });
 
+  test("leave others most of the time between the short pages of a long one", async (t) => {
+    let parts = 0;
+    const accounts: ExchangeService["accounts"] = async () => {
+      parts += 1;
+      for (const end = performance.now() + 40; performance.now() < end; );
+      return { items: [], next: `${parts}` };
+    };
+    const { url } = await start(t, { accounts });
+    const list = send(url, "GET", "/api/users?limit=300");
+    while (parts === 0) await pause(1);
+    // Others have work all the time, or nobody would have to wait.
+    for (const end = performance.now() + 100; performance.now() < end; ) await nextTurn();
+    assert.equal(parts, 1);
+    assert.equal(((await list).json as { next: string }).next, "3");
+  });
+
   for (const path of [
     "/api/users?limit=300",
     `/api/users?at=${now.toISOString()}`,
