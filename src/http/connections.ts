@@ -69,14 +69,10 @@ const headersAtMost = 2000;
 /** Read on while a request waits, so that it shows when the client leaves. */
 const keptBytes = 64 * 1024;
 const requestTimeout = "ERR_HTTP_REQUEST_TIMEOUT";
-/** What many connections may come to at once: their time is over, or their client ends in the middle of a request. */
-const comesToMany: readonly string[] = [requestTimeout, "HPE_INVALID_EOF_STATE"];
 const lookMs = 1000;
-/** To close one takes 0.2 ms: that is a quarter of the time. */
-const closedAtOnce = 5;
-const betweenClosesMs = 4;
+/** Connections that end have a fifth of the time. */
+const endingMs = { share: 1, every: 5 };
 const dropsToldMs = 10_000;
-const manyResets = { count: 20, withinMs: 100 };
 
 /**
  * Keeps any one connection from holding up the others. Each has one request at a time handled, in the order in which
@@ -92,7 +88,7 @@ export function guardConnections(
   const { maxConnections, unreadTimeoutMs = 30_000 } = options;
   const sockets = new Set<Socket>();
   const connections = new Map<Socket, Connection>();
-  const closing: (() => void)[] = [];
+  const ending: (() => void)[] = [];
   /** Requests that have waited and whose turn it is. */
   const next: (() => void)[] = [];
 
@@ -180,25 +176,22 @@ export function guardConnections(
           stuck.push(() => socket.destroy());
         }
       }
-      closeInTurns(...stuck);
+      for (const end of stuck) endInTurn(end);
     },
     Math.min(lookMs, unreadTimeoutMs),
   ).unref();
 
-  let isClosing = false;
-
-  /** To close two thousand at once would hold up all others. */
-  function closeInTurns(...more: (() => void)[]): void {
-    closing.push(...more);
-    if (isClosing || closing.length === 0) return;
-    isClosing = true;
-    setTimeout(closeSome, betweenClosesMs);
+  /** Two thousand connections may end at once: because their client does, or their time is over. */
+  function endInTurn(end: () => void): void {
+    if (ending.push(end) === 1) setTimeout(endSome, endingMs.every);
   }
 
-  function closeSome(): void {
-    for (const close of closing.splice(0, closedAtOnce)) close();
-    isClosing = closing.length > 0;
-    if (isClosing) setTimeout(closeSome, betweenClosesMs);
+  function endSome(): void {
+    const until = performance.now() + endingMs.share;
+    let ended = 0;
+    while (ended < ending.length && performance.now() < until) ending[ended++]?.();
+    ending.splice(0, ended);
+    if (ending.length > 0) setTimeout(endSome, endingMs.every);
   }
 
   let dropped = 0;
@@ -218,10 +211,20 @@ export function guardConnections(
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
+  // Of https the one that requests come over.
+  server.on("setSecureContext" in server ? "secureConnection" : "connection", (socket: Socket) => {
+    const { destroy } = socket;
+    socket.destroy = (error?: ParserFault & Error) => {
+      if (error?.code !== "ECONNRESET") return destroy.call(socket, error);
+      endInTurn(() => destroy.call(socket, error));
+      return socket;
+    };
+    const onEnd = socket.listeners("end").at(-1) as () => void;
+    socket.off("end", onEnd).on("end", () => endInTurn(() => socket.destroyed || onEnd()));
+  });
 
   return {
     broken(fault, socket, answer) {
-      if (fault.code === "ECONNRESET") countReset();
       const connection = connections.get(socket);
       if (connection?.isWaiting && fault.code === pausedParser.code) {
         connection.unparsed ??= new Unparsed(socket, () => !connection.isWaiting);
@@ -243,7 +246,7 @@ export function guardConnections(
         else if (latest.headersSent) socket.destroy();
         else answer();
       };
-      if (comesToMany.includes(fault.code ?? "")) closeInTurns(answerInTurn);
+      if (fault.code === requestTimeout) endInTurn(answerInTurn);
       else answerInTurn();
     },
     closeUnused() {
@@ -256,24 +259,6 @@ export function guardConnections(
     },
     end: () => clearInterval(look),
   };
-}
-
-let resets = 0;
-
-/**
- * Node makes two errors for each connection that its client resets. Where many are, their stacks, which nobody sees,
- * would take a third of the time in which others wait (docs/PERFORMANCE.md).
- */
-function countReset(): void {
-  resets += 1;
-  if (resets === 1) {
-    const { stackTraceLimit } = Error;
-    setTimeout(() => {
-      Error.stackTraceLimit = stackTraceLimit;
-      resets = 0;
-    }, manyResets.withinMs);
-  }
-  if (resets === manyResets.count) Error.stackTraceLimit = 0;
 }
 
 /** Why a request reaches no route. */
