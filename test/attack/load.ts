@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { measureBulk } from "../../bench/bulk-load.ts";
 import { type Measured, measure, measureUntil } from "../../bench/load.ts";
+import { median } from "../../bench/report.ts";
 import { writeLines, writeRequests } from "../../bench/requests.ts";
 import { cpuSecondsOf } from "../../bench/servers.ts";
 import { identifyTable } from "../../src/core/rates.ts";
@@ -26,6 +27,7 @@ import {
 import type { Flood, Flooded } from "./flood.ts";
 
 const accounts = 1000;
+const percent = (share: number) => `${Math.round(100 * share)} %`;
 const ms = (value: number) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 
 /** Asks for paths in turn over so many connections until `stop`, each the next as soon as it is answered. */
@@ -76,37 +78,52 @@ export const reads: Attack = async function* (setting) {
   }
 };
 
-/** Audits and positions, ten at once or left by their clients, beside as many orders as the server takes. */
+/**
+ * Audits and positions, ten at once or left by their clients, beside as many orders as the server takes. The middle of
+ * three rounds, each with and without: the machine may be slower in one minute than in the next.
+ */
 export const audits: Attack = async function* (setting) {
   for (const db of ["memory:", `sqlite:${join(setting.folder, "audits.db")}`]) {
     const target = await startTarget(setting, { FX_DB: db });
-    const { url, orders, alone } = target;
+    const { url, orders } = target;
     try {
       const lines = writeLines(setting.folder, { lines: 100_000, accounts });
       await measureBulk({ url, file: lines });
       const most = { url, file: orders.file, connections: 64, seconds: setting.seconds };
-      const before = await ordersASecond(target, most);
+      const few = { url, ...orders, connections: 16, seconds: setting.seconds };
       const attacks: Readonly<Record<string, () => () => Promise<unknown>>> = {
         "ten audits and ten positions at once": () => askFor(url, ["/api/audit", "/api/position"], 20),
         "audits, positions and exports whose clients leave": () => leaving(url),
       };
       for (const [what, attack] of Object.entries(attacks)) {
-        const stop = attack();
-        const share = (await ordersASecond(target, most)) / before;
-        const { latencyMs } = await measure({ url, ...orders, connections: 16, seconds: setting.seconds });
-        await stop();
+        const shares: number[] = [];
+        const longestAlone: number[] = [];
+        const longest: number[] = [];
+        for (let round = 1; round <= 3; round += 1) {
+          const before = await ordersASecond(target, most);
+          longestAlone.push((await measure(few)).latencyMs.max);
+          const stop = attack();
+          shares.push((await ordersASecond(target, most)) / before);
+          longest.push((await measure(few)).latencyMs.max);
+          await stop();
+        }
+        const [share, before, during] = [shares, longestAlone, longest].map(median) as [
+          number,
+          number,
+          number,
+        ];
         yield {
           tried: `${what}, ${db.slice(0, db.indexOf(":") + 1)}, 100,000 entries`,
           mustBe: "80 % of the orders for the same processor time, none waits 50 ms longer",
-          seen: `${Math.round(100 * share)} %, longest ${ms(alone.max)} to ${ms(latencyMs.max)}`,
-          holds: share >= 0.8 && latencyMs.max <= alone.max + 50,
+          seen: `${percent(share)} (${shares.map(percent).join(", ")}), longest ${ms(before)} to ${ms(during)}`,
+          holds: share >= 0.8 && during <= before + 50,
         };
       }
       const idle = await idleAfter(target);
       yield {
-        tried: `the same, half a second after the last client has left, ${db.slice(0, db.indexOf(":") + 1)}`,
+        tried: `the same, a second after the last client has left, ${db.slice(0, db.indexOf(":") + 1)}`,
         mustBe: "nothing is read any more",
-        seen: `${Math.round(100 * idle)} % of a core`,
+        seen: `${percent(idle)} of a core`,
         holds: idle < 0.1,
       };
     } finally {
@@ -151,7 +168,7 @@ async function processorMs(pid: number | undefined, work: () => Promise<unknown>
 
 /** The share of a core that a server takes when nobody asks it for anything. */
 async function idleAfter({ pid }: Target): Promise<number> {
-  await pause(500);
+  await pause(1000);
   const before = cpuSecondsOf(`${pid}`);
   await pause(2000);
   return (cpuSecondsOf(`${pid}`) - before) / 2;
@@ -288,7 +305,7 @@ function floodRow(db: string, { statuses, bare, latencyMs }: Flooded, after: num
   return {
     tried: `2,000 connections that send orders for a minute, ${db.slice(0, db.indexOf(":") + 1)}`,
     mustBe: "orders done in under a second, the others 503 with Retry-After, full speed at once after",
-    seen: `${counts.join(", ")}, p99 ${ms(latencyMs.p99)}, longest ${ms(latencyMs.max)}; after it ${Math.round(100 * after)} %`,
+    seen: `${counts.join(", ")}, p99 ${ms(latencyMs.p99)}, longest ${ms(latencyMs.max)}; after it ${percent(after)}`,
     holds: known && bare === 0 && latencyMs.max < 1000 && after >= 0.8,
   };
 }
