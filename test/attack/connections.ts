@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -18,6 +18,7 @@ import {
   timed,
   waitRow,
 } from "./attack.ts";
+import type { Client } from "./client.ts";
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
 const halfBody =
@@ -175,37 +176,38 @@ export const slow: Attack = async function* () {
   await server.stop();
 };
 
-/** Two thousand connections that end at once: because the server cuts them off, and because their clients do. */
+/** Two thousand connections that end at once: because the server cuts them off, and because their client is killed. */
 export const cut: Attack = async function* (setting) {
   const target = await startTarget(setting);
+  const longestMs = target.alone.max + 50;
   // Two thousand requests at once take what they take: this is about their end.
-  const open = async () => {
+  const settle = () => pause(3000);
+  try {
     const sockets = await Promise.all(Array.from({ length: 2000 }, () => openSocket(target.url)));
     for (const socket of sockets) socket.write(halfBody);
-    await pause(3000);
-    return sockets;
-  };
-  try {
-    let sockets = await open();
+    await settle();
     const byServer = await othersDuring(target, 1, async () => {
       while (sockets.some((socket) => !socket.closed)) await pause(500);
     });
     yield waitRow("2,000 connections with half a body, cut off by the server", target, byServer, {
-      longestMs: target.alone.max + 50,
+      longestMs,
     });
-    const cuts: Readonly<Record<string, (socket: Socket) => void>> = {
-      reset: (socket) => socket.resetAndDestroy(),
-      closed: (socket) => socket.destroy(),
+    const ends: Readonly<Record<string, string>> = {
+      "closed by a client that is killed": halfBody,
+      "reset by one that has not read an answer before": get("/health/live") + halfBody,
     };
-    for (const [how, cutOff] of Object.entries(cuts)) {
-      sockets = await open();
-      const byClients = await othersDuring(target, setting.seconds, async () => {
+    for (const [how, text] of Object.entries(ends)) {
+      const client = fork(fileURLToPath(new URL("client.ts", import.meta.url)), {
+        execArgv: ["--import", "tsx"],
+      });
+      client.send({ url: target.url, connections: 2000, text } satisfies Client);
+      await once(client, "message");
+      await settle();
+      const byClient = await othersDuring(target, setting.seconds, async () => {
         await pause(1000);
-        sockets.forEach(cutOff);
+        client.kill("SIGKILL");
       });
-      yield waitRow(`2,000 connections with half a body, ${how} by their clients`, target, byClients, {
-        longestMs: target.alone.max + 50,
-      });
+      yield waitRow(`2,000 connections with half a body, ${how}`, target, byClient, { longestMs });
     }
   } finally {
     await target.stop();
