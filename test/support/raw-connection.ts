@@ -13,6 +13,8 @@ export interface RawConnection {
   statuses(): number[];
   /** Resolves when what has come matches. */
   until(pattern: RegExp): Promise<void>;
+  /** Ends it with a TCP reset, over TLS too. */
+  reset(): void;
   /** Resolves when the connection is closed. */
   readonly closed: Promise<unknown>;
 }
@@ -20,8 +22,9 @@ export interface RawConnection {
 /** @param tls for a connection over TLS */
 export async function openConnection(url: string, tls?: ConnectionOptions): Promise<RawConnection> {
   const place = { host: "127.0.0.1", port: Number(new URL(url).port) };
+  const beneath = connect(place);
   const socket =
-    tls === undefined ? connect(place) : connectTls({ ...place, servername: "localhost", ...tls });
+    tls === undefined ? beneath : connectTls({ socket: beneath, servername: "localhost", ...tls });
   await once(socket, tls === undefined ? "connect" : "secureConnect");
   let received = "";
   socket.setEncoding("latin1").on("data", (chunk) => {
@@ -40,6 +43,7 @@ export async function openConnection(url: string, tls?: ConnectionOptions): Prom
         await Promise.race([once(socket, "data"), closed]);
       }
     },
+    reset: () => void beneath.resetAndDestroy(),
     closed,
   };
 }
