@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
+  copyFileSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -56,12 +57,14 @@ async function create(place: string, ...more: string[]) {
   return ran;
 }
 
-/** A folder with a ledger that nobody has open. */
+/** A folder with a ledger that nobody has open: a copy, because SQLite's binding lets go of a file only at some collection of the heap. */
 async function ledgerFolder(t: TestContext): Promise<{ path: string; place: string; at: string }> {
+  const original = join(folder(t), "ledger.db");
+  await create(`sqlite:${original}`);
   const path = folder(t);
-  const place = `sqlite:${join(path, "ledger.db")}`;
-  await create(place);
-  return { path, place, at: join(path, "ledger.db") };
+  const at = join(path, "ledger.db");
+  copyFileSync(original, at);
+  return { path, place: `sqlite:${at}`, at };
 }
 
 /** A ledger as a server that was killed leaves it: with its last account in the log. */
