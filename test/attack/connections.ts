@@ -214,6 +214,41 @@ export const cut: Attack = async function* (setting) {
   }
 };
 
+/** Clients that make a new connection for each request, as fast as they can. */
+export const reconnecting: Attack = async function* (setting) {
+  for (const clients of [200, 1000]) {
+    const target = await startTarget(setting);
+    const { hostname, port } = new URL(target.url);
+    let [isOver, answers] = [false, 0];
+    const text = "GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    const again = () => {
+      if (isOver) return;
+      const socket = connect(Number(port), hostname, () => socket.write(text));
+      socket.resume().on("error", () => {});
+      socket.once("close", () => {
+        answers += 1;
+        again();
+      });
+    };
+    try {
+      const during = await othersDuring(target, setting.seconds, async () => {
+        await pause(500);
+        for (let nth = 0; nth < clients; nth += 1) again();
+      });
+      isOver = true;
+      yield {
+        tried: `${clients} clients that connect for each request`,
+        mustBe: "others' longest wait under 500 ms",
+        seen: `longest ${Math.round(during.max)} ms, ${Math.round(answers / setting.seconds)} answers/s`,
+        holds: during.max < 500,
+      };
+    } finally {
+      isOver = true;
+      await target.stop();
+    }
+  }
+};
+
 /** More connections than there may be. */
 export const limit: Attack = async function* () {
   const server = await startServer({ FX_MAX_CONNECTIONS: "500" });
