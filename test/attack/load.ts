@@ -121,7 +121,7 @@ export const audits: Attack = async function* (setting) {
       }
       const idle = await idleAfter(target);
       yield {
-        tried: `the same, half a second after the last client has left, ${db.slice(0, db.indexOf(":") + 1)}`,
+        tried: `the same, a second after the last client has left, ${db.slice(0, db.indexOf(":") + 1)}`,
         mustBe: "nothing is read any more",
         seen: `${percent(idle)} of a core`,
         holds: idle < 0.1,
@@ -168,7 +168,7 @@ async function processorMs(pid: number | undefined, work: () => Promise<unknown>
 
 /** The share of a core that a server takes when nobody asks it for anything. */
 async function idleAfter({ pid }: Target): Promise<number> {
-  await pause(500);
+  await pause(1000);
   const before = cpuSecondsOf(`${pid}`);
   await pause(2000);
   return (cpuSecondsOf(`${pid}`) - before) / 2;
