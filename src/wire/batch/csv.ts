@@ -103,9 +103,10 @@ function headerIn(
     if (!Array.isArray(cells)) continue;
     const found = kinds.flatMap((kind) => {
       const columns = cells.map((cell) => canonical(textOfCell(cell, mark), kind));
-      const isOne =
-        kind.always.every((name) => columns.includes(name)) &&
-        kind.amounts.some((name) => columns.includes(name));
+      // A column that differs in punctuation is refused by its name.
+      const letters = columns.map(lettersOf);
+      const isNamed = (name: string) => letters.includes(lettersOf(name));
+      const isOne = kind.always.every(isNamed) && kind.amounts.some(isNamed);
       return isOne ? [{ columns, kind, mark }] : [];
     });
     const [one] = found;

@@ -71,6 +71,8 @@ describe("the columns of a CSV file", () => {
     ["pesel,from,to,toBuy,to-sell", "toSell"],
     ["pesel,from,to,toBuy,key_", "key"],
     ["pesel,from,to,toSell,to buy", "toBuy"],
+    ["pesel,from,to,to_sell", "toSell"],
+    ["name,surname,pe-sel,pln", "pesel"],
   ] as const) {
     test(`${wrong} are refused for the one that is all but ${right}`, async (t) => {
       await assert.rejects(header(t, wrong), {
