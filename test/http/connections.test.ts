@@ -238,7 +238,7 @@ describe("a request that is not whole in time", () => {
         t.after(() => server.close());
         const open = countConnections(server);
         const connections = await Promise.all(
-          numbers(300).map(() => openConnection(server.url, tls && { ca: tls.cert })),
+          numbers(100).map(() => openConnection(server.url, tls && { ca: tls.cert })),
         );
         let [most, before] = [0, open()];
         const watch = () => {
@@ -267,9 +267,9 @@ test("connections that wait for their end do not become more while others come",
     most = Math.max(most, open());
   });
   for (let times = 0; times < 10; times += 1) {
-    const connections = await Promise.all(numbers(200).map(() => openConnection(server.url)));
+    const connections = await Promise.all(numbers(100).map(() => openConnection(server.url)));
     for (const { socket } of connections) socket.write("POST /api/user HTTP/1.1\r\nHost: localhost\r\n");
-    await until(() => open() >= 200);
+    await until(() => open() >= 100);
     for (const each of connections) each.reset();
   }
   await until(() => open() === 0);
