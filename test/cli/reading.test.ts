@@ -57,7 +57,10 @@ async function create(place: string, ...more: string[]) {
   return ran;
 }
 
-/** A folder with a ledger that nobody has open: a copy, because SQLite's binding lets go of a file only at some collection of the heap. */
+/**
+ * A folder with a ledger that nobody has open: a copy, because SQLite's binding lets go of a file only at some collection
+ * of the heap.
+ */
 async function ledgerFolder(t: TestContext): Promise<{ path: string; place: string; at: string }> {
   const original = join(folder(t), "ledger.db");
   await create(`sqlite:${original}`);
