@@ -9,8 +9,11 @@ import { join } from "node:path";
 const root = new URL("..", import.meta.url);
 const isFast = process.argv.includes("--fast");
 const wanted = process.argv.slice(2).filter((argument) => argument !== "--fast");
-/** What breaks servers, disks and networks, and what installs fx, takes as long as all the rest: .ci/run names it. */
-const isLeftOut = (file) => /^test\/(deploy\/|faults\/|privacy|proxies)/.test(file);
+/**
+ * What breaks servers, disks and networks, installs fx, or plays transcripts takes as long as all the rest: .ci/run
+ * names it.
+ */
+const isLeftOut = (file) => /^test\/(deploy\/|faults\/|privacy|proxies|.*transcripts)/.test(file);
 const files = readdirSync(new URL("test", root), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts"))
   .map((file) => `test/${file}`)
@@ -33,24 +36,35 @@ if (isFast) {
     process.execPath,
     ...runner,
     "--test-timeout=600000",
-    ...bundles(cores),
+    ...bundles(inProcess, cores),
   );
 } else {
   const [env] = await Promise.all([sharedPostgres(), run({}, "npm", "run", "--silent", "build")]);
-  // The longest first, so that none is left over at the end.
-  const all = [...bundles(4 * cores), ...withProcesses];
+  const all = [inProcess, withProcesses].flatMap((files) => bundles(files, 4 * cores));
   await run(env, process.execPath, ...runner, "--test-timeout=600000", ...all);
 }
 
 /**
- * A few files that import all that start no process: to load the same modules again for each takes as long as its tests.
+ * A few files that import all of these: to load the same modules again for each takes as long as its tests. A file's
+ * hooks for each test would be those of all: it stays alone.
  */
-function bundles(most) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-fast-"));
+function bundles(files, most) {
+  const hasHooks = (file) => /^(before|after)Each\(/m.test(readFileSync(new URL(file, root), "utf8"));
+  return [
+    ...files.filter(hasHooks),
+    ...bundled(
+      files.filter((file) => !hasHooks(file)),
+      most,
+    ),
+  ];
+}
+
+function bundled(files, most) {
+  const folder = mkdtempSync(join(tmpdir(), "fx-tests-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return Array.from({ length: Math.min(most, inProcess.length) }, (_, nth) => {
-    const own = inProcess.filter((_file, index) => index % most === nth);
-    const path = join(folder, `fast-${nth + 1}.test.mjs`);
+  return Array.from({ length: Math.min(most, files.length) }, (_, nth) => {
+    const own = files.filter((_file, index) => index % most === nth);
+    const path = join(folder, `${nth + 1}.test.mjs`);
     writeFileSync(
       path,
       own.map((file) => `await import(${JSON.stringify(new URL(file, root).href)});\n`).join(""),

@@ -5,7 +5,13 @@ import { after, type TestContext } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from "playwright-core";
 
 const named = process.env.FX_TEST_CHROMIUM;
-const usual = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+const usual = [
+  "chromium-headless-shell",
+  "chromium",
+  "chromium-browser",
+  "google-chrome",
+  "google-chrome-stable",
+];
 
 /** The browser of the file's tests, or why there is none. Where FX_TEST_CHROMIUM names one, it has to start. */
 const started = named === "none" ? "FX_TEST_CHROMIUM=none leaves the browser out" : await start();
