@@ -69,7 +69,7 @@ async function pipeline(target: Target, forSeconds: number, attack: Pipeline): P
   const during: Measured["latencyMs"][] = [];
   let more = 0;
   const most = () => memoryOf(target.pid, "VmHWM");
-  for (let round = 1; round <= 3; round += 1) {
+  for (let round = 1; round <= 5; round += 1) {
     const before = most();
     alone.push(await target.measureAlone());
     const between = most();
