@@ -50,20 +50,12 @@ if (isFast) {
  */
 function bundles(files, most) {
   const hasHooks = (file) => /^(before|after)Each\(/m.test(readFileSync(new URL(file, root), "utf8"));
-  return [
-    ...files.filter(hasHooks),
-    ...bundled(
-      files.filter((file) => !hasHooks(file)),
-      most,
-    ),
-  ];
-}
-
-function bundled(files, most) {
+  const alone = files.filter(hasHooks);
+  const together = files.filter((file) => !alone.includes(file));
   const folder = mkdtempSync(join(tmpdir(), "fx-tests-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return Array.from({ length: Math.min(most, files.length) }, (_, nth) => {
-    const own = files.filter((_file, index) => index % most === nth);
+  const bundled = Array.from({ length: Math.min(most, together.length) }, (_, nth) => {
+    const own = together.filter((_file, index) => index % most === nth);
     const path = join(folder, `${nth + 1}.test.mjs`);
     writeFileSync(
       path,
@@ -71,6 +63,7 @@ function bundled(files, most) {
     );
     return path;
   });
+  return [...alone, ...bundled];
 }
 
 /** Starts the server that all files share, which ends with this process. Gives what tells them of it. */

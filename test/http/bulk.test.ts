@@ -467,9 +467,9 @@ describe("a client of a bulk", () => {
   test("may go at any moment", async (t) => {
     const { url, service } = await opened(t);
     const lines = orders(3000);
-    for (let round = 0; round < 30; round += 1) {
+    for (let round = 0; round < 60; round += 1) {
       const client = new BulkClient(url);
-      client.write(...lines.slice(0, 100 * round + 1));
+      client.write(...lines.slice(0, 50 * round + 1));
       if (round % 3 > 0) await client.next();
       if (round % 3 > 1) await pause(round % 7);
       client.cut();

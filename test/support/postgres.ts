@@ -61,12 +61,13 @@ export async function sharedServer(): Promise<string> {
 }
 
 /** Databases of the shared server that no test uses any more. */
-const unused: Database[] = [];
+const unused = new Set<Database>();
 
 /** An empty database, on the shared server or on another. */
 export async function createDatabase(server?: string): Promise<Database> {
-  const used = server === undefined ? unused.pop() : undefined;
+  const [used] = server === undefined ? unused : [];
   if (used !== undefined) {
+    unused.delete(used);
     await used.run(emptied);
     return used;
   }
@@ -80,7 +81,7 @@ export async function createDatabase(server?: string): Promise<Database> {
     run: (sql) => runSql(at.href, sql),
     drop: async () => {
       // To create and to drop one takes ten times as long as to empty it; one's own server is left as it was.
-      if (server === undefined && !isGiven) unused.push(database);
+      if (server === undefined && !isGiven) unused.add(database);
       else await runSql(admin, `drop database if exists ${name} with (force)`);
     },
   };
