@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { runFx } from "./commands.ts";
+import { measure } from "./load.ts";
 import type { Options } from "./options.ts";
-import { digits, median, printTable, progress, reach, row } from "./report.ts";
-import { writeLines } from "./requests.ts";
-import { inFolder, openAccounts, peakMegabytes, requireCleanAudit, startFx } from "./servers.ts";
+import { digits, median, print, printTable, progress, reach, row } from "./report.ts";
+import { writeLines, writeRequests } from "./requests.ts";
+import { inFolder, openAccounts, peakMegabytes, requireCleanAudit, startBare, startFx } from "./servers.ts";
 
 interface Sample {
   readonly seconds: number;
@@ -14,23 +15,28 @@ interface Sample {
   readonly serverMb: number;
 }
 
+/** What the bare route answered in a second on the machine for which the targets in seconds were set. */
+const bareOfTargets = 25_000;
+
 /**
  * `fx batch` of a file of orders, its results into a file: through a server and in its own process in turn, each time on
- * a new ledger. The median counts.
+ * a new ledger. The median counts. How fast the machine is at that time is told by the bare route, with 256 connections.
  */
 export async function benchBatch({ lines, accounts, rounds }: Options): Promise<void> {
   await inFolder(async (folder) => {
     const file = writeLines(folder, { lines, accounts });
     const through: Sample[] = [];
     const own: Sample[] = [];
+    const bare: number[] = [];
     for (let round = 1; round <= rounds; round += 1) {
       await inFolder(async (ofRound) => {
         const batch = { file, folder: ofRound, accounts };
+        bare.push(await bareRate(batch));
         through.push(await runThrough(batch));
         own.push(await runOwn(batch));
       });
       const [served, alone] = [through, own].map((samples) => digits(samples.at(-1)?.seconds ?? Number.NaN));
-      progress(`round ${round} of ${rounds}: ${served} and ${alone} s`);
+      progress(`round ${round} of ${rounds}: ${served} and ${alone} s, bare route ${digits(bare.at(-1) ?? 0)}/s`);
     }
     const middle = (samples: readonly Sample[], field: keyof Sample) =>
       median(samples.map((sample) => sample[field]));
@@ -51,6 +57,10 @@ export async function benchBatch({ lines, accounts, rounds }: Options): Promise<
       const memory = `${digits(of("peakMb"))} (${digits(of("earlyMb"))})`;
       row(name, of("seconds"), each, micros(of("seconds")), micros(of("cpuSeconds")), memory, ...server);
     }
+    print("");
+    print(
+      `The bare route answered ${digits(median(bare))} orders a second, where the targets in seconds take ${bareOfTargets}.`,
+    );
     reach("batch through a server, sqlite:, a million lines", micros(middle(through, "seconds")));
     reach("batch in process, sqlite:", micros(middle(own, "seconds")));
     reach("batch through a server, the client's memory", middle(through, "peakMb"));
@@ -62,6 +72,15 @@ interface Round {
   readonly file: string;
   readonly folder: string;
   readonly accounts: number;
+}
+
+async function bareRate({ folder, accounts }: Round): Promise<number> {
+  const { url, stop } = await startBare();
+  const load = { url, file: writeRequests(folder, "exchange", { accounts }), connections: 256 };
+  await measure({ ...load, seconds: 2 });
+  const { requests, seconds } = await measure({ ...load, seconds: 3 });
+  await stop();
+  return requests / seconds;
 }
 
 async function runThrough({ file, folder, accounts }: Round): Promise<Sample> {

@@ -13,14 +13,13 @@ export const ndjson: Format = {
 
 function readLine(line: TextLine): BatchLine {
   const { number, text, fault } = line;
-  const common = { number, text, withKey: (key: string) => withKey(text, key) };
-  if (fault !== undefined) return { ...common, fault };
+  const named = (key: string) => withKey(text, key);
+  if (fault !== undefined) return { number, text, fault, withKey: named };
   const body = attempt(() => parseJson(text, "line"));
-  if (body instanceof FxError) return { ...common, fault: body };
-  if (!isObject(body)) return { ...common, body };
-  if (!Object.hasOwn(body, "key")) return { ...common, body };
+  if (body instanceof FxError) return { number, text, fault: body, withKey: named };
+  if (!isObject(body) || !Object.hasOwn(body, "key")) return { number, text, body, withKey: named };
   const { key, ...rest } = body;
-  return { ...common, body: rest, key };
+  return { number, text, body: rest, key, withKey: named };
 }
 
 /** Leaves the rest of the text as it is, because parsing could round its numbers. */

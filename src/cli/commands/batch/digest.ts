@@ -2,5 +2,5 @@ import { hash } from "node:crypto";
 
 /** As keys are made of it. */
 export function digestOf(text: string): string {
-  return hash("sha256", text, "buffer").toString("base64url", 0, 12);
+  return hash("sha256", text, "base64url").slice(0, 16);
 }
