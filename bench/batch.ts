@@ -36,7 +36,9 @@ export async function benchBatch({ lines, accounts, rounds }: Options): Promise<
         own.push(await runOwn(batch));
       });
       const [served, alone] = [through, own].map((samples) => digits(samples.at(-1)?.seconds ?? Number.NaN));
-      progress(`round ${round} of ${rounds}: ${served} and ${alone} s, bare route ${digits(bare.at(-1) ?? 0)}/s`);
+      progress(
+        `round ${round} of ${rounds}: ${served} and ${alone} s, bare route ${digits(bare.at(-1) ?? 0)}/s`,
+      );
     }
     const middle = (samples: readonly Sample[], field: keyof Sample) =>
       median(samples.map((sample) => sample[field]));
