@@ -1,8 +1,12 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
 import { type Measured, measure, measureUntil } from "../../bench/load.ts";
 import { writeRequests } from "../../bench/requests.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
+import type { Assault } from "./attacker.ts";
 
 /** What was tried, what must come of it, and what came. */
 export interface Row {
@@ -72,6 +76,25 @@ export async function startTarget(
   const measureAlone = async () => (await measure({ ...load, rate, warmUpSeconds })).latencyMs;
   const alone = middle([await measureAlone(), await measureAlone(), await measureAlone()]);
   return { ...server, orders: { file, rate }, alone, measureAlone };
+}
+
+/** A process that attacks from `begin` to `end`, which gives how many answers there were. */
+export async function startAttacker() {
+  const path = fileURLToPath(new URL("attacker.ts", import.meta.url));
+  const child = fork(path, { execArgv: ["--import", "tsx"] });
+  const exited = once(child, "exit").then(() => {
+    throw new Error("the attacker has ended by itself");
+  });
+  const said = () => Promise.race([once(child, "message"), exited]);
+  await said();
+  return {
+    begin: (assault: Assault) => void child.send(assault),
+    end: async (): Promise<number> => {
+      child.send("end");
+      const [answers] = await said();
+      return answers;
+    },
+  };
 }
 
 /** How long others wait from just before `attack` until it is over, at least for so many seconds. */

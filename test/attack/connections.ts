@@ -12,6 +12,7 @@ import {
   othersDuring,
   pause,
   type Row,
+  startAttacker,
   startServer,
   startTarget,
   type Target,
@@ -90,28 +91,16 @@ async function pipeline(target: Target, forSeconds: number, attack: Pipeline): P
 }
 
 async function duringPipeline(
-  target: Target,
+  { url, ...target }: Target,
   forSeconds: number,
   { text, count, connections }: Pipeline,
 ): Promise<Measured["latencyMs"]> {
-  const sockets: Socket[] = [];
-  const during = await othersDuring(target, forSeconds, async () => {
+  const attacker = await startAttacker();
+  const during = await othersDuring({ url, ...target }, forSeconds, async () => {
     await pause(500);
-    for (let nth = 0; nth < connections; nth += 1) {
-      let unanswered = 0;
-      const socket = await openSocket(target.url, (answers) => {
-        unanswered -= answers;
-        if (unanswered < count / 2) send();
-      });
-      const send = () => {
-        unanswered += count;
-        socket.write(text);
-      };
-      sockets.push(socket);
-      send();
-    }
+    attacker.begin({ how: "pipeline", url, connections, text, count });
   });
-  for (const socket of sockets) socket.destroy();
+  await attacker.end();
   return during;
 }
 
@@ -216,32 +205,22 @@ export const cut: Attack = async function* (setting) {
 
 /** Clients that make a new connection for each request, as fast as they can. */
 export const reconnecting: Attack = async function* (setting) {
-  for (const clients of [200, 1000]) {
+  const text = "GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  for (const connections of [200, 1000]) {
     const target = await startTarget(setting);
-    const { hostname, port } = new URL(target.url);
-    let [isOver, answers] = [false, 0];
-    const text = "GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    const again = () => {
-      if (isOver) return;
-      const socket = connect(Number(port), hostname, () => socket.write(text));
-      socket.resume().on("error", () => {});
-      socket.once("close", () => {
-        answers += 1;
-        again();
-      });
-    };
+    const { url } = target;
     try {
+      const attacker = await startAttacker();
       const during = await othersDuring(target, setting.seconds, async () => {
         await pause(500);
-        for (let nth = 0; nth < clients; nth += 1) again();
+        attacker.begin({ how: "reconnect", url, connections, text });
       });
-      isOver = true;
-      yield waitRow(`${clients} clients that connect for each request`, target, during, {
+      const answers = await attacker.end();
+      yield waitRow(`${connections} clients that connect for each request`, target, during, {
         seen: `, ${Math.round(answers / setting.seconds)} answers/s`,
         longestMs: 500,
       });
     } finally {
-      isOver = true;
       await target.stop();
     }
   }

@@ -18,34 +18,19 @@ import {
   othersDuring,
   pause,
   type Row,
+  startAttacker,
   startServer,
   startTarget,
   type Target,
   timed,
   waitRow,
 } from "./attack.ts";
+import type { Assault } from "./attacker.ts";
 import type { Flood, Flooded } from "./flood.ts";
 
 const accounts = 1000;
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 const ms = (value: number) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
-
-/** Asks for paths in turn over so many connections until `stop`, each the next as soon as it is answered. */
-function askFor(url: string, paths: readonly string[], connections: number) {
-  let [isOver, answers] = [false, 0];
-  const clients = Array.from({ length: connections }, async (_, client) => {
-    for (let nth = client; !isOver; nth += 1) {
-      const answer = await fetch(url + paths[nth % paths.length]).catch(() => undefined);
-      await answer?.arrayBuffer();
-      answers += 1;
-    }
-  });
-  return async () => {
-    isOver = true;
-    await Promise.all(clients);
-    return answers;
-  };
-}
 
 /** What takes long to read, over 64 connections that wait for their answers. */
 export const reads: Attack = async function* (setting) {
@@ -60,13 +45,12 @@ export const reads: Attack = async function* (setting) {
   for (const [what, paths] of Object.entries(others)) {
     const target = await startTarget(setting);
     const before = memoryOf(target.pid, "VmHWM");
-    let answers = 0;
     try {
-      const during = await othersDuring(target, 0, async () => {
-        const stop = askFor(target.url, paths, 64);
-        await pause(setting.seconds * 1000);
-        answers = await stop();
+      const attacker = await startAttacker();
+      const during = await othersDuring(target, setting.seconds, async () => {
+        attacker.begin({ how: "ask", url: target.url, connections: 64, paths });
       });
+      const answers = await attacker.end();
       const more = memoryOf(target.pid, "VmHWM") - before;
       yield waitRow(`64 connections that ask for ${what}`, target, during, {
         seen: `, ${Math.round(answers / setting.seconds)} answers/s, ${more} MB more`,
@@ -91,21 +75,28 @@ export const audits: Attack = async function* (setting) {
       await measureBulk({ url, file: lines });
       const most = { url, file: orders.file, connections: 64, seconds: setting.seconds };
       const few = { url, ...orders, connections: 16, seconds: setting.seconds };
-      const attacks: Readonly<Record<string, () => () => Promise<unknown>>> = {
-        "ten audits and ten positions at once": () => askFor(url, ["/api/audit", "/api/position"], 20),
-        "audits, positions and exports whose clients leave": () => leaving(url),
+      const attacks: Readonly<Record<string, Assault>> = {
+        "ten audits and ten positions at once": {
+          ...{ how: "ask", url, connections: 20 },
+          paths: ["/api/audit", "/api/position"],
+        },
+        "audits, positions and exports whose clients leave": {
+          ...{ how: "ask", url, connections: 4, leaveAfterMs: 100 },
+          paths: ["/api/audit", "/api/position", "/api/audit/checkpoint", "/api/export?format=csv"],
+        },
       };
-      for (const [what, attack] of Object.entries(attacks)) {
+      for (const [what, assault] of Object.entries(attacks)) {
         const shares: number[] = [];
         const longestAlone: number[] = [];
         const longest: number[] = [];
         for (let round = 1; round <= 3; round += 1) {
           const before = await ordersASecond(target, most);
           longestAlone.push((await measure(few)).latencyMs.max);
-          const stop = attack();
+          const attacker = await startAttacker();
+          attacker.begin(assault);
           shares.push((await ordersASecond(target, most)) / before);
           longest.push((await measure(few)).latencyMs.max);
-          await stop();
+          await attacker.end();
         }
         const [share, before, during] = [shares, longestAlone, longest].map(median) as [
           number,
@@ -138,24 +129,6 @@ async function ordersASecond({ pid }: Target, load: Parameters<typeof measure>[0
   const before = seconds();
   const { requests } = await measure(load);
   return requests / (seconds() - before);
-}
-
-/** Audits and positions, each left by its client after 100 ms. */
-function leaving(url: string) {
-  let isOver = false;
-  const clients = ["/api/audit", "/api/position", "/api/audit/checkpoint", "/api/export?format=csv"].map(
-    async (path) => {
-      while (!isOver) {
-        await fetch(url + path, { signal: AbortSignal.timeout(100) })
-          .then((answer) => answer.arrayBuffer())
-          .catch(() => {});
-      }
-    },
-  );
-  return async () => {
-    isOver = true;
-    await Promise.all(clients);
-  };
 }
 
 /** The processor time that a server takes for one of many, after the first few. */
@@ -258,15 +231,12 @@ export const decade: Attack = async function* (setting) {
     const cold = await timed(ask);
     const { rates } = (await ask()) as { rates: unknown[] };
     const took = await processorMs(target.pid, ask, 50);
-    const during = await othersDuring(target, 0, async () => {
-      const stop = askFor(
-        target.url,
-        ["/api/rates/USD/history?days=3660", "/api/rates/EUR/history?days=3659"],
-        16,
-      );
-      await pause(setting.seconds * 1000);
-      await stop();
+    const attacker = await startAttacker();
+    const during = await othersDuring(target, setting.seconds, async () => {
+      const paths = ["/api/rates/USD/history?days=3660", "/api/rates/EUR/history?days=3659"];
+      attacker.begin({ how: "ask", url: target.url, connections: 16, paths });
     });
+    await attacker.end();
     yield {
       tried: `the history of a rate over ${rates.length} tables`,
       mustBe: "under 50 ms of processor time",
@@ -291,7 +261,7 @@ export const flood: Attack = async function* (setting) {
         ...{ url, file: orders.file, connections: 2000 },
         seconds: Math.max(setting.seconds, Number(process.env.FX_ATTACK_FLOOD_SECONDS ?? 60)),
       });
-      const after = await measure({ ...most, seconds: 1 });
+      const after = await measure(most);
       yield floodRow(db, { statuses, bare, latencyMs }, rateOf(after) / rateOf(before));
     } finally {
       await target.stop();
