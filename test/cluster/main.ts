@@ -106,7 +106,7 @@ async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean>
   clearInterval(progress);
 
   say("all faults are undone; waiting for the cluster to be whole, and for the last answers");
-  const missing = await wholeWithin(cluster, 60_000);
+  const missing = await wholeWithin(cluster, 60_000, say);
   const givenUp = await load.finish(30_000);
   const final = await readFinal(cluster);
   await history.close();

@@ -54,17 +54,51 @@ export async function startAgain(hosts: readonly Host[]): Promise<void> {
   }
 }
 
+/** How long a standby may be starting before its data is copied again. */
+const startingMs = 15_000;
+
 /**
  * Resolves when the cluster is whole, or with what it lacks when so much time has passed. Starts again what ends, as
- * systemd does: Patroni does where it finds no etcd when it starts.
+ * systemd does: Patroni does where it finds no etcd when it starts. Does what OPERATIONS has an operator do where a
+ * standby does not come to the end of its start.
+ * @param say is told of what an operator would do
  */
-export async function wholeWithin(cluster: Cluster, limitMs: number): Promise<string | undefined> {
+export async function wholeWithin(
+  cluster: Cluster,
+  limitMs: number,
+  say: (what: string) => void,
+): Promise<string | undefined> {
   const end = performance.now() + limitMs;
+  /** Since when standbys are starting, by their names. */
+  const since = new Map<string, number>();
   for (;;) {
     await startAgain(cluster.hosts);
     const missing = await lacks(cluster);
     if (missing === undefined || performance.now() > end) return missing;
+    for (const { name, role, state } of await membersOf(cluster)) {
+      if (state !== "starting" || role === "leader") since.delete(name);
+      else if (!since.has(name)) since.set(name, performance.now());
+    }
+    for (const [name, startedMs] of since) {
+      if (performance.now() - startedMs < startingMs) continue;
+      since.delete(name);
+      say(`patronictl reinit of ${name}: ${await copyAgain(cluster.host(name))}`);
+    }
     await pause(500);
+  }
+}
+
+/** What `patronictl reinit --force` asks of Patroni, and what that answers. */
+async function copyAgain(host: Host): Promise<string> {
+  try {
+    const answer = await fetch(`http://${host.address}:${port}/reinitialize`, {
+      method: "POST",
+      body: JSON.stringify({ force: true }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    return await answer.text();
+  } catch (error) {
+    return String(error);
   }
 }
 

@@ -104,7 +104,10 @@ export class Nemesis {
     const watch = this.#watch(watching.signal);
     try {
       for (const step of plan(seed, this.#faults)) {
-        const missing = step.isWholeFirst ? await wholeWithin(this.#cluster, 30_000) : await this.#someone();
+        const say = (what: string) => this.#say("fault", what);
+        const missing = step.isWholeFirst
+          ? await wholeWithin(this.#cluster, 30_000, say)
+          : await this.#someone();
         if (missing !== undefined) this.#say("fault", `meanwhile the cluster is not whole: ${missing}`);
         if (performance.now() + step.holdMs > this.#end) break;
         await this.#do(step);
