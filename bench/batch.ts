@@ -20,7 +20,7 @@ const bareOfTargets = 25_000;
 
 /**
  * `fx batch` of a file of orders, its results into a file: through a server and in its own process in turn, each time on
- * a new ledger. The median counts. How fast the machine is at that time is told by the bare route, with 256 connections.
+ * a new ledger. The median counts. The bare route, with 256 connections, tells how fast the machine is meanwhile.
  */
 export async function benchBatch({ lines, accounts, rounds }: Options): Promise<void> {
   await inFolder(async (folder) => {

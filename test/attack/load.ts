@@ -77,11 +77,16 @@ export const audits: Attack = async function* (setting) {
       const few = { url, ...orders, connections: 16, seconds: setting.seconds };
       const attacks: Readonly<Record<string, Assault>> = {
         "ten audits and ten positions at once": {
-          ...{ how: "ask", url, connections: 20 },
+          how: "ask",
+          url,
+          connections: 20,
           paths: ["/api/audit", "/api/position"],
         },
         "audits, positions and exports whose clients leave": {
-          ...{ how: "ask", url, connections: 4, leaveAfterMs: 100 },
+          how: "ask",
+          url,
+          connections: 4,
+          leaveAfterMs: 100,
           paths: ["/api/audit", "/api/position", "/api/audit/checkpoint", "/api/export?format=csv"],
         },
       };
