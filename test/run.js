@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
 // Runs the tests, or those whose path contains an argument, after a build: some tests run the built command.
-// With --fast: those that start no process, without a build.
+// With --fast: those that start no process or thread, without a build.
 const root = new URL("..", import.meta.url);
 const isFast = process.argv.includes("--fast");
 const wanted = process.argv.slice(2).filter((argument) => argument !== "--fast");
@@ -19,7 +19,7 @@ const files = readdirSync(new URL("test", root), { recursive: true, encoding: "u
   .map((file) => `test/${file}`)
   .filter((file) => (wanted.length === 0 ? !isLeftOut(file) : wanted.some((part) => file.includes(part))))
   .sort();
-const startsProcess = (file) => imports(new URL(file, root), /^node:child_process$/);
+const startsProcess = (file) => imports(new URL(file, root), /^node:(child_process|worker_threads)$/);
 const inProcess = files.filter((file) => !startsProcess(file));
 const withProcesses = files.filter(startsProcess);
 
