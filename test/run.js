@@ -40,7 +40,7 @@ if (isFast) {
   );
 } else {
   const [env] = await Promise.all([sharedPostgres(), run({}, "npm", "run", "--silent", "build")]);
-  const all = [inProcess, withProcesses].flatMap((files) => bundles(files, 4 * cores));
+  const all = [withProcesses, inProcess].flatMap((files) => bundles(files, 2 * cores));
   await run(env, process.execPath, ...runner, "--test-timeout=600000", ...all);
 }
 
