@@ -1,10 +1,9 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { CurrencyCode } from "../core/currency.ts";
 import { answerCodes, FxError } from "../core/errors.ts";
 import { type EntryKind, entryKinds } from "../core/journal.ts";
 import { fetchOutcomes, type RatesStatus } from "../core/rates.ts";
-import type { BulkAnswer, BulkLine, CommitFigures, Recorded } from "../core/service.ts";
+import type { Between, BulkAnswer, BulkLine, CommitFigures, Recorded } from "../core/service.ts";
 import { toFxError } from "./errors.ts";
 import { ExchangeCounts } from "./exchange-counts.ts";
 import { Durations, histogramText } from "./histograms.ts";
@@ -20,8 +19,8 @@ export interface Metrics {
   ): Promise<T>;
   /** Counts a line of a bulk, and gives its result: "settled", "opened", "replayed" or the code of the refusal. */
   bulkLine(line: BulkLine, answer: BulkAnswer): string;
-  /** The text that Prometheus reads. */
-  text(): Promise<string>;
+  /** The text that Prometheus reads, in UTF-8. Made in parts. */
+  text(between: Between): Promise<Buffer>;
   readonly contentType: string;
 }
 
@@ -178,15 +177,14 @@ export function openMetrics({
       bulkLines(result);
       return result;
     },
-    text: async () => {
+    text: async (between) => {
       const { sizes, seconds } = probes.commits();
       const texts: string[] = [];
       for (const { name } of registry.getMetricsAsArray()) {
         texts.push(await registry.getSingleMetricAsString(name));
-        // All at once take some ms, in which orders wait.
-        await nextTurn();
+        await between();
       }
-      return [
+      const whole = [
         `${texts.join("\n\n")}\n`,
         histogramText(
           "fx_http_request_duration_seconds",
@@ -198,6 +196,7 @@ export function openMetrics({
         ]),
         histogramText("fx_batch_requests", "Requests and lines of bulks in a batch", [["", sizes]]),
       ].join("\n");
+      return Buffer.from(whole);
     },
     contentType: registry.contentType,
   };

@@ -30,21 +30,27 @@ export type Attack = (setting: Setting) => AsyncIterable<Row>;
 export interface Target extends Served {
   /** Orders that others send, of which the server could take four times as many. */
   readonly orders: { readonly file: string; readonly rate: number };
-  /** How long others wait when nobody attacks: the middle one of three measurements. */
-  readonly alone: Measured["latencyMs"];
-  /** Measures that once more. */
-  measureAlone(): Promise<Measured["latencyMs"]>;
+}
+
+type Waits = Measured["latencyMs"];
+
+/** How long others wait without an attack, and during it. */
+export interface Compared {
+  readonly alone: Waits;
+  readonly during: Waits;
 }
 
 /** Of so many measurements, the one whose p99 is in the middle. */
-export function middle(measured: readonly Measured["latencyMs"][]): Measured["latencyMs"] {
+function middle(measured: readonly Waits[]): Waits {
   const sorted = measured.toSorted((a, b) => a.p99 - b.p99);
-  return sorted[Math.floor(sorted.length / 2)] as Measured["latencyMs"];
+  return sorted[Math.floor(sorted.length / 2)] as Waits;
 }
 
 const accounts = 1000;
 /** While V8 is still compiling the generator, orders wait for it and not for the server. */
 const warmUpSeconds = 1;
+/** Of measurements without an attack and during it. */
+const rounds = 5;
 /** So many that the rate does not wait for them. */
 const othersConnections = 64;
 
@@ -55,7 +61,7 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
   return startFx(args, { env, ...(fx !== undefined && { fx }) });
 }
 
-/** Starts a server, opens accounts, and measures how many orders it takes and how long they wait. */
+/** Starts a server, opens accounts, and measures how many orders it takes. */
 export async function startTarget(
   { folder, seconds }: Setting,
   env: Readonly<Record<string, string>> = {},
@@ -73,9 +79,7 @@ export async function startTarget(
   await measure(load);
   const most = await measure(load);
   const rate = Math.round(most.requests / most.seconds / 4);
-  const measureAlone = async () => (await measure({ ...load, rate, warmUpSeconds })).latencyMs;
-  const alone = middle([await measureAlone(), await measureAlone(), await measureAlone()]);
-  return { ...server, orders: { file, rate }, alone, measureAlone };
+  return { ...server, orders: { file, rate } };
 }
 
 /** A process that attacks from `begin` to `end`, which gives how many answers there were. */
@@ -97,16 +101,61 @@ export async function startAttacker() {
   };
 }
 
+/** How long others wait when nobody attacks: the middle one of three measurements. */
+export async function othersAlone(target: Target, seconds: number): Promise<Waits> {
+  const measured: Waits[] = [];
+  for (let round = 1; round <= 3; round += 1) measured.push(await othersDuring(target, seconds));
+  return middle(measured);
+}
+
 /** How long others wait from just before `attack` until it is over, at least for so many seconds. */
 export async function othersDuring(
   { url, orders }: Target,
   seconds: number,
-  attack: () => Promise<void>,
-): Promise<Measured["latencyMs"]> {
+  attack: () => Promise<void> = async () => {},
+): Promise<Waits> {
   const others = await measureUntil({ url, ...orders, connections: othersConnections, warmUpSeconds });
   await pause(1000 * warmUpSeconds);
   await Promise.all([attack(), pause(seconds * 1000)]);
   return (await others.stop()).latencyMs;
+}
+
+/**
+ * How long others wait without an assault and during it, in turns: the machine may be slower in one minute
+ * than in the next, and the ledger in memory grows with each order either way. Of those the one with the middle p99
+ * counts, and the longest wait of all.
+ */
+export async function compare(
+  target: Target,
+  seconds: number,
+  assault: Assault,
+): Promise<Compared & { readonly answersPerSecond: number; readonly moreMb: number }> {
+  const alone: Waits[] = [];
+  const during: Waits[] = [];
+  let answers = 0;
+  let moreMb = 0;
+  const most = () => memoryOf(target.pid, "VmHWM");
+  for (let round = 1; round <= rounds; round += 1) {
+    const before = most();
+    alone.push(await othersDuring(target, seconds));
+    const between = most();
+    const attacker = await startAttacker();
+    during.push(
+      await othersDuring(target, seconds, async () => {
+        await pause(500);
+        attacker.begin(assault);
+      }),
+    );
+    answers += await attacker.end();
+    moreMb += most() - between - (between - before);
+  }
+  const longest = Math.max(...during.map(({ max }) => max));
+  return {
+    alone: middle(alone),
+    during: { ...middle(during), max: longest },
+    answersPerSecond: Math.round(answers / (rounds * seconds)),
+    moreMb,
+  };
 }
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -165,8 +214,7 @@ export function memoryOf(pid: number | undefined, which: "VmRSS" | "VmHWM" = "Vm
 /** A row about how long others wait. */
 export function waitRow(
   tried: string,
-  { alone }: Pick<Target, "alone">,
-  during: Measured["latencyMs"],
+  { alone, during }: Compared,
   more: { readonly seen?: string; readonly holds?: boolean; readonly longestMs?: number } = {},
 ): Row {
   const { seen = "", holds = true, longestMs } = more;

@@ -2,20 +2,18 @@ import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { Measured } from "../../bench/load.ts";
 import {
   type Attack,
+  compare,
   isOpenAtServer,
   memoryOf,
-  middle,
   openSocket,
+  othersAlone,
   othersDuring,
   pause,
   type Row,
-  startAttacker,
   startServer,
   startTarget,
-  type Target,
   timed,
   waitRow,
 } from "./attack.ts";
@@ -40,11 +38,13 @@ export const pipelined: Attack = async function* (setting) {
     for (const connections of [1, 12]) {
       const target = await startTarget(setting);
       try {
-        yield await pipeline(target, setting.seconds, {
-          what,
-          text: get(path).repeat(count),
-          count,
-          connections,
+        const { url } = target;
+        const text = get(path).repeat(count);
+        const assault = { how: "pipeline", url, connections, text, count } as const;
+        const compared = await compare(target, setting.seconds, assault);
+        yield waitRow(`${connections} × ${count} × ${what} without waiting`, compared, {
+          seen: `, ${compared.moreMb} MB more`,
+          holds: compared.moreMb < 150,
         });
       } finally {
         await target.stop();
@@ -52,57 +52,6 @@ export const pipelined: Attack = async function* (setting) {
     }
   }
 };
-
-interface Pipeline {
-  readonly what: string;
-  readonly text: string;
-  readonly count: number;
-  readonly connections: number;
-}
-
-/**
- * Without the attack and with it in turns: the machine may be slower in one minute than in the next, and the ledger in
- * memory grows with each order either way.
- */
-async function pipeline(target: Target, forSeconds: number, attack: Pipeline): Promise<Row> {
-  const { what, count, connections } = attack;
-  const alone: Measured["latencyMs"][] = [];
-  const during: Measured["latencyMs"][] = [];
-  let more = 0;
-  const most = () => memoryOf(target.pid, "VmHWM");
-  for (let round = 1; round <= 5; round += 1) {
-    const before = most();
-    alone.push(await target.measureAlone());
-    const between = most();
-    during.push(await duringPipeline(target, forSeconds, attack));
-    more += most() - between - (between - before);
-  }
-  const tried = `${connections} × ${count} × ${what} without waiting`;
-  const longest = { max: Math.max(...during.map(({ max }) => max)) };
-  return waitRow(
-    tried,
-    { alone: middle(alone) },
-    { ...middle(during), ...longest },
-    {
-      seen: `, ${more} MB more`,
-      holds: more < 150,
-    },
-  );
-}
-
-async function duringPipeline(
-  { url, ...target }: Target,
-  forSeconds: number,
-  { text, count, connections }: Pipeline,
-): Promise<Measured["latencyMs"]> {
-  const attacker = await startAttacker();
-  const during = await othersDuring({ url, ...target }, forSeconds, async () => {
-    await pause(500);
-    attacker.begin({ how: "pipeline", url, connections, text, count });
-  });
-  await attacker.end();
-  return during;
-}
 
 /** Connections that a stop must not wait for. */
 export const stops: Attack = async function* () {
@@ -168,19 +117,22 @@ export const slow: Attack = async function* () {
 /** Two thousand connections that end at once: because the server cuts them off, and because their client is killed. */
 export const cut: Attack = async function* (setting) {
   const target = await startTarget(setting);
-  const longestMs = target.alone.max + 50;
+  const alone = await othersAlone(target, setting.seconds);
+  const longestMs = alone.max + 50;
   // Two thousand requests at once take what they take: this is about their end.
   const settle = () => pause(3000);
   try {
     const sockets = await Promise.all(Array.from({ length: 2000 }, () => openSocket(target.url)));
     for (const socket of sockets) socket.write(halfBody);
     await settle();
-    const byServer = await othersDuring(target, 1, async () => {
+    const during = await othersDuring(target, 1, async () => {
       while (sockets.some((socket) => !socket.closed)) await pause(500);
     });
-    yield waitRow("2,000 connections with half a body, cut off by the server", target, byServer, {
-      longestMs,
-    });
+    yield waitRow(
+      "2,000 connections with half a body, cut off by the server",
+      { alone, during },
+      { longestMs },
+    );
     const ends: Readonly<Record<string, string>> = {
       "closed by a client that is killed": halfBody,
       "reset by one that has not read an answer before": get("/health/live") + halfBody,
@@ -192,11 +144,11 @@ export const cut: Attack = async function* (setting) {
       client.send({ url: target.url, connections: 2000, text } satisfies Client);
       await once(client, "message");
       await settle();
-      const byClient = await othersDuring(target, setting.seconds, async () => {
+      const during = await othersDuring(target, setting.seconds, async () => {
         await pause(1000);
         client.kill("SIGKILL");
       });
-      yield waitRow(`2,000 connections with half a body, ${how}`, target, byClient, { longestMs });
+      yield waitRow(`2,000 connections with half a body, ${how}`, { alone, during }, { longestMs });
     }
   } finally {
     await target.stop();
@@ -210,14 +162,9 @@ export const reconnecting: Attack = async function* (setting) {
     const target = await startTarget(setting);
     const { url } = target;
     try {
-      const attacker = await startAttacker();
-      const during = await othersDuring(target, setting.seconds, async () => {
-        await pause(500);
-        attacker.begin({ how: "reconnect", url, connections, text });
-      });
-      const answers = await attacker.end();
-      yield waitRow(`${connections} clients that connect for each request`, target, during, {
-        seen: `, ${Math.round(answers / setting.seconds)} answers/s`,
+      const compared = await compare(target, setting.seconds, { how: "reconnect", url, connections, text });
+      yield waitRow(`${connections} clients that connect for each request`, compared, {
+        seen: `, ${compared.answersPerSecond} answers/s`,
         longestMs: 500,
       });
     } finally {

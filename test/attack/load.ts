@@ -14,8 +14,7 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult } from "../support/fixture.ts";
 import {
   type Attack,
-  memoryOf,
-  othersDuring,
+  compare,
   pause,
   type Row,
   startAttacker,
@@ -44,17 +43,12 @@ export const reads: Attack = async function* (setting) {
   };
   for (const [what, paths] of Object.entries(others)) {
     const target = await startTarget(setting);
-    const before = memoryOf(target.pid, "VmHWM");
     try {
-      const attacker = await startAttacker();
-      const during = await othersDuring(target, setting.seconds, async () => {
-        attacker.begin({ how: "ask", url: target.url, connections: 64, paths });
-      });
-      const answers = await attacker.end();
-      const more = memoryOf(target.pid, "VmHWM") - before;
-      yield waitRow(`64 connections that ask for ${what}`, target, during, {
-        seen: `, ${Math.round(answers / setting.seconds)} answers/s, ${more} MB more`,
-        holds: more < 150,
+      const { url } = target;
+      const compared = await compare(target, setting.seconds, { how: "ask", url, connections: 64, paths });
+      yield waitRow(`64 connections that ask for ${what}`, compared, {
+        seen: `, ${compared.answersPerSecond} answers/s, ${compared.moreMb} MB more`,
+        holds: compared.moreMb < 150,
       });
     } finally {
       await target.stop();
@@ -236,19 +230,15 @@ export const decade: Attack = async function* (setting) {
     const cold = await timed(ask);
     const { rates } = (await ask()) as { rates: unknown[] };
     const took = await processorMs(target.pid, ask, 50);
-    const attacker = await startAttacker();
-    const during = await othersDuring(target, setting.seconds, async () => {
-      const paths = ["/api/rates/USD/history?days=3660", "/api/rates/EUR/history?days=3659"];
-      attacker.begin({ how: "ask", url: target.url, connections: 16, paths });
-    });
-    await attacker.end();
+    const paths = ["/api/rates/USD/history?days=3660", "/api/rates/EUR/history?days=3659"];
+    const assault = { how: "ask", url: target.url, connections: 16, paths } as const;
     yield {
       tried: `the history of a rate over ${rates.length} tables`,
       mustBe: "under 50 ms of processor time",
       seen: `the first answered in ${ms(cold)}, then ${ms(took)}`,
       holds: took < 50,
     };
-    yield waitRow("the same from 16 connections", target, during);
+    yield waitRow("the same from 16 connections", await compare(target, setting.seconds, assault));
   } finally {
     await target.stop();
   }

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { connect } from "node:net";
+import { connect, Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+import type { FastifyRequest } from "fastify";
 import { requireDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
 import type { Between, ExchangeService } from "../../src/core/service.ts";
-import { Admission } from "../../src/http/admission.ts";
+import { Admission, ExpensiveReads } from "../../src/http/admission.ts";
 import { emptyAccount } from "../support/entries.ts";
 import { adult, now, opening, terms } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
@@ -187,6 +188,29 @@ describe("reads that take long", () => {
     );
     assert.deepEqual(asked.toSorted(), ["1", "2", "3"]);
     assert.equal(most(), 1);
+  });
+
+  test("for many at once are answered a few in each turn of the event loop", async (t) => {
+    const reads = new ExpensiveReads();
+    const request = () => ({ raw: { socket: new Socket() } }) as FastifyRequest;
+    let turn = 0;
+    const counting = setInterval(() => {
+      turn += 1;
+    }, 0);
+    t.after(() => clearInterval(counting));
+    let done = 0;
+    const work = async () => {
+      done += 1;
+      return "all";
+    };
+    const answeredIn = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        assert.equal(await reads.read(request(), "the same", work), "all");
+        return turn;
+      }),
+    );
+    assert.equal(done, 1);
+    for (const one of answeredIn) assert.ok(answeredIn.filter((other) => other === one).length <= 4);
   });
 
   test("of long pages give what short pages give, one after the other", async (t) => {

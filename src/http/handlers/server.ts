@@ -65,7 +65,7 @@ export function serverHandlers(
 
   const text: Handler = async (request, reply) => {
     const isHead = request.method === "HEAD";
-    const read = isHead ? "" : await reads.read(request, "metrics", () => metrics.text());
+    const read = isHead ? "" : await reads.read(request, "metrics", (rest) => metrics.text(rest));
     sendText(reply, read, 200, { "content-type": metrics.contentType });
   };
 
