@@ -127,7 +127,7 @@ const answersAtOnce = 4;
  */
 export class ExpensiveReads {
   #rested = Promise.resolve();
-  /** Let those go on for whom it was read. */
+  /** Each lets one go on whose answer has been read. */
   readonly #answers: (() => void)[] = [];
   #answered = Promise.resolve();
   readonly #turns = new Turns({

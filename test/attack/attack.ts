@@ -121,9 +121,9 @@ export async function othersDuring(
 }
 
 /**
- * How long others wait without an assault and during it, in turns: the machine may be slower in one minute
- * than in the next, and the ledger in memory grows with each order either way. Of those the one with the middle p99
- * counts, and the longest wait of all.
+ * How long others wait without an assault and during it, measured in turns: the machine may be slower in one minute than
+ * in the next, and the ledger in memory grows with each order either way. Of each, the measurement with the middle p99
+ * counts; of those during it, also the longest wait of all.
  */
 export async function compare(
   target: Target,
