@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { balanceOf } from "../../src/core/account.ts";
 import { pln } from "../../src/core/currency.ts";
-import { fetchOutcomes } from "../../src/core/rates.ts";
+import { Histogram } from "../../src/core/histogram.ts";
+import { fetchOutcomes, type RatesStatus } from "../../src/core/rates.ts";
+import { openMetrics } from "../../src/http/metrics.ts";
 import { sendBulk } from "../support/bulk.ts";
-import { adult } from "../support/fixture.ts";
+import { adult, now } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -147,6 +149,24 @@ describe("commits", () => {
     await Promise.all(orders);
     assert.deepEqual(await valuesOf("fx_waiting_requests"), { "": 0 });
   });
+});
+
+test("the text is made in parts, with a rest after each metric", async () => {
+  let askedSinceRest = 0;
+  let most = 0;
+  const rates = (): RatesStatus => {
+    askedSinceRest += 1;
+    most = Math.max(most, askedSinceRest);
+    const fetches = { accepted: 0, unchanged: 0, refused: 0, failed: 0 };
+    return { source: "demo", recorded: true, table: undefined, problem: undefined, fetches };
+  };
+  const commits = () => ({ waiting: 0, sizes: new Histogram([1]), seconds: new Histogram([1]) });
+  const probes = { version: "1.2.3", store: "memory", rates, commits };
+  const metrics = openMetrics({ probes, now: () => now });
+  await metrics.text(async () => {
+    askedSinceRest = 0;
+  });
+  assert.equal(most, 1);
 });
 
 test("rate fetches are counted by outcome from 0", async () => {
