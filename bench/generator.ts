@@ -10,9 +10,11 @@ import { keyMark, requestEnd } from "./requests.ts";
 const statusLine = Buffer.from("HTTP/1.1 ");
 const success = Buffer.from("2")[0];
 
-/** One request at a time. */
+/** One text at a time. */
 interface Connection {
   readonly socket: Socket;
+  /** Of its requests, those that are not answered. */
+  unanswered: number;
   /** When its request should have been sent. */
   dueMs: number;
 }
@@ -26,7 +28,17 @@ process.on("message", async (message: Load | "stop") => {
 });
 
 async function sendLoad(load: Load): Promise<Measured> {
-  const { url, file, connections, seconds, rate, warmUpSeconds = 0, keyPrefix = "", once = false } = load;
+  const {
+    url,
+    file,
+    connections,
+    seconds,
+    rate,
+    warmUpSeconds = 0,
+    keyPrefix = "",
+    once = false,
+    atOnce = 1,
+  } = load;
   const requests = readFileSync(file, "latin1").split(requestEnd);
   const latencies: number[] = [];
   const idle: Connection[] = [];
@@ -39,6 +51,7 @@ async function sendLoad(load: Load): Promise<Measured> {
 
   const send = (connection: Connection, dueMs: number) => {
     connection.dueMs = dueMs;
+    connection.unanswered = atOnce;
     const text = requests[sent % requests.length] as string;
     sent += 1;
     connection.socket.write(keyPrefix === "" ? text : text.replace(keyMark, keyPrefix + sent), "latin1");
@@ -58,7 +71,8 @@ async function sendLoad(load: Load): Promise<Measured> {
       else failed += 1;
       if (connection.dueMs >= countedFromMs) latencies.push(nowMs - connection.dueMs);
       if (once && answered + failed >= requests.length) finish();
-      next(connection, nowMs);
+      connection.unanswered -= 1;
+      if (connection.unanswered === 0) next(connection, nowMs);
       at = bytes.indexOf(statusLine, at + statusLine.length);
     }
   };
@@ -71,7 +85,7 @@ async function sendLoad(load: Load): Promise<Measured> {
         return true;
       };
       const socket = connect({ host: hostname, port: Number(port), onread: { buffer, callback } });
-      const connection: Connection = { socket, dueMs: 0 };
+      const connection: Connection = { socket, unanswered: 0, dueMs: 0 };
       socket.setNoDelay(true);
       socket.once("connect", () => resolve(connection));
       socket.once("error", reject);

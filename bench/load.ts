@@ -12,12 +12,14 @@ export interface Load {
   readonly connections: number;
   /** A whole number; without it, until it is stopped. */
   readonly seconds?: number;
-  /** Requests a second, sent whether or not the answers come: without it, as fast as they come. */
+  /** Requests a second, sent whether or not the answers come while connections are idle: without it, as fast as they come. */
   readonly rate?: number;
-  /** At a rate, before `seconds`: what takes long then does not count, because the generator itself is slow at first. */
+  /** At a rate, before `seconds`: from Node what takes long then does not count; from wrk a quarter of the rate comes. */
   readonly warmUpSeconds?: number;
   /** For a file with places for keys. */
   readonly keyPrefix?: string;
+  /** Requests in each text of the file, sent at once: one, if it does not say. */
+  readonly atOnce?: number;
   /** Every request of the file once, and no longer. */
   readonly once?: boolean;
 }
@@ -28,7 +30,7 @@ export interface Measured {
   readonly failed: number;
   /** Of the generator. */
   readonly cpuSeconds: number;
-  /** With a rate, from when the request should have been sent. */
+  /** From when the request was sent; from Node, when it should have been. */
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
@@ -42,20 +44,32 @@ export const generator =
 
 /** Sends a load from a process of its own. Fails if an answer is not a success. */
 export async function measure(load: Load): Promise<Measured> {
-  const canWrk = generator === "wrk" && load.rate === undefined && !load.once;
-  return checked(load, await (canWrk ? wrk(load) : inChild<Measured>("generator.ts", load).result));
+  return checked(load, await sendLoad(load).result);
 }
 
-/** The same at a fixed rate, until `stop`. Resolves when it has begun. */
+/** The same until `stop`. Resolves when it has begun. */
 export async function measureUntil(load: Load): Promise<{ stop(): Promise<Measured> }> {
-  const { child, started, result } = inChild<Measured>("generator.ts", load);
+  const { started, stop, result } = sendLoad(load);
   await started;
   return {
     stop: async () => {
-      child.send("stop");
+      stop();
       return checked(load, await result);
     },
   };
+}
+
+/** Of a load that is to be stopped, the most that wrk does. */
+const mostSeconds = 600;
+
+/** Sends a load from a process of its own, whatever the answers are. */
+export function sendLoad(load: Load): Pick<Job<Measured>, "started" | "result"> & { stop(): void } {
+  if (generator !== "wrk" || load.once) {
+    const { child, ...job } = inChild<Measured>("generator.ts", load);
+    return { ...job, stop: () => void child.send("stop") };
+  }
+  const { child, result } = wrk(load);
+  return { started: Promise.resolve(), result, stop: () => void child.kill("SIGINT") };
 }
 
 function checked({ file, url }: Load, measured: Measured): Measured {
@@ -63,12 +77,17 @@ function checked({ file, url }: Load, measured: Measured): Measured {
   throw new Error(`${measured.failed} requests of ${file} to ${url} failed, ${measured.requests} did not.`);
 }
 
-async function wrk({ url, file, connections, seconds, keyPrefix = "" }: Load): Promise<Measured> {
+function wrk({ url, file, connections, seconds = mostSeconds, keyPrefix = "", ...paced }: Load) {
+  const { rate = 0, warmUpSeconds = 0 } = paced;
   // On a busy machine, an answer takes longer than the 2 s that wrk waits.
-  const options = ["-t1", "--timeout", "30s", `-c${connections}`, `-d${seconds}s`, "-s", here("wrk.lua")];
-  const { stdout, stderr } = await promisify(execFile)("wrk", [...options, url, "--", file, keyPrefix]);
-  if (stderr !== "") progress(`wrk: ${stderr.trim()}`);
-  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+  const options = ["-t1", "--timeout", "30s", `-c${connections}`, `-d${warmUpSeconds + seconds}s`];
+  const script = ["-s", here("wrk.lua"), url, "--", file, keyPrefix, `${rate}`, `${warmUpSeconds}`];
+  const ended = promisify(execFile)("wrk", [...options, ...script]);
+  const result = ended.then(({ stdout, stderr }): Measured => {
+    if (stderr !== "") progress(`wrk: ${stderr.trim()}`);
+    return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+  });
+  return { child: ended.child, result };
 }
 
 interface Job<T> {

@@ -28,8 +28,19 @@ export function writeRequests(folder: string, kind: Kind, { accounts, keys = fal
   return path;
 }
 
+/** Requests for these paths, in turn, or all in one text. */
+export function writeReads(folder: string, paths: readonly string[], { isOneText = false } = {}): string {
+  const file = join(folder, "reads");
+  writeFileSync(file, paths.map(readText).join(isOneText ? "" : requestEnd));
+  return file;
+}
+
+export function readText(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+}
+
 function requestText(kind: Kind, pesel: string, keys: boolean, token: string | undefined): string {
-  if (kind === "account") return `GET /api/user/${pesel} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+  if (kind === "account") return readText(`/api/user/${pesel}`);
   const [path, body] =
     kind === "create" ? ["/api/user", openingText(pesel)] : [`/api/exchange/${pesel}`, orderText(pesel, 1)];
   const headers = [

@@ -1,7 +1,17 @@
 -- Sends the requests of a file in turn, each as it is. "\1" in one stands for a key, which is new every time.
+-- Arguments: the file, what keys begin with, requests a second (0 for as many as are answered), and for how many
+-- seconds a quarter of them comes first, while connections are new.
+local ffi = require("ffi")
+ffi.cdef("typedef struct { long seconds, nanoseconds; } fx_time; int clock_gettime(int, fx_time *);")
 local requests, turn, prefix = {}, 0, ""
+local time, monotonic = ffi.new("fx_time"), 1
 local thread
 startedSeconds = 0
+
+local function nowMs()
+  ffi.C.clock_gettime(monotonic, time)
+  return tonumber(time.seconds) * 1e3 + tonumber(time.nanoseconds) / 1e6
+end
 
 function setup(own)
   thread = own
@@ -14,6 +24,17 @@ function init(args)
   end
   file:close()
   prefix = args[2]
+  local rate, warmMs = tonumber(args[3]), nowMs() + tonumber(args[4]) * 1e3
+  if rate > 0 then
+    -- Each connection is given the next time at which a request is due. Those that are due come whether or not others
+    -- are answered, as long as there are connections that wait for their time.
+    local dueMs = nowMs()
+    function delay()
+      local now = nowMs()
+      dueMs = math.max(now, dueMs + (dueMs < warmMs and 4 or 1) * 1e3 / rate)
+      return math.floor(dueMs - now)
+    end
+  end
   startedSeconds = os.clock()
 end
 

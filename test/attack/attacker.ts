@@ -6,20 +6,21 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { constants, setPriority } from "node:os";
-import { openSocket } from "./attack.ts";
+import { sendLoad } from "../../bench/load.ts";
 
 export type Assault = { readonly url: string; readonly connections: number } & (
   | {
-      /** Sends so many requests at once over each connection, and as many again when half of them are answered. */
-      readonly how: "pipeline";
-      readonly text: string;
-      readonly count: number;
+      /** Sends the texts of a file in turn, over each connection the next as soon as one is answered. */
+      readonly how: "ask";
+      readonly file: string;
+      /** Requests in each text: one, if it does not say. */
+      readonly atOnce?: number;
     }
   | {
-      /** Asks for the paths in turn over each connection, for the next as soon as it is answered, or leaves before. */
-      readonly how: "ask";
+      /** Asks for the paths in turn, and leaves before the answers. */
+      readonly how: "leave";
       readonly paths: readonly string[];
-      readonly leaveAfterMs?: number;
+      readonly afterMs: number;
     }
   | {
       /** Makes a new connection for each request. */
@@ -30,46 +31,45 @@ export type Assault = { readonly url: string; readonly connections: number } & (
 
 let answers = 0;
 let hasEnded = false;
+let stopAsking: (() => Promise<void>) | undefined;
 
-process.once("disconnect", () => process.exit());
-process.on("message", (message: Assault | "end") => {
-  if (message !== "end") return void Promise.all(clientsOf(message));
+process.once("disconnect", async () => {
+  await stopAsking?.();
+  process.exit();
+});
+process.on("message", async (message: Assault | "end") => {
+  if (message !== "end") return begin(message);
   hasEnded = true;
+  await stopAsking?.();
   process.send?.(answers, () => process.exit());
 });
 setPriority(constants.priority.PRIORITY_LOW);
 process.send?.("ready");
 
-function clientsOf(assault: Assault): Promise<void>[] {
-  const client =
-    assault.how === "pipeline"
-      ? () => pipeline(assault)
-      : assault.how === "ask"
-        ? (nth: number) => ask(assault, nth)
-        : () => reconnect(assault);
-  return Array.from({ length: assault.connections }, (_, nth) => client(nth));
+function begin(assault: Assault): void {
+  if (assault.how === "ask") ask(assault);
+  else
+    for (let nth = 0; nth < assault.connections; nth += 1) {
+      if (assault.how === "leave") void leave(assault, nth);
+      else void reconnect(assault);
+    }
 }
 
-async function pipeline({ url, text, count }: Extract<Assault, { how: "pipeline" }>): Promise<void> {
-  let unanswered = 0;
-  const send = () => {
-    unanswered += count;
-    socket.write(text);
+/** The generator has the priority of this process. */
+function ask(load: Extract<Assault, { how: "ask" }>): void {
+  const { stop, result } = sendLoad(load);
+  stopAsking = async () => {
+    stop();
+    answers += (await result).requests;
   };
-  const socket = await openSocket(url, (more) => {
-    answers += more;
-    unanswered -= more;
-    if (unanswered < count / 2) send();
-  });
-  send();
 }
 
-async function ask(
-  { url, paths, leaveAfterMs }: Extract<Assault, { how: "ask" }>,
+async function leave(
+  { url, paths, afterMs }: Extract<Assault, { how: "leave" }>,
   first: number,
 ): Promise<void> {
   for (let nth = first; !hasEnded; nth += 1) {
-    const signal = leaveAfterMs === undefined ? null : AbortSignal.timeout(leaveAfterMs);
+    const signal = AbortSignal.timeout(afterMs);
     await fetch(url + paths[nth % paths.length], { signal })
       .then((answer) => answer.arrayBuffer())
       .catch(() => {});

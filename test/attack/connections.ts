@@ -2,6 +2,8 @@ import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
+import { measure } from "../../bench/load.ts";
+import { readText, writeReads } from "../../bench/requests.ts";
 import {
   type Attack,
   compare,
@@ -19,7 +21,6 @@ import {
 } from "./attack.ts";
 import type { Client } from "./client.ts";
 
-const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
 const halfBody =
   "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
@@ -39,11 +40,11 @@ export const pipelined: Attack = async function* (setting) {
       const target = await startTarget(setting);
       try {
         const { url } = target;
-        const text = get(path).repeat(count);
-        const assault = { how: "pipeline", url, connections, text, count } as const;
+        const file = writeReads(setting.folder, Array(count).fill(path), { isOneText: true });
+        const assault = { how: "ask", url, connections, file, atOnce: count } as const;
         const compared = await compare(target, setting.seconds, assault);
         yield waitRow(`${connections} × ${count} × ${what} without waiting`, compared, {
-          seen: `, ${compared.moreMb} MB more`,
+          seen: `, ${compared.answersPerSecond} answers/s, ${compared.moreMb} MB more`,
           holds: compared.moreMb < 150,
         });
       } finally {
@@ -59,7 +60,7 @@ export const stops: Attack = async function* () {
     "that sent nothing": "",
     "with half a header": "GET / HTTP/1.1\r\nHo",
     "with half a body": halfBody,
-    "that does not read": get("/openapi.json").repeat(5000),
+    "that does not read": readText("/openapi.json").repeat(5000),
   };
   for (const [what, text] of Object.entries(half)) {
     const server = await startServer();
@@ -93,7 +94,7 @@ export const slow: Attack = async function* () {
     },
     "does not read its answers": (socket) => {
       socket.pause();
-      socket.write(get("/openapi.json").repeat(5000));
+      socket.write(readText("/openapi.json").repeat(5000));
     },
   };
   const rows = Object.entries(lasts).map(async ([what, act]): Promise<Row> => {
@@ -135,7 +136,7 @@ export const cut: Attack = async function* (setting) {
     );
     const ends: Readonly<Record<string, string>> = {
       "closed by a client that is killed": halfBody,
-      "reset by one that has not read an answer before": get("/health/live") + halfBody,
+      "reset by one that has not read an answer before": readText("/health/live") + halfBody,
     };
     for (const [how, text] of Object.entries(ends)) {
       const client = fork(fileURLToPath(new URL("client.ts", import.meta.url)), {
@@ -191,7 +192,7 @@ export const limit: Attack = async function* () {
 };
 
 /** A pipe whose reader has stalled takes the log. */
-export const log: Attack = async function* () {
+export const log: Attack = async function* ({ folder }) {
   const launcher =
     process.env.FX_ATTACK_COMMAND ?? fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
   const args = [launcher, "serve", "--port", "0", "--rates", "demo", "--log-level", "info"];
@@ -200,15 +201,12 @@ export const log: Attack = async function* () {
   const [said] = await once(child.stdout.setEncoding("utf8"), "data");
   const url = /http:\S+/.exec(said)?.[0] ?? "";
   const before = memoryOf(child.pid);
+  const load = { url, file: writeReads(folder, ["/api/rates"]), connections: 1, seconds: 1 };
   let answered = 0;
-  const socket = await openSocket(url, (count) => {
-    answered += count;
-    for (let nth = 0; nth < count; nth += 1) socket.write(get("/api/rates/USD"));
-  });
-  for (let nth = 0; nth < 64; nth += 1) socket.write(get("/api/rates/USD"));
-  for (let polls = 0; polls < 600 && answered < 60_000; polls += 1) await pause(100);
+  for (let times = 0; times < 60 && answered < 60_000; times += 1) {
+    answered += (await measure(load)).requests;
+  }
   const more = memoryOf(child.pid) - before;
-  socket.destroy();
   const exited = once(child, "exit");
   child.kill("SIGTERM");
   const took = await timed(() => Promise.race([exited, pause(20_000)]));
@@ -250,7 +248,7 @@ export const malformed: Attack = async function* () {
     seen: brief(hostless),
     holds: isProblem(hostless),
   };
-  const order = await answerTo(`${get("/health/live")}${get("/health/live")}no HTTP\r\n\r\n`);
+  const order = await answerTo(`${readText("/health/live")}${readText("/health/live")}no HTTP\r\n\r\n`);
   const statuses = [...order.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status).join(", ");
   yield {
     tried: "two requests and then bytes that are no HTTP, at once",

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { measureBulk } from "../../bench/bulk-load.ts";
 import { type Measured, measure, measureUntil } from "../../bench/load.ts";
 import { median } from "../../bench/report.ts";
-import { writeLines, writeRequests } from "../../bench/requests.ts";
+import { writeLines, writeReads, writeRequests } from "../../bench/requests.ts";
 import { cpuSecondsOf } from "../../bench/servers.ts";
 import { identifyTable } from "../../src/core/rates.ts";
 import { sha256 } from "../../src/ledger/seal.ts";
@@ -45,7 +45,8 @@ export const reads: Attack = async function* (setting) {
     const target = await startTarget(setting);
     try {
       const { url } = target;
-      const compared = await compare(target, setting.seconds, { how: "ask", url, connections: 64, paths });
+      const file = writeReads(setting.folder, paths);
+      const compared = await compare(target, setting.seconds, { how: "ask", url, connections: 64, file });
       yield waitRow(`64 connections that ask for ${what}`, compared, {
         seen: `, ${compared.answersPerSecond} answers/s, ${compared.moreMb} MB more`,
         holds: compared.moreMb < 150,
@@ -74,13 +75,13 @@ export const audits: Attack = async function* (setting) {
           how: "ask",
           url,
           connections: 20,
-          paths: ["/api/audit", "/api/position"],
+          file: writeReads(setting.folder, ["/api/audit", "/api/position"]),
         },
         "audits, positions and exports whose clients leave": {
-          how: "ask",
+          how: "leave",
           url,
           connections: 4,
-          leaveAfterMs: 100,
+          afterMs: 100,
           paths: ["/api/audit", "/api/position", "/api/audit/checkpoint", "/api/export?format=csv"],
         },
       };
@@ -231,7 +232,8 @@ export const decade: Attack = async function* (setting) {
     const { rates } = (await ask()) as { rates: unknown[] };
     const took = await processorMs(target.pid, ask, 50);
     const paths = ["/api/rates/USD/history?days=3660", "/api/rates/EUR/history?days=3659"];
-    const assault = { how: "ask", url: target.url, connections: 16, paths } as const;
+    const file = writeReads(setting.folder, paths);
+    const assault = { how: "ask", url: target.url, connections: 16, file } as const;
     yield {
       tried: `the history of a rate over ${rates.length} tables`,
       mustBe: "under 50 ms of processor time",
