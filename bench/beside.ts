@@ -27,7 +27,8 @@ export async function benchBeside({ stores, rounds, seconds, accounts }: Options
           await measure(load);
           const most = await measure(load);
           const rate = Math.round(most.requests / most.seconds / 2);
-          const atHalf = { ...load, rate, warmUpSeconds: 1 };
+          // So many that the rate does not wait for them.
+          const atHalf = { ...load, connections: 256, rate, warmUpSeconds: 1 };
           const quiet = await measure(atHalf);
           const bulk = await bulkUntil({ url: server.url, file: lines });
           const beside = await measure(atHalf);

@@ -217,7 +217,7 @@ export class Batcher {
     const single = lane === this.#lanes[0] ? this.#single : [];
     const waiting = () => single.length + lane.bulk.length;
     while (waiting() > 0) {
-      await gather(waiting, this.#limit(), single.length === 0 ? bulkPatienceMs : 0);
+      await gather(waiting, this.#limit(), () => (single.length === 0 ? bulkPatienceMs : 0));
       const batch = this.#inTime(this.#next(single, lane.bulk));
       try {
         const verdicts = await this.#commit(batch);

@@ -198,25 +198,28 @@ export const log: Attack = async function* ({ folder }) {
   const args = [launcher, "serve", "--port", "0", "--rates", "demo", "--log-level", "info"];
   // Nobody reads its stderr.
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-  const [said] = await once(child.stdout.setEncoding("utf8"), "data");
-  const url = /http:\S+/.exec(said)?.[0] ?? "";
-  const before = memoryOf(child.pid);
-  const load = { url, file: writeReads(folder, ["/api/rates"]), connections: 1, seconds: 1 };
-  let answered = 0;
-  for (let times = 0; times < 60 && answered < 60_000; times += 1) {
-    answered += (await measure(load)).requests;
+  try {
+    const [said] = await once(child.stdout.setEncoding("utf8"), "data");
+    const url = /http:\S+/.exec(said)?.[0] ?? "";
+    const before = memoryOf(child.pid);
+    const load = { url, file: writeReads(folder, ["/api/rates"]), connections: 1, seconds: 1 };
+    let answered = 0;
+    for (let times = 0; times < 60 && answered < 60_000; times += 1) {
+      answered += (await measure(load)).requests;
+    }
+    const more = memoryOf(child.pid) - before;
+    const exited = once(child, "exit");
+    child.kill("SIGTERM");
+    const took = await timed(() => Promise.race([exited, pause(20_000)]));
+    yield {
+      tried: `a log that nobody reads, ${answered} requests, then SIGTERM`,
+      mustBe: "memory flat, ends",
+      seen: `${more} MB more, ${took < 19_000 ? `ends after ${seconds(took)}` : "not within 20 s"}`,
+      holds: answered >= 60_000 && more < 60 && took < 5000,
+    };
+  } finally {
+    child.kill("SIGKILL");
   }
-  const more = memoryOf(child.pid) - before;
-  const exited = once(child, "exit");
-  child.kill("SIGTERM");
-  const took = await timed(() => Promise.race([exited, pause(20_000)]));
-  child.kill("SIGKILL");
-  yield {
-    tried: `a log that nobody reads, ${answered} requests, then SIGTERM`,
-    mustBe: "memory flat, ends",
-    seen: `${more} MB more, ${took < 19_000 ? `ends after ${seconds(took)}` : "not within 20 s"}`,
-    holds: answered >= 60_000 && more < 60 && took < 5000,
-  };
 };
 
 /** Requests that Node takes otherwise than they were meant. */

@@ -15,7 +15,7 @@ const attacks: Readonly<Record<string, Attack>> = { ...connections, ...load };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seconds: { type: "string", default: "5" } },
+  options: { seconds: { type: "string", default: "8" } },
 });
 const unknown = positionals.find((name) => !(name in attacks));
 if (unknown !== undefined) {

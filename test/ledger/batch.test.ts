@@ -128,6 +128,23 @@ describe("a batch", () => {
     assert.ok(commits() < 20, `${commits()} commits`);
   });
 
+  test("of a bulk does not wait for more single orders than those that come at once", async () => {
+    const { store } = await start();
+    const batcher = new Batcher(store, () => now);
+    const command = {
+      request: { pesel: adult(), key: undefined, body: () => "" },
+      decide: () => ({ answer: 1 }),
+    };
+    let orders = 0;
+    const coming = setInterval(() => {
+      orders += 1;
+      void batcher.run(command);
+    }, 1);
+    await batcher.runAll([command]);
+    clearInterval(coming);
+    assert.ok(orders < 50, `${orders} orders came before the bulk's line was done`);
+  });
+
   test("of a bulk beside single orders waits until the process has been idle", async () => {
     const { service, store } = await start();
     const batcher = new Batcher(store, () => now);
