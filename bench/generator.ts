@@ -15,6 +15,8 @@ interface Connection {
   readonly socket: Socket;
   /** Of its requests, those that are not answered. */
   unanswered: number;
+  /** Of several answers, the end of what was read: a status line may begin there. */
+  tail: Buffer;
   /** When its request should have been sent. */
   dueMs: number;
 }
@@ -64,8 +66,11 @@ async function sendLoad(load: Load): Promise<Measured> {
     if (dueMs === undefined) idle.push(connection);
     else send(connection, dueMs);
   };
-  const take = (connection: Connection, bytes: Buffer, length: number) => {
-    for (let at = bytes.indexOf(statusLine); at >= 0 && at < length; ) {
+  const take = (connection: Connection, read: Buffer) => {
+    const { tail } = connection;
+    const bytes = tail.length === 0 ? read : Buffer.concat([tail, read]);
+    if (atOnce > 1) connection.tail = Buffer.from(bytes.subarray(-statusLine.length));
+    for (let at = bytes.indexOf(statusLine); at >= 0 && at + statusLine.length < bytes.length; ) {
       const nowMs = performance.now();
       if (bytes[at + statusLine.length] === success) answered += 1;
       else failed += 1;
@@ -81,11 +86,11 @@ async function sendLoad(load: Load): Promise<Measured> {
     const { hostname, port } = new URL(url);
     return new Promise((resolve, reject) => {
       const callback = (length: number) => {
-        take(connection, buffer, length);
+        take(connection, buffer.subarray(0, length));
         return true;
       };
       const socket = connect({ host: hostname, port: Number(port), onread: { buffer, callback } });
-      const connection: Connection = { socket, unanswered: 0, dueMs: 0 };
+      const connection: Connection = { socket, unanswered: 0, tail: Buffer.alloc(0), dueMs: 0 };
       socket.setNoDelay(true);
       socket.once("connect", () => resolve(connection));
       socket.once("error", reject);
