@@ -1,6 +1,8 @@
 /** A calendar date as ISO 8601 text, "2026-11-21". Such texts compare as the dates do. */
 export type CalendarDate = string;
 
+const zero = "0".charCodeAt(0);
+
 /** After every date. */
 export const endOfTime: CalendarDate = "9999-12-31";
 
@@ -48,8 +50,17 @@ export function parseDate(text: string): CalendarDate | undefined {
 
 /** Whether there is such a day. Date.parse accepts 30 February, and is slower. */
 export function dateExists(date: CalendarDate): boolean {
-  const month = Number(date.slice(5, 7));
-  const day = Number(date.slice(8, 10));
+  const month = twoDigits(date, 5);
+  const year = 100 * twoDigits(date, 0) + twoDigits(date, 2);
   // A day that its month does not have falls into another month.
-  return new Date(Date.UTC(Number(date.slice(0, 4)), month - 1, day)).getUTCMonth() === month - 1;
+  return new Date(Date.UTC(year, month - 1, twoDigits(date, 8))).getUTCMonth() === month - 1;
+}
+
+/** The number that two digits in a text make. Number(text.slice(…)) takes three times as long. */
+export function twoDigits(text: string, at: number): number {
+  return 10 * digitAt(text, at) + digitAt(text, at + 1);
+}
+
+export function digitAt(text: string, at: number): number {
+  return text.charCodeAt(at) - zero;
 }

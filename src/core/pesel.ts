@@ -1,4 +1,4 @@
-import { type CalendarDate, dateExists } from "./date.ts";
+import { type CalendarDate, dateExists, digitAt, twoDigits } from "./date.ts";
 import { FxError } from "./errors.ts";
 
 declare const pesel: unique symbol;
@@ -6,7 +6,8 @@ declare const pesel: unique symbol;
 /** A PESEL that was checked: 11 digits, check digit, a date of birth that exists and is not in the future. */
 export type Pesel = string & { readonly [pesel]: true };
 
-const weights = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3] as const;
+/** With the check digit, which makes the sum a multiple of ten. */
+const weights = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1] as const;
 /** The month's tens tell the century: 81 is January 1800, 1 is 1900, 21 is 2000, 41 is 2100, 61 is 2200. */
 const centuries = [1900, 2000, 2100, 2200, 1800] as const;
 
@@ -16,10 +17,11 @@ const centuries = [1900, 2000, 2100, 2200, 1800] as const;
  */
 export function parsePesel(text: string, today: CalendarDate): Pesel {
   if (!/^[0-9]{11}$/.test(text)) throw invalidPesel(whatIsWrong(text));
-  const sum = weights.reduce((total, weight, index) => total + weight * Number(text[index]), 0);
-  if ((10 - (sum % 10)) % 10 !== Number(text[10])) {
-    throw invalidPesel("the check digit does not match; look for a mistyped digit");
+  let sum = 0;
+  for (let place = 0; place < weights.length; place += 1) {
+    sum += (weights[place] as number) * digitAt(text, place);
   }
+  if (sum % 10 !== 0) throw invalidPesel("the check digit does not match; look for a mistyped digit");
   const born = birthDate(text as Pesel);
   if (!dateExists(born)) throw invalidPesel("the date of birth in it does not exist");
   if (born > today) throw invalidPesel("the date of birth in it is in the future");
@@ -28,9 +30,9 @@ export function parsePesel(text: string, today: CalendarDate): Pesel {
 
 /** The date of birth that a PESEL carries. */
 export function birthDate(pesel: Pesel): CalendarDate {
-  const month = Number(pesel.slice(2, 4));
-  const year = (centuries[Math.floor(month / 20)] ?? 1900) + Number(pesel.slice(0, 2));
-  return `${year}-${String(month % 20).padStart(2, "0")}-${pesel.slice(4, 6)}`;
+  const month = twoDigits(pesel, 2);
+  const year = (centuries[Math.floor(month / 20)] ?? 1900) + twoDigits(pesel, 0);
+  return `${year}-${month % 20 < 10 ? "0" : ""}${month % 20}-${pesel.slice(4, 6)}`;
 }
 
 /**

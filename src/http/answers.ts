@@ -73,18 +73,22 @@ export function sendText(reply: FastifyReply, text: string | Buffer, status: num
  */
 export function beginAnswer(reply: FastifyReply, status: number, headers: Headers): Head {
   const { request, raw } = reply.hijack();
-  const lines: string[] = [];
-  for (const name in headers) lines.push(name, headers[name] as string);
+  const length = headers["content-length"];
+  const forNode = length === undefined ? [] : ["content-length", length];
   const set = reply.getHeaders();
-  for (const name in set) if (!(name in headers)) lines.push(name, String(set[name]));
-  lines.push("x-request-id", request.id, "cache-control", "no-store");
+  for (const name in set) if (!(name in headers)) forNode.push(name, String(set[name]));
+  let lines = `x-request-id: ${request.id}\r\ncache-control: no-store\r\n`;
+  for (const name in headers) if (name !== "content-length") lines += `${name}: ${headers[name]}\r\n`;
   const { ofPage, ofData } = request.server.securityHeaders;
   const isPage = headers["content-security-policy"] !== undefined;
-  return withSecurityHeaders(raw.writeHead(status, lines), isPage ? ofPage : ofData);
+  return withHeaders(raw.writeHead(status, forNode), lines + (isPage ? ofPage : ofData));
 }
 
-/** Adds them to a head that has been made and not sent. As headers for Node to check they took 1.5 µs. */
-export function withSecurityHeaders(response: ServerResponse, lines: string): Head {
+/**
+ * Adds lines of fx's own to a head that has been made and not sent. Node would check each, and take a quarter of a
+ * microsecond for it.
+ */
+export function withHeaders(response: ServerResponse, lines: string): Head {
   const head = response as Head;
   head._header = `${head._header.slice(0, -2)}${lines}\r\n`;
   return head;

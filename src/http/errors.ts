@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
 import { challengeOf } from "./access.ts";
-import { type Headers, sendJson, withSecurityHeaders } from "./answers.ts";
+import { type Headers, sendJson, withHeaders } from "./answers.ts";
 
 /** Fastify's errors in our words, because some of its own messages quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
@@ -55,7 +55,7 @@ export function answerMalformed(this: FastifyInstance, fault: NodeJS.ErrnoExcept
 /** Answers a request that is valid for Node, but not for HTTP or for fx, and reaches no route. */
 export function refuse(this: FastifyInstance, error: FxError, response: ServerResponse): void {
   const { body, headers } = malformed(error);
-  withSecurityHeaders(response.writeHead(400, headers), this.securityHeaders.ofData).end(body);
+  withHeaders(response.writeHead(400, headers), this.securityHeaders.ofData).end(body);
   this.log.info({ code: error.code, reason: error.message }, "malformed request");
 }
 

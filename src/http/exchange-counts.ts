@@ -1,4 +1,5 @@
 import { type CurrencyCode, minorUnitDigits, pln } from "../core/currency.ts";
+import { getOrMake } from "../core/maps.ts";
 import type { Money } from "../core/money.ts";
 import type { RatesStatus } from "../core/rates.ts";
 
@@ -54,17 +55,11 @@ export class ExchangeCounts {
     const quoted = this.#rates().table?.rates;
     const label = (code: CurrencyCode | undefined) =>
       code !== undefined && (code === pln || quoted?.has(code)) ? code : other;
-    const targets = entry(this.#orders, label(from), () => new Map<string, Map<string, number>>());
-    return entry(targets, label(to), () => new Map<string, number>());
+    const targets = getOrMake(this.#orders, label(from), () => new Map<string, Map<string, number>>());
+    return getOrMake(targets, label(to), () => new Map<string, number>());
   }
 }
 
 function add(volume: Map<CurrencyCode, number>, { currency, minor }: Money): void {
   volume.set(currency, (volume.get(currency) ?? 0) + Number(minor));
-}
-
-function entry<T>(map: Map<string, T>, key: string, make: () => T): T {
-  const found = map.get(key) ?? make();
-  map.set(key, found);
-  return found;
 }

@@ -1,21 +1,30 @@
 import { Histogram, secondsBounds } from "../core/histogram.ts";
+import { getOrMake } from "../core/maps.ts";
 
 /** How long answers took. prom-client's own histogram is slower (docs/PERFORMANCE.md). */
 export class Durations {
-  readonly #byLabels = new Map<string, Histogram>();
+  /** Not by the text of all labels, which would be made for each answer. */
+  readonly #byRoute = new Map<string, Map<string, Map<number, Histogram>>>();
 
   observe(method: string, route: string, status: number, seconds: number): void {
-    const labels = `method="${method}",route="${route}",status="${status}"`;
-    let histogram = this.#byLabels.get(labels);
-    if (histogram === undefined) {
-      histogram = new Histogram(secondsBounds);
-      this.#byLabels.set(labels, histogram);
-    }
+    const histogram = this.#byRoute.get(route)?.get(method)?.get(status) ?? this.#add(method, route, status);
     histogram.observe(seconds);
   }
 
-  [Symbol.iterator]() {
-    return this.#byLabels.entries();
+  #add(method: string, route: string, status: number): Histogram {
+    const byMethod = getOrMake(this.#byRoute, route, () => new Map<string, Map<number, Histogram>>());
+    const byStatus = getOrMake(byMethod, method, () => new Map<number, Histogram>());
+    return getOrMake(byStatus, status, () => new Histogram(secondsBounds));
+  }
+
+  *[Symbol.iterator](): Generator<readonly [labels: string, Histogram]> {
+    for (const [route, byMethod] of this.#byRoute) {
+      for (const [method, byStatus] of byMethod) {
+        for (const [status, histogram] of byStatus) {
+          yield [`method="${method}",route="${route}",status="${status}"`, histogram];
+        }
+      }
+    }
   }
 }
 

@@ -58,9 +58,16 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteSto
 
 /** The end of an account's chain while a transaction adds to it. */
 interface Head {
+  /** The PESEL as the database has it. */
+  readonly number: number;
   newest: number | null;
   readonly isNew: boolean;
   isRenamed: boolean;
+}
+
+/** @param newest of an account that is new, null */
+function headOf(pesel: Pesel, newest: number | null): Head {
+  return { number: Number(pesel), newest, isNew: newest === null, isRenamed: false };
 }
 
 export class SqliteStore implements Store {
@@ -131,8 +138,7 @@ export class SqliteStore implements Store {
         inForce,
         account: (pesel) => {
           const linked = this.#account(pesel);
-          if (linked !== undefined)
-            heads.set(pesel, { newest: linked.newest, isNew: false, isRenamed: false });
+          if (linked !== undefined) heads.set(pesel, headOf(pesel, linked.newest));
           return linked?.account;
         },
         answered: (pesel, key) =>
@@ -315,8 +321,8 @@ export class SqliteStore implements Store {
     for (const { entry, text, hash } of entries) {
       const { id, pesel, sequence, key = null } = entry;
       const position = positionInId(id);
-      const head = heads.get(pesel) ?? { newest: null, isNew: true, isRenamed: false };
-      append.get(position, head.newest, Number(pesel), sequence, key, text, hash);
+      const head = heads.get(pesel) ?? headOf(pesel, null);
+      append.get(position, head.newest, head.number, sequence, key, text, hash);
       head.newest = position;
       head.isRenamed ||= entry.holder !== undefined;
       heads.set(pesel, head);
@@ -328,10 +334,10 @@ export class SqliteStore implements Store {
     const update = this.#statement(updateAccount);
     return accounts.map((account) => {
       const { pesel, name, surname } = account;
-      const { newest, isNew, isRenamed } = heads.get(pesel) as Head & { newest: number };
-      if (isNew) insert.get(Number(pesel), name, surname, newest);
-      else if (isRenamed) this.#statement(renameAccount).get(newest, name, surname, Number(pesel));
-      else update.get(newest, Number(pesel));
+      const { number, newest, isNew, isRenamed } = heads.get(pesel) as Head & { newest: number };
+      if (isNew) insert.get(number, name, surname, newest);
+      else if (isRenamed) this.#statement(renameAccount).get(newest, name, surname, number);
+      else update.get(newest, number);
       if (isNew || isRenamed) writeWords((sql) => this.#statement(sql), account, isNew);
       return { account, newest };
     });
