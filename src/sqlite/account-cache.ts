@@ -8,6 +8,20 @@ export interface LinkedAccount {
   readonly newest: number;
 }
 
+/** The end of an account's chain while a transaction adds to it. */
+export interface Head {
+  /** The PESEL as the database has it. */
+  readonly number: number;
+  newest: number | null;
+  readonly isNew: boolean;
+  isRenamed: boolean;
+}
+
+/** @param newest of an account that is new, null */
+export function headOf(pesel: Pesel, newest: number | null): Head {
+  return { number: Number(pesel), newest, isNew: newest === null, isRenamed: false };
+}
+
 /**
  * Accounts as they were last read or written by this process, for as long as no other process has written to the
  * database. `version` changes with another process's commit, and not with one's own (SQLite's data_version).

@@ -19,7 +19,7 @@ import type {
   Touch,
   Writes,
 } from "../ledger/store.ts";
-import { AccountCache, type LinkedAccount } from "./account-cache.ts";
+import { AccountCache, type Head, headOf, type LinkedAccount } from "./account-cache.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { entriesIn } from "./ids.ts";
 import { accountSpan, chainsPage, journalPage, type Select } from "./journal-pages.ts";
@@ -54,20 +54,6 @@ import { whenUnlocked } from "./write-lock.ts";
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   return new SqliteStore(openDatabase(path, options), options.lockWaitMs);
-}
-
-/** The end of an account's chain while a transaction adds to it. */
-interface Head {
-  /** The PESEL as the database has it. */
-  readonly number: number;
-  newest: number | null;
-  readonly isNew: boolean;
-  isRenamed: boolean;
-}
-
-/** @param newest of an account that is new, null */
-function headOf(pesel: Pesel, newest: number | null): Head {
-  return { number: Number(pesel), newest, isNew: newest === null, isRenamed: false };
 }
 
 export class SqliteStore implements Store {
