@@ -27,7 +27,7 @@ export async function benchBeside({ stores, rounds, seconds, accounts }: Options
           await measure(load);
           const most = await measure(load);
           const rate = Math.round(most.requests / most.seconds / 2);
-          // While V8 compiles what a bulk needs, orders wait for that: the server's first bulk does not count.
+          // Orders wait longer for the server's first bulk: it does not count.
           await measureBulk({ url: server.url, file: lines });
           // So many connections that the rate does not wait for them.
           const atHalf = { ...load, connections: 256, rate, warmUpSeconds: 1 };

@@ -10,6 +10,7 @@ import {
   type StorePlace,
   withoutSecrets,
 } from "./place.ts";
+import { reasonOf } from "./reason.ts";
 import { readSmallFile } from "./small-file.ts";
 
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
@@ -285,7 +286,7 @@ function readConfigFile(path: string): Readonly<Record<string, unknown>> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return {};
-    throw new ConfigError(`The config file ${path} cannot be read (${code}).`);
+    throw new ConfigError(`The config file ${path} cannot be read (${reasonOf(error)}).`);
   }
   let content: unknown;
   try {
@@ -322,8 +323,8 @@ function fromEnvironment(
   try {
     file = readSmallFile(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`The file ${path} that ${variable}_FILE names cannot be read (${code}).`);
+    const reason = reasonOf(error);
+    throw new ConfigError(`The file ${path} that ${variable}_FILE names cannot be read (${reason}).`);
   }
   if (variable === definitions.token.env && file.isShared) {
     throw sharedToken(`The file ${path} that ${variable}_FILE names`, path);

@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import { type ErrorCode, type FieldError, FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { ConfigError } from "./config.ts";
+import { reasonOf } from "./reason.ts";
 import { writeJson, writeText } from "./terminal/output.ts";
 import type { Screen } from "./terminal/terminal.ts";
 
@@ -143,12 +144,12 @@ export class RequestFailed extends Error {
 export class OutputFailed extends Error {
   override readonly name = "OutputFailed";
   /** The system's error code, such as ENOSPC. */
-  readonly code: string;
+  readonly code: string | undefined;
   readonly request: MoneyRequest | undefined;
 
-  constructor(code: string, request: MoneyRequest | undefined) {
-    super(`The output cannot be written (${code}).`);
-    this.code = code;
+  constructor(cause: NodeJS.ErrnoException, request: MoneyRequest | undefined) {
+    super(`The output cannot be written (${reasonOf(cause)}).`, { cause });
+    this.code = cause.code;
     this.request = request;
   }
 }

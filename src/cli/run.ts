@@ -44,9 +44,9 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   const context = new Context(terminal, packageJson.version);
   const written = watchOutput(stdout.stream);
   const exit = await carryOut(argv, context, json);
-  const { code } = (await written()) ?? {};
-  if (code === undefined) return exit;
-  const failure = describeFailure(new OutputFailed(code, context.request));
+  const unwritten = await written();
+  if (unwritten?.code === undefined) return exit;
+  const failure = describeFailure(new OutputFailed(unwritten, context.request));
   // Where the reader has closed our output, as `head` does, only the key of what was done is reported.
   if (failure.exit !== 141 || failure.key !== undefined) {
     clearLine(stderr);

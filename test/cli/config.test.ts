@@ -135,7 +135,7 @@ describe("settings", () => {
     );
     assert.match(
       refusal({}, { ...nowhere, FX_DB_FILE: "/no/such/file" }),
-      /^The file \/no\/such\/file that FX_DB_FILE names cannot be read \(ENOENT\)\.$/,
+      /^The file \/no\/such\/file that FX_DB_FILE names cannot be read \(no such file or directory\)\.$/,
     );
     writeFileSync(secret, "hidden");
     assert.ok(!refusal({}, { ...nowhere, FX_DB_FILE: secret }).includes("hidden"));

@@ -75,7 +75,7 @@ describe("output that cannot be written", () => {
 
   test("is told, with exit 1", async () => {
     const { stderr, exit } = await runFx(["account", "list"], full);
-    assert.deepEqual([stderr, exit], ["fx: The output cannot be written (ENOSPC).\n", 1]);
+    assert.deepEqual([stderr, exit], ["fx: The output cannot be written (no space left on device).\n", 1]);
   });
 
   test("is not told by a command that fails and has no output", async () => {
@@ -89,7 +89,7 @@ describe("output that cannot be written", () => {
     const [newest] = await entries();
     assert.equal(
       stderr,
-      "fx: The output cannot be written (ENOSPC).\nThe request was carried out. " +
+      "fx: The output cannot be written (no space left on device).\nThe request was carried out. " +
         `The same command with --key ${newest?.key} shows it, and does nothing twice.\n`,
     );
     assert.equal(exit, 1);
@@ -120,7 +120,7 @@ describe("output that cannot be written", () => {
   test("ends fx batch with exit 1, and the same batch again does the rest", async () => {
     const { stderr, exit } = await runFx(["batch", "-", "--id", "b"], { ...full, stdin });
     assert.match(stderr, /\nRun it again with --id b to do the rest; nothing is done twice\.\n/);
-    assert.match(stderr, /\nfx: The output cannot be written \(ENOSPC\)\.\n$/);
+    assert.match(stderr, /\nfx: The output cannot be written \(no space left on device\)\.\n$/);
     assert.equal(exit, 1);
     const again = await runFx(["batch", "-", "--id", "b"], { env: full.env, stdin });
     assert.match(again.stdout, /^\{"line":2,"ok":false.*\n\{"line":3,"ok":true/);

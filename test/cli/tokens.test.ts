@@ -177,7 +177,7 @@ describe("fx token create", () => {
     const file = join(path, "none", "tokens.json");
     const { stderr, exit } = await runHere(["token", "create", "a", "--role", "viewer", "--tokens", file]);
     assert.equal(exit, 2);
-    assert.match(stderr, /cannot be written \(ENOENT\)/);
+    assert.match(stderr, /cannot be written \(no such file or directory\)/);
   });
 
   test("leaves a link to the file a link", async (t) => {

@@ -145,7 +145,7 @@ describe("on a disk without room for the result", { skip }, () => {
     writeFileSync(join(other, "filler"), Buffer.alloc(statfsSync(other).bavail * bsize));
     const { stderr, exit } = await runFx([...exchange, "--key", "k-1"], { env: elsewhere, stdout });
     assert.equal(statSync(stdout).size, bsize, "as much as fits is written");
-    assert.match(stderr, /^fx: The output cannot be written \(ENOSPC\)\.\n.* --key k-1 /);
+    assert.match(stderr, /^fx: The output cannot be written \(no space left on device\)\.\n.* --key k-1 /);
     assert.equal(exit, 1);
   });
 });

@@ -270,6 +270,8 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
     const { page } = await visit(t, server.url);
     const { confirm, alert, exchange } = parts(page);
     await openAccount(page, { pesel: adult(32), first: "Ewa", surname: "Kowalska" });
+    // The statement would say that no answer came, too.
+    assert.equal(await entriesOn(page, 1), 1);
     const { port } = new URL(server.url);
     await server.stop();
     await fillTicket(page, buy100);

@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { type Role, roles } from "../../core/role.ts";
 import { UsageError } from "../errors.ts";
+import { reasonOf } from "../reason.ts";
 
 /** What the file keeps of a token. Times are ISO 8601, in UTC. */
 export interface KeptToken {
@@ -89,7 +90,7 @@ export async function changeTokenFile(
   } catch (error) {
     await rm(nextPath, { force: true });
     const { code } = error as NodeJS.ErrnoException;
-    throw code === undefined ? error : new UsageError(`${path} cannot be written (${code}).`);
+    throw code === undefined ? error : new UsageError(`${path} cannot be written (${reasonOf(error)}).`);
   } finally {
     await next.close();
   }
@@ -107,7 +108,7 @@ async function opened(path: string): Promise<FileHandle> {
         `There is no file of tokens ${path}. fx token create NAME --role operator --tokens ${path} makes it.`,
       );
     }
-    throw new UsageError(`The file of tokens ${path} cannot be read (${code}).`);
+    throw new UsageError(`The file of tokens ${path} cannot be read (${reasonOf(error)}).`);
   }
 }
 
@@ -147,7 +148,7 @@ async function lock(nextPath: string): Promise<FileHandle> {
       return await open(nextPath, "wx", 0o600);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code !== "EEXIST") throw new UsageError(`${nextPath} cannot be written (${code}).`);
+      if (code !== "EEXIST") throw new UsageError(`${nextPath} cannot be written (${reasonOf(error)}).`);
       if (performance.now() > deadline) {
         throw new UsageError(
           `${nextPath} is there: another fx token is at work, or was killed. If none is at work, delete it.`,

@@ -19,6 +19,7 @@ import {
   headsOf,
 } from "../../../wire/audit.ts";
 import { UsageError } from "../../errors.ts";
+import { reasonOf } from "../../reason.ts";
 
 /** A checkpoint that is being written. It gets its name when it is whole and on disk; only its owner can read it. */
 export class CheckpointFile {
@@ -76,8 +77,8 @@ export class CheckpointFile {
     try {
       work();
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      throw new FxError("storage-unavailable", `${this.path} cannot be written (${code}).`, { cause: error });
+      const message = `${this.path} cannot be written (${reasonOf(error)}).`;
+      throw new FxError("storage-unavailable", message, { cause: error });
     }
   }
 }
@@ -102,6 +103,6 @@ export async function openCheckpoint(path: string): Promise<Checkpoint> {
     return { start: start as CheckpointStart, heads: () => headsOf(createReadStream(path)) };
   } catch (error) {
     if (error instanceof FxError) throw new UsageError(`${path} cannot be compared with. ${error.message}`);
-    throw new UsageError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new UsageError(`${path} cannot be read (${reasonOf(error)}).`);
   }
 }

@@ -13,6 +13,7 @@ import {
 import { UnfitFile } from "../../../wire/batch/unfit-file.ts";
 import { faultOf, type Line, notUtf8, readLines } from "../../../wire/lines.ts";
 import { UsageError } from "../../errors.ts";
+import { reasonOf } from "../../reason.ts";
 import { decode, encodingNamed } from "./encoding.ts";
 
 export interface Batch {
@@ -124,7 +125,7 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if (error instanceof UnfitFile) throw new UsageError(error.message);
-    throw new UsageError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new UsageError(`${path} cannot be read (${reasonOf(error)}).`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { UsageError } from "../../errors.ts";
+import { reasonOf } from "../../reason.ts";
 
 /**
  * The refused lines, in the format of the batch, each under a new key. The file gets its name when it is complete: a
@@ -63,5 +64,5 @@ export class Rejects {
 }
 
 function unwritable(path: string, error: unknown): string {
-  return `${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`;
+  return `${path} cannot be written (${reasonOf(error)}).`;
 }

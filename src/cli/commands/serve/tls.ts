@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from "fastify";
 import type { KeyPair } from "../../../http/server.ts";
 import type { Settings } from "../../config.ts";
 import { UsageError } from "../../errors.ts";
+import { reasonOf } from "../../reason.ts";
 
 const checkMs = 1000;
 
@@ -19,10 +20,8 @@ export function readKeyPair({ tlsCert, tlsKey }: Settings): KeyPair | undefined 
     createSecureContext(pair);
     return pair;
   } catch (error) {
-    const { code, reason, message } = error as NodeJS.ErrnoException & { reason?: string };
-    throw new UsageError(
-      `The certificate ${tlsCert} and the key ${tlsKey} cannot be used (${reason ?? code ?? message}).`,
-    );
+    const { reason = reasonOf(error) } = error as { reason?: string };
+    throw new UsageError(`The certificate ${tlsCert} and the key ${tlsKey} cannot be used (${reason}).`);
   }
 }
 

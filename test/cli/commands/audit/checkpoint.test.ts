@@ -90,7 +90,7 @@ test("a checkpoint that cannot be written is told as such, and leaves nothing", 
   const { folder, audit } = await ledger(t);
   const { exit, stderr } = await audit("--checkpoint", join(folder, "none", "x"));
   assert.equal(exit, 7);
-  assert.match(stderr, /x cannot be written \(ENOENT\)/);
+  assert.match(stderr, /x cannot be written \(no such file or directory\)/);
   assert.deepEqual(besides(folder), []);
 });
 
@@ -171,7 +171,7 @@ const damages: readonly (readonly [what: string, damage: (file: string) => void,
       writeFileSync(file, readFileSync(file, "utf8").replace('"findingsTotal":0', '"findingsTotal":1')),
     /the audit that made it had findings/,
   ],
-  ["is not there", (file) => rmSync(file), /cannot be read \(ENOENT\)/],
+  ["is not there", (file) => rmSync(file), /cannot be read \(no such file or directory\)/],
 ];
 for (const [what, damage, told] of damages) {
   test(`a checkpoint that ${what} is not compared with`, async (t) => {

@@ -348,7 +348,7 @@ describe("refused lines", () => {
     rmSync(`${path}-2.part`);
     lost.add("1");
     lost.close();
-    assert.match(lost.problem ?? "", /-2 cannot be written \(ENOENT\)\.$/);
+    assert.match(lost.problem ?? "", /-2 cannot be written \(no such file or directory\)\.$/);
   });
 
   test("corrected in the file itself are all that is done, under the same id", async (t) => {

@@ -191,7 +191,11 @@ describe("fx serve --tls-cert and --tls-key", () => {
   const other = join(folder, "other.key");
   for (const [what, args, told] of [
     ["one without the other", ["--tls-cert", fixture("server.crt")], /belong together/],
-    ["a file that is not there", ["--tls-cert", other, "--tls-key", other], /cannot be used \(ENOENT\)/],
+    [
+      "a file that is not there",
+      ["--tls-cert", other, "--tls-key", other],
+      /cannot be used \(no such file or directory\)/,
+    ],
     [
       "a key of another certificate",
       ["--tls-cert", fixture("server.crt"), "--tls-key", fixture("renewed.key")],
