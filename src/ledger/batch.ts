@@ -71,8 +71,11 @@ type Verdict = { readonly answer: unknown } | { readonly refusal: unknown };
 
 /** Single commands in a commit at most. */
 const batchLimit = 256;
-/** Those of a bulk while there are single ones: few, so that these do not wait for long. */
-const bulkBesideSingle = 64;
+/**
+ * Commands of a bulk in a commit at most: the garbage collector copies what waits for one (docs/PERFORMANCE.md). While
+ * there are single ones, few, so that these do not wait for long.
+ */
+const bulkLimit = { alone: 512, besideSingle: 64 };
 const besideSingleMs = 1000;
 /**
  * While there are single ones, each chunk of a bulk waits until the process has been idle for this share of the time, or
@@ -126,7 +129,7 @@ export class Batcher {
     this.#now = now;
     this.#retention = options.retention ?? refusalRetention;
     this.#longestWaitMs = options.longestWaitMs ?? longestWaitMs;
-    this.#bulkLimit = options.bulkLimit ?? store.commandsTogether;
+    this.#bulkLimit = options.bulkLimit ?? bulkLimit.alone;
     this.#lanes = Array.from({ length: store.transactionsAtOnce }, () => ({ bulk: [] }));
   }
 
@@ -240,7 +243,7 @@ export class Batcher {
   /** Takes the commands of the next commit out of the queues. */
   #next(single: Pending[], bulk: Pending[]): Pending[] {
     const first = single.splice(0, batchLimit);
-    return [...first, ...bulk.splice(0, this.#isAlone() ? this.#bulkLimit : bulkBesideSingle)];
+    return [...first, ...bulk.splice(0, this.#isAlone() ? this.#bulkLimit : bulkLimit.besideSingle)];
   }
 
   /** Refuses those that have waited too long, and returns the others. */

@@ -12,8 +12,6 @@ import type { IdRange } from "./entry-id.ts";
 export interface Store extends TableLedger {
   /** How many transactions, each over accounts of its own, get more done together than in turn. */
   readonly transactionsAtOnce: number;
-  /** How many commands of a bulk share a transaction at most, while nobody else waits. */
-  readonly commandsTogether: number;
   /**
    * One durable transaction: loads and locks the accounts that are touched, lets `decide` say what to write, and
    * writes it. Resolves when all of it is durable, to the answer that was decided with it; rejects when none of it is,

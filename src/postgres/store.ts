@@ -108,7 +108,6 @@ export class PostgresStore implements Store {
   readonly misplacedAccount = misplacedAccount;
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
   readonly transactionsAtOnce: number;
-  readonly commandsTogether = 1024;
   readonly commitsWithinMs: number;
   readonly accountsTogether = 500;
   readonly #place: PostgresPlace;

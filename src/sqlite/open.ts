@@ -33,8 +33,8 @@ export interface OpenDatabase {
 const busyTimeoutMs = 5000;
 /** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */
 const checkpointPages = 3000;
-/** Commands of a batch that no single order waits beside. */
-const largeBatch = 512;
+/** No single order waits beside a batch with more commands: 256 single ones are in one at most, and 64 of a bulk. */
+const largeBatch = 320;
 /** 64 MiB of log between checkpoints: each line of a bulk changes another page of the index of keys. */
 const checkpointPagesOfLarge = 16_000;
 /**

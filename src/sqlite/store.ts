@@ -49,25 +49,17 @@ import {
 import { whenUnlocked } from "./write-lock.ts";
 
 /**
- * The garbage collector copies what waits for a commit, so fewer are faster; but a page that several of them change is
- * written to the log once (docs/PERFORMANCE.md).
- */
-const commandsTogether = { inMemory: 512, inFile: 1024 };
-
-/**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
  * @throws FxError storage-unavailable if the file is not a whole ledger of this or an earlier version of fx
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): SqliteStore {
-  const together = path === ":memory:" ? commandsTogether.inMemory : commandsTogether.inFile;
-  return new SqliteStore(openDatabase(path, options), together, options.lockWaitMs);
+  return new SqliteStore(openDatabase(path, options), options.lockWaitMs);
 }
 
 export class SqliteStore implements Store {
   readonly schemaVersion: number;
   readonly accountsTogether: number;
   readonly transactionsAtOnce = 1;
-  readonly commandsTogether: number;
   /** From the decision to the commit is one turn of the event loop. */
   readonly commitsWithinMs = 0;
   readonly misplacedEntry = misplacedEntry;
@@ -86,9 +78,8 @@ export class SqliteStore implements Store {
   readonly journal: Store["journal"] = async (page) =>
     journalPage(this.#select, page, () => this.#lastPosition());
 
-  constructor(opened: OpenDatabase, commandsTogether: number, lockWaitMs = 5000) {
+  constructor(opened: OpenDatabase, lockWaitMs = 5000) {
     this.#lockWaitMs = lockWaitMs;
-    this.commandsTogether = commandsTogether;
     this.schemaVersion = opened.version;
     this.accountsTogether = opened.isReadOnly ? accountsTogether.reading : accountsTogether.besideOrders;
     this.#opened = opened;

@@ -64,10 +64,6 @@ export class FaultyStore implements Store {
   get transactionsAtOnce(): number {
     return this.#store.transactionsAtOnce;
   }
-
-  get commandsTogether(): number {
-    return this.#store.commandsTogether;
-  }
   get accountsTogether(): number {
     return this.#store.accountsTogether;
   }
