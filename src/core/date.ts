@@ -48,7 +48,7 @@ export function parseDate(text: string): CalendarDate | undefined {
   return /^[12]\d{3}-\d\d-\d\d$/.test(text) && dateExists(text) ? text : undefined;
 }
 
-/** Whether there is such a day. Date.parse accepts 30 February, and is slower. */
+/** Whether there is such a day: the text must have the form. Date.parse accepts 30 February, and is slower. */
 export function dateExists(date: CalendarDate): boolean {
   const month = twoDigits(date, 5);
   const year = 100 * twoDigits(date, 0) + twoDigits(date, 2);

@@ -182,6 +182,7 @@ export class Batcher {
           settled();
         };
         const { request, decide } = command;
+        // By its check digit.
         const lane = this.#lanes[request.pesel.charCodeAt(10) % this.#lanes.length] as Lane;
         lane.bulk.push({ request, decide, queuedAtMs, settle });
         this.#start(lane);
