@@ -28,8 +28,8 @@ export const currencies: readonly CurrencyCode[] = [...minorUnits.keys()].map(pa
 
 /** Reads a currency symbol in any case. ASCII only: "ſ" upper-cases to "S", and must not name a currency. */
 export function parseCurrencyCode(text: string): CurrencyCode {
-  const isCode = minorUnits.has(text) || !/^[A-Za-z]*$/.test(text);
-  return (isCode ? text : text.toUpperCase()) as CurrencyCode;
+  const mayBeLower = !minorUnits.has(text) && /^[A-Za-z]*$/.test(text);
+  return (mayBeLower ? text.toUpperCase() : text) as CurrencyCode;
 }
 
 /** How many decimal places `currency` has, or undefined if fx does not keep it. */
