@@ -148,14 +148,29 @@ describe("requests that are sent without waiting for answers", () => {
     assert.deepEqual(connection.statuses(), [200, 200, 200, 204, 200]);
     connection.socket.destroy();
   });
+
+  test("are whole without a body, and leave their connection open", async (t) => {
+    const { server } = await startGated({ requestTimeoutMs: 200 });
+    t.after(() => server.close());
+    const connection = await openConnection(server.url);
+    connection.get("/health/live", "/health/live");
+    await until(() => connection.statuses().length === 2);
+    // Node looks each second for requests that are not whole.
+    await setTimeout(2500);
+    connection.get("/health/live");
+    await until(() => connection.statuses().length === 3);
+    assert.deepEqual(connection.statuses(), [200, 200, 200]);
+    connection.socket.destroy();
+  });
 });
 
-/** An opening of an account, its body whole or in chunks, or a probe; and the status of its answer. */
+/** An opening of an account, its body whole, in chunks or empty, or a probe; and the status of its answer. */
 function randomRequest(chance: Chance, id: number): { text: string; status: number } {
   const head = (line: string) => `${line} HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${id}\r\n`;
   if (chance.percent(40)) return { text: `${head("GET /health/live")}\r\n`, status: 200 };
   const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel: adult(id), pln: 1 });
   const post = `${head("POST /api/user")}Content-Type: application/json\r\n`;
+  if (chance.percent(20)) return { text: `${post}Content-Length: 0\r\n\r\n`, status: 400 };
   if (chance.percent(50))
     return { text: `${post}Content-Length: ${body.length}\r\n\r\n${body}`, status: 204 };
   const cut = 1 + chance.below(body.length - 1);
