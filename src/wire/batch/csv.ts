@@ -36,6 +36,8 @@ const kinds: readonly Kind[] = [
   },
 ];
 
+/** Of the columns of a header. A line that has fewer of them is none. */
+const mostMissing = 2;
 /** How many characters a row on more than one line may have. */
 const rowLimit = 16_384;
 
@@ -92,34 +94,53 @@ export function csv(line: TextLine, isMarked: boolean, separator?: string): Form
   };
 }
 
-function headerIn(
-  line: TextLine,
-  text: string,
-  separator: string | undefined,
-): { readonly columns: readonly string[]; readonly kind: Kind; readonly mark: Separator } {
-  for (const mark of separators) {
-    if (separator !== undefined && separator !== mark) continue;
-    const cells = recordIn(text, mark);
-    if (!Array.isArray(cells)) continue;
-    const found = kinds.flatMap((kind) => {
-      const columns = cells.map((cell) => canonical(textOfCell(cell, mark), kind));
-      // A column that differs in punctuation is refused by its name.
-      const letters = columns.map(lettersOf);
-      const isNamed = (name: string) => letters.includes(lettersOf(name));
-      const isOne = kind.always.every(isNamed) && kind.amounts.some(isNamed);
-      return isOne ? [{ columns, kind, mark }] : [];
-    });
-    const [one] = found;
-    if (one === undefined || found.length > 1) continue;
-    while (one.columns.at(-1) === "") one.columns.pop();
-    return one;
+function headerIn(line: TextLine, text: string, separator: string | undefined): Header {
+  const headers = separators
+    .filter((mark) => separator === undefined || separator === mark)
+    .flatMap((mark) => {
+      const cells = recordIn(text, mark);
+      return Array.isArray(cells) ? kinds.map((kind) => headerOf(cells, mark, kind)) : [];
+    })
+    .sort((a, b) => a.missing.length - b.missing.length);
+  const [nearest, other] = headers;
+  const isOne = nearest !== undefined && nearest.missing.length !== other?.missing.length;
+  if (!isOne || nearest.missing.length > mostMissing) {
+    throw new UnfitFile(
+      "header",
+      `Line ${line.number} is neither a JSON object nor a CSV header. A header has the columns ` +
+        "pesel,from,to,toBuy,toSell (orders), name,surname,pesel,pln (accounts) or " +
+        "kind,pesel,amount,currency,note (deposits and withdrawals).",
+    );
   }
-  throw new UnfitFile(
-    "header",
-    `Line ${line.number} is neither a JSON object nor a CSV header. A header has the columns ` +
-      "pesel,from,to,toBuy,toSell (orders), name,surname,pesel,pln (accounts) or " +
-      "kind,pesel,amount,currency,note (deposits and withdrawals).",
-  );
+  const { columns, missing, kind } = nearest;
+  if (missing.length > 0) {
+    const needed = [...kind.always, kind.amounts.join(" or ")].join(", ");
+    throw new UnfitFile(
+      "header",
+      `The header has no column ${missing.join(" and no ")}. A file of ${kind.holds} has the columns ${needed}.`,
+    );
+  }
+  while (columns.at(-1) === "") columns.pop();
+  return nearest;
+}
+
+/** What a line says as the header of one kind of file. */
+interface Header {
+  readonly columns: string[];
+  readonly kind: Kind;
+  readonly mark: Separator;
+  /** Columns that the kind always has, and its amounts if it has none of them. */
+  readonly missing: readonly string[];
+}
+
+function headerOf(cells: readonly string[], mark: Separator, kind: Kind): Header {
+  const columns = cells.map((cell) => canonical(textOfCell(cell, mark), kind));
+  // A column that differs in punctuation is refused by its name.
+  const letters = columns.map(lettersOf);
+  const isNamed = (name: string) => letters.includes(lettersOf(name));
+  const missing = kind.always.filter((name) => !isNamed(name));
+  if (!kind.amounts.some(isNamed)) missing.push(kind.amounts.join(" or "));
+  return { columns, kind, mark, missing };
 }
 
 function fieldsOf({ always, amounts, perhaps }: Kind): readonly string[] {

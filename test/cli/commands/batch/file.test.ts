@@ -82,7 +82,19 @@ describe("the columns of a CSV file", () => {
     });
   }
 
-  for (const wrong of ["pesel,from,to", "pesel,toBuy", "name,surname,pesel,pln,from,to,toBuy"]) {
+  for (const [wrong, missing] of [
+    ["pesel,from,to", "toBuy or toSell. A file of orders has the columns pesel, from, to, toBuy or toSell."],
+    ["pesel,toBuy", "from and no to. "],
+    ["name;surname;pln", "pesel. "],
+    ["pesel,amount,currency", "kind. "],
+  ] as const) {
+    test(`${wrong} are refused for what they have not`, async (t) => {
+      const message = (error: Error) => error.message.includes(`The header has no column ${missing}`);
+      await assert.rejects(header(t, wrong), message);
+    });
+  }
+
+  for (const wrong of ["pesel", "a,b", "name,surname,pesel,pln,from,to,toBuy"]) {
     test(`${wrong} are of neither orders nor accounts`, async (t) => {
       await assert.rejects(header(t, wrong), {
         name: "UsageError",
