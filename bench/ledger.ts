@@ -14,7 +14,7 @@ const ordersASecond = 200;
 
 /**
  * What reads a whole ledger: how long it takes, and how long the longest order waits meanwhile. 10 million entries take
- * 3 GB of disk, for each store.
+ * 5 GB of disk in SQLite, and do not fit into a ledger in memory.
  */
 export async function benchLedger({ stores, entries, seconds }: Options): Promise<void> {
   const accounts = Math.ceil(entries / entriesAnAccount);

@@ -312,11 +312,12 @@ class Unparsed {
   }
 
   readOn(): void {
-    if (this.#isParserStopped) parserOf(this.#socket)?.resume();
-    // A request without a body has no bytes left for the parser, which has yet to say that it is whole. `push` would not
-    // hand over none.
-    if (this.#isParserStopped && this.#bytes.length === 0) this.#socket.emit("data", Buffer.alloc(0));
-    this.#isParserStopped = false;
+    if (this.#isParserStopped) {
+      this.#isParserStopped = false;
+      parserOf(this.#socket)?.resume();
+      // The end of a request without a body may need no more bytes, but the parser has to run. `push` skips empty chunks.
+      if (this.#bytes.length === 0) this.#socket.emit("data", Buffer.alloc(0));
+    }
     this.#pass();
     this.#socket._read(0);
   }

@@ -36,7 +36,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/** Of the columns of a header. A line that has fewer of them is none. */
+/** A line that lacks more columns than this is not taken for a header. */
 const mostMissing = 2;
 /** How many characters a row on more than one line may have. */
 const rowLimit = 16_384;
