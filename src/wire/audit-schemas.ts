@@ -57,9 +57,13 @@ export const audit = z
 /** The lines of a checkpoint: the first, one for each account by PESEL, and the last. */
 export const checkpointStart = z
   .object({
-    checkpoint: z.int().meta({ format: "int32", examples: [1], description: "Version of the format" }),
+    checkpoint: z
+      .int()
+      .min(1)
+      .meta({ format: "int32", examples: [1], description: "Version of the format" }),
     time: z.iso.datetime().meta({ description: "When the audit began" }),
-    fx: z.string().meta({ description: "Version of fx" }),
+    // A refusal repeats it.
+    fx: z.string().max(100).meta({ description: "Version of fx" }),
     schemaVersion: z.int().meta({ format: "int32", description: "Of the ledger" }),
     entries: count.meta({ description: "About how many; the last line has the exact number" }),
     source: z.string().optional().meta({ description: "Where `fx audit` read the ledger" }),

@@ -271,12 +271,13 @@ export function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T
   if (error === undefined) return data;
   const known = Object.keys("shape" in schema ? (schema.shape as object) : {});
   const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted, known)).slice(0, fieldsNamed);
-  throw invalid(what, fields);
+  const hasStrange = known.length > 0 && error.issues.some(({ code }) => code === "unrecognized_keys");
+  throw invalid(what, fields, hasStrange ? ` Known fields are ${known.join(", ")}.` : "");
 }
 
-function invalid(what: What, fields: readonly FieldError[]): FxError {
+function invalid(what: What, fields: readonly FieldError[], hint = ""): FxError {
   const named = fields.map(({ pointer, detail }) => `${pointer.slice(1) || "it"} ${detail}`);
-  const message = `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.`;
+  const message = `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.${hint}`;
   return new FxError("invalid-request", message, { fields });
 }
 

@@ -13,7 +13,7 @@ import { Heard } from "./values.ts";
 
 const clients = 64;
 /** Every so often a client sends a few requests at once. */
-const pipeline = { every: 30, requests: 4 };
+const pipeline = { every: 8, requests: 4 };
 const mostFaults = 10;
 
 export interface FuzzReport {

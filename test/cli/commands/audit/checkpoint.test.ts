@@ -144,6 +144,19 @@ const damages: readonly (readonly [what: string, damage: (file: string) => void,
     /a newer fx \(.*\) wrote it/,
   ],
   [
+    "is of a version below the first",
+    (file) => writeFileSync(file, readFileSync(file, "utf8").replace('"checkpoint":1', '"checkpoint":-1')),
+    /its first line is not that of one/,
+  ],
+  [
+    "is of a newer version, and names an fx of 10,000 characters",
+    (file) => {
+      const newer = readFileSync(file, "utf8").replace('"checkpoint":1', '"checkpoint":2');
+      writeFileSync(file, newer.replace(/"fx":"[^"]*"/, `"fx":"${"9".repeat(10_000)}"`));
+    },
+    /its first line is not that of one/,
+  ],
+  [
     "lacks its end",
     (file) => writeFileSync(file, `${linesOf(file).slice(0, -1).join("\n")}\n`),
     /its end is missing, so it was cut off/,
