@@ -19,9 +19,9 @@ import {
 /** One line of the table. */
 interface Row {
   readonly name: string;
-  /** The bare route's row that it is a ratio to. */
-  readonly base: string;
-  /** Sends the load. */
+  /** The load is sent so often, each time to all servers. */
+  readonly turns: number;
+  /** Sends the load; the bare route, which takes no bulks, gets single orders instead. */
   run(server: Server): Promise<Sent>;
 }
 
@@ -30,7 +30,7 @@ interface Sent {
   readonly count: number;
   readonly seconds: number;
   /** Of the generator, if it is known. */
-  readonly cpuSeconds: number | undefined;
+  readonly cpuSeconds: number;
 }
 
 interface Sample {
@@ -43,18 +43,15 @@ interface Sample {
   readonly share: number;
 }
 
-const reference = "order, 256 connections";
-
 /**
- * Single requests and bulks, as ratios to the bare route in the same run: the baseline and the stores take turns, and
- * the median over the rounds counts. Every round has new servers: two processes of one build differ by a tenth.
+ * Single requests and bulks, as ratios to the bare route in the same run: the baseline and the stores take turns of a
+ * second, or of one bulk, and the median over the rounds counts. Every round has new servers: two processes of one build
+ * differ by a tenth.
  */
 export async function benchHttp(options: Options): Promise<void> {
   const samples: Sample[] = [];
   await inFolder(async (folder) => {
-    const rows = rowsOf(options, folder).filter(
-      ({ name }) => name.includes(options.only) || name === reference,
-    );
+    const rows = rowsOf(options, folder).filter(({ name }) => name.includes(options.only));
     for (let round = 1; round <= options.rounds; round += 1) {
       progress(`round ${round} of ${options.rounds}`);
       samples.push(...(await benchRound(rows, options, folder)));
@@ -75,9 +72,7 @@ async function benchRound(rows: readonly Row[], options: Options, folder: string
     const servers = [bare, ...stores];
     await warmUp(rows, servers, options, folder);
     const samples: Sample[] = [];
-    for (const row of rows) {
-      for (const server of isBulk(row) ? stores : servers) samples.push(await sample(row, server));
-    }
+    for (const row of rows) samples.push(...(await sampleRow(row, servers)));
     for (const server of stores) await requireCleanAudit(server);
     return samples;
   } finally {
@@ -87,42 +82,40 @@ async function benchRound(rows: readonly Row[], options: Options, folder: string
 
 function rowsOf({ accounts, seconds, keys }: Options, folder: string): Row[] {
   let runs = 0;
-  const single = (name: string, kind: "exchange" | "account", connections: number): Row => {
+  const single = (name: string, kind: "exchange" | "account", connections: number, atOnce = 1): Row => {
     const withKeys = keys && kind === "exchange";
     const file = writeRequests(folder, kind, { accounts, keys: withKeys });
     return {
       name,
-      base: name,
+      turns: seconds / atOnce,
       run: async ({ url }) => {
         runs += 1;
         const keyPrefix = withKeys ? `run-${runs}-` : "";
-        const { requests, ...sent } = await measure({ url, file, connections, seconds, keyPrefix });
+        const { requests, ...sent } = await measure({ url, file, connections, seconds: atOnce, keyPrefix });
         return { count: requests, ...sent };
       },
     };
   };
-  const bulk = (name: string, load: Omit<BulkLoad, "url">): Row => ({
-    name,
-    base: reference,
-    run: async ({ url }) => {
+  const orders = "order, 256 connections";
+  const inOne = (name: string, run: Row["run"]): Row => {
+    const bare = single(orders, "exchange", 256, seconds);
+    return { name, turns: 1, run: (server) => (server.name === bareName ? bare : { run }).run(server) };
+  };
+  const bulk = (name: string, load: Omit<BulkLoad, "url">): Row =>
+    inOne(name, async ({ url }) => {
       const { answers, ...sent } = await measureBulk({ url, ...load });
       return { count: answers, ...sent };
-    },
-  });
+    });
   const cycle = writeLines(folder, { lines: 10 * accounts, accounts });
   const keyed = writeLines(folder, { lines: 100_000 * seconds, accounts, keys: true });
   const forCurl = writeLines(folder, { lines: 25_000 * seconds, accounts });
   return [
     single("order, 64 connections", "exchange", 64),
-    single(reference, "exchange", 256),
+    single(orders, "exchange", 256),
     single("account read", "account", 64),
     bulk("bulk", { file: cycle, seconds, times: 1000 }),
     bulk("bulk, with keys", { file: keyed, seconds }),
-    {
-      name: "bulk, curl -T",
-      base: reference,
-      run: ({ url }) => curl(url, forCurl, 25_000 * seconds),
-    },
+    inOne("bulk, curl -T", ({ url }) => curl(url, forCurl, 25_000 * seconds)),
   ];
 }
 
@@ -139,7 +132,7 @@ async function curl(url: string, file: string, lines: number): Promise<Sent> {
   const seconds = (performance.now() - startedMs) / 1000;
   const { stdout } = await promisify(execFile)("grep", ["-c", '"status":200', output]);
   if (Number(stdout) !== lines) throw new Error(`${lines} lines by curl, ${stdout.trim()} settled`);
-  return { count: lines, seconds, cpuSeconds: undefined };
+  return { count: lines, seconds, cpuSeconds: Number.NaN };
 }
 
 /** Until compiled and grown to size, a server is not what it is for the rest of its life. */
@@ -162,21 +155,35 @@ async function warmUp(
   }
 }
 
-async function sample({ name, run }: Row, server: Server): Promise<Sample> {
-  const before = server.cpuSeconds();
-  const { count, seconds, cpuSeconds } = await run(server);
-  const after = server.cpuSeconds();
-  const [own, database] = [after.own - before.own, after.database - before.database];
-  const perSecond = count / seconds;
-  progress(`${name}, ${server.name}: ${Math.round(perSecond)}/s`);
-  return {
-    name,
-    server: server.name,
-    perSecond,
-    cpuUs: (own * 1e6) / count,
-    databaseUs: (database * 1e6) / count,
-    share: cpuSeconds === undefined ? Number.NaN : cpuSeconds / (cpuSeconds + own),
-  };
+/** Each server's turns together. */
+async function sampleRow({ name, turns, run }: Row, servers: readonly Server[]): Promise<Sample[]> {
+  const taken = servers.map(() => ({ count: 0, seconds: 0, cpuSeconds: 0, own: 0, database: 0 }));
+  for (let turn = 0; turn < turns; turn += 1) {
+    for (const [nth, server] of servers.entries()) {
+      const sum = taken[nth] as (typeof taken)[number];
+      const before = server.cpuSeconds();
+      const { count, seconds, cpuSeconds } = await run(server);
+      const after = server.cpuSeconds();
+      sum.count += count;
+      sum.seconds += seconds;
+      sum.cpuSeconds += cpuSeconds;
+      sum.own += after.own - before.own;
+      sum.database += after.database - before.database;
+    }
+  }
+  return taken.map(({ count, seconds, cpuSeconds, own, database }, nth) => {
+    const server = (servers[nth] as Server).name;
+    const perSecond = count / seconds;
+    progress(`${name}, ${server}: ${Math.round(perSecond)}/s`);
+    return {
+      name,
+      server,
+      perSecond,
+      cpuUs: (own * 1e6) / count,
+      databaseUs: (database * 1e6) / count,
+      share: cpuSeconds / (cpuSeconds + own),
+    };
+  });
 }
 
 function printSamples(rows: readonly Row[], samples: readonly Sample[], { stores }: Options): void {
@@ -189,13 +196,11 @@ function printSamples(rows: readonly Row[], samples: readonly Sample[], { stores
     ...["request", "server", "a second", "ratio to bare", "each round's"],
     ...["CPU µs", "database's", "bare's", "generator's share"],
   ]);
-  for (const { name, base } of rows) {
-    const bare = of(base, bareName);
+  for (const { name } of rows) {
+    const bare = of(name, bareName);
     const bareCpu = middle(bare, "cpuUs");
-    if (base === name) {
-      const shown = [Math.round(middle(bare, "perSecond")), 1, "", bareCpu, "", bareCpu];
-      row(name, bareName, ...shown, percent(middle(bare, "share")));
-    }
+    const shown = [Math.round(middle(bare, "perSecond")), 1, "", bareCpu, "", bareCpu];
+    row(name, bareName, ...shown, percent(middle(bare, "share")));
     for (const store of stores) {
       const own = of(name, store);
       const ratios = own.map(({ perSecond }, round) => perSecond / (bare[round]?.perSecond ?? Number.NaN));
