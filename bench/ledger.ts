@@ -6,7 +6,15 @@ import { measure, measureUntil } from "./load.ts";
 import type { Options } from "./options.ts";
 import { digits, printTable, progress, reach, row } from "./report.ts";
 import { writeLines, writeRequests } from "./requests.ts";
-import { inFolder, openAccounts, requireCleanAudit, type Server, startFx, startStore } from "./servers.ts";
+import {
+  get,
+  inFolder,
+  openAccounts,
+  requireCleanAudit,
+  type Server,
+  startFx,
+  startStore,
+} from "./servers.ts";
 
 const entriesAnAccount = 10;
 /** Of a client that sends one order after the other. */
@@ -32,7 +40,7 @@ export async function benchLedger({ stores, entries, seconds }: Options): Promis
         await fill(server, folder, accounts);
         const alone = await gapBeside(server, folder, () => sleep(seconds * 1000));
         const audit = await gapBeside(server, folder, () => requireCleanAudit(server));
-        const position = await gapBeside(server, folder, () => get(server, "/api/position"));
+        const position = await gapBeside(server, folder, () => get(`${server.url}/api/position`));
         longest = [longest, audit.ms, position.ms].reduce((a, b) => (a > b ? a : b));
         row(store, ...[alone.ms, audit.ms, audit.seconds, position.ms, position.seconds].map(digits));
         await requireCleanAudit(server);
@@ -78,9 +86,4 @@ async function gapBeside(
   const { latencyMs } = await orders.stop();
   progress(`${server.name}: an order waited ${latencyMs.max} ms at most in ${seconds} s`);
   return { ms: latencyMs.max, seconds };
-}
-
-async function get({ url }: Server, path: string): Promise<void> {
-  const { status } = await fetch(url + path);
-  if (status !== 200) throw new Error(`${path} was answered ${status}`);
 }

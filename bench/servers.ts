@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import got from "got";
 import { createDatabase, startPostgres } from "../test/support/postgres.ts";
 import { measure } from "./load.ts";
 import { writeRequests } from "./requests.ts";
@@ -93,13 +94,15 @@ export async function openAccounts(
   if (requests !== count) throw new Error(`${requests} of ${count} accounts were opened`);
 }
 
+/** However long the answer takes; `fetch` waits for five minutes. Fails if it is not a success. */
+export function get(url: string, headers: Record<string, string> = {}) {
+  return got(url, { headers, retry: { limit: 0 } });
+}
+
 /** Nothing counts if the books do not agree afterwards. */
 export async function requireCleanAudit({ name, url }: Server, token?: string): Promise<void> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const { ok, entries } = (await (await fetch(`${url}/api/audit`, { headers })).json()) as {
-    ok: boolean;
-    entries: number;
-  };
+  const { ok, entries } = await get(`${url}/api/audit`, headers).json<{ ok: boolean; entries: number }>();
   if (!ok) throw new Error(`the audit of ${name} after the bench found disagreements`);
   process.stderr.write(`audit of ${name} afterwards: ${entries} entries, clean\n`);
 }
