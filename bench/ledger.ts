@@ -1,3 +1,4 @@
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { measureBulk } from "./bulk-load.ts";
@@ -29,8 +30,9 @@ export async function benchLedger({ stores, entries, seconds }: Options): Promis
   let longest = Number.NaN;
   await inFolder(async (folder) => {
     printTable([
-      ...[`an order every ${1000 / ordersASecond} ms`, "longest alone, ms"],
-      ...["longest beside an audit", "the audit, s", "longest beside a position", "the position, s"],
+      ...[`an order every ${1000 / ordersASecond} ms`, "longest alone, ms", "of the disk"],
+      ...["longest beside an audit", "of the disk", "the audit, s"],
+      ...["longest beside a position", "of the disk", "the position, s"],
     ]);
     const path = join(folder, "ledger.db");
     for (const store of stores) {
@@ -42,7 +44,9 @@ export async function benchLedger({ stores, entries, seconds }: Options): Promis
         const audit = await gapBeside(server, folder, () => requireCleanAudit(server));
         const position = await gapBeside(server, folder, () => get(`${server.url}/api/position`));
         longest = [longest, audit.ms, position.ms].reduce((a, b) => (a > b ? a : b));
-        row(store, ...[alone.ms, audit.ms, audit.seconds, position.ms, position.seconds].map(digits));
+        const ofAlone = [alone.ms, alone.diskMs];
+        const ofOthers = [audit, position].flatMap(({ ms, diskMs, seconds }) => [ms, diskMs, seconds]);
+        row(store, ...[...ofAlone, ...ofOthers].map(digits));
         await requireCleanAudit(server);
       } finally {
         await server.stop();
@@ -69,21 +73,48 @@ async function fill(server: Server, folder: string, accounts: number): Promise<v
   progress(`${server.name}: ${answers} orders in ${Math.round(seconds)} s`);
 }
 
-/** The longest that an order waits while something else is asked of the server. */
+/** The longest that an order waits, and the disk takes, while something else is asked of the server. */
 async function gapBeside(
   server: Server,
   folder: string,
   work: () => Promise<unknown>,
-): Promise<{ ms: number; seconds: number }> {
+): Promise<{ ms: number; diskMs: number; seconds: number }> {
   const file = writeRequests(folder, "exchange", { accounts: 100 });
   const load = { url: server.url, file, connections: 1, rate: ordersASecond };
   await measure({ ...load, seconds: 1 });
   const orders = await measureUntil(load);
   await sleep(1000);
+  const disk = watchDisk(folder);
   const startedMs = performance.now();
   await work();
   const seconds = (performance.now() - startedMs) / 1000;
   const { latencyMs } = await orders.stop();
-  progress(`${server.name}: an order waited ${latencyMs.max} ms at most in ${seconds} s`);
-  return { ms: latencyMs.max, seconds };
+  const diskMs = await disk.stop();
+  progress(`${server.name}: an order waited ${latencyMs.max} ms at most in ${seconds} s, a write ${diskMs}`);
+  return { ms: latencyMs.max, diskMs, seconds };
+}
+
+/** Has a small write reach the disk twenty times a second. `stop` gives the longest that one took. */
+function watchDisk(folder: string): { stop(): Promise<number> } {
+  const ending = new AbortController();
+  const watch = async () => {
+    const file = await open(join(folder, "disk"), "w");
+    let longest = 0;
+    while (!ending.signal.aborted) {
+      const startedMs = performance.now();
+      await file.write("an order");
+      await file.sync();
+      longest = Math.max(longest, performance.now() - startedMs);
+      await sleep(50);
+    }
+    await file.close();
+    return longest;
+  };
+  const longest = watch();
+  return {
+    stop: () => {
+      ending.abort();
+      return longest;
+    },
+  };
 }

@@ -271,13 +271,12 @@ export function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T
   if (error === undefined) return data;
   const known = Object.keys("shape" in schema ? (schema.shape as object) : {});
   const fields = error.issues.flatMap((issue) => fieldErrors(issue, untrusted, known)).slice(0, fieldsNamed);
-  const hasStrange = known.length > 0 && error.issues.some(({ code }) => code === "unrecognized_keys");
-  throw invalid(what, fields, hasStrange ? ` Known fields are ${known.join(", ")}.` : "");
+  throw invalid(what, fields);
 }
 
-function invalid(what: What, fields: readonly FieldError[], hint = ""): FxError {
+function invalid(what: What, fields: readonly FieldError[]): FxError {
   const named = fields.map(({ pointer, detail }) => `${pointer.slice(1) || "it"} ${detail}`);
-  const message = `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.${hint}`;
+  const message = `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.`;
   return new FxError("invalid-request", message, { fields });
 }
 

@@ -353,7 +353,7 @@ describe("gaps of the description", () => {
     const pesel = await opened();
     const { errors, detail } = isProblem(await order(pesel, { toBuy: 1, tosell: 1 }), "invalid-request");
     assert.deepEqual(errors, [{ pointer: "/tosell", detail: "is not a known field" }]);
-    assert.match(detail, /tosell is not a known field\. Known fields are pesel, from, to, toBuy, toSell/);
+    assert.match(detail, /tosell is not a known field/);
   });
 
   test("gap: error body names every wrong field and repeats no value", async () => {
