@@ -90,7 +90,8 @@ async function gapBeside(
   const seconds = (performance.now() - startedMs) / 1000;
   const { latencyMs } = await orders.stop();
   const diskMs = await disk.stop();
-  progress(`${server.name}: an order waited ${latencyMs.max} ms at most in ${seconds} s, a write ${diskMs}`);
+  const [waited, took, of] = [latencyMs.max, diskMs, seconds].map(digits);
+  progress(`${server.name}: in ${of} s an order waited ${waited} ms at most, and the disk took ${took}`);
   return { ms: latencyMs.max, diskMs, seconds };
 }
 
