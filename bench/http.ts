@@ -19,7 +19,7 @@ import {
 /** One line of the table. */
 interface Row {
   readonly name: string;
-  /** The load is sent so often, each time to all servers. */
+  /** How often the load is sent, each time to all servers. */
   readonly turns: number;
   /** Sends the load; the bare route, which takes no bulks, gets single orders instead. */
   run(server: Server): Promise<Sent>;
@@ -29,7 +29,7 @@ interface Sent {
   /** Requests or lines. */
   readonly count: number;
   readonly seconds: number;
-  /** Of the generator, if it is known. */
+  /** Of the generator; NaN if nobody knows. */
   readonly cpuSeconds: number;
 }
 
