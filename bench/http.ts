@@ -82,16 +82,22 @@ async function benchRound(rows: readonly Row[], options: Options, folder: string
 
 function rowsOf({ accounts, seconds, keys }: Options, folder: string): Row[] {
   let runs = 0;
-  const single = (name: string, kind: "exchange" | "account", connections: number, atOnce = 1): Row => {
+  const single = (name: string, kind: "exchange" | "account", connections: number, turnSeconds = 1): Row => {
     const withKeys = keys && kind === "exchange";
     const file = writeRequests(folder, kind, { accounts, keys: withKeys });
     return {
       name,
-      turns: seconds / atOnce,
+      turns: seconds / turnSeconds,
       run: async ({ url }) => {
         runs += 1;
         const keyPrefix = withKeys ? `run-${runs}-` : "";
-        const { requests, ...sent } = await measure({ url, file, connections, seconds: atOnce, keyPrefix });
+        const { requests, ...sent } = await measure({
+          url,
+          file,
+          connections,
+          seconds: turnSeconds,
+          keyPrefix,
+        });
         return { count: requests, ...sent };
       },
     };
