@@ -16,10 +16,11 @@ const arrows: Record<string, readonly string[]> = {
   wire: ["core"],
   sqlite: ["core", "ledger"],
   postgres: ["core", "ledger"],
+  batch: ["core", "wire"],
   http: ["core", "wire"],
   client: ["core", "wire"],
-  web: ["core", "wire"],
-  cli: ["core", "ledger", "rates", "wire", "sqlite", "postgres", "http", "client", ".."],
+  web: ["core", "wire", "batch"],
+  cli: ["core", "ledger", "rates", "wire", "batch", "sqlite", "postgres", "http", "client", ".."],
 };
 
 const files = readdirSync(source, { recursive: true, encoding: "utf8" })

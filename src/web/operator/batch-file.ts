@@ -1,16 +1,10 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { Beginning, empty } from "../../wire/batch/beginning.ts";
-import { encodingMarked } from "../../wire/batch/encoding.ts";
-import { type KeyedLine, LineKeys } from "../../wire/batch/keys.ts";
-import {
-  type BatchLine,
-  type Format,
-  inAnotherEncoding,
-  invalid,
-  type TextLine,
-} from "../../wire/batch/line.ts";
-import { UnfitFile } from "../../wire/batch/unfit-file.ts";
+import { Beginning, empty } from "../../batch/beginning.ts";
+import { encodingMarked } from "../../batch/encoding.ts";
+import { type KeyedLine, LineKeys } from "../../batch/keys.ts";
+import { type BatchLine, type Format, inAnotherEncoding, invalid, type TextLine } from "../../batch/line.ts";
+import { UnfitFile } from "../../batch/unfit-file.ts";
 
 export interface BatchFile {
   /** Of the batch, as `fx batch` makes it: a batch that was begun here can be finished there. */

@@ -1,7 +1,7 @@
+import type { KeyedLine } from "../../batch/keys.ts";
+import { type DoneLine, doneLine, doneText, refusedText } from "../../batch/result.ts";
 import { FxError, isOfRequest } from "../../core/errors.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../core/service.ts";
-import type { KeyedLine } from "../../wire/batch/keys.ts";
-import { type DoneLine, doneLine, doneText, refusedText } from "../../wire/batch/result.ts";
 
 /** What became of a line. */
 export type LineResult =

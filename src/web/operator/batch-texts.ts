@@ -1,4 +1,4 @@
-import type { FileFault } from "../../wire/batch/unfit-file.ts";
+import type { FileFault } from "../../batch/unfit-file.ts";
 import type { Language } from "../format.ts";
 
 const en = {

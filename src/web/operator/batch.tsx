@@ -1,10 +1,10 @@
 import "./jitless.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { DryRun } from "../../batch/dry-run.ts";
+import { UnfitFile } from "../../batch/unfit-file.ts";
 import { warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
-import { DryRun } from "../../wire/batch/dry-run.ts";
-import { UnfitFile } from "../../wire/batch/unfit-file.ts";
 import { NoAnswer } from "../api.ts";
 import { useApp } from "../app.ts";
 import { saveFile } from "../save.ts";

@@ -1,8 +1,8 @@
+import type { Asked } from "../../batch/lookup.ts";
 import type { Account } from "../../core/account.ts";
 import { FxError, undecided } from "../../core/errors.ts";
 import type { Pesel } from "../../core/pesel.ts";
 import type { BulkAnswer, BulkLine, RatesInForce, Statement, StatementRequest } from "../../core/service.ts";
-import type { Asked } from "../../wire/batch/lookup.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../../wire/bulk.ts";
 import { decodeAccount, decodeAccounts, decodeRates, decodeStatement } from "../../wire/codecs.ts";
 import { decodeProblem } from "../../wire/problem.ts";

@@ -136,7 +136,7 @@ async function dryRunOf(
   service: ExchangeService,
   options: { readonly today: CalendarDate; readonly id: string },
 ): Promise<Pick<ExchangeService, "bulk">> {
-  const { DryRun } = await import("../../../wire/batch/dry-run.ts");
+  const { DryRun } = await import("../../../batch/dry-run.ts");
   return new DryRun(service, options);
 }
 

@@ -1,8 +1,8 @@
+import { type KeyedLine, LineKeys, type LineRequest } from "../../../batch/keys.ts";
+import { Lookup } from "../../../batch/lookup.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { BulkAnswer, ExchangeService } from "../../../core/service.ts";
-import { type KeyedLine, LineKeys, type LineRequest } from "../../../wire/batch/keys.ts";
-import { Lookup } from "../../../wire/batch/lookup.ts";
 import { digestOf } from "./digest.ts";
 import type { Batch } from "./file.ts";
 

@@ -1,4 +1,4 @@
-import { encodingMarked } from "../../../wire/batch/encoding.ts";
+import { encodingMarked } from "../../../batch/encoding.ts";
 import { UsageError } from "../../errors.ts";
 
 /** A file's text as UTF-8 bytes. */

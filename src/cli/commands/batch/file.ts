@@ -2,15 +2,15 @@ import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { Beginning, empty } from "../../../wire/batch/beginning.ts";
+import { Beginning, empty } from "../../../batch/beginning.ts";
 import {
   type BatchLine,
   type Format,
   inAnotherEncoding,
   invalid,
   type TextLine,
-} from "../../../wire/batch/line.ts";
-import { UnfitFile } from "../../../wire/batch/unfit-file.ts";
+} from "../../../batch/line.ts";
+import { UnfitFile } from "../../../batch/unfit-file.ts";
 import { faultOf, type Line, notUtf8, readLines } from "../../../wire/lines.ts";
 import { UsageError } from "../../errors.ts";
 import { reasonOf } from "../../reason.ts";

@@ -1,8 +1,8 @@
+import type { KeyedLine } from "../../../batch/keys.ts";
+import { doneText, refusedText } from "../../../batch/result.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { visible, visibleLines } from "../../../core/visible.ts";
-import type { KeyedLine } from "../../../wire/batch/keys.ts";
-import { doneText, refusedText } from "../../../wire/batch/result.ts";
 import type { Context } from "../../context.ts";
 import { describeFailure, type Exit, type Failure, Interrupted, tellWarning } from "../../errors.ts";
 import { accountText } from "../../terminal/figures.ts";

@@ -1,9 +1,9 @@
+import { type KeyedLine, LineKeys } from "../../../batch/keys.ts";
+import type { BatchLine } from "../../../batch/line.ts";
+import { type DoneLine, doneLine } from "../../../batch/result.ts";
+import { UnfitFile } from "../../../batch/unfit-file.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
-import { type KeyedLine, LineKeys } from "../../../wire/batch/keys.ts";
-import type { BatchLine } from "../../../wire/batch/line.ts";
-import { type DoneLine, doneLine } from "../../../wire/batch/result.ts";
-import { UnfitFile } from "../../../wire/batch/unfit-file.ts";
 import { describeFailure, type Exit, type Failure, RequestFailed, UsageError } from "../../errors.ts";
 import { digestOf } from "./digest.ts";
 import type { Batch } from "./file.ts";

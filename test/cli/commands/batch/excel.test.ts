@@ -6,9 +6,9 @@ import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
+import type { BatchLine } from "../../../../src/batch/line.ts";
+import { UnfitFile } from "../../../../src/batch/unfit-file.ts";
 import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
-import type { BatchLine } from "../../../../src/wire/batch/line.ts";
-import { UnfitFile } from "../../../../src/wire/batch/unfit-file.ts";
 import { adult } from "../../../support/fixture.ts";
 import { runHere } from "../../../support/run-here.ts";
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
+import type { BatchLine } from "../../../../src/batch/line.ts";
 import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
-import type { BatchLine } from "../../../../src/wire/batch/line.ts";
 
 const line = '{"pesel":"70011000014","from":"PLN","to":"USD","toBuy":1}\n';
 const empty = Readable.from([]);

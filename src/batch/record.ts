@@ -1,4 +1,4 @@
-import type { Separator } from "../../core/csv.ts";
+import type { Separator } from "../core/csv.ts";
 
 /** Spaces around a cell are no part of it, unless they are in its quotes. */
 const space = "[ \\t\\n\\r\\f]*";

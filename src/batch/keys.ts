@@ -1,8 +1,8 @@
-import { type BulkRequest, requestFacts } from "../../core/change.ts";
-import type { CalendarDate } from "../../core/date.ts";
-import type { FxError } from "../../core/errors.ts";
-import { parseLine } from "../bulk.ts";
-import { requireKey } from "../requests.ts";
+import { type BulkRequest, requestFacts } from "../core/change.ts";
+import type { CalendarDate } from "../core/date.ts";
+import type { FxError } from "../core/errors.ts";
+import { parseLine } from "../wire/bulk.ts";
+import { requireKey } from "../wire/requests.ts";
 import { DigestCounts } from "./digest-counts.ts";
 import { attempt, type BatchLine, invalid, isObject } from "./line.ts";
 import type { UnfitFile } from "./unfit-file.ts";

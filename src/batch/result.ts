@@ -1,9 +1,9 @@
-import { type Account, planOpening } from "../../core/account.ts";
-import type { FxError } from "../../core/errors.ts";
-import { jsonString } from "../../core/journal.ts";
-import type { Money } from "../../core/money.ts";
-import type { BulkAnswer } from "../../core/service.ts";
-import { accountText, moneyText } from "../codecs.ts";
+import { type Account, planOpening } from "../core/account.ts";
+import type { FxError } from "../core/errors.ts";
+import { jsonString } from "../core/journal.ts";
+import type { Money } from "../core/money.ts";
+import type { BulkAnswer } from "../core/service.ts";
+import { accountText, moneyText } from "../wire/codecs.ts";
 import type { KeyedLine } from "./keys.ts";
 
 /** A line that was done, now or before. */

@@ -1,4 +1,4 @@
-import { FxError } from "../../core/errors.ts";
+import { FxError } from "../core/errors.ts";
 import { UnfitFile } from "./unfit-file.ts";
 
 /** A line of a file, without its end. Blank ones are counted and left out. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CsvError, parse } from "csv-parse/sync";
 import fc from "fast-check";
-import { separators } from "../../../src/core/csv.ts";
-import { recordIn } from "../../../src/wire/batch/record.ts";
+import { recordIn } from "../../src/batch/record.ts";
+import { separators } from "../../src/core/csv.ts";
 
 /** What another reader of CSV makes of the text. */
 function elsewhere(text: string, delimiter: string): readonly string[] | "open" | "stray" {

@@ -1,5 +1,5 @@
-import { csvCell, type Separator, separators, textOfCell } from "../../core/csv.ts";
-import type { FxError } from "../../core/errors.ts";
+import { csvCell, type Separator, separators, textOfCell } from "../core/csv.ts";
+import type { FxError } from "../core/errors.ts";
 import { readAmount } from "./amount.ts";
 import { attempt, type BatchLine, type Format, invalid, type TextLine } from "./line.ts";
 import { recordIn } from "./record.ts";

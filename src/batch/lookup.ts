@@ -1,10 +1,10 @@
-import type { Account } from "../../core/account.ts";
-import { type BulkRequest, requestText, requestTextOf } from "../../core/change.ts";
-import { FxError } from "../../core/errors.ts";
-import { accountAfter, type Entry } from "../../core/journal.ts";
-import type { Pesel } from "../../core/pesel.ts";
-import { keyReused } from "../../core/refusal.ts";
-import type { BulkAnswer, ExchangeService } from "../../core/service.ts";
+import type { Account } from "../core/account.ts";
+import { type BulkRequest, requestText, requestTextOf } from "../core/change.ts";
+import { FxError } from "../core/errors.ts";
+import { accountAfter, type Entry } from "../core/journal.ts";
+import type { Pesel } from "../core/pesel.ts";
+import { keyReused } from "../core/refusal.ts";
+import type { BulkAnswer, ExchangeService } from "../core/service.ts";
 import type { LineRequest } from "./keys.ts";
 
 /** What is asked of the place that a batch is for. */

@@ -1,5 +1,5 @@
-import { FxError } from "../../core/errors.ts";
-import { parseJson } from "../requests.ts";
+import { FxError } from "../core/errors.ts";
+import { parseJson } from "../wire/requests.ts";
 import { attempt, type BatchLine, type Format, isObject, type TextLine } from "./line.ts";
 
 /** A JSON body a line, which may also name its key. */

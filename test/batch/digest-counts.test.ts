@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { DigestCounts } from "../../../src/wire/batch/digest-counts.ts";
+import { DigestCounts } from "../../src/batch/digest-counts.ts";
 
 /** Characters of base64url. */
 const letters = "AZaz09-_";

@@ -1,6 +1,6 @@
-import { parseDecimal } from "../../core/decimal.ts";
-import { readWritten } from "../../core/written-amount.ts";
-import { exactNumber } from "../requests.ts";
+import { parseDecimal } from "../core/decimal.ts";
+import { readWritten } from "../core/written-amount.ts";
+import { exactNumber } from "../wire/requests.ts";
 import { invalidField } from "./line.ts";
 
 /**

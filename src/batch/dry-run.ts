@@ -1,11 +1,11 @@
-import { type Account, requireAdult } from "../../core/account.ts";
-import { planChange, requestText } from "../../core/change.ts";
-import type { CalendarDate } from "../../core/date.ts";
-import { FxError } from "../../core/errors.ts";
-import type { Pesel } from "../../core/pesel.ts";
-import type { RateTable } from "../../core/rates.ts";
-import { isFinal, requireSameRequest } from "../../core/refusal.ts";
-import type { BulkAnswer, BulkLine, ExchangeService } from "../../core/service.ts";
+import { type Account, requireAdult } from "../core/account.ts";
+import { planChange, requestText } from "../core/change.ts";
+import type { CalendarDate } from "../core/date.ts";
+import { FxError } from "../core/errors.ts";
+import type { Pesel } from "../core/pesel.ts";
+import type { RateTable } from "../core/rates.ts";
+import { isFinal, requireSameRequest } from "../core/refusal.ts";
+import type { BulkAnswer, BulkLine, ExchangeService } from "../core/service.ts";
 import type { LineRequest } from "./keys.ts";
 import { type Asked, Lookup } from "./lookup.ts";
 
