@@ -126,14 +126,20 @@ export interface LatestTable {
 export const fetchOutcomes = ["accepted", "unchanged", "refused", "failed"] as const;
 export type FetchOutcome = (typeof fetchOutcomes)[number];
 
+/** Whether orders are settled now, and if not, why. */
+export type Trading = { readonly trading: true } | { readonly trading: false; readonly reason: string };
+
 export interface RatesStatus {
   /** This process's source. */
   readonly source: string;
   /** Whether the tables are recorded ones, which do not age. */
   readonly recorded: boolean;
   readonly table: RateTable | undefined;
-  /** Why there is no newer table, after a failed refresh, or why this process does not trade. */
+  readonly trading: Trading;
+  /** Why there is no newer table, after a failed refresh or for a table that is held back. */
   readonly problem: string | undefined;
+  /** How far this machine's clock is from the time that the source tells, where that is more than a few minutes. */
+  readonly clock: string | undefined;
   /** How often this process has asked its source. */
   readonly fetches: Readonly<Record<FetchOutcome, number>>;
 }

@@ -48,9 +48,6 @@ export interface LedgerRatesOptions {
 /**
  * The table in force is what the ledger says. This process looks there, often, and at its source, now and then: a newer
  * table that passes the checks is written into the ledger, and so comes into force for all processes at once.
- *
- * Until the ledger's first exchange, and where the ledger trades at another source, and where this process only reads,
- * a process judges tables for itself, in memory, by the same checks.
  */
 export class LedgerRates implements CurrentRates {
   readonly #options: LedgerRatesOptions;
@@ -138,11 +135,14 @@ export class LedgerRates implements CurrentRates {
 
   status(): RatesStatus {
     const { name, recorded } = this.#options.source;
+    const reason = this.#tradesElsewhere(this.#inForce) ?? this.#objectionTo(this.#quoted());
     return {
       source: name,
       recorded,
       table: this.#quoted(),
+      trading: reason === undefined ? { trading: true } : { trading: false, reason },
       problem: this.#tradesElsewhere(this.#inForce) ?? this.#problem,
+      clock: undefined,
       fetches: this.#fetches,
     };
   }

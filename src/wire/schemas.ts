@@ -337,7 +337,14 @@ export const ready = z
       recorded: z.boolean(),
       table: tableNumber.nullable(),
       effectiveDate: date.nullable(),
-      problem: z.string().nullable(),
+      tradable: z.boolean().meta({ description: "Whether orders are settled now" }),
+      reason: z.string().nullable().meta({ description: "Why no orders are settled; null if they are" }),
+      problem: z.string().nullable().meta({
+        description: "Why there is no newer table: the source does not answer, or a table is held back",
+      }),
+      clock: z.string().nullable().meta({
+        description: "How far the server's clock is from the source's, if that is more than five minutes",
+      }),
     }),
   })
   .meta({ id: "Ready" });

@@ -72,7 +72,16 @@ const answers: readonly (readonly [string, unknown])[] = [
       version: evil,
       store: "memory",
       schemaVersion: 1,
-      rates: { source: evil, recorded: false, table: evil, effectiveDate: null, problem: evil },
+      rates: {
+        source: evil,
+        recorded: false,
+        table: evil,
+        effectiveDate: null,
+        tradable: false,
+        reason: evil,
+        problem: evil,
+        clock: evil,
+      },
     },
   ],
 ];

@@ -158,7 +158,16 @@ test("the text is made in parts, with a rest after each metric", async () => {
     askedSinceRest += 1;
     most = Math.max(most, askedSinceRest);
     const fetches = { accepted: 0, unchanged: 0, refused: 0, failed: 0 };
-    return { source: "demo", recorded: true, table: undefined, problem: undefined, fetches };
+    const trading = { trading: false, reason: "There is no rate table yet." } as const;
+    return {
+      source: "demo",
+      recorded: true,
+      table: undefined,
+      trading,
+      problem: undefined,
+      clock: undefined,
+      fetches,
+    };
   };
   const commits = () => ({ waiting: 0, sizes: new Histogram([1]), seconds: new Histogram([1]) });
   const probes = { version: "1.2.3", store: "memory", rates, commits };

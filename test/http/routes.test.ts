@@ -199,7 +199,16 @@ describe("probes and metrics", () => {
         version: "1.2.3",
         store: "memory",
         schemaVersion: server.store.schemaVersion,
-        rates: { source: "fixed", recorded: true, table: null, effectiveDate: null, problem: null },
+        rates: {
+          source: "fixed",
+          recorded: true,
+          table: null,
+          effectiveDate: null,
+          tradable: false,
+          reason: "There is no rate table yet.",
+          problem: null,
+          clock: null,
+        },
       });
       assert.doesNotMatch((await get("/metrics")).text, /^fx_rates_table_age_seconds /m);
     } finally {

@@ -11,6 +11,7 @@ import {
   type RateTable,
   type TableInForce,
   type TableLedger,
+  type Trading,
 } from "../../src/core/rates.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 
@@ -66,9 +67,21 @@ export function fixedRates(
       ((await ledger?.tables({ source, since })) ?? []).filter(
         (table) => table.effectiveDate <= effectiveDate,
       ),
-    status: () => ({ source: "fixed", recorded: true, table: own, problem: undefined, fetches: noFetches() }),
+    status: () => ({
+      source: "fixed",
+      recorded: true,
+      table: own,
+      trading: tradingOf(halted ?? (own === undefined ? "There is no rate table yet." : undefined)),
+      problem: undefined,
+      clock: undefined,
+      fetches: noFetches(),
+    }),
     close: async () => {},
   };
+}
+
+function tradingOf(reason: string | undefined): Trading {
+  return reason === undefined ? { trading: true } : { trading: false, reason };
 }
 
 export async function putInForce(ledger: TableLedger, table: RateTable): Promise<void> {

@@ -41,7 +41,7 @@ export function serverHandlers(
   const live: Handler = async (_request, reply) => sendJson(reply, { status: "live" });
 
   const ready: Handler = async (_request, reply) => {
-    const { source, recorded, table, problem = null } = probes.rates();
+    const { source, recorded, table, trading, problem = null, clock = null } = probes.rates();
     const status = lifecycle.draining
       ? "draining"
       : (await answersInTime(probes))
@@ -57,7 +57,10 @@ export function serverHandlers(
         recorded,
         table: table?.number ?? null,
         effectiveDate: table?.effectiveDate ?? null,
+        tradable: trading.trading,
+        reason: trading.trading ? null : trading.reason,
         problem,
+        clock,
       },
     };
     return sendJson(reply, body, status === "ready" ? 200 : 503);
