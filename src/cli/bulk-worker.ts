@@ -39,7 +39,7 @@ async function* lines(): AsyncGenerator<readonly BulkLine[]> {
 }
 
 try {
-  const service = await openService(settings, { rates, access: "write", bulkLimit }, () => {});
+  const service = await openService(settings, { rates, access: "write", bulkLimit });
   try {
     report("ready");
     for await (const answers of service.bulk(lines())) report({ answers: answersText(answers, answered) });

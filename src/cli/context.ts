@@ -7,8 +7,7 @@ import type { ThreadedBulk } from "./bulk-thread.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { type Exit, Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
-import { withoutSecrets } from "./place.ts";
-import { writeDocument, writeJson, writeText } from "./terminal/output.ts";
+import { writeDocument } from "./terminal/output.ts";
 import { type Terminal, takeScreen, write } from "./terminal/terminal.ts";
 
 /** What the command line gave, by the option's name. */
@@ -57,11 +56,7 @@ export class Context {
     const { settings } = this.config(options);
     this.watchSignals();
     const { openService } = await import("./open.ts");
-    this.#service = await openService(settings, needs, (from, to) => {
-      const text = `The schema of ${withoutSecrets(settings.url.address)} was upgraded from ${from} to ${to}. An older fx cannot open it any more.`;
-      if (options.json) writeJson(this.terminal.stderr, { upgraded: { from, to } });
-      else writeText(this.terminal.stderr, text);
-    });
+    this.#service = await openService(settings, needs);
     return this.#service;
   }
 

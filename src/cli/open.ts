@@ -1,3 +1,4 @@
+import { hostname, userInfo } from "node:os";
 import { type CurrentRates, noFetches } from "../core/rates.ts";
 import type { ExchangeService } from "../core/service.ts";
 import type { Books } from "../ledger/books.ts";
@@ -29,7 +30,6 @@ export interface Needs {
 export async function openService(
   settings: Settings,
   { rates, access, whole = false, bulkLimit }: Needs,
-  onUpgrade: (from: number, to: number) => void,
 ): Promise<ExchangeService> {
   const { url } = settings;
   if (url.kind === "server") {
@@ -37,11 +37,11 @@ export async function openService(
     return openHttpService(url.address, { token: settings.token });
   }
   if (rates) {
-    const { service } = await openLedger(url, settings, { access, onUpgrade, serves: false, bulkLimit });
+    const { service } = await openLedger(url, settings, { access, serves: false, bulkLimit });
     return service;
   }
   const { LedgerService } = await import("../ledger/service.ts");
-  const store = await openStore(url, { access, onUpgrade });
+  const store = await openStore(url, { access });
   const isHelped = whole && url.kind === "sqlite";
   const books = isHelped ? (await import("./books.ts")).helpedBooks(url, store) : undefined;
   return new LedgerService(store, noRates, undefined, { books, bulkLimit });
@@ -72,6 +72,7 @@ export async function openLedger(
       trades,
       serves,
       changeSource,
+      operator: operatorOf(),
       maxAgeDays,
       acceptTable,
       onEvent,
@@ -102,6 +103,16 @@ export async function openStore(place: StorePlace, options: OpenOptions): Promis
   }
   const { openSqlite } = await import("../sqlite/store.ts");
   return openSqlite(place.kind === "memory" ? ":memory:" : place.path, options);
+}
+
+/** Names who started this process, as an audit trail has it. */
+function operatorOf(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    // A container may run as a user that its system has no name for.
+    return `uid ${process.getuid?.()}@${hostname()}`;
+  }
 }
 
 const noRates: CurrentRates = {

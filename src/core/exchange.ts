@@ -37,14 +37,13 @@ export interface Exchange {
   /** The bank's ask for the bought currency, in PLN for one unit; absent where PLN is bought. */
   readonly ask: Decimal | undefined;
   readonly table: string;
-  /** The id of the table. Absent in exchanges made before fx kept the sources of tables. */
-  readonly tableId: string | undefined;
+  /** The id of the table. */
+  readonly tableId: string;
   readonly effectiveDate: CalendarDate;
 }
 
 /** The result that an exchange would have, at a table of `source`. */
 export interface Quote extends Exchange {
-  readonly tableId: string;
   readonly source: string;
 }
 

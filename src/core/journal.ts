@@ -77,7 +77,6 @@ interface EntryJson extends Pick<Entry, "kind" | "id" | "pesel" | "sequence"> {
   readonly bid?: string | null;
   readonly ask?: string | null;
   readonly table?: string;
-  /** Absent in entries from before fx kept the sources of tables. */
   readonly tableId?: string;
   readonly effectiveDate?: string;
   readonly balances: Record<string, number>;
@@ -105,8 +104,8 @@ export function entryText(entry: Entry): string {
   if (exchange !== undefined) {
     const { bid, ask, table, tableId, effectiveDate } = exchange;
     text +=
-      `,"bid":${rateJson(bid)},"ask":${rateJson(ask)},"table":${jsonString(table)}` +
-      `${tableId === undefined ? "" : `,"tableId":"${tableId}"`},"effectiveDate":"${effectiveDate}"`;
+      `,"bid":${rateJson(bid)},"ask":${rateJson(ask)},"table":${jsonString(table)},` +
+      `"tableId":"${tableId}","effectiveDate":"${effectiveDate}"`;
   }
   return `${text},"balances":${balancesJson(entry.balances)}}`;
 }
@@ -149,7 +148,7 @@ function exchangeOf(
   [sold, bought]: readonly (Money | undefined)[],
 ): Exchange | undefined {
   if (side === undefined || sold === undefined || bought === undefined) return undefined;
-  if (table === undefined || effectiveDate === undefined) return undefined;
+  if (table === undefined || tableId === undefined || effectiveDate === undefined) return undefined;
   return { side, sold, bought, bid: rateOf(bid), ask: rateOf(ask), table, tableId, effectiveDate };
 }
 

@@ -27,14 +27,6 @@ export interface RateTable extends PublishedTable {
   readonly id: string;
 }
 
-/** The source of tables that were stored before fx kept sources. No process trades at it. */
-export const unknownSource = "unknown";
-
-/** The id of a table of an unknown source. An entry without a table id was settled at the table with this id. */
-export function unknownTableId(number: string): string {
-  return `${unknownSource}/${number}`;
-}
-
 /** What a ledger trades at: a table, of the ledger's one source. `epoch` counts the tables that have been in force. */
 export interface TableInForce {
   readonly epoch: number;
@@ -44,9 +36,14 @@ export interface TableInForce {
 /** One line of the ledger's record of the tables that have been in force. */
 export interface AcceptedTable extends Pick<RateTable, "id" | "source" | "number"> {
   readonly epoch: number;
-  /** Whether an operator vouched for it with --accept-table. */
-  readonly vouched: boolean;
+  /** When it came into force. */
+  readonly at: Date;
+  /** The operator who let it through with --accept-table, in spite of the sanity check. */
+  readonly overriddenBy: string | undefined;
 }
+
+/** How a table comes into force. */
+export interface Acceptance extends Pick<AcceptedTable, "epoch" | "at" | "overriddenBy"> {}
 
 /** Where a ledger keeps the table in force, for every process that works on it. */
 export interface TableLedger {
@@ -58,10 +55,7 @@ export interface TableLedger {
    * Puts a table in force, durably, if the one of `epoch` still is.
    * @returns whether it did
    */
-  acceptTable(
-    table: RateTable,
-    options: { readonly epoch: number; readonly vouched: boolean },
-  ): Promise<boolean>;
+  acceptTable(table: RateTable, acceptance: Acceptance): Promise<boolean>;
   /** Keeps tables for the history of rates. */
   saveTables(tables: readonly RateTable[]): Promise<void>;
   /**

@@ -15,7 +15,7 @@ import {
   reversalDisagreements,
 } from "./disagreements.ts";
 import { positionInId } from "./entry-id.ts";
-import { readChains, readJournal, TableReader, tableIdOf } from "./journal-reader.ts";
+import { readChains, readJournal, TableReader } from "./journal-reader.ts";
 import { peselText } from "./rows.ts";
 import { entryHash } from "./seal.ts";
 import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
@@ -178,7 +178,7 @@ export class AuditPart {
     const { tables } = this.#setting;
     const entry = readEntry(row);
     const exchange = entry instanceof Error ? undefined : entry.exchange;
-    const tableId = exchange && tableIdOf(exchange);
+    const tableId = exchange?.tableId;
     if (tableId === undefined || !tables.lacks(tableId, chain.epoch)) return this.#check(chain, row, entry);
     return tables.load(tableId).then(() => this.#check(chain, row, entry));
   }
@@ -258,7 +258,7 @@ export class AuditPart {
 
   /** Computes an exchange again, from the order and the stored table, which has to have been in force. */
   #exchange(chain: Chain, exchange: Exchange): Disagreement[] {
-    const id = tableIdOf(exchange);
+    const id = exchange.tableId;
     const table = this.#setting.tables.loaded(id);
     if (table === undefined) return [["rate table", id, "no such table in the store"]];
     this.#usedTables.add(id);
@@ -274,7 +274,6 @@ export class AuditPart {
 
   /** An account's exchanges are settled at the tables that were in force, in their order. */
   #outOfForce(chain: Chain, { tableId, table }: Exchange): Disagreement[] {
-    if (tableId === undefined) return [];
     const epoch = this.#setting.tables.epoch(tableId, chain.epoch);
     if (epoch === undefined) return [["rate table in force", table, "not in force then"]];
     chain.epoch = epoch;

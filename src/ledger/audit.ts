@@ -1,5 +1,5 @@
 import { type CurrencyCode, compareCurrencies } from "../core/currency.ts";
-import { identifyTable, unknownSource } from "../core/rates.ts";
+import { identifyTable } from "../core/rates.ts";
 import type { AuditFinding, AuditReport } from "../core/service.ts";
 import { AuditPart, addTo, type PartReport, type Range } from "./audit-part.ts";
 import { type BooksAuditOptions, HeadReader, Heads } from "./checkpoint.ts";
@@ -127,12 +127,12 @@ class Audit {
     await this.#heads.take(part.heads);
   }
 
-  /** A table's id stands for what the table says, unless it is older than ids. */
+  /** A table's id stands for what the table says. */
   async #contentOf(id: string): Promise<void> {
     if (this.#checkedTables.has(id)) return;
     this.#checkedTables.add(id);
     const table = await this.#store.table(id);
-    if (table === undefined || table.source === unknownSource) return;
+    if (table === undefined) return;
     const { id: right } = identifyTable(table, table.source, sha256);
     if (right !== id) this.#find(`content of table ${table.number}`, id, right);
   }

@@ -386,7 +386,7 @@ class Work {
     if (place !== undefined) this.#answered.set(place, entry);
     if (table !== undefined && this.#inForce === undefined) {
       this.#inForce = { epoch: 1, table };
-      this.#accepted = { table, vouched: false };
+      this.#accepted = { table, at: time, overriddenBy: undefined };
     }
   }
 }

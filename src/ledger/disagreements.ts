@@ -92,8 +92,6 @@ export function haveSameAmounts(some: readonly Money[], others: readonly Money[]
   );
 }
 
-/** An account has no words if an fx from before them has opened it. */
 export function misplacedWords(row: ListedAccountRow): Disagreement[] {
-  if (row.words === "") return [];
   return [["words of the names", row.words.split(" ").sort().join(" "), holderWords(row).sort().join(" ")]];
 }

@@ -4,7 +4,7 @@ import type { Entry } from "../core/journal.ts";
 import { bookingOf, roundingBooking } from "./booking.ts";
 import { customerId } from "./customer-id.ts";
 import { formatOf } from "./export-formats.ts";
-import { readEntries, TableReader, tableIdOf } from "./journal-reader.ts";
+import { readEntries, TableReader } from "./journal-reader.ts";
 import { exactSpread, lostInRounding, twiceSpread } from "./spread.ts";
 import type { Store } from "./store.ts";
 
@@ -49,6 +49,6 @@ export async function* exportJournal(store: Store, request: ExportRequest): Asyn
 async function twiceSpreadOf({ kind, exchange }: Entry, tables: TableReader): Promise<bigint | undefined> {
   if (exchange === undefined) return undefined;
   const { sold, bought } = exchange;
-  const twice = twiceSpread(sold, bought, await tables.required(tableIdOf(exchange)));
+  const twice = twiceSpread(sold, bought, await tables.required(exchange.tableId));
   return kind === "reversal" ? -twice : twice;
 }

@@ -1,14 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
-import type { Exchange } from "../core/exchange.ts";
 import type { Entry } from "../core/journal.ts";
-import { type RateTable, unknownTableId } from "../core/rates.ts";
+import type { RateTable } from "../core/rates.ts";
 import type { JournalPage, JournalPlace, JournalRow, Store } from "./store.ts";
-
-/** The id of the table that an exchange was settled at. */
-export function tableIdOf({ table, tableId }: Exchange): string {
-  return tableId ?? unknownTableId(table);
-}
 
 const pageSize = 1000;
 /** Entries worked through before the event loop has its turn: some 2 ms, in which orders wait. */

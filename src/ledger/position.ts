@@ -1,7 +1,7 @@
 import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
 import type { Position } from "../core/service.ts";
 import { readEntriesAt } from "./as-of.ts";
-import { TableReader, tableIdOf } from "./journal-reader.ts";
+import { TableReader } from "./journal-reader.ts";
 import { spreadEarned, twiceSpread } from "./spread.ts";
 import type { Store } from "./store.ts";
 
@@ -30,8 +30,7 @@ export async function positionOf(store: Store, at?: Date): Promise<Position> {
         if (debited !== undefined) add(deposited, debited.currency, -debited.minor);
         continue;
       }
-      const { sold, bought } = exchange;
-      const table = tableIdOf(exchange);
+      const { sold, bought, tableId: table } = exchange;
       const [from, to] = [sold.currency, bought.currency];
       const key = `${table} ${from} ${to}`;
       let flow = flows.get(key);

@@ -139,8 +139,9 @@ export function missingIdentityKey(): never {
   );
 }
 
-export function decodeAcceptedTable({ epoch, id, source, number, vouched }: AcceptedTableRow): AcceptedTable {
-  return { epoch, id, source, number, vouched: vouched === 1 };
+export function decodeAcceptedTable(row: AcceptedTableRow): AcceptedTable {
+  const { epoch, id, source, number, accepted_at, overridden_by } = row;
+  return { epoch, id, source, number, at: new Date(accepted_at), overriddenBy: overridden_by ?? undefined };
 }
 
 /** A row as the database gives it: a PESEL is a number there, without the zeros before it. */

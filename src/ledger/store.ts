@@ -2,7 +2,7 @@ import type { Account } from "../core/account.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { RateTable, TableInForce, TableLedger } from "../core/rates.ts";
+import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
 import type { IdRange } from "./entry-id.ts";
 
 /**
@@ -87,24 +87,19 @@ export interface Store extends TableLedger {
   readonly commitsWithinMs: number;
   /** The secret of this ledger for `customerId`: made with its schema, and the same for good. */
   identityKey(): Promise<string>;
-  /** The version of the schema that this fx writes, which is that of every store it has open. */
+  /** The version of the schema. */
   readonly schemaVersion: number;
   /** Fails unless the store answers now. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/**
- * "read" writes nothing, and refuses a ledger of an earlier schema; "write" upgrades it. Only "create" makes a ledger
- * where there is none; it is the default.
- */
+/** "read" writes nothing. Only "create" makes a ledger where there is none; it is the default. */
 export type Access = "read" | "write" | "create";
 
 /** How a store is opened. */
 export interface OpenOptions {
   readonly access?: Access | undefined;
-  /** Called with the versions when an existing schema was upgraded. */
-  readonly onUpgrade?: ((from: number, to: number) => void) | undefined;
   /** Called with what an operator should know about the database. */
   readonly onNotice?: ((notice: string) => void) | undefined;
 }
@@ -140,7 +135,9 @@ export interface Writes {
   readonly accounts: readonly StoredAccount[];
   readonly entries: readonly SealedEntry[];
   /** A table that comes into force with this, as the next epoch. */
-  readonly accepted?: { readonly table: RateTable; readonly vouched: boolean } | undefined;
+  readonly accepted?:
+    | (Pick<AcceptedTable, "at" | "overriddenBy"> & { readonly table: RateTable })
+    | undefined;
   /** Refusals to keep, each in place of one with the same key. Earlier ones may be deleted: see `RefusalLimits`. */
   readonly refusals?: { readonly kept: readonly Refusal[]; readonly limits: RefusalLimits } | undefined;
 }
@@ -283,6 +280,7 @@ export interface AcceptedTableRow {
   readonly id: string;
   readonly source: string;
   readonly number: string;
-  /** 1 or 0. */
-  readonly vouched: number;
+  /** In milliseconds since 1970. */
+  readonly accepted_at: number;
+  readonly overridden_by: string | null;
 }

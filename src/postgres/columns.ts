@@ -12,10 +12,8 @@ export function misplacedAccount(
   _newest: ChainedRow,
   { timeMs, isClosed }: ChainEnd,
 ): Disagreement[] {
-  // An fx of the version before leaves an earlier time, which does no harm.
-  const recorded = Math.max(Number(row.time), timeMs);
   const pairs: Disagreement[] = [
-    ["time of the last entry", timeText(recorded), timeText(timeMs)],
+    ["time of the last entry", timeText(Number(row.time)), timeText(timeMs)],
     ["closed", String(Number(row.closed)), isClosed ? "1" : "0"],
   ];
   return pairs.filter(([, kept, right]) => kept !== right);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { endOfTime } from "../core/date.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
+import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import type { IdRange } from "../ledger/entry-id.ts";
 import {
@@ -18,6 +18,7 @@ import {
 } from "../ledger/rows.ts";
 import type {
   AcceptedTableRow,
+  Access,
   AccountSpan,
   AccountsPage,
   Decision,
@@ -38,11 +39,11 @@ import { misplacedAccount, misplacedEntry } from "./columns.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
 import { isRetryable, storageFailure } from "./failures.ts";
 import { KnownAccounts } from "./known-accounts.ts";
-import { findSchema, migratePostgres } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import { refusePooler } from "./pooler.ts";
+import { prepareLedger } from "./prepare.ts";
 import { readTogether } from "./read-together.ts";
-import { migrations } from "./schema.ts";
+import { schemaVersion } from "./schema.ts";
 import {
   journalList,
   loadTable,
@@ -71,17 +72,14 @@ export const countEntries =
   `current_setting('block_size')::integer))) as entries from journal where ctid < '(${pagesCounted},0)'`;
 const leastId = "00000000-0000-0000-0000-000000000000";
 const greatestId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-/** An upgrade reads every account, and the processes that start meanwhile wait for it. */
-const upgradeDeadlineMs = 3_600_000;
 
 /**
- * Opens a ledger in a PostgreSQL database and, for writing, brings its schema up to date. Any number of processes may work on one
- * database. See `parsePostgresUrl` for what a URL may say.
+ * Opens a ledger in a PostgreSQL database. Any number of processes may work on one database. See `parsePostgresUrl` for what a URL may say.
  * @throws FxError storage-unavailable, without the URL's password
  */
 export async function openPostgres(
   url: string,
-  { access, onUpgrade, onNotice: tell, ...options }: PostgresOptions & OpenOptions = {},
+  { access = "create", onNotice: tell, ...options }: PostgresOptions & OpenOptions = {},
 ): Promise<PostgresStore> {
   const said = parsePostgresUrl(url);
   const told = new Set<string>();
@@ -93,7 +91,7 @@ export async function openPostgres(
   const place = { ...said, ...options, parameters, onNotice };
   const store = new PostgresStore(place);
   try {
-    await store.prepare({ access, onUpgrade });
+    await store.prepare(access);
     return store;
   } catch (error) {
     await store.close();
@@ -103,7 +101,7 @@ export async function openPostgres(
 
 /** A lost or contended database is tried again until the deadline; only then does a method fail. */
 export class PostgresStore implements Store {
-  readonly schemaVersion = migrations.length;
+  readonly schemaVersion = schemaVersion;
   readonly misplacedEntry = misplacedEntry;
   readonly misplacedAccount = misplacedAccount;
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
@@ -131,13 +129,10 @@ export class PostgresStore implements Store {
     this.transactionsAtOnce = Math.max(1, Math.min(3, Math.ceil(place.poolSize) - 1));
   }
 
-  async prepare(options: OpenOptions): Promise<void> {
+  async prepare(access: Access): Promise<void> {
     const passing = { isRetryable: (error: unknown) => isRetryable(error) && !isAbsent(error) };
     await this.#persist((connection) => refusePooler(connection, this.#place), passing);
-    const schema = await this.#persist((connection) => findSchema(connection, options), passing);
-    if (schema === "current") return;
-    const deadlineMs = schema === "older" ? upgradeDeadlineMs : undefined;
-    await this.#persist((connection) => migratePostgres(connection, options), { ...passing, deadlineMs });
+    await this.#persist((connection) => prepareLedger(connection, access), passing);
   }
 
   async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
@@ -265,11 +260,11 @@ export class PostgresStore implements Store {
     limit: number;
   }): Promise<ReversalLink[]> {
     const rows = await this.#all(
-      "select id, reversed_by from reversal where id > $1 order by id limit $2",
+      "select reversed, reversed_by from reversal where reversed > $1 order by reversed limit $2",
       after,
       limit,
     );
-    return rows.map(({ id, reversed_by }) => ({ reversed: String(id), by: String(reversed_by) }));
+    return rows.map(({ reversed, reversed_by }) => ({ reversed: String(reversed), by: String(reversed_by) }));
   }
 
   async entryCount(): Promise<number> {
@@ -294,12 +289,12 @@ export class PostgresStore implements Store {
 
   async acceptedTables(): Promise<readonly AcceptedTable[]> {
     const rows = await this.#all(
-      "select epoch, id, source, number, vouched from accepted_table join rate_table on id = table_id order by epoch",
+      "select epoch, id, source, number, accepted_at, overridden_by from accepted_table join rate_table on id = table_id order by epoch",
     );
     return rows.map((row) => decodeAcceptedTable(row as unknown as AcceptedTableRow));
   }
 
-  acceptTable(table: RateTable, accepted: { epoch: number; vouched: boolean }): Promise<boolean> {
+  acceptTable(table: RateTable, accepted: Acceptance): Promise<boolean> {
     return this.transact([], planAcceptance(table, accepted));
   }
 
@@ -347,10 +342,9 @@ export class PostgresStore implements Store {
       first?: boolean;
       isRetryable?: (error: unknown) => boolean;
       mayBeDone?: () => boolean;
-      deadlineMs?: number | undefined;
     } = {},
   ): Promise<T> {
-    const { deadlineMs = this.#place.deadlineMs } = options;
+    const { deadlineMs } = this.#place;
     const end = performance.now() + deadlineMs;
     for (let tries = 1; ; tries += 1) {
       try {

@@ -45,6 +45,7 @@ const typeOf: Readonly<Record<string, ListType>> = {
   refused_at: "bigint",
   time: "bigint",
   closed: "bigint",
+  reversed: "uuid",
   reversed_by: "uuid",
 };
 
@@ -52,7 +53,7 @@ const movingColumns = ["pesel", "balances", "sequence", "hash", "time", "closed"
 /** Of an account's row, as `decodeAccount` takes it. */
 export const accountColumns = ["name", "surname", ...movingColumns] as const;
 const journalColumns = ["pesel", "sequence", "id", "idempotency_key", "entry", "hash"] as const;
-const reversalColumns = ["id", "reversed_by"] as const;
+const reversalColumns = ["reversed", "reversed_by"] as const;
 const wordColumns = ["pesel", "word"] as const;
 
 const accountList = accountColumns.join(", ");
@@ -60,7 +61,7 @@ export const journalList = journalColumns.join(", ");
 /** Entries as `foundEntry` reads them. */
 export const selectFound =
   `select ${journalColumns.map((column) => `journal.${column}`).join(", ")}, reversed_by ` +
-  "from journal left join reversal on reversal.id = journal.id";
+  "from journal left join reversal on reversed = journal.id";
 
 /** The newest entries of a list of PESELs. */
 export const selectNewest =
@@ -143,8 +144,8 @@ const findReversed = `${selectFound} where journal.id = any(${listOf(1, "uuid")}
 const insertEntries = insertInto("journal", journalColumns);
 const selectInForce = "select epoch, table_id from accepted_table order by epoch desc limit $1";
 const insertAccepted =
-  "insert into accepted_table (epoch, table_id, vouched) select $1::bigint, $2::text, $3::bigint " +
-  `where ${inTransaction(4)}`;
+  "insert into accepted_table (epoch, table_id, accepted_at, overridden_by) " +
+  `select $1::bigint, $2::text, $3::bigint, $4::text where ${inTransaction(5)}`;
 const tableColumns = ["id", "source", "number", "trading_date", "effective_date", "rates"] as const;
 const tableList = tableColumns.join(", ");
 const insertTables = `${insertInto("rate_table", tableColumns, {})} on conflict do nothing`;
@@ -328,13 +329,16 @@ function wordRows(account: AccountRow) {
 }
 
 function reversalOf({ entry: { id, reverses } }: SealedEntry) {
-  return reverses === undefined ? [] : [{ id: reverses, reversed_by: id }];
+  return reverses === undefined ? [] : [{ reversed: reverses, reversed_by: id }];
 }
 
-function acceptStatements({ table, vouched }: NonNullable<Writes["accepted"]>, epoch: number): Statement[] {
+function acceptStatements(
+  { table, at, overriddenBy }: NonNullable<Writes["accepted"]>,
+  epoch: number,
+): Statement[] {
   return [
     ...rowsStatement(insertTables, tableColumns, [encodeTable(table)]),
-    [insertAccepted, [epoch, table.id, vouched ? 1 : 0]],
+    [insertAccepted, [epoch, table.id, at.getTime(), overriddenBy ?? null]],
   ];
 }
 

@@ -14,15 +14,15 @@ export interface Precedents {
 
 /**
  * What to do with an effective table: "in force" if it is the one already, "accept" if it may come into force,
- * "vouched" if it may only because the operator names it, or why it may not.
- * @param vouchedFor the number or id of a table that an operator vouches for. A number counts once: a further
- *   correction under it is another table, and has to be vouched for by its id.
+ * "overridden" if it may only because the operator names it, or why it may not.
+ * @param override the number or id of a table that an operator lets through. A number counts once: a further
+ *   correction under it is another table, and has to be named by its id.
  */
 export function judge(
   table: RateTable,
   { inForce, accepted }: Precedents,
-  vouchedFor: string | undefined,
-): "in force" | "accept" | "vouched" | { readonly refusal: string } {
+  override: string | undefined,
+): "in force" | "accept" | "overridden" | { readonly refusal: string } {
   if (table.id === inForce.id) return "in force";
   // Of this source alone: after a change of source everything starts again.
   const ofSource = accepted.slice(accepted.findLastIndex(({ source }) => source !== table.source) + 1);
@@ -31,8 +31,10 @@ export function judge(
   }
   const doubt = doubtAbout(table, inForce);
   if (doubt === undefined) return "accept";
-  const isNumberSpent = ofSource.some(({ number, vouched }) => vouched && number === table.number);
-  if (vouchedFor === table.id || (vouchedFor === table.number && !isNumberSpent)) return "vouched";
+  const isNumberSpent = ofSource.some(
+    ({ number, overriddenBy }) => overriddenBy !== undefined && number === table.number,
+  );
+  if (override === table.id || (override === table.number && !isNumberSpent)) return "overridden";
   return {
     refusal: `${doubt}. If the bank confirms it, start fx serve with --accept-table ${isNumberSpent ? table.id : table.number}`,
   };

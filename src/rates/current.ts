@@ -21,6 +21,8 @@ export interface RatesOptions extends Partial<TableRules> {
   readonly serves?: boolean;
   /** Another source: if the ledger trades at it, it is to trade at `source` from now on. */
   readonly changeSource?: string | undefined;
+  /** Who answers for a table that `acceptTable` lets through. */
+  readonly operator?: string;
   readonly now?: () => Date;
   readonly onEvent?: ((event: RatesEvent) => void) | undefined;
   /** How long to wait at most for the first refresh of a live source, where there is a table without it. */
@@ -47,6 +49,7 @@ export async function openRates(options: RatesOptions): Promise<CurrentRates> {
     trades: options.trades,
     serves,
     changeSource: options.changeSource === undefined ? undefined : sourceName(options.changeSource),
+    operator: options.operator ?? "unknown",
     now: options.now ?? (() => new Date()),
     rules: { maxAgeDays: options.maxAgeDays ?? 7, acceptTable: options.acceptTable },
     onEvent: options.onEvent ?? (() => {}),

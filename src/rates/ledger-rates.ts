@@ -34,6 +34,7 @@ export interface LedgerRatesOptions {
   readonly trades: boolean;
   readonly serves: boolean;
   readonly changeSource: string | undefined;
+  readonly operator: string;
   readonly now: () => Date;
   readonly rules: TableRules;
   readonly onEvent: (event: RatesEvent) => void;
@@ -317,7 +318,7 @@ export class LedgerRates implements CurrentRates {
    * @returns whether it is a new one
    */
   async #consider(tables: readonly RateTable[]): Promise<boolean> {
-    const { source, ledger, trades, now } = this.#options;
+    const { source, ledger, trades, now, operator } = this.#options;
     const table = newestEffective(tables, warsawDate(now()));
     if (table === undefined) {
       const { number, effectiveDate } = newest(tables) as RateTable;
@@ -342,9 +343,11 @@ export class LedgerRates implements CurrentRates {
             );
       if (verdict === "in force") return false;
       if (typeof verdict !== "string") throw new Refusal(table.number, verdict.refusal);
-      const accepted = { epoch: before?.epoch ?? 0, vouched: verdict === "vouched" };
+      const isOverridden = verdict === "overridden";
+      const overriddenBy = isOverridden ? operator : undefined;
+      const accepted = { epoch: before?.epoch ?? 0, at: now(), overriddenBy };
       if (!(await place.acceptTable(table, accepted))) continue;
-      if (accepted.vouched) this.#rules = { ...this.#rules, acceptTable: undefined };
+      if (isOverridden) this.#rules = { ...this.#rules, acceptTable: undefined };
       if (changes) this.#changeSource = undefined;
       this.#inForce = await ledger.inForce();
       // Where the ledger trades elsewhere, it is only quoted at.

@@ -1,5 +1,5 @@
 import { endOfTime } from "../core/date.ts";
-import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
+import type { Acceptance, AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
 
 /** The tables that a process has judged for itself alone, where its ledger does not say. They are lost when it ends. */
 export class MemoryTables implements TableLedger {
@@ -18,12 +18,9 @@ export class MemoryTables implements TableLedger {
     return this.#accepted;
   }
 
-  async acceptTable(
-    table: RateTable,
-    { epoch, vouched }: { epoch: number; vouched: boolean },
-  ): Promise<boolean> {
+  async acceptTable(table: RateTable, { epoch, at, overriddenBy }: Acceptance): Promise<boolean> {
     const { id, source, number } = table;
-    this.#accepted.push({ epoch: epoch + 1, id, source, number, vouched, table });
+    this.#accepted.push({ epoch: epoch + 1, id, source, number, at, overriddenBy, table });
     return true;
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, copyFileSync, existsSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { FxError } from "../core/errors.ts";
 import type { AuditProgress, AuditReport } from "../core/service.ts";
@@ -7,14 +7,12 @@ import { auditLedger } from "../ledger/audit.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { filesOf, nameUnlessTaken, removeDatabase, syncToDisk } from "./file.ts";
 import { openReader } from "./open.ts";
-import { type Migration, migrations as releasedMigrations } from "./schema.ts";
 import { openSqlite } from "./store.ts";
 
 /**
- * Copies the ledger in the SQLite file `source`, which may be in use, to `destination`, as it is at one moment and in
- * the schema that it has. The copy gets its name only after it is on disk and its audit is clean, so a file of that
+ * Copies the ledger in the SQLite file `source`, which may be in use, to `destination`, as it is at one moment.
+ * The copy gets its name only after it is on disk and its audit is clean, so a file of that
  * name is a good backup. Until then it has a name that no other file has, so nothing else is ever replaced or removed.
- * @param migrations of another version of fx, in a test
  * @returns the audit of the copy; with findings there is no file
  * @throws FxError storage-unavailable, also if `destination` exists, or what SQLite would take for a part of it
  */
@@ -22,13 +20,11 @@ export async function backUpSqlite(
   source: string,
   destination: string,
   onProgress?: (done: AuditProgress) => void,
-  migrations = releasedMigrations,
 ): Promise<AuditReport> {
   const taken = filesOf(destination).find((path) => existsSync(path));
   if (taken !== undefined) throw exists(taken);
   const draft = `${destination}.partial-${randomUUID()}`;
-  const upgraded = `${draft}.upgraded`;
-  const removeDrafts = () => [draft, upgraded].forEach(removeDatabase);
+  const removeDraft = () => removeDatabase(draft);
   try {
     // SQLite would say no more than that it cannot open it.
     closeSync(openSync(draft, "wx"));
@@ -37,15 +33,10 @@ export async function backUpSqlite(
     throw unusable(`${destination} cannot be written (${reason}).`, error);
   }
   // Where a signal ends the process.
-  process.once("exit", removeDrafts);
+  process.once("exit", removeDraft);
   try {
-    const version = copyLedger(source, draft, migrations);
-    // An audit reads the schema of this fx. A copy of an earlier one stays as it is, and a copy of it is upgraded.
-    const isOlder = version < migrations.length;
-    if (isOlder) copyFileSync(draft, upgraded);
-    const copy = isOlder
-      ? openSqlite(upgraded, { migrations })
-      : openSqlite(draft, { access: "read", migrations });
+    copyLedger(source, draft);
+    const copy = openSqlite(draft, { access: "read" });
     const report = await auditLedger(copy, { onProgress }).finally(() => copy.close());
     if (report.findingsTotal > 0) return report;
     syncToDisk(draft);
@@ -53,8 +44,8 @@ export async function backUpSqlite(
     syncToDisk(dirname(resolve(destination)));
     return report;
   } finally {
-    process.off("exit", removeDrafts);
-    removeDrafts();
+    process.off("exit", removeDraft);
+    removeDraft();
   }
 }
 
@@ -62,13 +53,11 @@ function exists(path: string): FxError {
   return new FxError("storage-unavailable", `${path} exists. Name a new file: a backup replaces nothing.`);
 }
 
-/** @returns the version of its schema */
-function copyLedger(source: string, destination: string, migrations: readonly Migration[]): number {
-  const { database, version, requireFile } = openReader(source, migrations);
+function copyLedger(source: string, destination: string): void {
+  const { database, requireFile } = openReader(source);
   try {
     database.prepare("vacuum into ?").run(destination);
     requireFile();
-    return version;
   } catch (error) {
     throw storageFailure(error, source);
   } finally {

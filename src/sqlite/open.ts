@@ -6,19 +6,15 @@ import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } f
 import type { OpenOptions } from "../ledger/store.ts";
 import { busyCode, storageFailure, unusable } from "./failures.ts";
 import { LedgerFile, nameUnlessTaken, removeDatabase, syncToDisk } from "./file.ts";
-import { applicationId, type Migration, migrations as releasedMigrations } from "./schema.ts";
+import { applicationId, schema, schemaVersion, tables } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
-  /** The steps of another version of fx, in a test. */
-  readonly migrations?: readonly Migration[];
   /** How long a write waits for another process that writes. 5 s if absent. */
   readonly lockWaitMs?: number;
 }
 
 export interface OpenDatabase {
   readonly database: DatabaseSyncInstance;
-  /** Of the schema. */
-  readonly version: number;
   readonly isReadOnly: boolean;
   /**
    * Called before what was read or committed is answered.
@@ -52,6 +48,8 @@ const memoryPath = "file:ledger?vfs=memdb";
 const settings =
   `pragma synchronous = full; pragma journal_mode = wal; pragma wal_autocheckpoint = ${checkpointPages}; ` +
   `pragma cache_size = -${cacheKibibytes}`;
+/** Makes the tables of a ledger, and ends the transaction. */
+const create = `${schema} pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}; commit`;
 /** SQLite's primary result codes. */
 const readOnlyCode = 8;
 const corruptCode = 11;
@@ -66,35 +64,25 @@ const fullCheckBytes = 64 * 1024 * 1024;
  * @throws FxError storage-unavailable if the file is not a whole ledger
  */
 export function openDatabase(path: string, options: SqliteOptions): OpenDatabase {
-  const { access = "create", migrations = releasedMigrations, onUpgrade = () => {}, onNotice } = options;
-  const version = migrations.length;
+  const { access = "create", onNotice } = options;
   if (path === ":memory:") {
     const database = new DatabaseSync(memoryPath);
-    initialize(database, migrations);
-    database.exec(settings);
-    return { database, version, isReadOnly: false, requireFile: () => {}, ownsLog: () => true };
+    database.exec(`begin; ${create}; ${settings}`);
+    return { database, isReadOnly: false, requireFile: () => {}, ownsLog: () => true };
   }
-  if (access === "create" && !isThere(path)) create(path, migrations);
-  const { file, ...reader } = openReader(path, migrations);
-  if (access === "read" && reader.version === version) return reader;
+  if (access === "create" && !isThere(path)) createLedger(path);
+  const { file, ...reader } = openReader(path);
+  if (access === "read") return reader;
   reader.database.close();
-  if (access === "read") {
-    throw unusable(
-      `${path} was written by an older fx (schema ${reader.version}; this one reads ${version}). ` +
-        "fx serve upgrades it; the older fx does not open it after that.",
-    );
-  }
   return failing(path, () => {
     const database = openWritable(path);
     try {
-      if (reader.version < version) upgrade(database, path, migrations, onUpgrade);
       file.requireInPlace();
       database.exec("pragma busy_timeout = 0");
       if (file.isOpenToOthers)
         onNotice?.(`other users of this machine may read or write ${path}: chmod 600 ends that`);
       return {
         database,
-        version,
         isReadOnly: false,
         requireFile: () => file.requireInPlace(),
         ownsLog: () => file.isInPlace,
@@ -148,13 +136,10 @@ function whenFree<T>(work: () => T): T {
 }
 
 /**
- * Opens a ledger of this or an earlier schema so that nothing of it, and nothing beside it, is changed.
+ * Opens a ledger so that nothing of it, and nothing beside it, is changed.
  * @throws FxError storage-unavailable if the file is not a whole ledger
  */
-export function openReader(
-  path: string,
-  migrations: readonly Migration[] = releasedMigrations,
-): OpenDatabase & { readonly file: LedgerFile } {
+export function openReader(path: string): OpenDatabase & { readonly file: LedgerFile } {
   if (!isThere(path))
     throw unusable(`There is no database at ${path}. fx serve, fx account create and fx batch create one.`);
   return failing(path, () => {
@@ -163,10 +148,10 @@ export function openReader(
       const database = openReadOnly(file);
       const requireFile = () => (file.isQuiet ? file.requireUnchanged() : file.requireInPlace());
       try {
-        const version = versionOf(database, path, migrations);
+        requireSchema(database, path);
         refuseDamage(database, file);
         requireFile();
-        return { database, version, isReadOnly: true, requireFile, ownsLog: () => false, file };
+        return { database, isReadOnly: true, requireFile, ownsLog: () => false, file };
       } catch (error) {
         database.close();
         // Another process began to use it meanwhile: now it is to be read with locks.
@@ -196,7 +181,7 @@ function openReadOnly({ path, isQuiet }: LedgerFile): DatabaseSyncInstance {
 }
 
 /** A new ledger gets its name when it is whole, so that no process ever finds a part of one. */
-function create(path: string, migrations: readonly Migration[]): void {
+function createLedger(path: string): void {
   const folder = dirname(resolve(path));
   if (!existsSync(folder)) {
     throw unusable(`${path} cannot be made: the folder ${folder} does not exist.`);
@@ -205,8 +190,7 @@ function create(path: string, migrations: readonly Migration[]): void {
   failing(path, () => {
     try {
       const database = new DatabaseSync(draft);
-      database.exec(settings);
-      initialize(database, migrations);
+      database.exec(`${settings}; begin; ${create}`);
       database.close();
       nameUnlessTaken(draft, path);
       syncToDisk(folder);
@@ -216,47 +200,21 @@ function create(path: string, migrations: readonly Migration[]): void {
   });
 }
 
-function initialize(database: DatabaseSyncInstance, migrations: readonly Migration[]): void {
-  database.exec("begin");
-  migrate(database, migrations);
-}
-
-/** Ends the transaction. */
-function migrate(database: DatabaseSyncInstance, migrations: readonly Migration[], from = 0): void {
-  for (const step of migrations.slice(from)) {
-    if (typeof step === "string") database.exec(step);
-    else step(database);
-  }
-  const { length } = migrations;
-  database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${length}; commit`);
-}
-
-/** The first process to lock the database does it, and the others find it done. */
-function upgrade(
-  database: DatabaseSyncInstance,
-  path: string,
-  migrations: readonly Migration[],
-  onUpgrade: (from: number, to: number) => void,
-): void {
-  database.exec("begin immediate");
-  const from = versionOf(database, path, migrations);
-  migrate(database, migrations, from);
-  if (from < migrations.length) onUpgrade(from, migrations.length);
-}
-
-function versionOf(database: DatabaseSyncInstance, path: string, migrations: readonly Migration[]): number {
+/** @throws FxError storage-unavailable unless the database has the schema of this fx */
+function requireSchema(database: DatabaseSyncInstance, path: string): void {
   const version = pragma(database.prepare("pragma user_version"));
-  const marked = pragma(database.prepare("pragma application_id")) === applicationId;
-  const strange = !marked && database.prepare("select 1 from sqlite_schema limit 1").get() !== undefined;
-  if (strange) {
+  const found = database.prepare("select name from sqlite_schema where type = 'table'").all() as {
+    name: string;
+  }[];
+  if (pragma(database.prepare("pragma application_id")) !== applicationId) {
     throw unusable(`${path} is a SQLite database, but not one of fx. Name another file.`);
   }
-  if (version > migrations.length) {
-    throw unusable(
-      `${path} was written by a newer fx (schema ${version}; this one knows ${migrations.length}). Use that fx.`,
-    );
-  }
-  return version;
+  const isWhole = tables.every((table) => found.some(({ name }) => name === table));
+  if (version === schemaVersion && isWhole) return;
+  throw unusable(
+    `${path} was written by another version of fx (schema ${version}; this one has schema ${schemaVersion}). ` +
+      "Use that version, or name another file.",
+  );
 }
 
 /** An empty file, or a log without its database, is what is left of a ledger: SQLite would make a new one of it. */

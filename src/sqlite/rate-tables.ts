@@ -2,8 +2,9 @@ import type { StatementSyncInstance } from "@photostructure/sqlite";
 import { endOfTime } from "../core/date.ts";
 import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
 import { decodeAcceptedTable, decodeTable, encodeTable, missingTable } from "../ledger/rows.ts";
-import type { AcceptedTableRow, RateTableRow } from "../ledger/store.ts";
+import type { AcceptedTableRow, RateTableRow, Writes } from "../ledger/store.ts";
 import {
+  insertAccepted,
   insertTable,
   selectAccepted,
   selectInForce,
@@ -60,13 +61,9 @@ export class RateTables {
     this.#statement(insertTable).get(id, source, number, trading_date, effective_date, rates);
   }
 
-  accept({ epoch, table }: TableInForce, vouched: boolean): void {
+  accept(epoch: number, { table, at, overriddenBy }: NonNullable<Writes["accepted"]>): void {
     this.save(table);
-    this.#statement("insert into accepted_table (epoch, table_id, vouched) values (?, ?, ?)").get(
-      epoch,
-      table.id,
-      vouched ? 1 : 0,
-    );
+    this.#statement(insertAccepted).get(epoch, table.id, at.getTime(), overriddenBy ?? null);
   }
 
   /** Call it when what was accepted is committed. */

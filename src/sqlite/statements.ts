@@ -7,11 +7,11 @@ export const appendEntry =
 export const insertAccount = "insert into account (pesel, name, surname, newest) values (?, ?, ?, ?)";
 export const updateAccount = "update account set newest = ? where pesel = ?";
 export const renameAccount = "update account set newest = ?, name = ?, surname = ? where pesel = ?";
-export const insertReversal = "insert into reversal (position, reversed_by) values (?, ?)";
+export const insertReversal = "insert into reversal (reversed, reversed_by) values (?, ?)";
 /** The id of the entry's reversal, where the journal is `journal`. */
 export const reversedBy =
   "(select later.entry ->> 'id' from reversal join journal as later on later.position = reversal.reversed_by " +
-  "where reversal.position = journal.position) as reversed_by";
+  "where reversal.reversed = journal.position) as reversed_by";
 /** An account is as its newest entry leaves it; without that entry, which an audit tells, it holds nothing. */
 const accountColumns =
   "account.pesel, name, surname, newest, coalesce(sequence, 0) as sequence, coalesce(hash, '') as hash, " +
@@ -23,6 +23,8 @@ export const selectAccount = `select ${accountColumns} ${fromAccount} where acco
 export const insertTable =
   "insert into rate_table (id, source, number, trading_date, effective_date, rates) values (?, ?, ?, ?, ?, ?) " +
   "on conflict do nothing";
+export const insertAccepted =
+  "insert into accepted_table (epoch, table_id, accepted_at, overridden_by) values (?, ?, ?, ?)";
 export const selectInForce =
   "select epoch, table_id, rate_table.* from accepted_table left join rate_table on id = table_id order by epoch desc limit 1";
 export const selectTable = "select * from rate_table where id = ?";

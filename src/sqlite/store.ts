@@ -1,7 +1,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
+import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, type IdRange, positionInId } from "../ledger/entry-id.ts";
 import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey } from "../ledger/rows.ts";
@@ -35,6 +35,7 @@ import {
 import { selectPage, writeWords } from "./name-words.ts";
 import { type OpenDatabase, openDatabase, pragma, type SqliteOptions, tuningFor } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
+import { schemaVersion } from "./schema.ts";
 import {
   appendEntry,
   insertAccount,
@@ -50,14 +51,14 @@ import { whenUnlocked } from "./write-lock.ts";
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
- * @throws FxError storage-unavailable if the file is not a whole ledger of this or an earlier version of fx
+ * @throws FxError storage-unavailable if the file is not a whole ledger of this version of fx
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   return new SqliteStore(openDatabase(path, options), options.lockWaitMs);
 }
 
 export class SqliteStore implements Store {
-  readonly schemaVersion: number;
+  readonly schemaVersion = schemaVersion;
   readonly accountsTogether: number;
   readonly transactionsAtOnce = 1;
   /** From the decision to the commit is one turn of the event loop. */
@@ -80,7 +81,6 @@ export class SqliteStore implements Store {
 
   constructor(opened: OpenDatabase, lockWaitMs = 5000) {
     this.#lockWaitMs = lockWaitMs;
-    this.schemaVersion = opened.version;
     this.accountsTogether = opened.isReadOnly ? accountsTogether.reading : accountsTogether.besideOrders;
     this.#opened = opened;
     this.#database = opened.database;
@@ -139,7 +139,7 @@ export class SqliteStore implements Store {
       const written = this.#write(writes, heads);
       if (writes.refusals !== undefined) this.#keys.keep(writes.refusals);
       const next = writes.accepted && { epoch: (inForce?.epoch ?? 0) + 1, table: writes.accepted.table };
-      if (next !== undefined) this.#tables.accept(next, writes.accepted?.vouched === true);
+      if (writes.accepted !== undefined) this.#tables.accept((inForce?.epoch ?? 0) + 1, writes.accepted);
       return { answer, next, written };
     });
     if (next !== undefined) this.#tables.accepts(next);
@@ -225,7 +225,7 @@ export class SqliteStore implements Store {
   async reversals({ after, limit }: { after?: string | undefined; limit: number }): Promise<ReversalLink[]> {
     return this.#all<{ reversed: string; by: string }>(
       `select entry ->> 'id' as reversed, ${reversedBy.replace("as reversed_by", "as by")}
-       from reversal join journal using (position) where position > ? order by position limit ?`,
+       from reversal join journal on position = reversed where position > ? order by position limit ?`,
       after === undefined ? 0 : positionInId(after),
       limit,
     );
@@ -251,7 +251,7 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#tables.accepted());
   }
 
-  acceptTable(table: RateTable, accepted: { epoch: number; vouched: boolean }): Promise<boolean> {
+  acceptTable(table: RateTable, accepted: Acceptance): Promise<boolean> {
     return this.transact([], planAcceptance(table, accepted));
   }
 

@@ -222,7 +222,7 @@ function encodeExchange({ side, sold, bought, bid, ask, table, tableId, effectiv
     bid: numberOf(bid) ?? null,
     ask: numberOf(ask) ?? null,
     table,
-    tableId: tableId ?? null,
+    tableId,
     effectiveDate,
   };
 }
@@ -270,7 +270,7 @@ function exchangeOf(exchange: schemas.ExchangeJson): Exchange {
     bid: bid === null ? undefined : rateOf(bid),
     ask: ask === null ? undefined : rateOf(ask),
     table,
-    tableId: tableId ?? undefined,
+    tableId,
     effectiveDate,
   };
 }

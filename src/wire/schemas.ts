@@ -232,7 +232,7 @@ export const exchangeFields = {
   bid: rateValue.nullable().meta({ description: "Of the sold currency in PLN; null if PLN is sold" }),
   ask: rateValue.nullable().meta({ description: "Of the bought currency in PLN; null if PLN is bought" }),
   table: tableNumber,
-  tableId: tableId.nullable().meta({ description: "null in exchanges from before fx kept it" }),
+  tableId,
   effectiveDate: date,
 };
 
@@ -241,7 +241,6 @@ export const exchange = z.object(exchangeFields);
 export const quote = z
   .object({
     ...exchangeFields,
-    tableId,
     source,
     rate: rateValue.meta({
       description: "Bought per one sold, before rounding, to 6 significant digits",

@@ -23,7 +23,7 @@ function settingsOf(folder: string): Settings {
 async function open(): Promise<{ service: ExchangeService; settings: Settings; close(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "fx-bulk-"));
   const settings = settingsOf(folder);
-  const service = await openService(settings, { rates: true, access: "create" }, () => {});
+  const service = await openService(settings, { rates: true, access: "create" });
   const close = async () => {
     await service.close();
     rmSync(folder, { recursive: true });

@@ -84,10 +84,10 @@ async function killedLedger(t: TestContext): Promise<{ path: string; place: stri
   return { path, place };
 }
 
-/** A database that is marked as one of fx, of the version before the first. */
-function olderLedger(path: string): void {
+/** A database that is marked as one of an fx that was never released. */
+function unreleasedLedger(path: string): void {
   const database = new DatabaseSync(path);
-  database.exec(`pragma application_id = ${applicationId}; pragma user_version = 0`);
+  database.exec(`pragma application_id = ${applicationId}; pragma user_version = 7`);
   database.close();
 }
 
@@ -102,14 +102,17 @@ describe("a command that reads", () => {
     });
   }
 
-  test("leaves a ledger of an earlier schema as it is, and says what upgrades it", async (t) => {
+  test("leaves a ledger of another schema as it is, and says which schemas these are", async (t) => {
     const path = folder(t);
-    olderLedger(join(path, "old.db"));
+    unreleasedLedger(join(path, "old.db"));
     const before = contents(path);
     for (const args of reading) {
       const { exit, stderr } = await runHere([...args, "--url", `sqlite:${join(path, "old.db")}`], demo);
       assert.equal(exit, 7, args.join(" "));
-      assert.match(stderr.replaceAll(/\s+/g, " "), /older fx \(schema 0; .* fx serve upgrades it/);
+      assert.match(
+        stderr.replaceAll(/\s+/g, " "),
+        /written by another version of fx \(schema 7; this one has schema 1\)/,
+      );
     }
     assert.deepEqual(contents(path), before);
   });
@@ -168,46 +171,6 @@ describe("a command that reads", () => {
       assert.equal(exit, 7);
       assert.match(stderr, /not complete without its log .*ledger\.db-wal.*Copy both to such a folder/);
     });
-  });
-});
-
-describe("a ledger of an earlier schema", () => {
-  test("is backed up as it is", async (t) => {
-    const path = folder(t);
-    const [old, copy] = [join(path, "old.db"), join(path, "copy.db")];
-    olderLedger(old);
-    const { exit, stderr } = await runHere(["backup", copy, "--db", `sqlite:${old}`]);
-    assert.equal(exit, 0, stderr);
-    assert.deepEqual(readdirSync(path), ["copy.db", "old.db"]);
-    assert.deepEqual(await runHere(["audit", "--url", `sqlite:${copy}`]).then(({ exit }) => exit), 7);
-  });
-
-  test("is upgraded by a command that writes, which says so on stderr", async (t) => {
-    const old = join(folder(t), "old.db");
-    olderLedger(old);
-    const { stderr } = await create(`sqlite:${old}`);
-    assert.match(
-      stderr.replaceAll(/\s+/g, " "),
-      /The schema of sqlite:.*old\.db was upgraded from 0 to \d+\./,
-    );
-    assert.equal((await runHere(["account", "list", "--url", `sqlite:${old}`])).exit, 0);
-  });
-
-  test("is upgraded by a command with --json, which says so in JSON", async (t) => {
-    const old = join(folder(t), "old.db");
-    olderLedger(old);
-    const { stderr } = await create(`sqlite:${old}`, "--json");
-    assert.equal(JSON.parse(stderr).upgraded.from, 0);
-  });
-
-  test("is upgraded by fx serve, which logs it", async (t) => {
-    const old = join(folder(t), "old.db");
-    olderLedger(old);
-    const server = await startFx(["--db", `sqlite:${old}`, "--rates", "demo"]);
-    const { stderr } = await server.stop();
-    const lines = stderr.split("\n").filter((line) => line.includes("schema upgraded"));
-    assert.match(lines.join(), /^\{"level":40,[^\n]*schema upgraded from version 0 to \d/);
-    assert.equal(lines.length, 1);
   });
 });
 

@@ -43,7 +43,7 @@ const exchangeOf = (sold: Money, bought: Money) =>
       bid: rate,
       ask: rate,
       table: fc.string(),
-      tableId: fc.option(fc.constant("0123456789abcdef0123456789abcdef"), { nil: undefined }),
+      tableId: fc.constant("0123456789abcdef0123456789abcdef"),
       effectiveDate: fc.constant("2026-06-08"),
     },
     plain,
@@ -98,11 +98,12 @@ describe("the text of an entry", () => {
     );
   });
 
-  test("from before tables had ids, and its hash, are what they always were", () => {
+  test("and its hash are what they always were", () => {
     const text =
       '{"id":"0197514f-b0c0-7000-8000-000000000002","pesel":"70011000003","sequence":2,"time":1780920000000,' +
       '"key":"order-1","kind":"exchange","side":"toBuy","sold":"37000 PLN","bought":"10000 USD","bid":null,' +
-      '"ask":"3.7","table":"108/C/NBP/2026","effectiveDate":"2026-06-08","balances":{"PLN":63000,"USD":10000}}';
+      '"ask":"3.7","table":"108/C/NBP/2026",' +
+      '"tableId":"0123456789abcdef0123456789abcdef","effectiveDate":"2026-06-08","balances":{"PLN":63000,"USD":10000}}';
     const exchange: Exchange = {
       side: "toBuy",
       sold: { currency: pln, minor: 37_000n },
@@ -110,7 +111,7 @@ describe("the text of an entry", () => {
       bid: undefined,
       ask: decimal("3.7000"),
       table: "108/C/NBP/2026",
-      tableId: undefined,
+      tableId: "0123456789abcdef0123456789abcdef",
       effectiveDate: "2026-06-08",
     };
     const entry: Entry = {
@@ -164,8 +165,14 @@ describe("the text of an entry", () => {
       (amount) => [`an amount of "${amount}"`, opening(amount), "RangeError", noAmount(amount)] as const,
     ),
     [
+      "an exchange at a table without an id",
+      '{"kind":"exchange","balances":{},"side":"toBuy","sold":"1 PLN","bought":"1 USD","bid":null,"ask":null,"table":"","effectiveDate":""}',
+      "RangeError",
+      "an entry of kind exchange has no exchange",
+    ],
+    [
       "a rate that is no decimal",
-      '{"kind":"exchange","balances":{},"side":"toBuy","sold":"1 PLN","bought":"1 USD","bid":"x","ask":null,"table":"","effectiveDate":""}',
+      '{"kind":"exchange","balances":{},"side":"toBuy","sold":"1 PLN","bought":"1 USD","bid":"x","ask":null,"table":"","tableId":"","effectiveDate":""}',
       "RangeError",
       '"x" is not a decimal',
     ],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { formatDecimal } from "../../src/core/decimal.ts";
-import { identifyTable, parseRateTable, unknownSource, unknownTableId } from "../../src/core/rates.ts";
+import { identifyTable, parseRateTable } from "../../src/core/rates.ts";
 
 const usd = { currency: "dolar amerykański", code: "USD", bid: 3.6268, ask: 3.7 };
 const eur = { currency: "euro", code: "EUR", bid: 4.1967, ask: 4.2815 };
@@ -162,10 +162,5 @@ describe("the id of a table", () => {
       idOf(withRate({ code: "CAD" })),
     ];
     assert.equal(new Set(ids).size, ids.length);
-  });
-
-  test("of an unknown source is its number", () => {
-    assert.equal(unknownTableId("108/C/NBP/2026"), "unknown/108/C/NBP/2026");
-    assert.equal(unknownSource, "unknown");
   });
 });

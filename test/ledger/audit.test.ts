@@ -168,7 +168,7 @@ for (const { name, database } of adapters) {
         await tamper(`update journal set pesel = '${adult(3)}' where pesel = ?`, 3);
         await tamper(`update account set pesel = '${adult(3)}' where pesel = ?`);
         const found = [1, 2, 3].map((number) => `${adult(3)} ${number} PESEL of the row`);
-        assert.deepEqual(await problems(), found);
+        assert.deepEqual(await problems(), [...found, `${adult(3)} - words of the names`]);
       });
 
       test("an entry that cannot be read, with the id that the store finds it by, if it has one", async (t) => {

@@ -184,11 +184,13 @@ describe("a batch", () => {
   });
 });
 
-test("the first exchange puts its table in force, for which no operator vouched", async () => {
+test("the first exchange puts its table in force at the time of its entry, which no operator overrode", async () => {
   const { service, store } = await start();
   await service.exchange(order("buy 1 USD for PLN"));
   const { id, source, number } = table;
-  assert.deepEqual(await store.acceptedTables(), [{ epoch: 1, id, source, number, vouched: false }]);
+  assert.deepEqual(await store.acceptedTables(), [
+    { epoch: 1, id, source, number, at: now, overriddenBy: undefined },
+  ]);
 });
 
 describe("the position of the house", () => {

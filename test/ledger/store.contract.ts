@@ -9,7 +9,7 @@ import { encodeAccount } from "../../src/ledger/rows.ts";
 import type { Decision, JournalPlace, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
 import { appending, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
-import { adult, identified, table } from "../support/fixture.ts";
+import { acceptance, adult, identified, now, table } from "../support/fixture.ts";
 import { publishedOf, tableOf } from "../support/rates.ts";
 
 const touch = (pesel: Pesel, key?: string) => ({ pesel, key });
@@ -563,7 +563,7 @@ export function storeContract(adapter: Adapter): void {
 
   describe(`rate tables in ${adapter.name}`, () => {
     const next = tableOf("109/C/NBP/2026", "2026-06-09");
-    const first = { epoch: 0, vouched: false };
+    const first = acceptance(0);
 
     test("are kept by their id, once, as they were first saved", async (t) => {
       const store = await adapter.open(t);
@@ -611,7 +611,7 @@ export function storeContract(adapter: Adapter): void {
       for (const change of [
         () => store.saveTables([table, next]),
         () => store.acceptTable(table, first),
-        () => store.acceptTable(next, { epoch: 1, vouched: false }),
+        () => store.acceptTable(next, acceptance(1)),
       ]) {
         await change();
         versions.push(await store.tablesVersion());
@@ -625,10 +625,11 @@ export function storeContract(adapter: Adapter): void {
       const store = await adapter.open(t);
       assert.equal(await store.acceptTable(table, first), true);
       assert.deepEqual(await store.inForce(), { epoch: 1, table });
-      assert.equal(await store.acceptTable(next, { epoch: 1, vouched: true }), true);
+      assert.equal(await store.acceptTable(next, acceptance(1, "anna@desk")), true);
       assert.deepEqual(await store.inForce(), { epoch: 2, table: next });
       const accepted = [table, next].map(({ id, source, number }, index) => {
-        return { epoch: index + 1, id, source, number, vouched: index === 1 };
+        const overriddenBy = index === 1 ? "anna@desk" : undefined;
+        return { epoch: index + 1, id, source, number, at: now, overriddenBy };
       });
       assert.deepEqual(await store.acceptedTables(), accepted);
     });
@@ -637,7 +638,7 @@ export function storeContract(adapter: Adapter): void {
       const store = await adapter.open(t);
       await store.acceptTable(table, first);
       assert.equal(await store.acceptTable(next, first), false);
-      assert.equal(await store.acceptTable(next, { epoch: 2, vouched: false }), false);
+      assert.equal(await store.acceptTable(next, acceptance(2)), false);
       assert.deepEqual(await store.inForce(), { epoch: 1, table });
     });
 
@@ -654,7 +655,7 @@ export function storeContract(adapter: Adapter): void {
       assert.equal(await seen(), undefined);
       await one?.acceptTable(table, first);
       assert.deepEqual(await seen(), { epoch: 1, table });
-      await one?.acceptTable(next, { epoch: 1, vouched: false });
+      await one?.acceptTable(next, acceptance(1));
       assert.deepEqual(await seen(), { epoch: 2, table: next });
       assert.deepEqual(await other?.inForce(), { epoch: 2, table: next });
     });
@@ -662,7 +663,7 @@ export function storeContract(adapter: Adapter): void {
     test("are not in force when the transaction that puts them there fails", async (t) => {
       const store = await adapter.open(t);
       await create(store, adult());
-      const accepted = { table, vouched: false };
+      const accepted = { table, at: now, overriddenBy: undefined };
       const failing = store.transact([touch(adult())], (loaded) => {
         const account = loaded.account(adult()) as StoredAccount;
         const wrong = appending([groszEntry(account, { sequence: 0 })], account);

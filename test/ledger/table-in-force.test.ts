@@ -29,6 +29,7 @@ async function processOn(t: TestContext, store: Store, table: RateTable) {
     trades: true,
     serves: true,
     changeSource: undefined,
+    operator: "anna@desk",
     now: () => now,
     rules: { maxAgeDays: 7, acceptTable: undefined },
     onEvent: () => {},

@@ -27,12 +27,27 @@ describe("opening a PostgreSQL database", () => {
     }
   });
 
-  test("of a newer fx is refused, and leaves it alone", async (t) => {
-    const { url, run } = await emptyDatabase(t);
-    await (await openStore(t, url)).close();
-    await run("update fx_schema set version = 99");
-    await assert.rejects(openPostgres(url), { code: "storage-unavailable", message: /newer fx \(schema 99/ });
-  });
+  const others: [what: string, sql: string, version: number][] = [
+    ["a newer one", "update fx_schema set version = 2", 2],
+    ["one of an unreleased fx", "update fx_schema set version = 7", 7],
+    ["one without a version", "delete from fx_schema", 0],
+    ["one of that version with other tables", "alter table accepted_table rename to table_in_force", 1],
+  ];
+  for (const [what, sql, version] of others) {
+    test(`of another schema is refused: ${what}`, async (t) => {
+      const { url, run } = await emptyDatabase(t);
+      await (await openStore(t, url)).close();
+      await run(sql);
+      for (const access of ["read", "write", "create"] as const) {
+        await assert.rejects(openPostgres(url, { access }), {
+          code: "storage-unavailable",
+          message:
+            `The database was written by another version of fx (schema ${version}; this one has schema 1). ` +
+            "Use that version, or name another database.",
+        });
+      }
+    });
+  }
 
   test("that is empty is refused unless a ledger is to be created, and stays empty", async (t) => {
     const { url, run } = await emptyDatabase(t);

@@ -7,7 +7,7 @@ import { openPostgres } from "../../src/postgres/store.ts";
 import { Transaction } from "../../src/postgres/transaction.ts";
 import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
 import { appending, groszEntry, openingEntry } from "../support/entries.ts";
-import { adult, fixedRates, opening, table, terms } from "../support/fixture.ts";
+import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
 import { createDatabase } from "../support/postgres.ts";
 
 const order = (key: string) => ({ ...terms("buy 1 USD for PLN"), pesel: adult(), key });
@@ -71,7 +71,10 @@ describe("a write outside of its transaction is refused, and changes nothing:", 
             const account = loaded.account(pesel);
             const next = account === undefined ? openingEntry(pesel) : groszEntry(account);
             const { writes } = appending([next], account);
-            return { writes: only({ ...writes, accepted: { table, vouched: false } }), answer: undefined };
+            return {
+              writes: only({ ...writes, accepted: { table, at: now, overriddenBy: undefined } }),
+              answer: undefined,
+            };
           },
           { serializable: false, tables: new Map() },
         );

@@ -4,7 +4,7 @@ import type { AcceptedTable, RateTable } from "../../src/core/rates.ts";
 import { isNewer, judge, newestEffective } from "../../src/rates/acceptance.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { tablesOf } from "../../src/rates/source.ts";
-import { identified } from "../support/fixture.ts";
+import { identified, now } from "../support/fixture.ts";
 import { publishedOf, tableOf } from "../support/rates.ts";
 
 const inForce = tableOf("108/C/NBP/2026", "2026-06-08", { USD: [4, 4.08], HUF: [0.01, 0.0102] });
@@ -13,17 +13,18 @@ const next = (rates: Record<string, readonly [number, number]>, effectiveDate = 
 const leap = next({ USD: [8, 8.16] });
 const corrected = next({ USD: [8, 8.17] });
 
-/** What has been in force, oldest first; those that an operator vouched for are marked. */
-function accepted(...tables: (RateTable | { vouched: RateTable })[]): AcceptedTable[] {
+/** What has been in force, oldest first; those that an operator let through are marked. */
+function accepted(...tables: (RateTable | { overridden: RateTable })[]): AcceptedTable[] {
   return tables.map((one, index) => {
-    const { id, source, number } = "vouched" in one ? one.vouched : one;
-    return { epoch: index + 1, id, source, number, vouched: "vouched" in one };
+    const { id, source, number } = "overridden" in one ? one.overridden : one;
+    const overriddenBy = "overridden" in one ? "anna@desk" : undefined;
+    return { epoch: index + 1, id, source, number, at: now, overriddenBy };
   });
 }
 
 /** The verdict after `past`, of which the last is in force. */
-function verdict(table: RateTable, vouchedFor?: string, past = accepted(inForce), current = inForce) {
-  return judge(table, { inForce: current, accepted: past }, vouchedFor);
+function verdict(table: RateTable, override?: string, past = accepted(inForce), current = inForce) {
+  return judge(table, { inForce: current, accepted: past }, override);
 }
 
 function refusal(...args: Parameters<typeof verdict>): string {
@@ -85,22 +86,22 @@ describe("a table is held back", () => {
   });
 });
 
-describe("an operator who vouches for a number", () => {
+describe("an operator who names a number", () => {
   test("lets through what any check holds back", () => {
     for (const table of [
       leap,
       tableOf("107/C/NBP/2026", "2026-06-05"),
       tableOf("108/C/NBP/2026", "2026-06-08", { USD: [9, 9.1] }),
     ]) {
-      assert.equal(verdict(table, table.number), "vouched");
-      assert.notEqual(verdict(table, "110/C/NBP/2026"), "vouched");
+      assert.equal(verdict(table, table.number), "overridden");
+      assert.notEqual(verdict(table, "110/C/NBP/2026"), "overridden");
     }
   });
 
-  test("vouches for one table: a correction of it is held back, and its id is asked for", () => {
-    const past = accepted(inForce, { vouched: leap });
+  test("lets one table through: a correction of it is held back, and its id is asked for", () => {
+    const past = accepted(inForce, { overridden: leap });
     assert.match(refusal(corrected, leap.number, past, leap), new RegExp(`--accept-table ${corrected.id}$`));
-    assert.equal(verdict(corrected, corrected.id, past, leap), "vouched");
+    assert.equal(verdict(corrected, corrected.id, past, leap), "overridden");
   });
 
   test("is not needed for a table that no check holds back", () => {
@@ -109,12 +110,12 @@ describe("an operator who vouches for a number", () => {
 });
 
 describe("a table that was in force and was replaced", () => {
-  const past = accepted(leap, { vouched: corrected });
+  const past = accepted(leap, { overridden: corrected });
 
-  test("never comes back, whoever vouches for it", () => {
-    for (const vouchedFor of [undefined, leap.number, leap.id]) {
+  test("never comes back, whoever names it", () => {
+    for (const override of [undefined, leap.number, leap.id]) {
       assert.match(
-        refusal(leap, vouchedFor, past, corrected),
+        refusal(leap, override, past, corrected),
         /was in force before .* and no table comes back$/,
       );
     }
@@ -124,7 +125,7 @@ describe("a table that was in force and was replaced", () => {
     const elsewhere = identified(publishedOf("001/C/NBP/2022", "2022-01-05"), "demo");
     const again = accepted(leap, elsewhere, inForce);
     assert.equal(verdict(next({ USD: [4, 4.08] }), undefined, again), "accept");
-    assert.equal(verdict(leap, leap.number, again), "vouched");
+    assert.equal(verdict(leap, leap.number, again), "overridden");
   });
 });
 

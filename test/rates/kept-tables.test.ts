@@ -4,6 +4,7 @@ import { addDays } from "../../src/core/date.ts";
 import type { TableLedger } from "../../src/core/rates.ts";
 import { KeptTables } from "../../src/rates/kept-tables.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
+import { acceptance } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 
 /** A ledger with a table for each fourth day of a year, and how many tables were read of it. */
@@ -48,9 +49,9 @@ describe("the tables that a ledger keeps", () => {
     const corrected = tableOf("100/C/NBP/2026", "2025-06-09", { USD: [3.6, 3.7] });
     await store.saveTables([corrected]);
     assert.equal((await kept.tables(year)).length, tables.length + 1);
-    await store.acceptTable(corrected, { epoch: 0, vouched: false });
+    await store.acceptTable(corrected, acceptance(0));
     assert.equal((await kept.tables(year))[1]?.id, corrected.id);
-    await store.acceptTable(tables[0] as (typeof tables)[0], { epoch: 1, vouched: false });
+    await store.acceptTable(tables[0] as (typeof tables)[0], acceptance(1));
     assert.equal((await kept.tables(year))[1]?.id, tables[0]?.id);
   });
 

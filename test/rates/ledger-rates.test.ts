@@ -5,7 +5,7 @@ import { openRates, type RatesOptions } from "../../src/rates/current.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { identified, putInForce } from "../support/fixture.ts";
+import { acceptance, identified, putInForce } from "../support/fixture.ts";
 import {
   closeAll,
   faultyLedger,
@@ -481,12 +481,12 @@ describe("a ledger that trades", () => {
 
   test("is followed without a judgement of one's own", async () => {
     const { ledger, bank, all } = await openTrading({ refreshMs: 5 * minute });
-    await ledger.acceptTable(of(bank, leaped), { epoch: 1, vouched: true });
+    await ledger.acceptTable(of(bank, leaped), acceptance(1, "anna@desk"));
     assert.equal(await traded(all[0] as CurrentRates, ledger), "109/C/NBP/2026");
     assert.equal(await quoted(all[0] as CurrentRates), "109/C/NBP/2026");
   });
 
-  test("gets a vouched table once, whichever process the operator started to accept it", async () => {
+  test("gets an overridden table once, whichever process the operator started to accept it", async () => {
     const { ledger, bank, all } = await openTrading({ acceptTable: leaped.no }, { acceptTable: leaped.no });
     bank.tables = json(leaped);
     await Promise.all(all.map((rates) => rates.events.next("in-force")));
@@ -494,12 +494,15 @@ describe("a ledger that trades", () => {
     bank.tables = json({ ...leaped, tradingDate: "2026-06-05" });
     await Promise.all(all.map((rates) => rates.events.next("refused")));
     assert.equal((await ledger.inForce())?.epoch, 2);
-    assert.equal((await ledger.acceptedTables()).filter(({ vouched }) => vouched).length, 1);
+    assert.equal(
+      (await ledger.acceptedTables()).filter(({ overriddenBy }) => overriddenBy === "unknown").length,
+      1,
+    );
   });
 
   test("never goes back to a table that was replaced, even for a process started to accept it", async () => {
     const { ledger, bank } = await openTrading();
-    await ledger.acceptTable(of(bank, newer), { epoch: 1, vouched: false });
+    await ledger.acceptTable(of(bank, newer), acceptance(1));
     const rates = await openLive(bank, { ledger, acceptTable: older.no });
     assert.match((await rates.events.next("refused")).problem, /no table comes back/);
     assert.equal((await ledger.inForce())?.epoch, 2);

@@ -129,15 +129,16 @@ class Game {
   /** A process that opens its rates, or looks at its bank again: both look at the ledger, and judge alike. */
   async #look(bank: Bank, store: FaultyStore): Promise<Process> {
     const { id, number } = this.#pick(bank.published);
-    const vouched = this.#below(3) === 0 ? this.#pick([id, number]) : undefined;
+    const override = this.#below(3) === 0 ? this.#pick([id, number]) : undefined;
     const rates = new LedgerRates({
       source: bank,
       ledger: store,
       trades: true,
       serves: true,
       changeSource: this.#below(8) === 0 ? this.#pick(this.#banks).name : undefined,
+      operator: "anna@desk",
       now: () => new Date(this.#clock),
-      rules: { maxAgeDays: 36_500, acceptTable: vouched },
+      rules: { maxAgeDays: 36_500, acceptTable: override },
       onEvent: () => {},
       refreshMs: dayMs,
       retryMs: dayMs,

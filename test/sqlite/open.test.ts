@@ -8,13 +8,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
-import { migrations } from "../../src/sqlite/schema.ts";
 import { openSqlite, type SqliteStore } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
-
-/** The schema of the next version of fx. */
-const newer = [...migrations, "create table newer (x integer) strict;"];
-const [here, next] = [migrations.length, newer.length];
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "fx-open-"));
@@ -40,48 +35,33 @@ async function ledgerFile(t: TestContext): Promise<string> {
   return path;
 }
 
-function schemaOf(path: string): unknown {
-  const database = new DatabaseSync(path, { readOnly: true });
-  const row = database.prepare("select user_version as version from pragma_user_version").get();
-  database.close();
-  return (row as { version: unknown }).version;
-}
-
-describe("a SQLite ledger of an earlier schema", () => {
-  test("is refused for reading, and stays as it is", async (t) => {
-    const path = await ledgerFile(t);
-    const before = readFileSync(path);
-    assert.throws(() => openSqlite(path, { access: "read", migrations: newer }), {
-      code: "storage-unavailable",
-      message: new RegExp(`older fx \\(schema ${here}; this one reads ${next}\\)\\. fx serve upgrades it`),
+describe("a SQLite ledger of another schema", () => {
+  const others: [what: string, sql: string, version: number][] = [
+    ["a newer one", "pragma user_version = 2", 2],
+    ["one of an unreleased fx", "pragma user_version = 7", 7],
+    ["one without a version", "pragma user_version = 0", 0],
+    ["one of that version with other tables", "alter table accepted_table rename to table_in_force", 1],
+  ];
+  for (const [what, sql, version] of others) {
+    test(`is refused, and stays as it is: ${what}`, async (t) => {
+      const path = await ledgerFile(t);
+      const database = new DatabaseSync(path);
+      database.exec(sql);
+      database.close();
+      const before = readFileSync(path);
+      const refused = {
+        code: "storage-unavailable",
+        message:
+          `${path} was written by another version of fx (schema ${version}; this one has schema 1). ` +
+          "Use that version, or name another file.",
+      };
+      for (const access of ["read", "write", "create"] as const) {
+        assert.throws(() => openSqlite(path, { access }), refused);
+      }
+      await assert.rejects(backUpSqlite(path, join(folder(t), "copy.db")), refused);
+      assert.deepEqual(readFileSync(path), before);
     });
-    assert.deepEqual(readFileSync(path), before);
-  });
-
-  test("is upgraded for writing, and that is told once", async (t) => {
-    const path = await ledgerFile(t);
-    const told: number[][] = [];
-    const options = { migrations: newer, onUpgrade: (from: number, to: number) => told.push([from, to]) };
-    for (const _ of [1, 2]) await openSqlite(path, options).close();
-    assert.deepEqual(told, [[here, next]]);
-    assert.equal(schemaOf(path), next);
-  });
-
-  test("is backed up as it is, with an audit", async (t) => {
-    const path = await ledgerFile(t);
-    const before = readFileSync(path);
-    const copy = join(folder(t), "copy.db");
-    const report = await backUpSqlite(path, copy, undefined, newer);
-    assert.deepEqual([report.entries, report.findingsTotal], [4, 0]);
-    assert.deepEqual([schemaOf(path), schemaOf(copy)], [here, here]);
-    assert.deepEqual(readFileSync(path), before);
-  });
-});
-
-test("a new ledger is told of no upgrade", async (t) => {
-  const told: number[] = [];
-  await openSqlite(join(folder(t), "new.db"), { onUpgrade: (from) => told.push(from) }).close();
-  assert.deepEqual(told, []);
+  }
 });
 
 describe("a SQLite ledger that is open for reading", () => {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { adult, table } from "../support/fixture.ts";
+import { acceptance, adult, table } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
 import { refuses } from "../support/service.ts";
@@ -79,7 +79,7 @@ test("a table that is to be kept waits for SQLite's lock, too", async (t) => {
   const { store, lock } = await start(t, 50);
   const unlock = await lock();
   await refuses(store.saveTables([table]), "overloaded");
-  await refuses(store.acceptTable(table, { epoch: 0, vouched: false }), "overloaded");
+  await refuses(store.acceptTable(table, acceptance(0)), "overloaded");
   await unlock();
   await store.saveTables([table]);
 });

@@ -5,6 +5,7 @@ import { FxError } from "../../src/core/errors.ts";
 import { type ExchangeTerms, parseTerms } from "../../src/core/exchange.ts";
 import { type Pesel, parsePesel } from "../../src/core/pesel.ts";
 import {
+  type Acceptance,
   type CurrentRates,
   noFetches,
   parseRateTable,
@@ -87,7 +88,12 @@ function tradingOf(reason: string | undefined): Trading {
 export async function putInForce(ledger: TableLedger, table: RateTable): Promise<void> {
   const inForce = await ledger.inForce();
   if (inForce?.table.id === table.id) return;
-  await ledger.acceptTable(table, { epoch: inForce?.epoch ?? 0, vouched: false });
+  await ledger.acceptTable(table, acceptance(inForce?.epoch ?? 0));
+}
+
+/** How a table comes into force after the one of `epoch`. */
+export function acceptance(epoch: number, overriddenBy?: string): Acceptance {
+  return { epoch, at: now, overriddenBy };
 }
 
 /** The valid PESEL with these first ten digits. */

@@ -145,7 +145,7 @@ async function examineStore(place: StorePlace, settings: Settings): Promise<Chec
   }
 }
 
-/** A store that is open is of this version. */
+/** A store that is open has this version. */
 function schemaCheck(version: number, writer: string): Check {
   return { check: "schema", ok: true, detail: `version ${version}, which ${writer} writes` };
 }

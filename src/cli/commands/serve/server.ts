@@ -94,8 +94,6 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   const { service, store, rates } = await openLedger(settings.db, settings, {
     access: "create",
     serves: true,
-    onUpgrade: (from, to) =>
-      warn(`schema upgraded from version ${from} to ${to}; an older fx cannot open it any more`),
     onNotice: (notice) => warn(notice),
     onEvent: (event) => report(event),
   });
