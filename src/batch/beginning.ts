@@ -1,3 +1,4 @@
+import { cleanCell } from "./cell.ts";
 import { csv, isEmptyRow, separatorIn } from "./csv.ts";
 import type { Format, TextLine } from "./line.ts";
 import { ndjson } from "./ndjson.ts";
@@ -28,7 +29,7 @@ export class Beginning {
       const separator = separatorIn(line.text);
       this.#separator ??= separator;
       if (separator !== undefined || isEmptyRow(line.text)) continue;
-      if (line.text.trimStart().startsWith("{")) return { format: ndjson, first: lines.slice(index) };
+      if (cleanCell(line.text).startsWith("{")) return { format: ndjson, first: lines.slice(index) };
       return { format: csv(line, this.#isMarked, this.#separator), first: lines.slice(index + 1) };
     }
     return undefined;

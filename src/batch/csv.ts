@@ -1,6 +1,7 @@
 import { csvCell, type Separator, separators, textOfCell } from "../core/csv.ts";
 import type { FxError } from "../core/errors.ts";
 import { readAmount } from "./amount.ts";
+import { blank, cleanCell } from "./cell.ts";
 import { attempt, type BatchLine, type Format, invalid, type TextLine } from "./line.ts";
 import { recordIn } from "./record.ts";
 import { UnfitFile } from "./unfit-file.ts";
@@ -43,13 +44,17 @@ const rowLimit = 16_384;
 
 /** The separator that a line such as `sep=;` names, as the first of a file for Excel. */
 export function separatorIn(text: string): string | undefined {
-  return /^"?sep=(.)"?$/i.exec(text)?.[1];
+  return separatorLine.exec(text)?.[1];
 }
+
+const separatorLine = new RegExp(`^${blank}*"?sep=(.)"?${blank}*$`, "iu");
 
 /** Whether a line has nothing but empty cells. */
 export function isEmptyRow(text: string): boolean {
-  return /^[\s;,"]*$/.test(text);
+  return emptyRow.test(text);
 }
+
+const emptyRow = new RegExp(`^(?:${blank}|[;,"])*$`, "u");
 
 /**
  * CSV under the header in `line`, which has the fields of one kind of file, in any case and order and among others. The
@@ -134,7 +139,7 @@ interface Header {
 }
 
 function headerOf(cells: readonly string[], mark: Separator, kind: Kind): Header {
-  const columns = cells.map((cell) => canonical(textOfCell(cell, mark), kind));
+  const columns = cells.map((cell) => canonical(readCell(cell, mark), kind));
   // A column that differs in punctuation is refused by its name.
   const letters = columns.map(lettersOf);
   const isNamed = (name: string) => letters.includes(lettersOf(name));
@@ -148,8 +153,7 @@ function fieldsOf({ always, amounts, perhaps }: Kind): readonly string[] {
 }
 
 /** A column's name: a field's in any case is the field's. */
-function canonical(cell: string, kind: Kind): string {
-  const name = cell.trim();
+function canonical(name: string, kind: Kind): string {
   return fieldsOf(kind).find((field) => field.toLowerCase() === name.toLowerCase()) ?? name;
 }
 
@@ -197,7 +201,7 @@ class Rows {
     for (let at = 0; at < all.length; ) {
       const line = all[at] as TextLine;
       const { text, fault } = line;
-      const cells = text.includes('"') ? undefined : cellsIn(text, this.#separator);
+      const cells = text.includes('"') ? undefined : text.split(this.#separator);
       if (fault !== undefined || cells !== undefined) {
         const row = fault ? this.#refused(line, text, fault) : this.#row(line, text, cells ?? [], isEnd);
         if (row !== undefined) rows.push(row);
@@ -257,20 +261,14 @@ class Rows {
 
   /** @returns undefined if all cells are empty */
   #row(line: TextLine, text: string, written: readonly string[], isCut: boolean): BatchLine | undefined {
-    const cells = text.includes("'") ? written.map((cell) => textOfCell(cell, this.#separator)) : written;
+    const cells = written.map((cell) => readCell(cell, this.#separator));
     if (cells.every((cell) => cell === "")) return undefined;
     const count = this.#columns.length;
     const unnamed = cells.findIndex((cell, index) => cell !== "" && !this.#columns[index]);
-    // Excel may leave out empty cells at a row's end. In a line without an end, more may be missing.
-    if (
-      cells.length < (isCut ? count : Math.min(this.#least, count)) ||
-      (cells.length > count && unnamed >= count)
-    ) {
-      return this.#refused(
-        line,
-        text,
-        invalid(`The line has ${cells.length} fields, and the header ${count}.`),
-      );
+    const wrongCount = invalid(`The line has ${cells.length} fields, and the header ${count}.`);
+    // Excel may leave out empty cells at a row's end.
+    if (cells.length < Math.min(this.#least, count) || (cells.length > count && unnamed >= count)) {
+      return this.#refused(line, text, wrongCount);
     }
     if (unnamed >= 0) {
       const fault = invalid(
@@ -279,11 +277,12 @@ class Rows {
       return this.#refused(line, text, fault);
     }
     const body: Record<string, unknown> = {};
-    let fault: FxError | UnfitFile | undefined;
+    // In a line without an end, more may be missing.
+    let fault: FxError | UnfitFile | undefined = isCut && cells.length < count ? wrongCount : undefined;
     for (const { name, index, isAmount } of this.#fields) {
       const cell = cells[index];
       if (!cell) continue;
-      const value = isAmount ? attempt(() => readAmount(name, cell.trim(), this.#separator === ",")) : cell;
+      const value = isAmount ? attempt(() => readAmount(name, cell, this.#separator === ",")) : cell;
       // A body with text for an amount is refused, too.
       body[name] = value instanceof Error ? cell : value;
       if (value instanceof Error) fault ??= value;
@@ -334,10 +333,10 @@ const quoteFaults = {
   stray: "a quote stands inside a cell.",
 } as const;
 
-function cellsIn(text: string, separator: Separator): readonly string[] {
-  const cells = text.split(separator);
-  for (let index = 0; index < cells.length; index += 1) cells[index] = (cells[index] as string).trim();
-  return cells;
+/** A cell without its quotes: what was written in it. */
+function readCell(cell: string, separator: Separator): string {
+  const clean = cleanCell(cell);
+  return clean.includes("'") ? cleanCell(textOfCell(clean, separator)) : clean;
 }
 
 function lettersOf(name: string): string {

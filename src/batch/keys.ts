@@ -30,6 +30,38 @@ export interface KeyedLine {
 export type Digest = (text: string) => string;
 
 /**
+ * The id of a batch by what its lines ask for, each under the key that it names: the same for every file of the same
+ * orders, in any order, format and spelling. Lines that cannot be read are no part of it.
+ */
+export class BatchId {
+  readonly #digestOf: Digest;
+  /** The sum of the digests of all lines, which does not depend on their order. */
+  readonly #sum = new Uint32Array(3);
+
+  constructor(digestOf: Digest) {
+    this.#digestOf = digestOf;
+  }
+
+  add({ body, key }: BatchLine): void {
+    // The same on every day: no date of birth is in the future.
+    const asked = attempt(() => parseLine(body, endOfDates));
+    if (asked instanceof Error) return;
+    const digest = this.#digestOf(JSON.stringify([key ?? null, ...factsOf(asked)]));
+    const bytes = atob(digest.replaceAll("-", "+").replaceAll("_", "/"));
+    for (let at = 0; at < bytes.length; at += 1) {
+      this.#sum[at >> 2] = (this.#sum[at >> 2] ?? 0) + (bytes.charCodeAt(at) << (8 * (at & 3)));
+    }
+  }
+
+  /** 24 hexadecimal digits. */
+  get id(): string {
+    return [...this.#sum].map((word) => word.toString(16).padStart(8, "0")).join("");
+  }
+}
+
+const endOfDates = "9999-12-31";
+
+/**
  * Gives the lines of a batch their keys: the one that a line names, or one made of the batch's id, of what the line
  * asks for, and of how many lines before it ask for the same. So a line keeps its key if it is moved or written
  * differently, or if another is corrected. Equal lines are separate requests.
@@ -58,7 +90,9 @@ export class LineKeys {
       body === undefined && fault !== undefined ? fault : attempt(() => parseLine(body, this.#today));
     const own = named === undefined ? undefined : attempt(() => keyOf(named));
     const key =
-      typeof own === "string" ? own : this.#derived(asked instanceof Error ? [text] : factsOf(asked));
+      typeof own === "string"
+        ? own
+        : this.#derived(asked instanceof Error ? textOf(body, text) : factsOf(asked));
     return {
       number,
       key,
@@ -81,6 +115,11 @@ export class LineKeys {
 /** Everything in which two requests can differ. If this changed, batches that were begun would be done twice. */
 function factsOf(asked: BulkRequest): readonly unknown[] {
   return [asked.kind, asked.pesel, ...requestFacts(asked)];
+}
+
+/** What a line says that asks for nothing, however it is written. */
+function textOf(body: unknown, text: string): readonly unknown[] {
+  return isObject(body) ? Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1)) : [text];
 }
 
 function keyOf(named: unknown): string {

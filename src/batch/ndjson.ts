@@ -1,5 +1,6 @@
 import { FxError } from "../core/errors.ts";
 import { parseJson } from "../wire/requests.ts";
+import { cleanCell } from "./cell.ts";
 import { attempt, type BatchLine, type Format, isObject, type TextLine } from "./line.ts";
 
 /** A JSON body a line, which may also name its key. */
@@ -8,16 +9,20 @@ export const ndjson: Format = {
   needsRates: true,
   header: undefined,
   unread: [],
-  read: (lines) => lines.map(readLine),
+  read: (lines) => lines.map(readLine).filter(({ text }) => text !== ""),
 };
 
-function readLine(line: TextLine): BatchLine {
-  const { number, text, fault } = line;
+function readLine({ number, text: written, fault }: TextLine): BatchLine {
+  const text = cleanCell(written);
   const named = (key: string) => withKey(text, key);
   if (fault !== undefined) return { number, text, fault, withKey: named };
   const body = attempt(() => parseJson(text, "line"));
   if (body instanceof FxError) return { number, text, fault: body, withKey: named };
-  if (!isObject(body) || !Object.hasOwn(body, "key")) return { number, text, body, withKey: named };
+  if (!isObject(body)) return { number, text, body, withKey: named };
+  for (const [name, value] of Object.entries(body)) {
+    if (typeof value === "string") body[name] = cleanCell(value);
+  }
+  if (!Object.hasOwn(body, "key")) return { number, text, body, withKey: named };
   const { key, ...rest } = body;
   return { number, text, body: rest, key, withKey: named };
 }

@@ -1,20 +1,18 @@
 import type { Separator } from "../core/csv.ts";
+import { blank, cleanCell } from "./cell.ts";
 
-/** Spaces around a cell are no part of it, unless they are in its quotes. */
-const space = "[ \\t\\n\\r\\f]*";
-
-/** A cell with what ends it, from its beginning. Of a tab, a separator is made first. */
+/** A cell with what ends it, from its beginning. A tab that separates is no space. */
 function cellBefore(separator: Separator): { readonly quoted: RegExp; readonly bare: RegExp } {
-  const around = separator === "\t" ? space.replace("\\t", "") : space;
+  const around = `(?:(?!${separator})${blank})*`;
   const end = `(${separator}|$)`;
   return {
-    quoted: new RegExp(`${around}"([^"]*(?:""[^"]*)*)"${around}${end}`, "y"),
-    bare: new RegExp(`([^"${separator}]*)${end}`, "y"),
+    quoted: new RegExp(`${around}"([^"]*(?:""[^"]*)*)"${around}${end}`, "uy"),
+    bare: new RegExp(`([^"${separator}]*)${end}`, "uy"),
   };
 }
 
 const cells = { ";": cellBefore(";"), "\t": cellBefore("\t"), ",": cellBefore(",") } as const;
-const openCell = /\s*"[^"]*(?:""[^"]*)*$/y;
+const openCell = new RegExp(`${blank}*"[^"]*(?:""[^"]*)*$`, "uy");
 
 /**
  * The cells of one record of CSV, as RFC 4180 has it: "open" if it ends in a quoted cell, "stray" if a quote stands
@@ -33,12 +31,8 @@ export function recordIn(text: string, separator: Separator): readonly string[] 
       return openCell.test(text) ? "open" : "stray";
     }
     const [whole, cell = "", end] = match;
-    found.push(inQuotes === null ? trimmed(cell) : cell.replaceAll('""', '"'));
+    found.push(inQuotes === null ? cleanCell(cell) : cell.replaceAll('""', '"'));
     if (end === "") return found;
     at += whole.length;
   }
-}
-
-function trimmed(cell: string): string {
-  return cell.replace(/^[ \t\n\r\f]+|[ \t\n\r\f]+$/g, "");
 }

@@ -1,8 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex } from "@noble/hashes/utils.js";
 import { Beginning, empty } from "../../batch/beginning.ts";
 import { encodingMarked } from "../../batch/encoding.ts";
-import { type KeyedLine, LineKeys } from "../../batch/keys.ts";
+import { BatchId, type KeyedLine, LineKeys } from "../../batch/keys.ts";
 import { type BatchLine, type Format, inAnotherEncoding, invalid, type TextLine } from "../../batch/line.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 
@@ -40,13 +39,14 @@ export function readBatch(bytes: Uint8Array, today: string, encoding = "utf-8"):
     ),
     ...format.read([], true),
   ];
-  const id = bytesToHex(sha256(bytes)).slice(0, 32);
-  const keys = new LineKeys(id, today, digestOf);
-  const lines = read.map((line) => {
+  const batch = new BatchId(digestOf);
+  for (const line of read) {
     if (line.fault instanceof UnfitFile) throw line.fault;
-    return keys.of(line);
-  });
-  return { id, format, lines };
+    batch.add(line);
+  }
+  const { id } = batch;
+  const keys = new LineKeys(id, today, digestOf);
+  return { id, format, lines: read.map((line) => keys.of(line)) };
 }
 
 function decoded(bytes: Uint8Array, encoding: string): string {

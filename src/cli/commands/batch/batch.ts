@@ -46,7 +46,7 @@ export function defineBatch(program: Command, context: Context): void {
     )
     .option(
       "--id <id>",
-      "name of the batch: a line of it is never done twice (default: the hash of the file)",
+      "name of the batch: a line of it is never done twice (default: made of what its lines ask for)",
       idArgument,
     )
     .option("--rejects <file>", "write the refused lines to a new file, to correct and run")

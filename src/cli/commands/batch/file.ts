@@ -1,8 +1,9 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { Beginning, empty } from "../../../batch/beginning.ts";
+import { BatchId } from "../../../batch/keys.ts";
 import {
   type BatchLine,
   type Format,
@@ -14,6 +15,7 @@ import { UnfitFile } from "../../../batch/unfit-file.ts";
 import { faultOf, type Line, notUtf8, readLines } from "../../../wire/lines.ts";
 import { UsageError } from "../../errors.ts";
 import { reasonOf } from "../../reason.ts";
+import { digestOf } from "./digest.ts";
 import { decode, encodingNamed } from "./encoding.ts";
 
 export interface Batch {
@@ -95,6 +97,8 @@ const linesAtOnce = 512;
 /** The lines of a file, and whether it is at its end. What comes then is a line without an end. */
 class Lines {
   isEnd = false;
+  /** How many lines were read, blank ones among them but for those at the end. */
+  count = 0;
   readonly chunks: AsyncGenerator<readonly TextLine[]>;
 
   constructor(source: AsyncIterable<Buffer>) {
@@ -107,7 +111,10 @@ class Lines {
   }
 
   async *#texts(chunks: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly TextLine[]> {
-    for await (const lines of chunks) yield lines.map(textOf);
+    for await (const lines of chunks) {
+      this.count = lines.at(-1)?.number ?? this.count;
+      yield lines.map(textOf);
+    }
   }
 }
 
@@ -136,29 +143,32 @@ interface Survey {
 }
 
 /**
- * The hash of a file's bytes and the number of its lines; undefined for a pipe, which can be read but once.
- * @throws UsageError if it is not in its encoding, or if it is still being written: its id would change when it is complete, and its lines would be done twice
+ * What a file's lines ask for, and their number; undefined for a pipe, which can be read but once.
+ * @throws UsageError if it is still being written: its id would change when it is complete, and its lines would be done twice
+ * @throws UnfitFile
  */
 async function survey(path: string, encoding: string | undefined): Promise<Survey | undefined> {
   const version = await versionOf(path);
   if (version === undefined) return undefined;
-  const hash = createHash("sha256");
-  const hashed = async function* () {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      hash.update(chunk);
-      yield chunk;
+  const source = createReadStream(path);
+  const batch = new BatchId(digestOf);
+  let lineCount: number;
+  try {
+    const { format, first, later } = await begin(source, encoding);
+    for await (const lines of readAll(format, first, later)) {
+      for (const line of lines) {
+        if (line.fault instanceof UnfitFile) throw line.fault;
+        batch.add(line);
+      }
     }
-  };
-  let lineCount = 0;
-  for await (const lines of readLines((await decode(hashed(), encoding)).chunks, { atOnce: linesAtOnce })) {
-    const other = lines.find((line) => faultOf(line) === notUtf8);
-    if (other !== undefined) throw inAnotherEncoding(other.number);
-    lineCount = lines.at(-1)?.number ?? lineCount;
+    lineCount = later.count;
+  } finally {
+    source.destroy();
   }
   if ((await versionOf(path)) !== version) {
     throw new UsageError(`${writtenTo(path)} Run it when it is complete.`);
   }
-  return { id: hash.digest("hex").slice(0, 32), lineCount, version };
+  return { id: batch.id, lineCount, version };
 }
 
 /** Changes with every change of the file; undefined for a pipe. */

@@ -245,7 +245,7 @@ describe("fx batch", () => {
       text,
       /^line 2, 700110\*{5}: sold 4\.30 PLN, bought 1\.00 USD; Jan Kowalski, 995\.70 PLN,\n1\.00 USD\nline 3, 700110\*{5}: The order takes 5\.00 USD/,
     );
-    assert.match(text, /\nbatch +[0-9a-f]{32}\ndone +1\nrefused +1\ntook +\d+:\d\d\nRun it again with --id /);
+    assert.match(text, /\nbatch +[0-9a-f]{24}\ndone +1\nrefused +1\ntook +\d+:\d\d\nRun it again with --id /);
     assert.ok(!text.includes(adult()));
     assert.equal(exit, 3);
     const { text: json } = await runAtTerminal(["batch", path("orders.csv"), "--json", "--yes"], { env });
