@@ -53,6 +53,19 @@ function globalProcess(): Plugin {
   };
 }
 
+/** What only the OpenAPI document says of the wire's shapes is no part of the page. */
+function withoutDescriptions(): Plugin {
+  return {
+    name: "without-descriptions",
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /src\/wire\/[\w-]*(requests|schemas)\.ts$/ }, async ({ path }) => {
+        const code = await readFile(path, "utf8");
+        return { contents: code.replace(/\bdescription:(\s*\+?\s*"(\\.|[^"\\])*")+,?/g, ""), loader: "ts" };
+      });
+    },
+  };
+}
+
 /** The folders of the packages whose code is in a bundle. */
 const inBundles = new Set<string>();
 
@@ -159,7 +172,7 @@ async function buildPage() {
     splitting: true,
     // The page is whole without packages: what it imports is in it.
     noExternal: [/./],
-    esbuildPlugins: [noteBundled()],
+    esbuildPlugins: [noteBundled(), withoutDescriptions()],
     silent: true,
     esbuildOptions: (options) => {
       options.logLevel = "warning";

@@ -1,51 +1,10 @@
-import { isOfRequest, undecided } from "../core/errors.ts";
 import type { ProblemJson } from "../wire/schemas.ts";
-
-/** What the server answered instead of what was asked for. */
-export class Refusal extends Error {
-  readonly problem: ProblemJson;
-
-  constructor(problem: ProblemJson) {
-    super(problem.detail);
-    this.problem = problem;
-  }
-}
-
-/** No answer came, or none of fx: whether a request that moves money was carried out is not known. */
-export class NoAnswer extends Error {}
-
-/**
- * Whether it is not known what became of the request that failed so.
- * @param wasOpen whether it was not known before this attempt, either. A server that is busy or takes no token says
- * nothing of that one.
- */
-export function isOpen(failure: unknown, wasOpen: boolean): boolean {
-  if (!(failure instanceof Refusal)) return true;
-  const { code } = failure.problem;
-  return undecided.includes(code) || (wasOpen && !isOfRequest(code));
-}
-
-/** What a change of an account came to. */
-export interface Done<T> {
-  /** Undefined where the answer has no body. */
-  readonly body: T;
-  readonly receiptId: string;
-}
-
-export interface Change {
-  readonly body: object;
-  /** The idempotency key: a request that is sent again with it is not carried out again. */
-  readonly key: string;
-  /** The id of the only table that an order may be settled at. */
-  readonly tableId?: string;
-}
-
-type Query = Readonly<Record<string, string | number | undefined>>;
+import { type Change, type Done, NoAnswer, Refusal, type Server } from "./answers.ts";
 
 const timeoutMs = 30_000;
 
 /** The public HTTP API of the server that the page came from. */
-export class Api {
+export class Api implements Server {
   #token: string | undefined;
   readonly #onUnauthorized: () => void;
 
@@ -59,12 +18,13 @@ export class Api {
     this.#token = token;
   }
 
-  /** @param path without a slash at its start, with its parts encoded */
-  async get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
-    const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
-    const response = await this.#send(given.length === 0 ? path : `${path}?${search}`, { signal });
-    return (await bodyOf(response)) as T;
+  /** The same server and token, for work that goes on when the page is locked and forgets its token. */
+  copy(): Api {
+    return new Api(this.#token, this.#onUnauthorized);
+  }
+
+  async get<T>(url: string, signal?: AbortSignal): Promise<T> {
+    return (await bodyOf(await this.#send(url, { signal }))) as T;
   }
 
   async change<T>(path: string, { body, key, tableId }: Change): Promise<Done<T>> {
@@ -134,15 +94,13 @@ export class Api {
   }
 }
 
-/** The body; of an account, whether it is closed, too, which a header says. */
+/**
+ * The body; of an account, whether it is closed, too, which a header says.
+ * @throws NoAnswer if it is cut off
+ */
 async function bodyOf(response: Response): Promise<unknown> {
-  const body: object = await response.json();
+  const body: object = await response.json().catch(() => {
+    throw new NoAnswer();
+  });
   return response.headers.get("fx-account") === "closed" ? { ...body, closed: true } : body;
-}
-
-/** A key that no request has had. */
-export function newKey(): string {
-  // crypto.randomUUID is there only for pages of https and of loopback.
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `page-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -1,15 +1,21 @@
 import { createContext } from "preact";
-import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useReducer } from "preact/hooks";
 import { currencies, pln } from "../core/currency.ts";
 import { includes, type Role } from "../core/role.ts";
 import type { RatesJson, TokenJson } from "../wire/schemas.ts";
-import { type Api, NoAnswer, Refusal } from "./api.ts";
+import { NoAnswer, type Query, Refusal, urlOf } from "./answers.ts";
+import type { Api } from "./api.ts";
+import type { Customer } from "./customer.ts";
+import type { Desk } from "./desk.ts";
 import type { Format, Language } from "./format.ts";
+import type { Load, Read, Reads } from "./reads.ts";
 import { refusalText, type Texts } from "./texts.ts";
 
 /** What every part of the page works with. */
 export interface App {
   readonly api: Api;
+  readonly reads: Reads;
+  readonly desk: Desk;
   readonly caller: TokenJson;
   readonly language: Language;
   readonly texts: Texts;
@@ -57,43 +63,33 @@ export function useFailureText(): (failure: unknown) => string {
   };
 }
 
-/** The newest of several requests for one thing: what it gave, or how it failed. */
-export interface Latest<T> {
-  readonly value: T | undefined;
-  readonly failure: unknown;
-  readonly isLoading: boolean;
-  reload(): void;
+/** Draws the part again whenever what `watch` watches changes. */
+export function useWatched(
+  watch: ((onChange: () => void) => () => void) | undefined,
+  parts: readonly unknown[],
+): void {
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => watch?.(() => redraw(undefined)), parts as unknown[]);
 }
 
-/** Asks again whenever `parts` change. What was known stays in sight meanwhile. */
-export function useLatest<T>(
-  ask: ((signal: AbortSignal) => Promise<T>) | undefined,
-  parts: readonly unknown[],
-): Latest<T> {
-  const [state, setState] = useState<Omit<Latest<T>, "reload">>({
-    value: undefined,
-    failure: undefined,
-    isLoading: ask !== undefined,
-  });
-  const [count, setCount] = useState(0);
-  const isFirst = useRef(true);
-  useEffect(() => {
-    if (ask === undefined) {
-      setState({ value: undefined, failure: undefined, isLoading: false });
-      return undefined;
-    }
-    const control = new AbortController();
-    if (!isFirst.current) setState((before) => ({ ...before, isLoading: true }));
-    isFirst.current = false;
-    ask(control.signal).then(
-      (value) => {
-        if (!control.signal.aborted) setState({ value, failure: undefined, isLoading: false });
-      },
-      (failure: unknown) => {
-        if (!control.signal.aborted) setState({ value: undefined, failure, isLoading: false });
-      },
-    );
-    return () => control.abort();
-  }, [...parts, count]);
-  return { ...state, reload: useCallback(() => setCount((before) => before + 1), []) };
+const unasked: Read<never> = { value: undefined, failure: undefined, isLoading: false, time: undefined };
+
+/** What `load` reads, under a key that says all that is asked for. Nothing is asked for without a key. */
+export function useRead<T>(reads: Reads, key: string | undefined, load: Load<T>): Read<T> {
+  useWatched(key === undefined ? undefined : (onChange) => reads.watch(key, load, onChange), [reads, key]);
+  return key === undefined ? unasked : reads.get<T>(key);
+}
+
+/** What the server has at a path. */
+export function useGet<T>(path: string | undefined, query: Query = {}): Read<T> {
+  const { api, reads } = useApp();
+  const url = path === undefined ? undefined : urlOf(path, query);
+  return useRead(reads, url, (signal) => api.get<T>(url ?? "", signal));
+}
+
+/** What is under way for one customer. */
+export function useCustomer(pesel: string): Customer {
+  const { desk } = useApp();
+  useWatched((onChange) => desk.watch(onChange), [desk]);
+  return desk.customer(pesel);
 }

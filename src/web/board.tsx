@@ -1,6 +1,6 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { RateHistoryJson, RatesJson } from "../wire/schemas.ts";
-import { useApp, useLatest } from "./app.ts";
+import { useApp, useGet } from "./app.ts";
 import { History, Sparkline } from "./chart.tsx";
 
 type Rate = RatesJson["rates"][number];
@@ -9,7 +9,12 @@ const sparklineDays = 30;
 
 /** All currencies of the table: bid and ask, what changed since the table before, and how it went. */
 export function Board() {
-  const { rates, texts } = useApp();
+  const { rates, reads, texts } = useApp();
+  const tableId = useRef(rates?.tableId);
+  useEffect(() => {
+    if (tableId.current !== rates?.tableId) reads.stale("api/rates/");
+    tableId.current = rates?.tableId;
+  }, [rates?.tableId]);
   const [opened, setOpened] = useState<string>();
   const previous = new Map(rates?.previous?.rates.map((rate) => [rate.symbol, rate]));
   return (
@@ -56,12 +61,9 @@ interface RateRowProps {
 }
 
 function RateRow({ rate, before, isOpened, onOpen }: RateRowProps) {
-  const { api, format, rates } = useApp();
+  const { format } = useApp();
   const { symbol, name, bid, ask } = rate;
-  const history = useLatest<RateHistoryJson>(
-    (signal) => api.get(`api/rates/${symbol}/history`, { days: sparklineDays }, signal),
-    [symbol, rates?.tableId],
-  );
+  const history = useGet<RateHistoryJson>(`api/rates/${symbol}/history`, { days: sparklineDays });
   const change = before === undefined ? undefined : (bid + ask) / (before.bid + before.ask) - 1;
   return (
     <tr>

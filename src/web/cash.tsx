@@ -1,175 +1,146 @@
 import { useState } from "preact/hooks";
 import type { AccountJson } from "../wire/schemas.ts";
-import { useApp, useMay } from "./app.ts";
-import { useChange } from "./change.ts";
+import { useApp, useCustomer, useMay } from "./app.ts";
+import { type CashDraft, orderOf, orderOut } from "./customer.ts";
 import { CurrencyField, Field } from "./field.tsx";
 import { typedAmount } from "./format.ts";
+import { Asked } from "./question.tsx";
 
 interface CashProps {
   readonly account: AccountJson;
-  readonly onDone: (account: AccountJson, receiptId: string) => Promise<void>;
 }
 
 /** Money over the counter, and the holder's name. */
-export function Cash({ account, onDone }: CashProps) {
+export function Cash({ account }: CashProps) {
   const { texts } = useApp();
   const mayClose = useMay("operator");
+  const out = orderOut(useCustomer(account.pesel));
+  const isHere = out !== undefined && out.kind !== "exchange" && out.kind !== "reversal";
+  const [isOpened, setOpened] = useState(false);
   return (
-    <details class="card cash">
+    <details
+      class="card cash"
+      open={isOpened || isHere}
+      onToggle={({ currentTarget }) => setOpened(currentTarget.open)}
+    >
       <summary>{texts.cash}</summary>
-      <Money account={account} onDone={onDone} />
-      <Name account={account} onDone={onDone} />
-      {mayClose && <Closing account={account} onDone={onDone} />}
+      <Money pesel={account.pesel} />
+      <Name key={`${account.name} ${account.surname}`} account={account} />
+      {mayClose && <Closing pesel={account.pesel} />}
     </details>
   );
 }
 
-function Money({ account, onDone }: CashProps) {
-  const { texts, format } = useApp();
-  const [typed, setTyped] = useState("");
-  const [currency, setCurrency] = useState("PLN");
-  const [note, setNote] = useState("");
-  const [asked, setAsked] = useState<"deposit" | "withdraw">();
-  const { fault, isSending, setFault, send } = useChange(async (next, receiptId) => {
-    setAsked(undefined);
-    setTyped("");
-    setNote("");
-    await onDone(next, receiptId);
-  });
-  const amount = typedAmount(typed, currency);
-  const ask = (what: "deposit" | "withdraw") => {
-    setFault("fault" in amount ? texts.amountFault[amount.fault] : undefined);
-    setAsked("fault" in amount ? undefined : what);
+function Money({ pesel }: { readonly pesel: string }) {
+  const { desk, texts } = useApp();
+  const customer = useCustomer(pesel);
+  const { typed, currency, note } = customer.cash;
+  const [fault, setFault] = useState<string>();
+  const order = orderOf(customer, ["deposit", "withdrawal"]);
+  const ask = (kind: "deposit" | "withdrawal") => {
+    const amount = typedAmount(typed, currency);
+    if ("fault" in amount) {
+      setFault(texts.amountFault[amount.fault]);
+      desk.tell(pesel, { is: "cancels" });
+      return;
+    }
+    const money = { symbol: currency, amount: amount.amount };
+    void desk.ask(pesel, { kind, money, note: note.trim() === "" ? undefined : note });
   };
-  const edit = (change: () => void) => {
-    setAsked(undefined);
+  const edit = (cash: Partial<CashDraft>) => {
     setFault(undefined);
-    change();
-  };
-  const carryOut = () => {
-    if (asked === undefined || "fault" in amount) return;
-    const body = { amount: amount.amount, currency, ...(note.trim() !== "" && { note }) };
-    void send(`api/user/${account.pesel}/${asked === "deposit" ? "deposits" : "withdrawals"}`, body);
+    desk.tell(pesel, { is: "typed", cash });
   };
   return (
     <form
-      class="fields"
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (asked === undefined) ask("deposit");
-        else carryOut();
+        if (order === undefined) ask("deposit");
+        else void desk.confirm(pesel, order.key);
       }}
     >
-      <Field
-        label={texts.cashSum}
-        value={typed}
-        inputMode="decimal"
-        onValue={(value) => edit(() => setTyped(value))}
-      />
-      <CurrencyField
-        label={texts.cashCurrency}
-        value={currency}
-        onValue={(value) => edit(() => setCurrency(value))}
-      />
-      <Field
-        label={texts.note}
-        value={note}
-        maxLength={200}
-        onValue={(value) => edit(() => setNote(value))}
-      />
-      {fault !== undefined && <p role="alert">{fault}</p>}
-      <p class="actions">
-        {asked === undefined ? (
-          <>
+      <fieldset class="fields" disabled={orderOut(customer) !== undefined}>
+        <Field
+          label={texts.cashSum}
+          value={typed}
+          inputMode="decimal"
+          onValue={(value) => edit({ typed: value })}
+        />
+        <CurrencyField
+          label={texts.cashCurrency}
+          value={currency}
+          onValue={(value) => edit({ currency: value })}
+        />
+        <Field label={texts.note} value={note} maxLength={200} onValue={(value) => edit({ note: value })} />
+        {fault !== undefined && <p role="alert">{fault}</p>}
+        {order === undefined && (
+          <p class="actions">
             <button type="button" onClick={() => ask("deposit")}>
               {texts.deposit}
             </button>
-            <button type="button" onClick={() => ask("withdraw")}>
+            <button type="button" onClick={() => ask("withdrawal")}>
               {texts.withdraw}
             </button>
-          </>
-        ) : (
-          <>
-            <strong class="figures">
-              {texts[asked]}{" "}
-              {"amount" in amount ? format.money({ symbol: currency, amount: amount.amount }) : ""}
-            </strong>
-            <button type="button" class="primary" aria-busy={isSending} onClick={carryOut}>
-              {texts.carryOut}
-            </button>
-            <button type="button" class="plain" onClick={() => setAsked(undefined)}>
-              {texts.cancel}
-            </button>
-          </>
+          </p>
         )}
-      </p>
+      </fieldset>
+      <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
     </form>
   );
 }
 
-function Name({ account, onDone }: CashProps) {
-  const { texts } = useApp();
+function Name({ account }: CashProps) {
+  const { desk, texts } = useApp();
+  const { pesel } = account;
+  const customer = useCustomer(pesel);
   const [name, setName] = useState(account.name);
   const [surname, setSurname] = useState(account.surname);
-  const { fault, isSending, setFault, send } = useChange(onDone);
+  const [fault, setFault] = useState<string>();
+  const save = () => {
+    const isMissing = name.trim() === "" || surname.trim() === "";
+    setFault(isMissing ? texts.nameMissing : undefined);
+    if (!isMissing) void desk.carryOut(pesel, { kind: "renaming", name, surname }, account);
+  };
   return (
     <form
-      class="fields"
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (name.trim() === "" || surname.trim() === "") setFault(texts.nameMissing);
-        else void send(`api/user/${account.pesel}/name`, { name, surname });
+        save();
       }}
     >
-      <Field label={texts.newFirstName} value={name} onValue={setName} />
-      <Field label={texts.newSurname} value={surname} onValue={setSurname} />
-      {fault !== undefined && <p role="alert">{fault}</p>}
-      <p class="actions">
-        <button type="submit" aria-busy={isSending}>
-          {texts.saveName}
-        </button>
-      </p>
+      <fieldset class="fields" disabled={orderOut(customer) !== undefined}>
+        <Field label={texts.newFirstName} value={name} onValue={setName} />
+        <Field label={texts.newSurname} value={surname} onValue={setSurname} />
+        {fault !== undefined && <p role="alert">{fault}</p>}
+        <p class="actions">
+          <button type="submit">{texts.saveName}</button>
+        </p>
+      </fieldset>
+      <Asked pesel={pesel} kinds={["renaming"]} label={texts.carryOut} />
     </form>
   );
 }
 
 /** An account that is empty can be closed. */
-function Closing({ account, onDone }: CashProps) {
-  const { texts } = useApp();
-  const [isAsked, setAsked] = useState(false);
-  const { fault, isSending, setFault, send } = useChange(onDone);
-  const ask = () => {
-    const isEmpty = account.currencies.every(({ amount }) => amount === 0);
-    setFault(isEmpty ? undefined : texts.notEmpty);
-    setAsked(isEmpty);
-  };
+function Closing({ pesel }: { readonly pesel: string }) {
+  const { desk, texts } = useApp();
+  const customer = useCustomer(pesel);
   return (
     <div class="closing">
-      {fault !== undefined && <p role="alert">{fault}</p>}
-      <p class="actions">
-        {isAsked ? (
-          <>
-            <strong>{texts.closeAccount}?</strong>
-            <button
-              type="button"
-              class="primary"
-              aria-busy={isSending}
-              onClick={() => void send(`api/user/${account.pesel}/closing`, {})}
-            >
-              {texts.carryOut}
-            </button>
-            <button type="button" class="plain" onClick={() => setAsked(false)}>
-              {texts.cancel}
-            </button>
-          </>
-        ) : (
-          <button type="button" onClick={ask}>
+      {orderOf(customer, ["closing"]) === undefined && (
+        <p class="actions">
+          <button
+            type="button"
+            disabled={orderOut(customer) !== undefined}
+            onClick={() => void desk.ask(pesel, { kind: "closing" })}
+          >
             {texts.closeAccount}
           </button>
-        )}
-      </p>
+        </p>
+      )}
+      <Asked pesel={pesel} kinds={["closing"]} label={texts.carryOut} />
     </div>
   );
 }

@@ -2,7 +2,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { RateHistoryJson } from "../wire/schemas.ts";
-import { useApp, useFailureText, useLatest } from "./app.ts";
+import { useApp, useGet } from "./app.ts";
+import { Unread } from "./unread.tsx";
 
 const box = { width: 72, height: 20 };
 
@@ -35,19 +36,16 @@ const spans = [
   { days: 1827, count: 5, unit: "year" },
 ] as const;
 const height = 220;
+const noRates: RateHistoryJson["rates"] = [];
 
 /** Both sides of one currency, table by table. */
 export function History({ code, onClose }: { readonly code: string; readonly onClose: () => void }) {
-  const { api, texts, format } = useApp();
-  const failureText = useFailureText();
+  const { texts, format } = useApp();
   const [days, setDays] = useState<number>(92);
-  const history = useLatest<RateHistoryJson>(
-    (signal) => api.get(`api/rates/${code}/history`, { days }, signal),
-    [code, days],
-  );
+  const history = useGet<RateHistoryJson>(`api/rates/${code}/history`, { days });
   const place = useRef<HTMLElement>(null);
   useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), [code]);
-  const rates = history.value?.rates ?? [];
+  const rates = history.value?.rates ?? noRates;
   return (
     <section
       ref={place}
@@ -74,7 +72,7 @@ export function History({ code, onClose }: { readonly code: string; readonly onC
           {texts.close}
         </button>
       </div>
-      {history.failure !== undefined && <p role="alert">{failureText(history.failure)}</p>}
+      <Unread read={history} />
       <BidAndAsk rates={rates} />
       <p class="muted figures least-and-most">
         {rates.length > 0 &&

@@ -1,36 +1,45 @@
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { AccountView } from "./account.tsx";
 import { useApp, useMay } from "./app.ts";
 import { Board } from "./board.tsx";
+import { accountUrl } from "./desk.ts";
 import { Finder } from "./finder.tsx";
 import { NewAccount } from "./new-account.tsx";
 import { shortcuts, useShortcuts } from "./shortcuts.ts";
 
+/** Who is served at the counter, or whose account is being opened. */
+export interface Served {
+  readonly pesel: string | undefined;
+  readonly isOpening: boolean;
+}
+
+interface CounterProps {
+  readonly served: Served;
+  readonly onServe: (served: Served) => void;
+}
+
 /** Where a customer is served: an account on one side, the rates on the other. */
-export function Counter({ onRatesMoved }: { readonly onRatesMoved: () => void }) {
-  const { texts } = useApp();
-  const [pesel, setPesel] = useState<string>();
-  const [isOpening, setOpening] = useState(false);
+export function Counter({ served: { pesel, isOpening }, onServe }: CounterProps) {
+  const { reads, texts } = useApp();
   const page = useRef<HTMLElement>(null);
   const mayOpen = useMay("teller");
   useShortcuts(page);
   const show = (found: string) => {
-    setOpening(false);
-    setPesel(found);
+    // An account that is in sight already is read again.
+    reads.stale(accountUrl(found));
+    onServe({ pesel: found, isOpening: false });
   };
   return (
     <div class="counter">
       <main id="main" ref={page} tabIndex={-1}>
-        <Finder onFound={show} onNew={() => setOpening(true)} />
-        {isOpening && <NewAccount onOpened={show} onClose={() => setOpening(false)} />}
+        <Finder onFound={show} onNew={() => onServe({ pesel, isOpening: true })} />
+        {isOpening && <NewAccount onOpened={show} onClose={() => onServe({ pesel, isOpening: false })} />}
         {pesel === undefined && !isOpening && (
           <section class="welcome muted">
             <p>{mayOpen ? texts.welcome : texts.welcomeViewer}</p>
           </section>
         )}
-        {pesel !== undefined && !isOpening && (
-          <AccountView key={pesel} pesel={pesel} onRatesMoved={onRatesMoved} />
-        )}
+        {pesel !== undefined && !isOpening && <AccountView key={pesel} pesel={pesel} />}
       </main>
       <aside>
         <Board />

@@ -1,7 +1,10 @@
-import { useState } from "preact/hooks";
-import type { AccountJson, AccountsJson } from "../wire/schemas.ts";
-import { useApp, useFailureText, useMay } from "./app.ts";
+import { useEffect, useState } from "preact/hooks";
+import type { AccountsJson, ListedAccountJson } from "../wire/schemas.ts";
+import { urlOf } from "./answers.ts";
+import { useApp, useMay, useRead } from "./app.ts";
+import { accountUrl } from "./desk.ts";
 import { groupedPesel } from "./format.ts";
+import { Unread } from "./unread.tsx";
 
 const fewestLetters = 3;
 const mostFound = 20;
@@ -11,38 +14,48 @@ interface FinderProps {
   readonly onNew: () => void;
 }
 
+/** What was searched for last. */
+interface Search {
+  readonly typed: string;
+  readonly url: string;
+  readonly nth: number;
+}
+
 /** Finds an account by its PESEL or by the holder's name. */
 export function Finder({ onFound, onNew }: FinderProps) {
-  const { api, texts } = useApp();
-  const failureText = useFailureText();
+  const { api, reads, texts } = useApp();
   const mayOpen = useMay("teller");
-  const [sought, setSought] = useState("");
+  const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<string>();
-  const [found, setFound] = useState<AccountsJson["users"]>();
+  const [search, setSearch] = useState<Search>();
+  const answer = useRead(reads, search && `search ${search.nth} ${search.url}`, async (signal) => {
+    const found = await api.get<ListedAccountJson | AccountsJson>(search?.url ?? "", signal);
+    return "users" in found ? found.users : [found];
+  });
+  const found = answer.value;
+  const [only] = found ?? [];
 
-  const find = async () => {
-    const text = sought.trim();
+  const end = () => {
+    setSearch(undefined);
+    // What is typed meanwhile is another search.
+    if (typed === search?.typed) setTyped("");
+  };
+  const choose = (pesel: string) => {
+    end();
+    onFound(pesel);
+  };
+  useEffect(() => {
+    if (found?.length === 1 && only !== undefined) choose(only.pesel);
+  }, [found]);
+
+  const find = () => {
+    const text = typed.trim();
     const digits = text.replace(/[\s-]/g, "");
-    setFault(undefined);
-    setFound(undefined);
-    try {
-      if (/^\d{11}$/.test(digits)) {
-        const { pesel } = await api.get<AccountJson>(`api/user/${digits}`);
-        setSought("");
-        onFound(pesel);
-      } else if (/\d/.test(digits) || [...digits].length < fewestLetters) {
-        setFault(texts.moreLetters);
-      } else {
-        const { users } = await api.get<AccountsJson>("api/users", { name: text, limit: mostFound });
-        if (users.length === 1 && users[0] !== undefined) {
-          setSought("");
-          onFound(users[0].pesel);
-        } else if (users.length === 0) setFault(texts.noneFound);
-        else setFound(users);
-      }
-    } catch (failure) {
-      setFault(failureText(failure));
-    }
+    const isPesel = /^\d{11}$/.test(digits);
+    const isShort = !isPesel && (/\d/.test(digits) || [...digits].length < fewestLetters);
+    setFault(isShort ? texts.moreLetters : undefined);
+    const url = isPesel ? accountUrl(digits) : urlOf("api/users", { name: text, limit: mostFound });
+    setSearch((before) => (isShort ? undefined : { typed, url, nth: (before?.nth ?? 0) + 1 }));
   };
 
   return (
@@ -50,7 +63,7 @@ export function Finder({ onFound, onNew }: FinderProps) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void find();
+          find();
         }}
       >
         <input
@@ -60,29 +73,30 @@ export function Finder({ onFound, onNew }: FinderProps) {
           placeholder={mayOpen ? texts.searchHint : texts.pesel}
           autocomplete="off"
           spellcheck={false}
-          value={sought}
-          onInput={(event) => setSought(event.currentTarget.value)}
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
         />
         {mayOpen && (
-          <button type="button" data-key="newAccount" onClick={onNew}>
+          <button
+            type="button"
+            data-key="newAccount"
+            onClick={() => {
+              setSearch(undefined);
+              onNew();
+            }}
+          >
             {texts.newAccount}
           </button>
         )}
       </form>
       {fault !== undefined && <p role="alert">{fault}</p>}
-      {found !== undefined && (
+      <Unread read={answer} />
+      {found?.length === 0 && <p role="alert">{texts.noneFound}</p>}
+      {found !== undefined && found.length > 1 && (
         <ul class="found" aria-label={texts.found}>
           {found.map(({ pesel, name, surname, closed }) => (
             <li key={pesel}>
-              <button
-                type="button"
-                class="plain"
-                onClick={() => {
-                  setFound(undefined);
-                  setSought("");
-                  onFound(pesel);
-                }}
-              >
+              <button type="button" class="plain" onClick={() => choose(pesel)}>
                 <span>
                   {name} {surname}
                   {closed && <span class="muted"> · {texts.closedAccount}</span>}

@@ -1,18 +1,20 @@
-import { Refusal } from "./api.ts";
+import { Refusal } from "./answers.ts";
 import { useApp, useMay } from "./app.ts";
 import { ageInDays } from "./format.ts";
+import type { Read } from "./reads.ts";
+import { Unread } from "./unread.tsx";
 
 export type View = "counter" | "position" | "audit" | "batch";
 
 interface HeaderProps {
   readonly view: View;
-  readonly ratesFailure: unknown;
+  readonly ratesRead: Read<unknown>;
   readonly onView: (view: View) => void;
   readonly onLanguage: () => void;
   readonly onLock: () => void;
 }
 
-export function Header({ view, ratesFailure, onView, onLanguage, onLock }: HeaderProps) {
+export function Header({ view, ratesRead, onView, onLanguage, onLock }: HeaderProps) {
   const { caller, language, texts } = useApp();
   const isOperator = useMay("operator");
   const views: readonly View[] = isOperator ? ["counter", "position", "batch", "audit"] : ["counter"];
@@ -51,7 +53,8 @@ export function Header({ view, ratesFailure, onView, onLanguage, onLock }: Heade
           )}
         </nav>
       </div>
-      <RatesBanner failure={ratesFailure} />
+      {ratesRead.value !== undefined && <Unread read={ratesRead} />}
+      <RatesBanner failure={ratesRead.failure} />
     </header>
   );
 }

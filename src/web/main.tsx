@@ -1,19 +1,25 @@
 import { render } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { RatesJson, TokenJson } from "../wire/schemas.ts";
-import { Api, Refusal } from "./api.ts";
-import { AppContext, useLatest } from "./app.ts";
-import { Counter } from "./counter.tsx";
+import { Refusal } from "./answers.ts";
+import { Api } from "./api.ts";
+import { AppContext, useRead, useWatched } from "./app.ts";
+import { Counter, type Served } from "./counter.tsx";
+import { Desk } from "./desk.ts";
 import { Format, type Language } from "./format.ts";
 import { Header, type View } from "./header.tsx";
-import { Audit } from "./operator/audit.tsx";
+import { keyTexts } from "./keyed-text.ts";
+import { Audit, useAudit } from "./operator/audit.tsx";
+import type { BatchJob } from "./operator/batch-job.ts";
 import { BatchOnDemand } from "./operator/batch-on-demand.tsx";
 import { Position } from "./operator/position.tsx";
+import { Reads } from "./reads.ts";
 import { ignoreStrayRepeats } from "./repeats.ts";
 import { Lock, useIdleLock } from "./session.tsx";
 import "./style.css";
 import "./operator/operator.css";
 import { textsOf } from "./texts.ts";
+import { UnderWay } from "./under-way.tsx";
 
 const tokenName = "fx-token";
 const languageName = "fx-language";
@@ -25,92 +31,114 @@ function firstLanguage(): Language {
   return navigator.language.startsWith("pl") ? "pl" : "en";
 }
 
-function Page() {
+/** What outlives every view and the lock. */
+function useWork(onUnauthorized: () => void) {
+  const { api, reads, desk } = useMemo(() => {
+    const api = new Api(sessionStorage.getItem(tokenName) ?? undefined, onUnauthorized);
+    const reads = new Reads();
+    return { api, reads, desk: new Desk(api, reads, sessionStorage) };
+  }, []);
+  const audit = useAudit(api, reads);
+  const [batch, setBatch] = useState<BatchJob>();
+  const [served, setServed] = useState<Served>({ pesel: undefined, isOpening: false });
+  useEffect(() => {
+    const ask = (event: Event) => {
+      if (desk.out.length > 0 || batch?.state.step === "working") event.preventDefault();
+    };
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  }, [batch]);
+  useEffect(() => {
+    const timer = setInterval(() => reads.stale("api/rates"), ratesEveryMs);
+    const refresh = () => document.visibilityState === "visible" && reads.refresh();
+    addEventListener("focus", refresh);
+    document.addEventListener("visibilitychange", refresh);
+    return () => {
+      clearInterval(timer);
+      removeEventListener("focus", refresh);
+      document.removeEventListener("visibilitychange", refresh);
+    };
+  }, []);
+  return { api, reads, desk, audit, batch, setBatch, served, setServed };
+}
+
+function useLanguage() {
   const [language, setLanguage] = useState(firstLanguage);
-  const [view, setView] = useState<View>("counter");
-  const [asksToken, setAsksToken] = useState(false);
-  const api = useMemo(
-    () => new Api(sessionStorage.getItem(tokenName) ?? undefined, () => setAsksToken(true)),
-    [],
-  );
   const texts = textsOf[language];
   const format = useMemo(() => new Format(language), [language]);
-  const caller = useLatest<TokenJson>((signal) => api.get("api/token", {}, signal), []);
-  const rates = useLatest<RatesJson>(caller.value && ((signal) => api.get("api/rates", {}, signal)), [
-    caller.value,
-  ]);
-  const [isLocked, lock, unlock] = useIdleLock(() => {
-    sessionStorage.removeItem(tokenName);
-    api.token = undefined;
-  });
-
   useEffect(() => {
     document.documentElement.lang = language;
     document.title = texts.title;
   }, [language]);
-  useEffect(() => {
-    const timer = setInterval(rates.reload, ratesEveryMs);
-    return () => clearInterval(timer);
-  }, []);
-
-  const takeToken = useCallback((token: string) => {
-    sessionStorage.setItem(tokenName, token);
-    api.token = token;
-    setAsksToken(false);
-    caller.reload();
-  }, []);
-  const chooseLanguage = useCallback(() => {
+  const changeLanguage = useCallback(() => {
     const next = language === "en" ? "pl" : "en";
     localStorage.setItem(languageName, next);
     setLanguage(next);
   }, [language]);
+  return { language, texts, format, changeLanguage };
+}
 
+function Page() {
+  const { changeLanguage, ...speech } = useLanguage();
+  const { texts } = speech;
+  const [view, setView] = useState<View>("counter");
+  const [asksToken, setAsksToken] = useState(false);
+  const work = useWork(() => setAsksToken(true));
+  const { api, reads, desk, audit, batch, served, setServed } = work;
+  const [isLocked, lock, unlock] = useIdleLock(() => {
+    sessionStorage.removeItem(tokenName);
+    api.token = undefined;
+  });
+  const caller = useRead<TokenJson>(reads, "api/token", (signal) => api.get("api/token", signal));
+  const isOpen = caller.value !== undefined && !isLocked && !asksToken;
+  const rates = useRead<RatesJson>(reads, isOpen ? "api/rates" : undefined, (signal) =>
+    api.get("api/rates", signal),
+  );
+  useWatched((onChange) => desk.watch(onChange), []);
+
+  const takeToken = (token: string) => {
+    sessionStorage.setItem(tokenName, token);
+    api.token = token;
+    setAsksToken(false);
+    unlock();
+    reads.stale("api/token");
+  };
   const hasToken = typeof caller.value?.name === "string";
   if (asksToken || (isLocked && hasToken)) {
-    return (
-      <Lock
-        texts={texts}
-        isWrong={sessionStorage.getItem(tokenName) !== null}
-        onToken={(token) => {
-          unlock();
-          takeToken(token);
-        }}
-      />
-    );
+    return <Lock texts={texts} isWrong={sessionStorage.getItem(tokenName) !== null} onToken={takeToken} />;
   }
   if (isLocked) return <Lock texts={texts} isWrong={false} onUnlock={unlock} />;
   // The board comes with its figures at once, so that nothing below it moves.
   const isFirst = rates.value === undefined && rates.failure === undefined;
-  if (caller.value === undefined || isFirst) {
+  if (caller.value === undefined || caller.isLoading || isFirst) {
     const failed = caller.failure !== undefined && !(caller.failure instanceof Refusal);
     return (
       <p class="wait" role="status">
         {failed ? texts.offline : texts.loading}{" "}
         {failed && (
-          <button type="button" onClick={caller.reload}>
+          <button type="button" onClick={() => reads.stale("api/token")}>
             {texts.retry}
           </button>
         )}
       </p>
     );
   }
-  const app = { api, caller: caller.value, language, texts, format, rates: rates.value };
+  const serve = (next: Served) => {
+    setServed(next);
+    setView("counter");
+  };
   return (
-    <AppContext.Provider value={app}>
-      <Header
-        view={view}
-        ratesFailure={rates.failure}
-        onView={setView}
-        onLanguage={chooseLanguage}
-        onLock={lock}
-      />
-      {view === "counter" && <Counter onRatesMoved={rates.reload} />}
+    <AppContext.Provider value={{ api, reads, desk, caller: caller.value, ...speech, rates: rates.value }}>
+      <Header view={view} ratesRead={rates} onView={setView} onLanguage={changeLanguage} onLock={lock} />
+      <UnderWay view={view} served={served} batch={batch} audit={audit} onServe={serve} onView={setView} />
+      {view === "counter" && <Counter served={served} onServe={setServed} />}
       {view === "position" && <Position />}
-      {view === "audit" && <Audit />}
-      {view === "batch" && <BatchOnDemand />}
+      {view === "audit" && <Audit job={audit} />}
+      {view === "batch" && <BatchOnDemand job={batch} onJob={work.setBatch} />}
     </AppContext.Provider>
   );
 }
 
+keyTexts();
 ignoreStrayRepeats(document);
 render(<Page />, document.body);

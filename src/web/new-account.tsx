@@ -1,9 +1,11 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useApp } from "./app.ts";
-import { useChange } from "./change.ts";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useApp, useCustomer } from "./app.ts";
+import { orderOut } from "./customer.ts";
+import type { OpeningDraft } from "./desk.ts";
 import { Field } from "./field.tsx";
-import { typedAmount } from "./format.ts";
+import { groupedPesel, typedAmount } from "./format.ts";
 import { peselFault } from "./pesel-fault.ts";
+import { Asked } from "./question.tsx";
 
 interface NewAccountProps {
   readonly onOpened: (pesel: string) => void;
@@ -11,27 +13,36 @@ interface NewAccountProps {
 }
 
 export function NewAccount({ onOpened, onClose }: NewAccountProps) {
-  const { texts } = useApp();
-  const [pesel, setPesel] = useState("");
-  const [name, setName] = useState("");
-  const [surname, setSurname] = useState("");
-  const [initial, setInitial] = useState("");
+  const { desk, texts, format } = useApp();
+  const { pesel, name, surname, initial } = desk.opening;
+  const digits = pesel.replace(/\s/g, "");
+  const customer = useCustomer(digits);
+  const [fault, setFault] = useState<string>();
   const form = useRef<HTMLFormElement>(null);
   useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
+  const out = orderOut(customer);
+  const isOpened = desk.opening.key !== undefined && customer.doneKey === desk.opening.key;
+  useEffect(() => {
+    if (!isOpened) return;
+    desk.setOpening(undefined);
+    onOpened(digits);
+  }, [isOpened]);
 
-  const digits = pesel.replace(/\s/g, "");
-  const { fault, isSending, setFault, send } = useChange<undefined>(() => onOpened(digits));
   const typedFault = digits.length >= 11 ? peselFault(digits, texts) : undefined;
-
-  const open = async () => {
-    const amount = typedAmount(initial === "" ? "0" : initial, "PLN", { zero: true });
-    const wrong =
-      peselFault(digits, texts) ??
-      (name.trim() === "" || surname.trim() === "" ? texts.nameMissing : undefined) ??
-      ("fault" in amount ? texts.amountFault[amount.fault] : undefined);
+  const amount = typedAmount(initial === "" ? "0" : initial, "PLN", { zero: true });
+  const wrong =
+    peselFault(digits, texts) ??
+    (name.trim() === "" || surname.trim() === "" ? texts.nameMissing : undefined) ??
+    ("fault" in amount ? texts.amountFault[amount.fault] : undefined);
+  const edit = (draft: Partial<OpeningDraft>) => {
+    setFault(undefined);
+    desk.setOpening(draft);
+  };
+  const open = () => {
     setFault(wrong);
     if (wrong !== undefined || "fault" in amount) return;
-    await send("api/user", { pesel: digits, name, surname, pln: amount.amount });
+    const holder = { name: name.trim(), surname: surname.trim() };
+    void desk.carryOut(digits, { kind: "opening", ...holder, pln: amount.amount }, holder);
   };
 
   return (
@@ -39,35 +50,44 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
       <h2 id="new-account">{texts.newAccount}</h2>
       <form
         ref={form}
-        class="fields"
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void open();
+          open();
         }}
       >
-        <Field
-          label={texts.pesel}
-          value={pesel}
-          onValue={setPesel}
-          inputMode="numeric"
-          maxLength={16}
-          fault={fault === undefined ? typedFault : undefined}
-        />
-        <Field label={texts.firstName} value={name} onValue={setName} />
-        <Field label={texts.surname} value={surname} onValue={setSurname} />
-        <Field
-          label={texts.initialBalance}
-          value={initial}
-          onValue={setInitial}
-          inputMode="decimal"
-          placeholder="PLN"
-        />
-        {fault !== undefined && <p role="alert">{fault}</p>}
+        <fieldset class="fields" disabled={out !== undefined}>
+          <Field
+            label={texts.pesel}
+            value={pesel}
+            onValue={(value) => edit({ pesel: value })}
+            inputMode="numeric"
+            maxLength={16}
+            fault={fault === undefined ? typedFault : undefined}
+          />
+          <Field label={texts.firstName} value={name} onValue={(value) => edit({ name: value })} />
+          <Field label={texts.surname} value={surname} onValue={(value) => edit({ surname: value })} />
+          <Field
+            label={texts.initialBalance}
+            value={initial}
+            onValue={(value) => edit({ initial: value })}
+            inputMode="decimal"
+            placeholder="PLN"
+          />
+          {fault !== undefined && <p role="alert">{fault}</p>}
+          {wrong === undefined && "amount" in amount && (
+            <p class="figures" role="status">
+              {`${name.trim()} ${surname.trim()} · ${groupedPesel(digits)} · ${texts.balance} 0 → ${format.money({ symbol: "PLN", amount: amount.amount })}`}
+            </p>
+          )}
+        </fieldset>
+        <Asked pesel={digits} kinds={["opening"]} label={texts.openAccount} />
         <p class="actions">
-          <button type="submit" class="primary" aria-busy={isSending}>
-            {texts.openAccount}
-          </button>
+          {out === undefined && (
+            <button type="submit" class="primary">
+              {texts.openAccount}
+            </button>
+          )}
           <button type="button" class="plain" onClick={onClose}>
             {texts.cancel}
           </button>

@@ -1,9 +1,23 @@
-/** Prints one part of the page. style.css knows which by the document's `data-print`. */
-export async function printOnly(part: "receipt" | "statement"): Promise<void> {
+/**
+ * Prints one part of the page, once it is drawn. style.css knows which by the document's `data-print`.
+ * @returns what calls it off, as long as it is not on its way to the printer
+ */
+export function printOnly(part: "receipt" | "statement", onPrinted: () => void): () => void {
   const { dataset } = document.documentElement;
   dataset.print = part;
+  const end = () => delete dataset.print;
   // What was set just before is on the page two frames later.
-  await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-  addEventListener("afterprint", () => delete dataset.print, { once: true });
-  print();
+  let frame = requestAnimationFrame(() => {
+    frame = requestAnimationFrame(() => {
+      frame = 0;
+      addEventListener("afterprint", end, { once: true });
+      print();
+      onPrinted();
+    });
+  });
+  return () => {
+    if (frame === 0) return;
+    cancelAnimationFrame(frame);
+    end();
+  };
 }

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { EntryJson } from "../wire/entry-schemas.ts";
 import { movedBy } from "../wire/statement-csv.ts";
 import { useApp } from "./app.ts";
@@ -16,6 +16,8 @@ export function Receipt({ entry, holder, onClose }: ReceiptProps) {
   const { texts, format } = useApp();
   const region = useRef<HTMLElement>(null);
   useLayoutEffect(() => region.current?.focus(), [entry.id]);
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => (isPrinting ? printOnly("receipt", () => setPrinting(false)) : undefined), [isPrinting]);
   const moved = movedBy(entry);
   const exchange = entry.kind === "exchange" ? entry : undefined;
   const note = "note" in entry ? entry.note : "reason" in entry ? entry.reason : null;
@@ -61,7 +63,7 @@ export function Receipt({ entry, holder, onClose }: ReceiptProps) {
         )}
       </dl>
       <p class="actions">
-        <button type="button" onClick={() => void printOnly("receipt")}>
+        <button type="button" onClick={() => setPrinting(true)}>
           {texts.print}
         </button>
         <button type="button" class="plain" onClick={onClose}>

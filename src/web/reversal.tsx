@@ -1,50 +1,35 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { EntryJson } from "../wire/entry-schemas.ts";
-import type { AccountJson } from "../wire/schemas.ts";
-import { useApp } from "./app.ts";
-import { useChange } from "./change.ts";
+import { useApp, useCustomer } from "./app.ts";
+import { orderOf, orderOut } from "./customer.ts";
 import { Field } from "./field.tsx";
-
-interface ReversalProps {
-  readonly entry: EntryJson;
-  readonly onDone: (account: AccountJson, receiptId: string) => Promise<void>;
-  readonly onClose: () => void;
-}
+import { Asked } from "./question.tsx";
 
 /** Asks why an entry is to be undone, and undoes it. */
-export function Reversal({ entry, onDone, onClose }: ReversalProps) {
-  const { texts, format } = useApp();
-  const [reason, setReason] = useState("");
+export function Reversal({ pesel }: { readonly pesel: string }) {
+  const { desk, texts } = useApp();
+  const customer = useCustomer(pesel);
+  const order = orderOf(customer, ["reversal"]);
+  const sent = order?.body as { readonly reason?: string } | undefined;
+  const [reason, setReason] = useState(sent?.reason ?? "");
   const form = useRef<HTMLFormElement>(null);
-  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
-  const { fault, isSending, send } = useChange(async (account, receiptId) => {
-    onClose();
-    await onDone(account, receiptId);
-  });
+  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), [order?.key]);
+  if (order === undefined && customer.told?.kind !== "reversal") return null;
   return (
     <form
       ref={form}
-      class="fields ask"
+      class="ask"
       noValidate
-      onKeyDown={({ key }) => key === "Escape" && onClose()}
+      onKeyDown={({ key }) => key === "Escape" && desk.tell(pesel, { is: "cancels" })}
       onSubmit={(event) => {
         event.preventDefault();
-        void send(`api/receipts/${entry.id}/reversal`, { reason });
+        if (order !== undefined) void desk.confirm(pesel, order.key, { reason });
       }}
     >
-      <strong>
-        {texts.reverse}: {texts.kind[entry.kind]}, {format.time(entry.time)}
-      </strong>
-      <Field label={texts.reason} value={reason} maxLength={200} onValue={setReason} />
-      {fault !== undefined && <p role="alert">{fault}</p>}
-      <p class="actions">
-        <button type="submit" class="primary" aria-busy={isSending}>
-          {texts.carryOut}
-        </button>
-        <button type="button" class="plain" onClick={onClose}>
-          {texts.cancel}
-        </button>
-      </p>
+      <Asked pesel={pesel} kinds={["reversal"]} label={texts.carryOut} body={{ reason }}>
+        <fieldset disabled={orderOut(customer) !== undefined}>
+          <Field label={texts.reason} value={reason} maxLength={200} onValue={setReason} />
+        </fieldset>
+      </Asked>
     </form>
   );
 }

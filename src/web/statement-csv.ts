@@ -2,6 +2,7 @@ import { csvCell } from "../core/csv.ts";
 import { visible } from "../core/visible.ts";
 import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
 import { statementCells, statementHeadings } from "../wire/statement-csv.ts";
+import { urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";
 import { saveFile } from "./save.ts";
 
@@ -13,21 +14,27 @@ export interface Period {
 
 const most = 1000;
 
-/** All entries of a period, newest first. */
-export async function allEntries(api: Api, pesel: string, period: Period): Promise<EntryJson[]> {
-  const entries: EntryJson[] = [];
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const query = { limit: most, ...period, cursor };
-    const page: StatementJson = await api.get(`api/user/${pesel}/history`, query);
+/** The statement of a period with all its entries, newest first. */
+export async function wholeStatement(
+  api: Api,
+  path: string,
+  period: Period,
+  signal: AbortSignal,
+): Promise<StatementJson> {
+  const read = (cursor?: string) =>
+    api.get<StatementJson>(urlOf(path, { limit: most, ...period, cursor }), signal);
+  const first = await read();
+  const entries: EntryJson[] = [...first.entries];
+  for (let { next } = first; next !== null; ) {
+    const page = await read(next);
     entries.push(...page.entries);
-    cursor = page.next;
+    next = page.next;
   }
-  return entries;
+  return { ...first, entries, next: null };
 }
 
-/** Saves the entries of a period as the file that `fx account history --csv` writes. */
-export async function saveCsv(api: Api, pesel: string, period: Period): Promise<void> {
-  const entries = await allEntries(api, pesel, period);
+/** Saves entries as the file that `fx account history --csv` writes. */
+export function saveCsv(entries: readonly EntryJson[]): void {
   const lines = [statementHeadings, ...entries.map(statementCells)].map(
     (cells) => `${cells.map((cell) => csvCell(visible(cell))).join(",")}\r\n`,
   );

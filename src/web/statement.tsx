@@ -1,110 +1,70 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
 import type { AccountJson, MoneyJson } from "../wire/schemas.ts";
 import { movedBy } from "../wire/statement-csv.ts";
-import { useApp, useFailureText, useMay } from "./app.ts";
+import { useApp, useCustomer, useGet, useMay, useRead } from "./app.ts";
+import { orderOut } from "./customer.ts";
+import { accountUrl } from "./desk.ts";
 import { type Format, groupedPesel } from "./format.ts";
 import { printOnly } from "./print.ts";
 import { Reversal } from "./reversal.tsx";
-import { allEntries, type Period, saveCsv } from "./statement-csv.ts";
+import { type Period, saveCsv, wholeStatement } from "./statement-csv.ts";
 import { Sum } from "./sum.tsx";
 import type { Texts } from "./texts.ts";
-
-interface StatementProps {
-  readonly account: AccountJson;
-  /** Changes when the account did. */
-  readonly changes: number;
-  readonly onReceipt: (entry: EntryJson) => void;
-  readonly onDone: (account: AccountJson, receiptId: string) => Promise<void>;
-}
+import { Unread } from "./unread.tsx";
 
 type Page = readonly EntryJson[];
-type Ends = Pick<StatementJson, "opening" | "closing">;
 
 const pageSize = 100;
 /** Whoever goes past the first page goes far. */
 const nextSize = 500;
 
-/** An account's entries, newest first, more of them as one scrolls. */
-export function Statement({ account, changes, onReceipt, onDone }: StatementProps) {
-  const { api, texts } = useApp();
+/**
+ * An account's entries, newest first, more of them as one scrolls. Everything in it is read by the period that is
+ * typed: what stands above the entries, on the screen and on paper, is theirs.
+ */
+export function Statement({ account }: { readonly account: AccountJson }) {
+  const { api, desk, reads, texts } = useApp();
   const { pesel } = account;
-  const failureText = useFailureText();
+  const path = `${accountUrl(pesel)}/history`;
   const mayReverse = useMay("operator");
+  const isOut = orderOut(useCustomer(pesel)) !== undefined;
   const [period, setPeriod] = useState<Period>({ from: "", to: "" });
-  const [pages, setPages] = useState<readonly Page[]>([]);
-  const [ends, setEnds] = useState<Ends>();
-  const [next, setNext] = useState<string | null>();
-  const [fault, setFault] = useState<string>();
-  const [isGathering, setGathering] = useState(false);
-  const [reversing, setReversing] = useState<EntryJson>();
-  const end = useRef<HTMLDivElement>(null);
-  const isLoading = useRef(false);
-
-  const load = useCallback(
-    async (cursor: string | undefined, signal?: AbortSignal) => {
-      if (isLoading.current && cursor !== undefined) return;
-      isLoading.current = true;
-      try {
-        const query = { limit: cursor === undefined ? pageSize : nextSize, ...period, cursor };
-        const page = await api.get<StatementJson>(`api/user/${pesel}/history`, query, signal);
-        setFault(undefined);
-        if (cursor === undefined) setEnds(page);
-        setPages((before) => (cursor === undefined ? [page.entries] : [...before, page.entries]));
-        setNext(page.next);
-      } catch (failure) {
-        if (!signal?.aborted) setFault(failureText(failure));
-      } finally {
-        isLoading.current = false;
-      }
-    },
-    [pesel, period],
+  /** What all entries of the period are wanted for. */
+  const [wanted, setWanted] = useState<"print" | "csv" | "printed">();
+  const first = useGet<StatementJson>(path, { limit: pageSize, ...period });
+  const whole = useRead(reads, wanted && `all of ${pesel} from ${period.from} to ${period.to}`, (signal) =>
+    wholeStatement(api, path, period, signal),
   );
+  useEffect(() => setWanted(undefined), [account]);
+  const entries = whole.value?.entries;
   useEffect(() => {
-    const control = new AbortController();
-    void load(undefined, control.signal);
-    return () => control.abort();
-  }, [load, changes]);
-  useEffect(() => {
-    if (end.current === null || typeof next !== "string") return undefined;
-    const watcher = new IntersectionObserver(
-      ([seen]) => {
-        if (seen?.isIntersecting) void load(next);
-      },
-      { rootMargin: "900px" },
-    );
-    watcher.observe(end.current);
-    return () => watcher.disconnect();
-  }, [next, load]);
-
-  /** Does what needs all entries of the period. */
-  const gather = async (work: () => Promise<void>) => {
-    if (isGathering) return;
-    setGathering(true);
-    setFault(undefined);
-    try {
-      await work();
-    } catch (failure) {
-      setFault(failureText(failure));
-    } finally {
-      setGathering(false);
-    }
-  };
-  const printAll = async () => {
-    if (typeof next === "string") {
-      const entries = await allEntries(api, pesel, period);
-      const starts = Array.from(
-        { length: Math.ceil(entries.length / pageSize) },
-        (_, page) => page * pageSize,
-      );
-      setPages(starts.map((start) => entries.slice(start, start + pageSize)));
-      setNext(null);
-    }
-    await printOnly("statement");
+    if (entries === undefined || wanted === "printed") return undefined;
+    if (wanted === "print") return printOnly("statement", () => setWanted("printed"));
+    saveCsv(entries);
+    setWanted(undefined);
+    return undefined;
+  }, [entries, wanted]);
+  const choose = (next: Period) => {
+    setPeriod(next);
+    setWanted(undefined);
   };
 
-  const reverse = mayReverse ? setReversing : undefined;
+  const onReverse = useMemo(
+    () =>
+      mayReverse && !isOut
+        ? (entry: EntryJson) => void desk.ask(pesel, { kind: "reversal", entry })
+        : undefined,
+    [pesel, mayReverse, isOut],
+  );
+  const onReceipt = useMemo(
+    () => (entry: EntryJson) => void desk.tell(pesel, { is: "shows receipt", receiptId: entry.id }),
+    [pesel],
+  );
+  const shown = whole.value ?? first.value;
   const isPeriod = period.from !== "" || period.to !== "";
+  const isGathering = wanted !== undefined && whole.isLoading;
+  const rows = { path, period, onReceipt, onReverse };
   return (
     <section class="card statement" data-key="statement" tabIndex={-1}>
       <p class="on-paper">
@@ -118,7 +78,7 @@ export function Statement({ account, changes, onReceipt, onDone }: StatementProp
             type="date"
             value={period.from}
             max={period.to}
-            onInput={({ currentTarget }) => setPeriod({ ...period, from: currentTarget.value })}
+            onInput={({ currentTarget }) => choose({ ...period, from: currentTarget.value })}
           />
         </label>
         <label class="field">
@@ -127,30 +87,19 @@ export function Statement({ account, changes, onReceipt, onDone }: StatementProp
             type="date"
             value={period.to}
             min={period.from}
-            onInput={({ currentTarget }) => setPeriod({ ...period, to: currentTarget.value })}
+            onInput={({ currentTarget }) => choose({ ...period, to: currentTarget.value })}
           />
         </label>
-        <button
-          type="button"
-          aria-busy={isGathering}
-          onClick={() => void gather(() => saveCsv(api, pesel, period))}
-        >
+        <button type="button" aria-busy={isGathering} onClick={() => setWanted("csv")}>
           {texts.csv}
         </button>
-        <button type="button" aria-busy={isGathering} onClick={() => void gather(printAll)}>
+        <button type="button" aria-busy={isGathering} onClick={() => setWanted("print")}>
           {texts.print}
         </button>
       </div>
-      {fault !== undefined && <p role="alert">{fault}</p>}
-      {reversing !== undefined && (
-        <Reversal
-          key={reversing.id}
-          entry={reversing}
-          onDone={onDone}
-          onClose={() => setReversing(undefined)}
-        />
-      )}
-      {isPeriod && ends !== undefined && <PeriodEnds period={period} ends={ends} />}
+      <Unread read={wanted !== undefined && whole.failure !== undefined ? whole : first} />
+      <Reversal key={pesel} pesel={pesel} />
+      {isPeriod && shown !== undefined && <PeriodEnds period={period} ends={shown} />}
 
       <table aria-label={texts.statement} class="entries">
         <thead>
@@ -168,20 +117,58 @@ export function Statement({ account, changes, onReceipt, onDone }: StatementProp
             </th>
           </tr>
         </thead>
-        {pages.map((entries, index) => (
-          <Entries key={index} entries={entries} onReceipt={onReceipt} onReverse={reverse} />
-        ))}
+        {shown !== undefined && <Entries entries={shown.entries} {...rows} />}
+        {shown?.next != null && <NextPage key={shown.next} cursor={shown.next} {...rows} />}
       </table>
-      <div ref={end} class="muted end" role="status">
-        {pages.every((page) => page.length === 0) && next === null ? texts.noEntries : ""}
-        {typeof next === "string" ? texts.loading : ""}
-      </div>
+      <p class="muted end" role="status">
+        {shown?.entries.length === 0 ? texts.noEntries : ""}
+      </p>
     </section>
   );
 }
 
+interface RowsProps {
+  readonly path: string;
+  readonly period: Period;
+  readonly onReceipt: (entry: EntryJson) => void;
+  readonly onReverse: ((entry: EntryJson) => void) | undefined;
+}
+
+/** The page at a cursor, read when one comes near it, and those after it. */
+function NextPage({ cursor, ...rows }: RowsProps & { readonly cursor: string }) {
+  const { texts } = useApp();
+  const [isNear, setNear] = useState(false);
+  const place = useRef<HTMLTableSectionElement>(null);
+  const query = { limit: nextSize, ...rows.period, cursor };
+  const page = useGet<StatementJson>(isNear ? rows.path : undefined, query);
+  useEffect(() => {
+    if (place.current === null || isNear) return undefined;
+    const watcher = new IntersectionObserver(([seen]) => seen?.isIntersecting && setNear(true), {
+      rootMargin: "900px",
+    });
+    watcher.observe(place.current);
+    return () => watcher.disconnect();
+  }, [isNear]);
+  if (page.value === undefined) {
+    return (
+      <tfoot ref={place}>
+        <tr>
+          <td>{page.failure === undefined ? texts.loading : <Unread read={page} />}</td>
+        </tr>
+      </tfoot>
+    );
+  }
+  const { entries, next } = page.value;
+  return (
+    <>
+      <Entries entries={entries} {...rows} />
+      {next !== null && <NextPage key={next} cursor={next} {...rows} />}
+    </>
+  );
+}
+
 /** The days that were asked for, and what was on the account before and after them. */
-function PeriodEnds({ period, ends }: { readonly period: Period; readonly ends: Ends }) {
+function PeriodEnds({ period, ends }: { readonly period: Period; readonly ends: StatementJson }) {
   const { texts, format } = useApp();
   const listed = (balances: readonly MoneyJson[] | null) =>
     balances === null || balances.length === 0
@@ -209,10 +196,8 @@ function PeriodEnds({ period, ends }: { readonly period: Period; readonly ends: 
   );
 }
 
-interface EntriesProps {
+interface EntriesProps extends Pick<RowsProps, "onReceipt" | "onReverse"> {
   readonly entries: Page;
-  readonly onReceipt: (entry: EntryJson) => void;
-  readonly onReverse: ((entry: EntryJson) => void) | undefined;
 }
 
 /** Rows that the browser lays out only when they come into sight, so many at once. */

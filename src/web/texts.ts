@@ -65,9 +65,12 @@ const en = {
   quoteHint: "Type how much, and the price is shown here.",
   rateMoved: "The rate has moved. Look at the new price, and confirm it or cancel.",
   outcomeUnknown:
-    "No answer came, so it is not known whether it was done. Confirm sends the same request again; it is never done twice.",
-  changeUnknown:
-    "No answer came, so it is not known whether it was done. Press the button again: the same request is never done twice.",
+    "No answer came, so it is not known whether it was done. The button sends the same request again; it is never done twice.",
+  notSent: "Your token was asked for again, so nothing was sent. Confirm it now.",
+  notSettled: "It is not known yet whether this was done:",
+  goesOn: "Goes on meanwhile:",
+  show: "Show",
+  asOf: (time: string) => `This is as of ${time}.`,
   giveUp: "See whether it was done",
   wasNotDone: "It was not done, and nothing was moved.",
   notEnough: "There is not enough on the account for this.",
@@ -236,9 +239,12 @@ const pl: Texts = {
   quoteHint: "Wpisz kwotę, a tutaj pojawi się cena.",
   rateMoved: "Kurs się zmienił. Sprawdź nową cenę i ją potwierdź albo anuluj.",
   outcomeUnknown:
-    "Nie ma odpowiedzi, więc nie wiadomo, czy zlecenie wykonano. Przycisk Potwierdź wysyła to samo zlecenie jeszcze raz; nigdy nie wykona się ono dwa razy.",
-  changeUnknown:
-    "Nie ma odpowiedzi, więc nie wiadomo, czy to wykonano. Naciśnij przycisk jeszcze raz: to samo żądanie nigdy nie wykona się dwa razy.",
+    "Nie ma odpowiedzi, więc nie wiadomo, czy zlecenie wykonano. Przycisk wysyła to samo zlecenie jeszcze raz; nigdy nie wykona się ono dwa razy.",
+  notSent: "Serwer poprosił o token, więc niczego nie wysłano. Teraz potwierdź.",
+  notSettled: "Nie wiadomo jeszcze, czy to wykonano:",
+  goesOn: "Trwa:",
+  show: "Pokaż",
+  asOf: (time) => `Stan na ${time}.`,
   giveUp: "Sprawdź, czy wykonano",
   wasNotDone: "Zlecenia nie wykonano i nic się nie zmieniło.",
   notEnough: "Na rachunku jest za mało środków.",

@@ -1,201 +1,65 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { StatementJson } from "../wire/entry-schemas.ts";
-import type { AccountJson, QuoteJson } from "../wire/schemas.ts";
-import { isOpen, newKey, Refusal } from "./api.ts";
-import { useApp, useFailureText } from "./app.ts";
+import { useEffect, useState } from "preact/hooks";
+import type { QuoteJson } from "../wire/schemas.ts";
+import { useApp, useCustomer, useGet } from "./app.ts";
+import { orderOf, orderOut, type TicketDraft } from "./customer.ts";
+import { quoteUrl } from "./desk.ts";
 import { CurrencyField, Field } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
+import { Asked } from "./question.tsx";
 import { Sum } from "./sum.tsx";
-
-interface TicketProps {
-  readonly account: AccountJson;
-  readonly onDone: (account: AccountJson, receiptId: string) => Promise<void>;
-  readonly onRatesMoved: () => void;
-}
-
-type Side = "toBuy" | "toSell";
-
-/** What was quoted, and is to be confirmed. The key stays for as long as it is not known what became of the order. */
-interface Offer {
-  readonly quote: QuoteJson;
-  readonly key: string;
-  /** Sent, and no answer of fx came back. */
-  readonly isOpen: boolean;
-}
 
 const pauseMs = 150;
 
 /** An order for one exchange: typed, quoted while it is typed, and carried out at the quoted table or not at all. */
-export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
-  const { api, texts, rates } = useApp();
-  const failureText = useFailureText();
-  const [from, setFrom] = useState("PLN");
-  const [to, setTo] = useState("USD");
-  const [side, setSide] = useState<Side>("toBuy");
-  const [typed, setTyped] = useState("");
-  const [quote, setQuote] = useState<QuoteJson>();
-  const [offer, setOffer] = useState<Offer>();
+export function Ticket({ pesel }: { readonly pesel: string }) {
+  const { desk, texts } = useApp();
+  const customer = useCustomer(pesel);
+  const { at } = customer;
+  const { from, to, side, typed } = customer.ticket;
   const [fault, setFault] = useState<string>();
-  const [isSending, setSending] = useState(false);
-  /** State is seen at the next rendering only, and a second click can come before it. */
-  const sending = useRef(false);
-  const confirmButton = useRef<HTMLButtonElement>(null);
+  const order = orderOf(customer, ["exchange"]);
 
   const currency = side === "toBuy" ? to : from;
   const amount = typedAmount(typed, currency);
   const wrong =
     from === to ? texts.sameCurrency : "fault" in amount ? texts.amountFault[amount.fault] : undefined;
-  const terms = "amount" in amount && from !== to ? { from, to, [side]: amount.amount } : undefined;
+  const wish =
+    "amount" in amount && from !== to
+      ? ({ kind: "exchange", from, to, side, amount: amount.amount } as const)
+      : undefined;
+  const quote = useQuote(wish && order === undefined ? quoteUrl(wish) : undefined);
 
-  useEffect(() => {
-    setQuote(undefined);
-    if (terms === undefined || offer !== undefined) return undefined;
-    const control = new AbortController();
-    const timer = setTimeout(() => {
-      api.get<QuoteJson>("api/quote", terms, control.signal).then(
-        (value) => setQuote(value),
-        () => {},
-      );
-    }, pauseMs);
-    return () => {
-      clearTimeout(timer);
-      control.abort();
-    };
-  }, [from, to, side, typed, rates?.tableId, offer === undefined]);
-  useLayoutEffect(() => {
-    if (offer !== undefined) confirmButton.current?.focus();
-  }, [offer?.key]);
-
-  const edit = (change: () => void) => {
-    if (offer?.isOpen) return;
-    setOffer(undefined);
+  const edit = (ticket: Partial<TicketDraft>) => {
     setFault(undefined);
-    change();
+    desk.tell(pesel, { is: "typed", ticket });
+  };
+  const ask = () => {
+    setFault(wrong);
+    if (wish === undefined) desk.tell(pesel, { is: "cancels" });
+    else void desk.ask(pesel, wish);
   };
 
-  /** Asks for the price that is to be confirmed. */
-  const offerNow = async (): Promise<Offer | undefined> => {
-    if (terms === undefined) return undefined;
-    const quoted = await api.get<QuoteJson>("api/quote", terms);
-    const held = account.currencies.find(({ symbol }) => symbol === quoted.sold.symbol)?.amount ?? 0;
-    if (held < quoted.sold.amount) {
-      setFault(texts.notEnough);
-      return undefined;
-    }
-    const next = { quote: quoted, key: newKey(), isOpen: false };
-    setOffer(next);
-    return next;
-  };
-
-  const once = async (work: () => Promise<void>) => {
-    if (sending.current) return;
-    sending.current = true;
-    setSending(true);
-    try {
-      await work();
-    } finally {
-      sending.current = false;
-      setSending(false);
-    }
-  };
-
-  const ask = () =>
-    once(async () => {
-      setFault(wrong);
-      if (wrong !== undefined) return;
-      try {
-        await offerNow();
-      } catch (failure) {
-        setFault(failureText(failure));
-      }
-    });
-
-  const done = async (next: AccountJson, receiptId: string) => {
-    setOffer(undefined);
-    setTyped("");
-    setFault(undefined);
-    await onDone(next, receiptId);
-  };
-
-  const confirm = (confirmed: Offer) =>
-    once(async () => {
-      setFault(undefined);
-      const { quote: quoted, key } = confirmed;
-      const body = {
-        pesel: account.pesel,
-        from: quoted.sold.symbol,
-        to: quoted.bought.symbol,
-        [quoted.side]: (quoted.side === "toBuy" ? quoted.bought : quoted.sold).amount,
-      };
-      try {
-        const answer = await api.change<AccountJson>(`api/exchange/${account.pesel}`, {
-          body,
-          key,
-          tableId: quoted.tableId,
-        });
-        await done(answer.body, answer.receiptId);
-      } catch (failure) {
-        await refused(confirmed, failure);
-      }
-    });
-
-  const refused = async (confirmed: Offer, failure: unknown) => {
-    if (isOpen(failure, confirmed.isOpen)) {
-      setOffer({ ...confirmed, isOpen: true });
-      setFault(texts.outcomeUnknown);
-      return;
-    }
-    setOffer(undefined);
-    setFault(failureText(failure));
-    if (failure instanceof Refusal && failure.problem.code === "rate-changed") {
-      onRatesMoved();
-      if ((await offerNow().catch(() => undefined)) !== undefined) setFault(texts.rateMoved);
-    }
-  };
-
-  /** Looks in the statement for the order whose answer was lost. */
-  const giveUp = ({ key }: Offer) =>
-    once(async () => {
-      try {
-        const { pesel } = account;
-        const { entries } = await api.get<StatementJson>(`api/user/${pesel}/history`, { key });
-        const [entry] = entries;
-        const next = await api.get<AccountJson>(`api/user/${pesel}`);
-        setOffer(undefined);
-        if (entry === undefined) setFault(texts.wasNotDone);
-        else await done(next, entry.id);
-      } catch (failure) {
-        setFault(failureText(failure));
-      }
-    });
-
-  const shown = offer?.quote ?? quote;
   return (
     <section class="card ticket" aria-label={texts.ticket}>
       <form
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void ask();
+          if (order === undefined && at?.stage !== "asking") ask();
         }}
       >
-        <fieldset class="pair" disabled={offer?.isOpen === true}>
-          <CurrencyField label={texts.from} value={from} onValue={(value) => edit(() => setFrom(value))} />
+        <fieldset class="pair" disabled={orderOut(customer) !== undefined}>
+          <CurrencyField label={texts.from} value={from} onValue={(value) => edit({ from: value })} />
           <button
             type="button"
             class="swap"
             aria-label={texts.swap}
             title={texts.swap}
-            onClick={() =>
-              edit(() => {
-                setFrom(to);
-                setTo(from);
-              })
-            }
+            onClick={() => edit({ from: to, to: from })}
           >
             ⇄
           </button>
-          <CurrencyField label={texts.to} value={to} onValue={(value) => edit(() => setTo(value))} />
+          <CurrencyField label={texts.to} value={to} onValue={(value) => edit({ to: value })} />
           <div class="sides">
             {(["toBuy", "toSell"] as const).map((each) => (
               <label key={each}>
@@ -203,7 +67,7 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
                   type="radio"
                   name="side"
                   checked={side === each}
-                  onChange={() => edit(() => setSide(each))}
+                  onChange={() => edit({ side: each })}
                 />
                 {each === "toBuy" ? texts.buy : texts.sell}
               </label>
@@ -213,7 +77,7 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
             <Field
               label={texts.amount}
               value={typed}
-              onValue={(value) => edit(() => setTyped(value))}
+              onValue={(value) => edit({ typed: value })}
               inputMode="decimal"
               data-key="amount"
             />
@@ -222,39 +86,37 @@ export function Ticket({ account, onDone, onRatesMoved }: TicketProps) {
             </span>
           </div>
         </fieldset>
-        <Price quote={shown} isFixed={offer !== undefined} />
+        <Price quote={order?.quote ?? quote} isFixed={order !== undefined} />
         {fault !== undefined && <p role="alert">{fault}</p>}
-        <p class="actions">
-          {offer === undefined ? (
-            <button type="submit" class="primary" aria-busy={isSending}>
+        <Asked pesel={pesel} kinds={["exchange"]} label={texts.confirm} />
+        {order === undefined && (
+          <p class="actions">
+            <button
+              type="submit"
+              class="primary"
+              disabled={orderOut(customer) !== undefined}
+              aria-busy={at?.stage === "asking" && at.kind === "exchange"}
+            >
               {texts.exchange}
             </button>
-          ) : (
-            <>
-              <button
-                type="button"
-                class="primary"
-                ref={confirmButton}
-                aria-busy={isSending}
-                onClick={() => void confirm(offer)}
-              >
-                {texts.confirm}
-              </button>
-              <button
-                type="button"
-                class="plain"
-                onClick={() => (offer.isOpen ? void giveUp(offer) : edit(() => {}))}
-              >
-                {offer.isOpen ? texts.giveUp : texts.cancel}
-              </button>
-            </>
-          )}
-        </p>
+          </p>
+        )}
       </form>
     </section>
   );
 }
 
+/** The price of what is typed, once nobody has typed for a moment. */
+function useQuote(url: string | undefined): QuoteJson | undefined {
+  const { rates, reads } = useApp();
+  const [asked, setAsked] = useState<string>();
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(url), pauseMs);
+    return () => clearTimeout(timer);
+  }, [url]);
+  useEffect(() => reads.stale("api/quote"), [rates?.tableId]);
+  return useGet<QuoteJson>(asked === url ? asked : undefined).value;
+}
 /** What is paid and received. It takes its place before it is known, so that nothing moves when it is. */
 function Price({ quote, isFixed }: { readonly quote: QuoteJson | undefined; readonly isFixed: boolean }) {
   const { texts, format } = useApp();

@@ -187,7 +187,7 @@ describe("an order from the page", { skip: noBrowser }, () => {
     ["carried out and unanswered", 2],
     ["held back", 1],
   ] as const) {
-    test(`that is ${fate} is not sent again by a reload, and the statement shows ${entries - 1} of it`, async (t) => {
+    test(`that is ${fate} is not sent again by a reload, and is shown as unsettled until it is looked up`, async (t) => {
       const { page, pesel, name, confirm, changes } = await offered(t, entries + 17);
       const asked = page.waitForRequest("**/api/exchange/*");
       await spoilOrders(page, fate);
@@ -195,10 +195,19 @@ describe("an order from the page", { skip: noBrowser }, () => {
       await asked;
       if (entries === 2) await parts(page).alert.waitFor();
       await page.reload();
+      await page
+        .getByRole("status")
+        .getByText(`not known yet whether this was done: Exchange · ${name}`)
+        .waitFor();
       await find(page, pesel, name);
+      assert.match(await parts(page).alert.innerText(), /not known whether it was done/);
       assert.equal(await entriesOn(page, entries), entries);
+      assert.equal(await parts(page).from.isDisabled(), true);
+      await page.getByRole("button", { name: "See whether it was done" }).click();
+      await parts(page).exchange.waitFor();
+      await confirm.waitFor({ state: "detached" });
       assert.equal(keysOf(changes()).length, 1);
-      assert.equal(await confirm.count(), 0);
+      assert.equal(await page.evaluate("sessionStorage.length"), 0);
     });
   }
 

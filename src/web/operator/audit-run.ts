@@ -1,6 +1,7 @@
 import { parseHead } from "../../core/checkpoint.ts";
 import type { AuditJson, CheckpointStartJson } from "../../wire/audit-schemas.ts";
-import { type Api, NoAnswer } from "../api.ts";
+import { NoAnswer } from "../answers.ts";
+import type { Api } from "../api.ts";
 
 export interface AuditProgress {
   readonly accounts: number;

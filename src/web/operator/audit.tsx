@@ -1,56 +1,67 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { AuditJson } from "../../wire/audit-schemas.ts";
-import { NoAnswer } from "../api.ts";
-import { useApp, useFailureText } from "../app.ts";
+import { NoAnswer } from "../answers.ts";
+import type { Api } from "../api.ts";
+import { useApp, useFailureText, useRead } from "../app.ts";
+import type { Read, Reads } from "../reads.ts";
 import { type AuditProgress, audit } from "./audit-run.ts";
 import { operatorTexts } from "./operator-texts.ts";
 import { Tile } from "./tile.tsx";
 
-interface State {
-  /** Undefined unless it runs. */
-  readonly progress: AuditProgress | undefined;
-  readonly report: AuditJson | undefined;
-  readonly seconds: number;
-  readonly fault: string | undefined;
-}
-
-const start: State = { progress: undefined, report: undefined, seconds: 0, fault: undefined };
+const unread: AuditProgress = { accounts: 0, entries: 0, totalEntries: 0 };
 /** The screen need not show each chunk. */
 const showEveryMs = 100;
 
-/** Has the whole ledger recomputed, and shows what disagrees. */
-export function Audit() {
-  const { api, texts, format, language } = useApp();
-  const own = operatorTexts[language];
-  const failureText = useFailureText();
-  const [{ progress, report, seconds, fault }, setState] = useState(start);
-  const control = useRef<AbortController | undefined>(undefined);
-  const number = (value: number) => format.decimal(String(value));
-  useEffect(() => () => control.current?.abort(), []);
+/** The audit that is under way, or was the last. It goes on while its view is closed, or the page locked. */
+export interface AuditJob {
+  /** Undefined unless it runs. */
+  readonly progress: AuditProgress | undefined;
+  readonly read: Read<{ readonly report: AuditJson; readonly seconds: number }>;
+  readonly isStopped: boolean;
+  run(): void;
+  stop(): void;
+}
 
-  const run = async () => {
-    if (progress !== undefined) return;
-    control.current = new AbortController();
-    const { signal } = control.current;
+export function useAudit(api: Api, reads: Reads): AuditJob {
+  const [nth, setNth] = useState(0);
+  const [isAsked, setAsked] = useState(false);
+  const [progress, setProgress] = useState(unread);
+  const read = useRead(reads, isAsked ? `audit ${nth}` : undefined, async (signal) => {
     const began = performance.now();
     let shown = began;
-    setState({ ...start, progress: { accounts: 0, entries: 0, totalEntries: 0 } });
-    try {
-      const found = await audit(api, signal, (done) => {
-        if (performance.now() - shown < showEveryMs || signal.aborted) return;
-        shown = performance.now();
-        setState({ ...start, progress: done });
-      });
-      setState({ ...start, report: found, seconds: (performance.now() - began) / 1000 });
-    } catch (failure) {
-      const told = signal.aborted
-        ? own.stopped
-        : failure instanceof NoAnswer
-          ? own.cutOff
-          : failureText(failure);
-      setState({ ...start, fault: told });
-    }
+    const report = await audit(api.copy(), signal, (done) => {
+      if (signal.aborted || performance.now() - shown < showEveryMs) return;
+      shown = performance.now();
+      setProgress(done);
+    });
+    return { report, seconds: (performance.now() - began) / 1000 };
+  });
+  const run = () => {
+    if (read.isLoading) return;
+    setProgress(unread);
+    setNth(nth + 1);
+    setAsked(true);
   };
+  return {
+    progress: read.isLoading ? progress : undefined,
+    read,
+    isStopped: nth > 0 && !isAsked,
+    run,
+    stop: () => setAsked(false),
+  };
+}
+
+/** Has the whole ledger recomputed, and shows what disagrees. */
+export function Audit({ job }: { readonly job: AuditJob }) {
+  const { texts, format, language } = useApp();
+  const own = operatorTexts[language];
+  const failureText = useFailureText();
+  const { progress, isStopped } = job;
+  const { value, failure } = job.read;
+  const { report, seconds = 0 } = value ?? {};
+  const number = (value: number) => format.decimal(String(value));
+  const failed = () => (failure instanceof NoAnswer ? own.cutOff : failureText(failure));
+  const told = isStopped ? own.stopped : failure === undefined ? undefined : failed();
 
   return (
     <main id="main" tabIndex={-1}>
@@ -58,17 +69,17 @@ export function Audit() {
         <h2>{texts.audit}</h2>
         <p class="muted">{own.auditIntro}</p>
         <div class="actions">
-          <button type="button" class="primary" aria-busy={progress !== undefined} onClick={() => void run()}>
+          <button type="button" class="primary" aria-busy={progress !== undefined} onClick={job.run}>
             {texts.runAudit}
           </button>
           {progress !== undefined && (
-            <button type="button" onClick={() => control.current?.abort()}>
+            <button type="button" onClick={job.stop}>
               {own.stop}
             </button>
           )}
         </div>
         {progress !== undefined && <Progress {...progress} />}
-        {fault !== undefined && <p role="alert">{fault}</p>}
+        {told !== undefined && <p role="alert">{told}</p>}
         {report !== undefined && (
           <>
             <p role="status" class={report.ok ? "verdict good" : "verdict bad"}>

@@ -1,62 +1,30 @@
 import "./jitless.ts";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { DryRun } from "../../batch/dry-run.ts";
+import { useEffect, useState } from "preact/hooks";
 import { UnfitFile } from "../../batch/unfit-file.ts";
-import { warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
-import { NoAnswer } from "../api.ts";
-import { useApp } from "../app.ts";
+import { NoAnswer } from "../answers.ts";
+import { useApp, useWatched } from "../app.ts";
 import { saveFile } from "../save.ts";
 import { refusalText } from "../texts.ts";
-import { type BatchFile, readBatch } from "./batch-file.ts";
-import { carryOut, type LineResult, rejectsText, resultsText } from "./batch-run.ts";
+import type { BatchJob } from "./batch-job.ts";
+import { type LineResult, rejectsText, resultsText } from "./batch-run.ts";
 import { batchTexts } from "./batch-texts.ts";
 import { Moves } from "./moves.tsx";
-import { Place } from "./place.ts";
 import { Tile } from "./tile.tsx";
 
-/** In bytes: what is read at once, and kept. */
-const largestFile = 32 * 1024 * 1024;
+export { BatchJob } from "./batch-job.ts";
+
 /** Refused lines in sight. */
 const shownRefusals = 100;
 
-type Step = "choose" | "reading" | "checking" | "checked" | "working" | "stopped" | "finished";
-
-/** A batch as it stands. */
-interface State {
-  readonly step: Step;
-  readonly name: string;
-  readonly file: BatchFile | undefined;
-  /** Of the dry run until it is carried out. */
-  readonly results: readonly LineResult[];
-  readonly fault: string | undefined;
-  /** What may be read in another encoding. */
-  readonly undecoded: File | undefined;
-}
-
-const start: State = {
-  step: "choose",
-  name: "",
-  file: undefined,
-  results: [],
-  fault: undefined,
-  undecoded: undefined,
-};
-
 /** A file of orders, new accounts, deposits and withdrawals: tried first, then carried out. */
-export function Batch() {
+export function Batch({ job }: { readonly job: BatchJob }) {
   const { api, format, language, texts } = useApp();
   const own = batchTexts[language];
-  const [state, setState] = useState(start);
-  const { step, name, file, results, fault, undecoded } = state;
-  const set = (next: Partial<State>) => setState((before) => ({ ...before, ...next }));
-  const control = useRef(new AbortController());
-  /** Keys whose outcome is open. */
-  const open = useRef(new Set<string>());
-  const isBusy = step === "reading" || step === "checking" || step === "working";
+  useWatched((onChange) => job.watch(onChange), [job]);
+  const { step, name, file, results, count, undecoded } = job.state;
 
-  useEffect(() => () => control.current.abort(), []);
   useEffect(() => {
     // A file that misses its place would be opened instead of the page.
     const keep = (event: Event) => event.preventDefault();
@@ -65,14 +33,10 @@ export function Batch() {
       for (const name of ["dragover", "drop"] as const) removeEventListener(name, keep);
     };
   }, []);
-  useEffect(() => {
-    if (step !== "working") return undefined;
-    const ask = (event: Event) => event.preventDefault();
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  }, [step]);
 
   const failureText = (failure: unknown): string => {
+    if (failure === "tooLarge" || failure === "unreadable" || failure === "empty") return own[failure];
+    if (failure instanceof UnfitFile) return own.fileFault[failure.fault] ?? failure.message;
     if (failure instanceof FxError) return refusalOf(failure);
     if (failure instanceof NoAnswer) return texts.offline;
     throw failure;
@@ -80,79 +44,16 @@ export function Batch() {
   const refusalOf = ({ code, message }: FxError) =>
     refusalText({ code, detail: message } as Parameters<typeof refusalText>[0], language);
 
-  const choose = async (chosen: File | undefined, encoding?: string) => {
-    if (chosen === undefined || isBusy) return;
-    control.current = new AbortController();
-    const { signal } = control.current;
-    setState({ ...start, name: chosen.name, step: "reading" });
-    if (chosen.size > largestFile) return set({ step: "choose", fault: own.tooLarge });
-    const today = warsawDate(new Date());
-    let read: BatchFile;
-    try {
-      read = readBatch(new Uint8Array(await chosen.arrayBuffer()), today, encoding);
-    } catch (error) {
-      if (!(error instanceof UnfitFile)) return set({ step: "choose", fault: own.unreadable });
-      const isOther = error.fault === "encoding";
-      return set({
-        step: "choose",
-        fault: own.fileFault[error.fault] ?? error.message,
-        undecoded: isOther && encoding === undefined ? chosen : undefined,
-      });
-    }
-    if (signal.aborted) return;
-    if (read.lines.length === 0) return set({ step: "choose", fault: own.empty });
-    open.current = new Set();
-    set({ step: "checking", file: read });
-    const place = new Place(api, signal);
-    const trial = new DryRun(place, { today, id: read.id });
-    const customers = new Set(read.lines.map(({ pesel }) => pesel)).size;
-    await run(read, trial, "checked", [], () => place.readAccounts(customers));
-  };
-
-  const run = async (
-    batch: BatchFile,
-    service: Parameters<typeof carryOut>[0],
-    then: Step,
-    before: readonly LineResult[],
-    prepare = async () => {},
-  ) => {
-    const { signal } = control.current;
-    const had = new Set(before.map(({ line }) => line));
-    const all = [...before];
-    const otherwise = then === "checked" ? "choose" : "stopped";
-    const end = (failure: unknown) =>
-      signal.aborted ? set({ step: otherwise }) : set({ step: otherwise, fault: failureText(failure) });
-    try {
-      await prepare();
-      const left = batch.lines.filter((line) => !had.has(line));
-      const failure = await carryOut(service, left, (more) => {
-        all.push(...more);
-        if (!signal.aborted) set({ results: [...all] });
-      });
-      if (failure === undefined) set({ step: then });
-      else end(failure);
-    } catch (failure) {
-      end(failure);
-    }
-  };
-
-  const work = (before: readonly LineResult[]) => {
-    if (file === undefined || isBusy) return;
-    control.current = new AbortController();
-    set({ step: "working", results: before, fault: undefined });
-    void run(file, new Place(api, control.current.signal, open.current), "finished", before);
-  };
-
+  const fault = job.state.fault === undefined ? undefined : failureText(job.state.fault);
   const isTrial = step === "checking" || step === "checked";
-  const count = (wanted: LineResult["state"]) => results.filter(({ state: each }) => each === wanted).length;
   const number = (value: number) => format.decimal(String(value));
-  const refused = results.filter((result) => result.state === "refused");
   const total = file?.lines.length ?? 0;
   const hasEnded = step === "checked" || step === "stopped" || step === "finished";
+  const refused = hasEnded ? results.filter((result) => result.state === "refused") : [];
   const facts: readonly (readonly [label: string, value: number, isBad?: boolean])[] = [
-    [isTrial ? own.wouldBeDone : own.done, count("done")],
-    [own.doneBefore, count("replayed")],
-    [isTrial ? own.wouldBeRefused : own.refused, refused.length, true],
+    [isTrial ? own.wouldBeDone : own.done, count.done],
+    [own.doneBefore, count.replayed],
+    [isTrial ? own.wouldBeRefused : own.refused, count.refused, true],
     ...(hasEnded && results.length < total ? ([[own.left, total - results.length, true]] as const) : []),
   ];
   const extension = file?.format.header === undefined ? "ndjson" : "csv";
@@ -172,11 +73,11 @@ export function Batch() {
               </p>
             )}
             {undecoded !== undefined && (
-              <button type="button" onClick={() => void choose(undecoded, "windows-1250")}>
+              <button type="button" onClick={() => void job.choose(api, undecoded, "windows-1250")}>
                 {own.tryOther}
               </button>
             )}
-            <Drop label={own.choose} hint={own.drop} onFile={(chosen) => void choose(chosen)} />
+            <Drop label={own.choose} hint={own.drop} onFile={(chosen) => void job.choose(api, chosen)} />
             <details>
               <summary>{own.columns}</summary>
               <pre>
@@ -185,7 +86,7 @@ export function Batch() {
             </details>
           </>
         )}
-        {isBusy && (
+        {job.isBusy && (
           <div class="progress" role="status">
             <p>
               {step === "reading" ? own.reading : step === "checking" ? own.checking : own.working}{" "}
@@ -199,7 +100,7 @@ export function Batch() {
               value={file === undefined ? undefined : results.length}
             />
             {file !== undefined && (
-              <button type="button" onClick={() => control.current.abort()}>
+              <button type="button" onClick={() => job.stop()}>
                 {own.stop}
               </button>
             )}
@@ -232,13 +133,13 @@ export function Batch() {
               {step === "checked" ? own.nothingMoved : step === "finished" ? own.finished : own.stopped}
             </p>
             <div class="actions">
-              {step === "checked" && count("done") > 0 && (
-                <button type="button" class="primary" onClick={() => work([])}>
-                  {own.carryOut(number(count("done")))}
+              {step === "checked" && count.done > 0 && (
+                <button type="button" class="primary" onClick={() => void job.work(api)}>
+                  {own.carryOut(number(count.done))}
                 </button>
               )}
               {step === "stopped" && (
-                <button type="button" class="primary" onClick={() => work(results)}>
+                <button type="button" class="primary" onClick={() => void job.work(api)}>
                   {own.goOn}
                 </button>
               )}
@@ -257,7 +158,7 @@ export function Batch() {
                   {own.saveRefused}
                 </button>
               )}
-              <button type="button" onClick={() => setState(start)}>
+              <button type="button" onClick={() => job.tell({ is: "left" })}>
                 {own.another}
               </button>
             </div>

@@ -6,7 +6,8 @@ import type { BulkAnswer, BulkLine, RatesInForce, Statement, StatementRequest } 
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../../wire/bulk.ts";
 import { decodeAccount, decodeAccounts, decodeRates, decodeStatement } from "../../wire/codecs.ts";
 import { decodeProblem } from "../../wire/problem.ts";
-import { type Api, NoAnswer, Refusal } from "../api.ts";
+import { NoAnswer, Refusal, urlOf } from "../answers.ts";
+import type { Api } from "../api.ts";
 
 /** Attempts in a row that bring no answer. */
 const attempts = 5;
@@ -111,7 +112,7 @@ export class Place implements Asked {
   }
 
   #get<T>(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): Promise<T> {
-    return this.#insist(() => this.#api.get<T>(path, query, this.#signal));
+    return this.#insist(() => this.#api.get<T>(urlOf(path, query), this.#signal));
   }
 
   /** Asks again while the server is busy or not there. */

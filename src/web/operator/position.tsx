@@ -1,5 +1,6 @@
 import type { PositionJson } from "../../wire/schemas.ts";
-import { useApp, useFailureText, useLatest, usePlnAtBid } from "../app.ts";
+import { useApp, useGet, usePlnAtBid } from "../app.ts";
+import { Unread } from "../unread.tsx";
 import { operatorTexts } from "./operator-texts.ts";
 import { Tile } from "./tile.tsx";
 
@@ -14,13 +15,10 @@ interface Row {
 
 /** What customers hold, what the house is long or short, and what the spread earned. */
 export function Position() {
-  const { api, texts, format, language } = useApp();
+  const { reads, texts, format, language } = useApp();
   const own = operatorTexts[language];
-  const failureText = useFailureText();
-  const { value, failure, isLoading, reload } = useLatest<PositionJson>(
-    (signal) => api.get("api/position", {}, signal),
-    [],
-  );
+  const read = useGet<PositionJson>("api/position");
+  const { value, isLoading } = read;
   const plnAtBid = usePlnAtBid();
   const rows = (value?.currencies ?? [])
     .map(({ symbol, customers, house }): Row => {
@@ -40,11 +38,11 @@ export function Position() {
       <section class="card">
         <div class="actions">
           <h2>{texts.position}</h2>
-          <button type="button" aria-busy={isLoading} onClick={reload}>
+          <button type="button" aria-busy={isLoading} onClick={() => reads.stale("api/position")}>
             {own.refresh}
           </button>
         </div>
-        {failure !== undefined && <p role="alert">{failureText(failure)}</p>}
+        <Unread read={read} />
         {value !== undefined && (
           <>
             <dl class="tiles">

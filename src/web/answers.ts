@@ -1,0 +1,64 @@
+import { isOfRequest, undecided } from "../core/errors.ts";
+import type { ProblemJson } from "../wire/schemas.ts";
+
+/** What the server answered instead of what was asked for. */
+export class Refusal extends Error {
+  readonly problem: ProblemJson;
+
+  constructor(problem: ProblemJson) {
+    super(problem.detail);
+    this.problem = problem;
+  }
+}
+
+/** No answer came, or none of fx: whether a request that moves money was carried out is not known. */
+export class NoAnswer extends Error {}
+
+/**
+ * Whether it is not known what became of the request that failed so.
+ * @param wasOpen whether it was not known before this attempt, either. A server that is busy or takes no token says
+ * nothing of that one.
+ */
+export function isOpen(failure: unknown, wasOpen: boolean): boolean {
+  if (!(failure instanceof Refusal)) return true;
+  const { code } = failure.problem;
+  return undecided.includes(code) || (wasOpen && !isOfRequest(code));
+}
+
+/** What a change of an account came to. */
+export interface Done<T> {
+  /** Undefined where the answer has no body. */
+  readonly body: T;
+  readonly receiptId: string;
+}
+
+export interface Change {
+  readonly body: object;
+  /** The idempotency key: a request that is sent again with it is not carried out again. */
+  readonly key: string;
+  /** The id of the only table that an order may be settled at. */
+  readonly tableId?: string | undefined;
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** @param path without a slash at its start, with its parts encoded */
+export function urlOf(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
+  return given.length === 0 ? path : `${path}?${search}`;
+}
+
+/** What the page asks of the server. */
+export interface Server {
+  /** @param url of `urlOf` */
+  get<T>(url: string, signal?: AbortSignal): Promise<T>;
+  change<T>(path: string, change: Change): Promise<Done<T>>;
+}
+
+/** A key that no request has had. */
+export function newKey(): string {
+  // crypto.randomUUID is there only for pages of https and of loopback.
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `page-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

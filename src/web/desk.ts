@@ -1,0 +1,253 @@
+import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
+import type { ListedAccountJson, MoneyJson, QuoteJson } from "../wire/schemas.ts";
+import { movedBy } from "../wire/statement-csv.ts";
+import { newKey, Refusal, type Server, urlOf } from "./answers.ts";
+import {
+  type Customer,
+  type CustomerEvent,
+  newCustomer,
+  type Order,
+  orderOut,
+  step,
+  type Told,
+} from "./customer.ts";
+import type { Reads } from "./reads.ts";
+
+/** What a teller wants done on an account, before it is priced. */
+export type Wish =
+  | {
+      readonly kind: "exchange";
+      readonly from: string;
+      readonly to: string;
+      readonly side: "toBuy" | "toSell";
+      readonly amount: number;
+    }
+  | { readonly kind: "deposit" | "withdrawal"; readonly money: MoneyJson; readonly note?: string | undefined }
+  | { readonly kind: "opening"; readonly name: string; readonly surname: string; readonly pln: number }
+  | { readonly kind: "renaming"; readonly name: string; readonly surname: string }
+  | { readonly kind: "reversal"; readonly entry: EntryJson }
+  | { readonly kind: "closing" };
+
+/** What is typed for a new account. */
+export interface OpeningDraft {
+  readonly pesel: string;
+  readonly name: string;
+  readonly surname: string;
+  readonly initial: string;
+  /** The idempotency key under which it was sent. */
+  readonly key: string | undefined;
+}
+
+const noOpening: OpeningDraft = { pesel: "", name: "", surname: "", initial: "", key: undefined };
+
+/** What survives a reload: the tab's `sessionStorage`. */
+interface Kept {
+  getItem(name: string): string | null;
+  setItem(name: string, text: string): void;
+  removeItem(name: string): void;
+}
+
+/** Where orders without an answer survive a reload. */
+const storageName = "fx-orders";
+
+/**
+ * Everything that is under way at the counter, by customer. It outlives the parts that show it: another view, another
+ * customer and the lock leave it as it is.
+ */
+export class Desk {
+  readonly #api: Server;
+  readonly #reads: Reads;
+  readonly #storage: Kept;
+  readonly #customers = new Map<string, Customer>();
+  readonly #watchers = new Set<() => void>();
+  #opening = noOpening;
+  #nth = 0;
+
+  constructor(api: Server, reads: Reads, storage: Kept) {
+    this.#api = api;
+    this.#reads = reads;
+    this.#storage = storage;
+    for (const order of JSON.parse(storage.getItem(storageName) ?? "[]") as Order[]) {
+      const told = { kind: order.kind, what: { text: "outcomeUnknown" } } as const;
+      this.#customers.set(order.pesel, { ...newCustomer, at: { stage: "unknown", order }, told });
+    }
+  }
+
+  customer(pesel: string): Customer {
+    return this.#customers.get(pesel) ?? newCustomer;
+  }
+
+  get opening(): OpeningDraft {
+    return this.#opening;
+  }
+
+  /** @param draft undefined to begin with an empty form */
+  setOpening(draft: Partial<OpeningDraft> | undefined): void {
+    this.#opening = draft === undefined ? noOpening : { ...this.#opening, ...draft };
+    this.#changed();
+  }
+
+  /** The orders that were sent and are not settled. */
+  get out(): readonly Order[] {
+    return [...this.#customers.values()].flatMap((customer) => orderOut(customer) ?? []);
+  }
+
+  watch(onChange: () => void): () => void {
+    this.#watchers.add(onChange);
+    return () => this.#watchers.delete(onChange);
+  }
+
+  tell(pesel: string, event: CustomerEvent): Customer {
+    const before = this.customer(pesel);
+    const after = step(before, event);
+    if (after === before) return before;
+    this.#customers.set(pesel, after);
+    const { out } = this;
+    if (out.length === 0) this.#storage.removeItem(storageName);
+    else this.#storage.setItem(storageName, JSON.stringify(out));
+    this.#changed();
+    return after;
+  }
+
+  /** Reads the account, and the price where there is one, and then shows what is to be confirmed. */
+  async ask(pesel: string, wish: Wish, what?: Told): Promise<void> {
+    this.#nth += 1;
+    const nth = this.#nth;
+    this.tell(pesel, { is: "asks", nth, kind: wish.kind });
+    const url = accountUrl(pesel);
+    try {
+      const [account, quote] = await Promise.all([
+        this.#api.get<ListedAccountJson>(url),
+        wish.kind === "exchange" ? this.#api.get<QuoteJson>(quoteUrl(wish)) : undefined,
+      ]);
+      const { name, surname } = account;
+      const order = { ...orderOf(pesel, wish, quote), holder: { name, surname }, key: newKey() };
+      const { at } = this.customer(pesel);
+      const isAskedFor = at?.stage === "asking" && at.nth === nth;
+      if (isAskedFor && this.#reads.put(url, account)) this.#reads.stale(`${url}/`);
+      this.tell(pesel, { is: "priced", nth, order, what });
+    } catch (failure) {
+      this.tell(pesel, { is: "not priced", nth, failure });
+    }
+  }
+
+  /** Carries out what needs no question beyond the form that was filled in. */
+  async carryOut(
+    pesel: string,
+    wish: Exclude<Wish, { kind: "exchange" }>,
+    holder: Order["holder"],
+  ): Promise<void> {
+    this.#nth += 1;
+    const nth = this.#nth;
+    const order = { ...orderOf(pesel, wish, undefined), holder, key: newKey() };
+    this.tell(pesel, { is: "asks", nth, kind: wish.kind });
+    this.tell(pesel, { is: "priced", nth, order });
+    if (wish.kind === "opening") this.setOpening({ key: order.key });
+    await this.confirm(pesel, order.key);
+  }
+
+  /** Sends the order of this key, or sends it again if it has no answer: once, however often it is clicked. */
+  async confirm(pesel: string, key: string, body?: object): Promise<void> {
+    const before = this.customer(pesel);
+    const { at } = this.tell(pesel, { is: "confirms", key, body });
+    if (at === before.at || at?.stage !== "sending") return;
+    const { order } = at;
+    try {
+      const answer = await this.#api.change<ListedAccountJson | undefined>(order.path, order);
+      this.#settled(order, answer.receiptId, answer.body);
+    } catch (failure) {
+      const after = this.tell(pesel, { is: "failed", key: order.key, failure });
+      const isMoved = failure instanceof Refusal && failure.problem.code === "rate-changed";
+      if (isMoved && after.at === undefined) this.#askAgain(order);
+    }
+  }
+
+  /** Looks in the statement for the order whose answer was lost. */
+  async look(pesel: string): Promise<void> {
+    const before = this.customer(pesel);
+    if (before.at?.stage !== "unknown") return;
+    const { order } = before.at;
+    const { key } = order;
+    this.tell(pesel, { is: "looks", key });
+    try {
+      const url = urlOf(`${accountUrl(pesel)}/history`, { key });
+      const [entry] = (await this.#api.get<StatementJson>(url)).entries;
+      if (entry === undefined) this.tell(pesel, { is: "not found", key });
+      else this.#settled(order, entry.id, undefined);
+    } catch (failure) {
+      // An account that is not there has no entry.
+      const isNone = failure instanceof Refusal && failure.problem.code === "account-not-found";
+      this.tell(pesel, isNone ? { is: "not found", key } : { is: "not looked up", key, failure });
+    }
+  }
+
+  #changed(): void {
+    for (const changed of [...this.#watchers]) changed();
+  }
+
+  /** Reads again what an order has changed. */
+  #settled({ pesel, key }: Order, receiptId: string, account: ListedAccountJson | undefined): void {
+    const url = accountUrl(pesel);
+    if (account === undefined) this.#reads.stale(url);
+    else {
+      this.#reads.put(url, account);
+      this.#reads.stale(`${url}/`);
+    }
+    this.#reads.stale("api/position", "api/receipts/");
+    this.tell(pesel, { is: "done", key, receiptId });
+  }
+
+  #askAgain({ pesel, quote }: Order): void {
+    this.#reads.stale("api/rates", "api/quote");
+    if (quote === undefined) return;
+    const { sold, bought, side } = quote;
+    const { amount } = side === "toBuy" ? bought : sold;
+    const wish = { kind: "exchange", from: sold.symbol, to: bought.symbol, side, amount } as const;
+    void this.ask(pesel, wish, { text: "rateMoved" });
+  }
+}
+
+export function accountUrl(pesel: string): string {
+  return `api/user/${pesel}`;
+}
+
+export function quoteUrl({ from, to, side, amount }: Extract<Wish, { kind: "exchange" }>): string {
+  return urlOf("api/quote", { from, to, [side]: amount });
+}
+
+function orderOf(pesel: string, wish: Wish, quote: QuoteJson | undefined): Omit<Order, "holder" | "key"> {
+  const { kind } = wish;
+  const account = accountUrl(pesel);
+  switch (kind) {
+    case "exchange": {
+      if (quote === undefined) throw new Error("an exchange has a price");
+      const { sold, bought, side, tableId } = quote;
+      const { amount } = side === "toBuy" ? bought : sold;
+      const body = { pesel, from: sold.symbol, to: bought.symbol, [side]: amount };
+      return { kind, pesel, path: `api/exchange/${pesel}`, body, tableId, out: sold, in: bought, quote };
+    }
+    case "deposit":
+    case "withdrawal": {
+      const { symbol, amount } = wish.money;
+      const body = { amount, currency: symbol, ...(wish.note !== undefined && { note: wish.note }) };
+      const moves = kind === "deposit" ? { in: wish.money } : { out: wish.money };
+      return { kind, pesel, path: `${account}/${kind}s`, body, ...moves };
+    }
+    case "opening": {
+      const { name, surname, pln } = wish;
+      const money = { symbol: "PLN", amount: pln };
+      return { kind, pesel, path: "api/user", body: { pesel, name, surname, pln }, in: money };
+    }
+    case "renaming":
+      return { kind, pesel, path: `${account}/name`, body: { name: wish.name, surname: wish.surname } };
+    case "reversal": {
+      const { entry } = wish;
+      const moved = movedBy(entry);
+      const undone = { kind: entry.kind, time: entry.time };
+      const path = `api/receipts/${entry.id}/reversal`;
+      return { kind, pesel, path, body: {}, out: moved.in, in: moved.out, undone };
+    }
+    case "closing":
+      return { kind, pesel, path: `${account}/closing`, body: {} };
+  }
+}

@@ -1,0 +1,85 @@
+import { DryRun } from "../../batch/dry-run.ts";
+import { UnfitFile } from "../../batch/unfit-file.ts";
+import { warsawDate } from "../../core/date.ts";
+import type { Api } from "../api.ts";
+import { Store } from "../store.ts";
+import { readBatch } from "./batch-file.ts";
+import { carryOut } from "./batch-run.ts";
+import { type BatchEvent, type BatchState, isBusy, noBatch, stepBatch } from "./batch-state.ts";
+import { Place } from "./place.ts";
+
+/** In bytes: what is read at once, and kept. */
+const largestFile = 32 * 1024 * 1024;
+
+/** Why a file cannot be read as a batch, beside what is wrong with its content. */
+export type FileProblem = "tooLarge" | "unreadable" | "empty";
+
+/** The batch that is tried or carried out. It goes on while its view is closed, or the page locked. */
+export class BatchJob extends Store<BatchState, BatchEvent> {
+  #control = new AbortController();
+  /** Keys whose outcome is open. */
+  #open = new Set<string>();
+
+  constructor() {
+    super(noBatch, stepBatch);
+  }
+
+  get isBusy(): boolean {
+    return isBusy(this.state);
+  }
+
+  /** Reads a file, and tries what each line would do. */
+  async choose(api: Api, chosen: File | undefined, encoding?: string): Promise<void> {
+    if (chosen === undefined || this.isBusy) return;
+    const { nth } = this.tell({ is: "chosen", name: chosen.name });
+    const unfit = (fault: FileProblem) => this.tell({ is: "unfit", nth, fault });
+    if (chosen.size > largestFile) return void unfit("tooLarge");
+    const today = warsawDate(new Date());
+    let file: ReturnType<typeof readBatch>;
+    try {
+      file = readBatch(new Uint8Array(await chosen.arrayBuffer()), today, encoding);
+    } catch (fault) {
+      if (!(fault instanceof UnfitFile)) return void unfit("unreadable");
+      const undecoded = fault.fault === "encoding" && encoding === undefined ? chosen : undefined;
+      return void this.tell({ is: "unfit", nth, fault, undecoded });
+    }
+    if (file.lines.length === 0) return void unfit("empty");
+    this.#open = new Set();
+    const { step } = this.tell({ is: "read", nth, file });
+    if (step !== "checking") return;
+    const place = this.#place(api);
+    const trial = new DryRun(place, { today, id: file.id });
+    const customers = new Set(file.lines.map(({ pesel }) => pesel)).size;
+    await this.#run(trial, () => place.readAccounts(customers));
+  }
+
+  /** Carries out what was tried, or goes on with the rest. */
+  async work(api: Api): Promise<void> {
+    const before = this.state;
+    if (this.tell({ is: "carried out" }) === before) return;
+    await this.#run(this.#place(api));
+  }
+
+  stop(): void {
+    this.#control.abort();
+    this.tell({ is: "stopped" });
+  }
+
+  #place(api: Api): Place {
+    this.#control = new AbortController();
+    return new Place(api.copy(), this.#control.signal, this.#open);
+  }
+
+  async #run(service: Parameters<typeof carryOut>[0], prepare = async () => {}): Promise<void> {
+    const { nth, file, results } = this.state;
+    const had = new Set(results.map(({ line }) => line));
+    const left = (file?.lines ?? []).filter((line) => !had.has(line));
+    try {
+      await prepare();
+      const fault = await carryOut(service, left, (more) => this.tell({ is: "results", nth, more }));
+      this.tell({ is: "ended", nth, fault });
+    } catch (fault) {
+      this.tell({ is: "ended", nth, fault });
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import type { BatchFile } from "./batch-file.ts";
+import type { LineResult } from "./batch-run.ts";
+
+export type Step = "choose" | "reading" | "checking" | "checked" | "working" | "stopped" | "finished";
+
+/** A batch as it stands. */
+export interface BatchState {
+  readonly step: Step;
+  /** Counts the runs: what a run that was left behind still tells changes nothing. */
+  readonly nth: number;
+  readonly name: string;
+  readonly file: BatchFile | undefined;
+  /** Of the dry run until it is carried out. It only grows: `count` says how much of it is known in this state. */
+  readonly results: LineResult[];
+  readonly count: Readonly<Record<LineResult["state"], number>>;
+  readonly fault: unknown;
+  /** What may be read in another encoding. */
+  readonly undecoded: File | undefined;
+}
+
+export type BatchEvent =
+  | { readonly is: "chosen"; readonly name: string }
+  | {
+      readonly is: "unfit";
+      readonly nth: number;
+      readonly fault: unknown;
+      readonly undecoded?: File | undefined;
+    }
+  | { readonly is: "read"; readonly nth: number; readonly file: BatchFile }
+  | { readonly is: "carried out" }
+  | { readonly is: "results"; readonly nth: number; readonly more: readonly LineResult[] }
+  | { readonly is: "ended"; readonly nth: number; readonly fault?: unknown }
+  | { readonly is: "stopped" }
+  | { readonly is: "left" };
+
+const none = { done: 0, replayed: 0, refused: 0 };
+
+export const noBatch: BatchState = {
+  step: "choose",
+  nth: 0,
+  name: "",
+  file: undefined,
+  results: [],
+  count: none,
+  fault: undefined,
+  undecoded: undefined,
+};
+
+export function isBusy({ step }: BatchState): boolean {
+  return step === "reading" || step === "checking" || step === "working";
+}
+
+/** What becomes of a batch with an event. */
+export function stepBatch(state: BatchState, event: BatchEvent): BatchState {
+  if ("nth" in event && (event.nth !== state.nth || !isBusy(state))) return state;
+  const nth = state.nth + 1;
+  switch (event.is) {
+    case "chosen":
+      return isBusy(state) ? state : { ...noBatch, results: [], nth, name: event.name, step: "reading" };
+    case "unfit":
+      return { ...state, step: "choose", fault: event.fault, undecoded: event.undecoded };
+    case "read":
+      return { ...state, step: "checking", file: event.file };
+    case "carried out": {
+      if (state.step === "checked") {
+        return { ...state, nth, step: "working", results: [], count: none, fault: undefined };
+      }
+      return state.step === "stopped" ? { ...state, nth, step: "working", fault: undefined } : state;
+    }
+    case "results":
+      state.results.push(...event.more);
+      return { ...state, count: counted(state.count, event.more) };
+    case "ended":
+      return ended(state, event.fault);
+    case "stopped":
+      return isBusy(state) ? ended(state, "stopped") : state;
+    case "left":
+      return isBusy(state) ? state : { ...noBatch, results: [], nth };
+  }
+}
+
+/** A dry run that ended early is of no use; what was carried out is kept. */
+function ended(state: BatchState, fault: unknown): BatchState {
+  const told = fault === "stopped" ? undefined : fault;
+  if (state.step === "working") {
+    return { ...state, step: fault === undefined ? "finished" : "stopped", fault: told };
+  }
+  return fault === undefined ? { ...state, step: "checked" } : { ...noBatch, nth: state.nth, fault: told };
+}
+
+function counted(count: BatchState["count"], more: readonly LineResult[]): BatchState["count"] {
+  const next = { ...count };
+  for (const { state } of more) next[state] += 1;
+  return next;
+}

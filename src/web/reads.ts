@@ -1,0 +1,122 @@
+import { isOfRequest } from "../core/errors.ts";
+import { Refusal } from "./answers.ts";
+
+/** What is known of one thing that the server has. */
+export interface Read<T> {
+  /** The newest answer. It stays if a later attempt fails for a reason that says nothing of it. */
+  readonly value: T | undefined;
+  /** Why the newest attempt failed. */
+  readonly failure: unknown;
+  readonly isLoading: boolean;
+  /** When `value` was answered. */
+  readonly time: Date | undefined;
+}
+
+export type Load<T> = (signal: AbortSignal) => Promise<T>;
+
+interface Entry {
+  read: Read<unknown>;
+  readonly load: Load<unknown>;
+  readonly watchers: Set<() => void>;
+  /** Of the attempt under way. An answer to any other is dropped. */
+  attempt: AbortController | undefined;
+}
+
+const unread: Read<never> = { value: undefined, failure: undefined, isLoading: true, time: undefined };
+
+/**
+ * The one way in which the page reads. Each read has a key that says all that is asked for, and whoever shows it looks
+ * it up by that key: an answer to another question cannot be shown. Equal reads are shared. A read that nobody watches
+ * any more is aborted and forgotten.
+ */
+export class Reads {
+  readonly #entries = new Map<string, Entry>();
+
+  get<T>(key: string): Read<T> {
+    return (this.#entries.get(key)?.read ?? unread) as Read<T>;
+  }
+
+  /**
+   * Reads what `key` stands for, and tells of each change.
+   * @returns what ends it
+   */
+  watch<T>(key: string, load: Load<T>, onChange: () => void): () => void {
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = { read: unread, load, watchers: new Set(), attempt: undefined };
+      this.#entries.set(key, entry);
+      this.#start(entry);
+    }
+    const { watchers } = entry;
+    watchers.add(onChange);
+    return () => {
+      watchers.delete(onChange);
+      if (watchers.size > 0) return;
+      entry.attempt?.abort();
+      entry.attempt = undefined;
+      this.#entries.delete(key);
+    };
+  }
+
+  /** Reads again what is watched and has a key that begins so. */
+  stale(...beginnings: readonly string[]): void {
+    for (const [key, entry] of this.#entries) {
+      // A later page is reached from the first one, which leads to another where something came.
+      if (key.includes("cursor=") && entry.read.failure === undefined) continue;
+      if (beginnings.some((beginning) => key.startsWith(beginning))) this.#start(entry);
+    }
+  }
+
+  /** Reads again what others may have changed meanwhile, and what failed. */
+  refresh(): void {
+    for (const [key, entry] of this.#entries) {
+      const isOthers = key === "api/rates" || (key.startsWith("api/user/") && !key.includes("cursor="));
+      if (isOthers || entry.read.failure !== undefined) this.#start(entry);
+    }
+  }
+
+  /**
+   * Takes what the server said elsewhere, newer than anything that is under way.
+   * @returns whether it is watched and has changed
+   */
+  put<T>(key: string, value: T): boolean {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    entry.attempt?.abort();
+    entry.attempt = undefined;
+    const before = entry.read.value;
+    this.#answered(entry, value);
+    return entry.read.value !== before;
+  }
+
+  #start(entry: Entry): void {
+    entry.attempt?.abort();
+    const attempt = new AbortController();
+    entry.attempt = attempt;
+    this.#set(entry, { ...entry.read, isLoading: true });
+    const isAskedFor = () => entry.attempt === attempt;
+    entry.load(attempt.signal).then(
+      (value) => isAskedFor() && this.#answered(entry, value),
+      (failure: unknown) => isAskedFor() && this.#failed(entry, failure),
+    );
+  }
+
+  #answered(entry: Entry, value: unknown): void {
+    const { read } = entry;
+    // What is as it was stays the same object, so that nothing is drawn or read again for it.
+    const isSame = JSON.stringify(value) === JSON.stringify(read.value);
+    const kept = isSame && read.value !== undefined ? read.value : value;
+    this.#set(entry, { value: kept, failure: undefined, isLoading: false, time: new Date() });
+  }
+
+  #failed(entry: Entry, failure: unknown): void {
+    const { value, time } = entry.read;
+    const isGone = failure instanceof Refusal && isOfRequest(failure.problem.code);
+    this.#set(entry, { value: isGone ? undefined : value, failure, isLoading: false, time });
+  }
+
+  #set(entry: Entry, read: Read<unknown>): void {
+    entry.read = read;
+    for (const tell of [...entry.watchers]) tell();
+  }
+}

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { type ErrorCode, FxError } from "../../src/core/errors.ts";
+import { NoAnswer, Refusal } from "../../src/web/answers.ts";
+import { type Order, orderOut } from "../../src/web/customer.ts";
+import { Desk, type Wish } from "../../src/web/desk.ts";
+import { Reads } from "../../src/web/reads.ts";
+import { encodeProblem } from "../../src/wire/problem.ts";
+
+/** What becomes of one request, however late its answer is. */
+const fates = [
+  "answered",
+  "done, and its answer lost",
+  "lost on its way",
+  "unauthorized",
+  "overloaded",
+  "storage-unavailable",
+  "insufficient-funds",
+  "rate-changed",
+] as const;
+type Fate = (typeof fates)[number];
+
+function refusal(code: ErrorCode): Refusal {
+  return new Refusal(encodeProblem(new FxError(code, "Not now."), "1"));
+}
+
+/** As the browser's: what is kept by name. */
+function storage(kept = new Map<string, string>()) {
+  return {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, text: string) => void kept.set(name, text),
+    removeItem: (name: string) => void kept.delete(name),
+  };
+}
+
+/** A server whose answers come when `scheduler` lets them, and whose requests fare as `fateOf` says. */
+function serverOf(scheduler: fc.Scheduler, fateOf: () => Fate) {
+  /** The bodies that were carried out, by key, and those that were refused for good. */
+  const done = new Map<string, string>();
+  const refused = new Map<string, ErrorCode>();
+  const sent: { readonly path: string; readonly key: string; readonly body: string }[] = [];
+  const answer = <T>(value: () => T): Promise<T> => scheduler.schedule(Promise.resolve()).then(value);
+  return {
+    done,
+    sent,
+    get<T>(url: string): Promise<T> {
+      const fate = fateOf();
+      return answer(() => {
+        if (fate === "lost on its way") throw new NoAnswer();
+        if (fate === "overloaded") throw refusal("overloaded");
+        const query = new URLSearchParams(url.split("?")[1]);
+        const key = query.get("key") ?? "";
+        const side = query.has("toBuy") ? "toBuy" : "toSell";
+        const moneys = { sold: { symbol: "PLN", amount: 4 }, bought: { symbol: "USD", amount: 1 } };
+        if (url.startsWith("api/quote"))
+          return { ...moneys, side, tableId: "t", amount: query.get(side) } as T;
+        if (url.includes("/history")) return { entries: done.has(key) ? [{ id: `of ${key}` }] : [] } as T;
+        return { name: "Jan", surname: url, pesel: url.slice(-1), currencies: [] } as T;
+      });
+    },
+    change<T>(path: string, { body, key }: { readonly body: object; readonly key: string }) {
+      sent.push({ path, key, body: JSON.stringify(body) });
+      const fate = fateOf();
+      return answer(() => {
+        if (fate === "lost on its way") throw new NoAnswer();
+        const isOnce = done.has(key) || refused.has(key);
+        const isFinal = fate === "insufficient-funds";
+        if (!isOnce && isFinal) refused.set(key, fate);
+        if (!isOnce && (fate === "answered" || fate.startsWith("done"))) done.set(key, JSON.stringify(body));
+        if (fate.startsWith("done")) throw new NoAnswer();
+        if (!done.has(key) || (fate !== "answered" && !isFinal)) {
+          throw refusal(refused.get(key) ?? (fate as ErrorCode));
+        }
+        return { body: undefined as T, receiptId: `of ${key}` };
+      });
+    },
+  };
+}
+
+const customers = ["1", "2"] as const;
+const wishes: readonly Wish[] = [
+  { kind: "exchange", from: "PLN", to: "USD", side: "toBuy", amount: 1 },
+  { kind: "deposit", money: { symbol: "PLN", amount: 5 } },
+  { kind: "withdrawal", money: { symbol: "EUR", amount: 7 } },
+  { kind: "closing" },
+];
+const deed = fc.record({
+  pesel: fc.constantFrom(...customers),
+  does: fc.constantFrom("asks", "confirms", "confirms", "looks", "types", "cancels", "waits", "waits"),
+  wish: fc.constantFrom(...wishes),
+});
+
+describe("what is under way at the counter", () => {
+  test("no order is lost, doubled or carried out unseen, however late, lost or refused its answers are", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(deed, { maxLength: 40 }),
+        fc.array(fc.constantFrom(...fates), { minLength: 1, maxLength: 40 }),
+        async (scheduler, deeds, fated) => {
+          let nth = 0;
+          const server = serverOf(scheduler, () => fated[nth++ % fated.length] as Fate);
+          const kept = storage();
+          const desk = new Desk(server, new Reads(), kept);
+          /** The orders that a yes was given to, by key. */
+          const agreed = new Map<string, Order>();
+          const settled = new Set<string | undefined>();
+          desk.watch(() => {
+            for (const pesel of customers) settled.add(desk.customer(pesel).doneKey);
+          });
+          const wanted = new Map<string, Wish | undefined>();
+          for (const { pesel, does, wish } of deeds) {
+            const before = desk.customer(pesel);
+            const outBefore = orderOut(before);
+            if (does === "asks") void desk.ask(pesel, wish);
+            if (does === "types") desk.tell(pesel, { is: "typed", ticket: { typed: "1" } });
+            if (does === "cancels") desk.tell(pesel, { is: "cancels" });
+            if (does === "looks") void desk.look(pesel);
+            if (does === "waits" && scheduler.count() > 0) await scheduler.waitOne();
+            const { at } = before;
+            if (does === "confirms" && at !== undefined && at.stage !== "asking") {
+              if (at.stage === "asked") agreed.set(at.order.key, at.order);
+              void desk.confirm(pesel, at.order.key);
+            }
+            if (outBefore === undefined && (does === "asks" || does === "types" || does === "cancels")) {
+              wanted.set(pesel, does === "asks" ? wish : undefined);
+            }
+            const now = desk.customer(pesel);
+            if (outBefore !== undefined && does !== "waits") {
+              assert.equal(orderOut(now)?.key, outBefore.key, "an order that is out was given up");
+            }
+            if (now.at?.stage === "asked" && now.told === undefined) {
+              assert.equal(now.at.order.kind, wanted.get(pesel)?.kind, "the question is not the last asked");
+            }
+          }
+          const restored = new Desk(server, new Reads(), kept);
+          assert.deepEqual(restored.out.map(({ key }) => key).sort(), desk.out.map(({ key }) => key).sort());
+          await scheduler.waitAll();
+          const told = new Set(desk.out.map(({ key }) => key));
+          for (const [key, body] of server.done) {
+            const order = agreed.get(key);
+            assert.equal(JSON.stringify(order?.body), body, "what was done was not what was agreed to");
+            assert.ok(told.has(key) || settled.has(key), "it was done, and the page does not say so");
+          }
+          for (const { key } of server.sent) assert.ok(agreed.has(key), "it was sent without a yes");
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  test("an order without an answer survives a reload under its key, and is sent again as it was", async () => {
+    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
+    const fated: Fate[] = ["answered", "done, and its answer lost", "answered"];
+    const server = serverOf(scheduler, () => fated.shift() ?? "answered");
+    const kept = storage();
+    const desk = new Desk(server, new Reads(), kept);
+    await desk.ask("1", { kind: "deposit", money: { symbol: "PLN", amount: 5 } });
+    const { at } = desk.customer("1");
+    assert.ok(at?.stage === "asked");
+    await desk.confirm("1", at.order.key);
+    assert.equal(desk.customer("1").at?.stage, "unknown");
+    const reloaded = new Desk(server, new Reads(), kept);
+    assert.deepEqual(reloaded.out, [at.order]);
+    await reloaded.confirm("1", at.order.key);
+    assert.equal(reloaded.out.length, 0);
+    assert.equal(kept.getItem("fx-orders"), null);
+    assert.equal(server.sent.length, 2);
+    assert.deepEqual(server.sent[0], server.sent[1]);
+    assert.equal(server.done.size, 1);
+  });
+});

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { FxError } from "../../src/core/errors.ts";
+import { NoAnswer, Refusal } from "../../src/web/answers.ts";
+import { Reads } from "../../src/web/reads.ts";
+import { encodeProblem } from "../../src/wire/problem.ts";
+
+/** Lets what has been answered be told. */
+const told = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("what the page reads", () => {
+  test("is shown under the key that was asked for, and is the newest, however late answers come", async () => {
+    const deed = fc.record({
+      does: fc.constantFrom("watch", "leave", "stale", "put", "answer"),
+      key: fc.constantFrom("a", "b", "ab"),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.array(deed, { maxLength: 40 }), async (scheduler, deeds) => {
+        const reads = new Reads();
+        /** What the server has under each key, which grows with each change. */
+        const server = new Map([
+          ["a", 0],
+          ["b", 0],
+          ["ab", 0],
+        ]);
+        const watched = new Map<string, () => void>();
+        for (const { does, key } of deeds) {
+          const load = async () => {
+            // The server reads now, and the answer is on its way for any time.
+            const version = server.get(key);
+            await scheduler.schedule(Promise.resolve());
+            return { key, version };
+          };
+          if (does === "watch" && !watched.has(key))
+            watched.set(
+              key,
+              reads.watch(key, load, () => {}),
+            );
+          if (does === "leave") {
+            watched.get(key)?.();
+            watched.delete(key);
+          }
+          if (does === "stale" || does === "put") server.set(key, (server.get(key) ?? 0) + 1);
+          if (does === "stale") reads.stale(key);
+          if (does === "put") reads.put(key, { key, version: server.get(key) });
+          if (does === "answer" && scheduler.count() > 0) await scheduler.waitOne();
+          for (const [name] of server) {
+            const { value } = reads.get<{ key: string; version: number }>(name);
+            assert.ok(value === undefined || value.key === name, "an answer to another question");
+            assert.ok(watched.has(name) || value === undefined, "kept for nobody");
+          }
+        }
+        await scheduler.waitAll();
+        await told();
+        for (const name of watched.keys()) {
+          const { value, isLoading } = reads.get(name);
+          assert.deepEqual(value, { key: name, version: server.get(name) });
+          assert.equal(isLoading, false);
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test("is asked for once by many, and aborted when the last of them leaves", async () => {
+    const reads = new Reads();
+    const signals: AbortSignal[] = [];
+    const load = (signal: AbortSignal) => {
+      signals.push(signal);
+      return new Promise<never>(() => {});
+    };
+    const leave = [reads.watch("a", load, () => {}), reads.watch("a", load, () => {})];
+    assert.equal(signals.length, 1);
+    leave[0]?.();
+    assert.equal(signals[0]?.aborted, false);
+    leave[1]?.();
+    assert.equal(signals[0]?.aborted, true);
+  });
+
+  test("stays with its time when no answer comes, and goes when the server says that it is not there", async () => {
+    const reads = new Reads();
+    const gone = new Refusal(encodeProblem(new FxError("account-not-found", "None."), "1"));
+    const answers: unknown[] = [7, new NoAnswer(), gone];
+    const load = async () => {
+      const answer = answers.shift();
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+    reads.watch("a", load, () => {});
+    await told();
+    const first = reads.get("a");
+    assert.equal(first.value, 7);
+    reads.stale("a");
+    await told();
+    const second = reads.get("a");
+    assert.deepEqual([second.value, second.time], [7, first.time]);
+    assert.ok(second.failure instanceof NoAnswer);
+    reads.stale("a");
+    await told();
+    assert.equal(reads.get("a").value, undefined);
+  });
+});
