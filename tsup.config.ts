@@ -54,13 +54,17 @@ function globalProcess(): Plugin {
 }
 
 /** What only the OpenAPI document says of the wire's shapes is no part of the page. */
-function withoutDescriptions(): Plugin {
+function withoutDocumentation(): Plugin {
   return {
-    name: "without-descriptions",
+    name: "without-documentation",
     setup: ({ onLoad }) => {
       onLoad({ filter: /src\/wire\/[\w-]*(requests|schemas)\.ts$/ }, async ({ path }) => {
         const code = await readFile(path, "utf8");
-        return { contents: code.replace(/\bdescription:(\s*\+?\s*"(\\.|[^"\\])*")+,?/g, ""), loader: "ts" };
+        const contents = code
+          .replace(/\bdescription:(\s*\+?\s*"(\\.|[^"\\])*")+,?/g, "")
+          .replace(/\bexamples: \[[^[\]]*\],?/g, "")
+          .replace(/\.meta\(\{\s*(id: "\w+",?)?\s*\}\)/g, "");
+        return { contents, loader: "ts" };
       });
     },
   };
@@ -172,7 +176,7 @@ async function buildPage() {
     splitting: true,
     // The page is whole without packages: what it imports is in it.
     noExternal: [/./],
-    esbuildPlugins: [noteBundled(), withoutDescriptions()],
+    esbuildPlugins: [noteBundled(), withoutDocumentation()],
     silent: true,
     esbuildOptions: (options) => {
       options.logLevel = "warning";
