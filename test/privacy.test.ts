@@ -13,6 +13,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { DatabaseSync } from "@photostructure/sqlite";
 import type { Operation } from "../src/wire/operation.ts";
 import { operations } from "../src/wire/operations.ts";
@@ -374,7 +375,7 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
       });`;
     const preload = join(folderOf(t), "bug.mjs");
     writeFileSync(preload, bug);
-    const served = await serve(t, "memory:", { NODE_OPTIONS: `--import ${preload}` });
+    const served = await serve(t, "memory:", { NODE_OPTIONS: `--import ${pathToFileURL(preload)}` });
     served.signal("SIGWINCH");
     const { stderr, exit } = await served.ended;
     assert.equal(exit, 1);
@@ -427,7 +428,8 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
 });
 
 test("no request of a page of accounts has a PESEL in its URL", async (t) => {
-  const served = await serve(t, "memory:", { FX_TOKENS: "" });
+  const served = await startFx(["--rates", "demo"], { env: mostTalkative });
+  t.after(() => served.stop());
   for (const pesel of [holder, other, stranger]) {
     assert.equal((await send(served.url, "POST", "/api/user", { body: { ...opening, pesel } })).status, 204);
   }

@@ -1,7 +1,6 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { nearMiss } from "../core/near-miss.ts";
-import { isNetwork, listOf, pathOf, wholeNumber } from "./forms.ts";
+import { ConfigError, configPath, readConfigFile, refuseBlank, sharedToken } from "./config-file.ts";
+import { isNetwork, listOf, pathOf, trueOrFalse, wholeNumber } from "./forms.ts";
 import {
   holdsSecret,
   type Place,
@@ -23,6 +22,8 @@ export interface Settings {
   readonly url: Place;
   /** What a command shows the server at `url`, to be let in. */
   readonly token: string | undefined;
+  /** Whether a token or a password may go to another machine without TLS. */
+  readonly allowPlainHttp: boolean;
   readonly host: string;
   readonly port: number;
   /** The path under which a proxy shows the server, without a slash at its end; "/" for none. */
@@ -68,11 +69,8 @@ export interface Config {
   readonly origins: Readonly<Record<SettingName, Origin>>;
   /** The config file's path, whether it exists or not. */
   readonly file: string;
-}
-
-/** A setting of the wrong form. `message` names it and where it stands. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
+  /** The settings whose variables Kubernetes has set for something else. */
+  readonly ignored: readonly SettingName[];
 }
 
 interface Definition<T> {
@@ -102,6 +100,12 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
     form: "a token as fx token create prints it",
     isSecret: true,
   },
+  allowPlainHttp: {
+    env: "FX_ALLOW_PLAIN_HTTP",
+    fallback: "false",
+    parse: trueOrFalse,
+    form: "true or false",
+  },
   host: {
     env: "FX_HOST",
     fallback: "127.0.0.1",
@@ -118,13 +122,13 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
     env: "FX_PREFIX",
     fallback: "/",
     parse: (text) =>
-      /^(\/(?!\.\.?(\/|$))[\w.~-]+)*\/?$/.test(text) ? text.replace(/(.)\/$/, "$1") || "/" : undefined,
+      /^\/$|^(\/(?!\.\.?(\/|$))[\w.~-]+)+\/?$/.test(text) ? text.replace(/(.)\/$/, "$1") || "/" : undefined,
     form: "a path such as /fx",
   },
   tokens: {
     env: "FX_TOKENS",
     fallback: undefined,
-    parse: (text) => text || undefined,
+    parse: pathOf,
     form: "a file that fx token create makes",
   },
   db: {
@@ -178,7 +182,7 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
   allowAnonymous: {
     env: "FX_ALLOW_ANONYMOUS",
     fallback: "false",
-    parse: (text) => ({ true: true, false: false })[text],
+    parse: trueOrFalse,
     form: "true or false",
   },
   allowedHost: {
@@ -241,7 +245,7 @@ export function loadConfig(
 ): Config {
   refuseNearMisses(env);
   const file = configPath(env);
-  const fromFile = readConfigFile(file);
+  const fromFile = readConfigFile(file, settingNames);
   const origins = {} as Record<SettingName, Origin>;
   const value = <Name extends SettingName>(name: Name): Settings[Name] => {
     const {
@@ -259,6 +263,7 @@ export function loadConfig(
     const [origin, raw, place] = given.find(([, text]) => text !== undefined) ?? ["default", undefined, ""];
     origins[name] = origin;
     if (raw === undefined) return (fallback === undefined ? undefined : parse(fallback)) as Settings[Name];
+    if (origin === "flag") refuseBlank(String(raw), place);
     const parsed = ["string", "number", "boolean"].includes(typeof raw) ? parse(String(raw)) : undefined;
     if (parsed === undefined) throw new ConfigError(`${place} must be ${form}.`);
     if (origin === "flag") refuseSecret(String(raw), place, variable);
@@ -267,7 +272,8 @@ export function loadConfig(
   const settings = Object.fromEntries(settingNames.map((name) => [name, value(name)])) as unknown as Settings;
   if (origins.token === "file") requireOneWayIn(settings, file, fromFile.url);
   else requireOneWayIn(settings, definitions.token.env, fromEnvironment(definitions.url.env, env));
-  return { settings, origins, file };
+  const ignored = settingNames.filter((name) => isService(definitions[name].env, env));
+  return { settings, origins, file, ignored };
 }
 
 /** "--max-table-age" of "maxTableAge". */
@@ -275,36 +281,9 @@ export function flagOf(name: SettingName): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-function configPath(env: Readonly<Record<string, string | undefined>>): string {
-  return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "fx", "config.json");
-}
-
-function readConfigFile(path: string): Readonly<Record<string, unknown>> {
-  let file: ReturnType<typeof readSmallFile>;
-  try {
-    file = readSmallFile(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return {};
-    throw new ConfigError(`The config file ${path} cannot be read (${reasonOf(error)}).`);
-  }
-  let content: unknown;
-  try {
-    content = JSON.parse(file.text);
-  } catch {
-    throw new ConfigError(`The config file ${path} is not JSON.`);
-  }
-  if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw new ConfigError(`The config file ${path} must hold one JSON object.`);
-  }
-  const unknown = Object.keys(content).find((key) => !settingNames.some((name) => name === key));
-  if (unknown === undefined) {
-    if ("token" in content && file.isShared) throw sharedToken(`The config file ${path}`, path);
-    return content as Readonly<Record<string, unknown>>;
-  }
-  throw new ConfigError(
-    `The config file ${path} sets "${unknown}", which fx does not know. It knows ${settingNames.join(", ")}.`,
-  );
+/** Whether Kubernetes has set the variable, as it does FX_PORT in every pod beside a Service that is called fx. */
+function isService(variable: string, env: Readonly<Record<string, string | undefined>>): boolean {
+  return variable.endsWith("_PORT") && /^(tcp|udp|sctp):\/\/\S+:\d+$/.test(env[variable] ?? "");
 }
 
 /**
@@ -315,9 +294,11 @@ function fromEnvironment(
   variable: string,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
-  const value = env[variable] || undefined;
-  const path = env[`${variable}_FILE`] || undefined;
+  const value = isService(variable, env) ? undefined : env[variable];
+  const path = env[`${variable}_FILE`];
+  if (value !== undefined) refuseBlank(value, variable);
   if (path === undefined) return value;
+  refuseBlank(path, `${variable}_FILE`);
   if (value !== undefined) throw new ConfigError(`Set ${variable} or ${variable}_FILE, not both.`);
   let file: ReturnType<typeof readSmallFile>;
   try {
@@ -329,14 +310,8 @@ function fromEnvironment(
   if (variable === definitions.token.env && file.isShared) {
     throw sharedToken(`The file ${path} that ${variable}_FILE names`, path);
   }
+  refuseBlank(file.text, `The file ${path} that ${variable}_FILE names`);
   return file.text.trim();
-}
-
-function sharedToken(what: string, path: string): ConfigError {
-  return new ConfigError(
-    `${what} has a token, and others than its owner can read it. Run chmod 600 ${path}, and have a new token made ` +
-      "if somebody may have read this one.",
-  );
 }
 
 /**
@@ -347,7 +322,7 @@ function sharedToken(what: string, path: string): ConfigError {
 function refuseNearMisses(env: Readonly<Record<string, string | undefined>>): void {
   const known = settingNames.flatMap((name) => [definitions[name].env, `${definitions[name].env}_FILE`]);
   for (const [variable, value] of Object.entries(env)) {
-    if (!variable.startsWith("FX_") || !value || known.includes(variable)) continue;
+    if (!variable.startsWith("FX_") || value === undefined || known.includes(variable)) continue;
     const meant = nearMiss(
       variable.slice("FX_".length),
       known.map((name) => name.slice("FX_".length)),

@@ -1,7 +1,8 @@
 import { CommanderError } from "commander";
 import { type ErrorCode, type FieldError, FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
-import { ConfigError } from "./config.ts";
+import { PlainHttpError } from "../wire/plain-http.ts";
+import { ConfigError } from "./config-file.ts";
 import { reasonOf } from "./reason.ts";
 import { writeJson, writeText } from "./terminal/output.ts";
 import type { Screen } from "./terminal/terminal.ts";
@@ -98,6 +99,9 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   forbidden: "fx doctor shows which token is sent, and its role.",
 };
 
+const plainHttpHint =
+  "Use https://, or give --allow-plain-http (FX_ALLOW_PLAIN_HTTP=true) where the network between is your own.";
+
 const replayHint = "An earlier request with this key got this answer. To try again, use a new key.";
 
 /** A command line that fx does not understand. */
@@ -184,6 +188,7 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof UsageError || thrown instanceof ConfigError) {
     return failure("usage", thrown.message, 2, usageHint);
   }
+  if (thrown instanceof PlainHttpError) return failure("usage", thrown.message, 2, plainHttpHint);
   if (thrown instanceof CommanderError) {
     const [message = "", ...rest] = thrown.message.replace(/^error: /, "").split("\n");
     return failure("usage", sentence(message), 2, rest.join(" ").replace(/^\(|\)$/g, "") || usageHint);

@@ -5,10 +5,14 @@ export function wholeNumber(text: string, most: number): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= most ? Number(text) : undefined;
 }
 
-/** Reads texts with commas between, none of which may be wrong. */
+export function trueOrFalse(text: string): boolean | undefined {
+  return text === "true" ? true : text === "false" ? false : undefined;
+}
+
+/** Reads texts with commas between, none of which may be wrong or blank. The empty text is the empty list. */
 export function listOf(isOne: (text: string) => boolean): (text: string) => readonly string[] | undefined {
   return (text) => {
-    const texts = text.split(",").flatMap((part) => part.trim() || []);
+    const texts = text === "" ? [] : text.split(",").map((part) => part.trim());
     return texts.every(isOne) ? texts : undefined;
   };
 }

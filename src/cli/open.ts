@@ -34,7 +34,8 @@ export async function openService(
   const { url } = settings;
   if (url.kind === "server") {
     const { openHttpService } = await import("../client/http-service.ts");
-    return openHttpService(url.address, { token: settings.token });
+    const { token, allowPlainHttp } = settings;
+    return openHttpService(url.address, { token, allowPlainHttp });
   }
   if (rates) {
     const { service } = await openLedger(url, settings, { access, serves: false, bulkLimit });

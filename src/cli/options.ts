@@ -11,6 +11,10 @@ export const meanings: Readonly<Record<SettingName, readonly [placeholder: strin
     "where to work: a running server, or sqlite:PATH, postgres://… or memory: in this process",
   ],
   token: ["<token>", "the token that a command shows the server; it has no flag"],
+  allowPlainHttp: [
+    "",
+    "send a token or a password to another machine without TLS, where the network can read it",
+  ],
   host: ["<host>", "address to listen on"],
   port: ["<number>", "port to listen on, 0 for any that is free"],
   prefix: ["<path>", "path under which a proxy shows the server; links begin with it"],
@@ -62,13 +66,13 @@ export function setting(name: SettingName, detail = ""): Option {
   const values = [`env: ${env}`, ...(fallback ? [`default: ${fallback}`] : [])].join(", ");
   const option = new Option(`${flagOf(name)} ${placeholder}`.trim(), `${meaning}${detail} (${values})`);
   return repeats
-    ? option.argParser((text, before?: string) => (before ? `${before},${text}` : text))
+    ? option.argParser((text, before?: string) => (before === undefined ? text : `${before},${text}`))
     : option;
 }
 
 /** The options of every command that asks a service. */
 export function serviceCommand(command: Command, needs: Pick<Needs, "rates">): Command {
-  command.addOption(setting("url"));
+  command.addOption(setting("url")).addOption(setting("allowPlainHttp"));
   if (needs.rates) command.addOption(setting("rates", ", for a store in this process"));
   return command.option("--json", "print one JSON document");
 }

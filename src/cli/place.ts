@@ -1,3 +1,5 @@
+import { secretName } from "../wire/plain-http.ts";
+
 /** Where a ledger is kept. `address` is how it was named. */
 export type StorePlace =
   | { readonly kind: "memory"; readonly address: string }
@@ -26,9 +28,6 @@ export function withoutSecrets(address: string): string {
     ? address.replace(/([?#]).*/, "$1***").replace(/^(\w+:\/\/).*@/, "$1***@")
     : address.replace(/^(\w+:\/\/[^/@:]*):.*@/, "$1:***@").replace(/([?&]password=)[^&]+/i, "$1***");
 }
-
-/** What a secret is called in the query of a URL. */
-const secretName = /[?&#][^=&]*(key|token|secret|passw|pwd|auth|sig)[^=&]*=/i;
 
 /** Whether an address has a password, the user of an http(s) URL, or a parameter that may be a key. */
 export function holdsSecret(address: string): boolean {

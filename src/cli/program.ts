@@ -16,6 +16,7 @@ import { defineServe } from "./commands/serve/serve.ts";
 import { defineToken } from "./commands/token.ts";
 import { defineWatch } from "./commands/watch.ts";
 import type { Context } from "./context.ts";
+import { UsageError } from "./errors.ts";
 
 /** All of fx's commands. Defining them loads nothing heavy: an action imports what it needs when it runs. */
 export function buildProgram(context: Context): Command {
@@ -58,7 +59,21 @@ export function buildProgram(context: Context): Command {
   defineDoctor(program, context);
   defineCompletion(program, context);
   defineHelp(program, context);
+  refuseBlankOptions(program);
   return program;
+}
+
+/** A blank value is a variable of a script that is not set. Taken as none, it would leave out what was asked for. */
+function refuseBlankOptions(command: Command): void {
+  for (const option of command.options.filter(({ required }) => required)) {
+    const { parseArg: parse } = option;
+    option.argParser((text: string, previous: unknown) => {
+      if (text.trim() === "")
+        throw new UsageError(`${option.long} is blank. Give it a value, or leave it out.`);
+      return parse === undefined ? text : parse(text, previous);
+    });
+  }
+  for (const each of command.commands) refuseBlankOptions(each);
 }
 
 /** Next to each other where there is room, and otherwise the description under the term. */

@@ -4,7 +4,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 const limit = 1024 * 1024;
 
 /**
- * The text of a file of settings or of a secret, and whether others than its owner can read it. A file of root's, such
+ * The text of a file of settings or of a secret, without a byte order mark, and whether others than its owner can read it. A file of root's, such
  * as a secret of a container, may be readable by its group.
  * @throws Error with the system's code; EFBIG if the file is longer than 1 MiB
  */
@@ -20,7 +20,7 @@ export function readSmallFile(path: string): { readonly text: string; readonly i
     const { mode, uid } = fstatSync(file);
     const others = uid === 0 && process.geteuid?.() !== 0 ? 0o037 : 0o077;
     return {
-      text: bytes.toString("utf8", 0, length),
+      text: bytes.toString("utf8", 0, length).replace(/^\uFEFF/, ""),
       isShared: process.platform !== "win32" && (mode & others) !== 0,
     };
   } finally {

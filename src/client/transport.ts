@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { Got, Request as GotStream, PlainResponse, RequestError, Response } from "got";
 import { FxError } from "../core/errors.ts";
+import { refusePlainHttp } from "../wire/plain-http.ts";
 
 export interface Request {
   readonly method: "GET" | "POST";
@@ -30,6 +31,8 @@ export type Attempt<T> = { readonly value: T } | { readonly failure: Error; read
 export interface TransportOptions {
   /** Sent with every request, to this server only. */
   readonly token?: string | undefined;
+  /** Whether a token or a password may go to another machine without TLS. */
+  readonly allowPlainHttp?: boolean;
   readonly connectTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
   /** The longest pause before the first repetition; it doubles for each further one. */
@@ -56,12 +59,14 @@ export class Transport {
   readonly #base: string;
   readonly #query: Readonly<Record<string, string>>;
   readonly #authorization: { readonly authorization?: string };
-  readonly #options: Required<Omit<TransportOptions, "token">>;
+  readonly #options: Required<Omit<TransportOptions, "token" | "allowPlainHttp">>;
   readonly #agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   #got: Promise<Got> | undefined;
 
-  constructor(baseUrl: string, { token, ...options }: TransportOptions = {}) {
+  /** @throws PlainHttpError */
+  constructor(baseUrl: string, { token, allowPlainHttp = false, ...options }: TransportOptions = {}) {
     const url = new URL(baseUrl);
+    if (!allowPlainHttp) refusePlainHttp(url, token);
     this.place = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
     const credentials = url.username && `${url.username}:${url.password}@`;
     this.#base = `${url.protocol}//${credentials}${url.host}${url.pathname}`.replace(/\/+$/, "");

@@ -3,6 +3,7 @@ import type { FastifyCorsOptions } from "@fastify/cors";
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import type { Operation } from "../wire/operation.ts";
+import { isLoopback } from "../wire/plain-http.ts";
 import type { AccessOptions } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
 
@@ -60,11 +61,6 @@ export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: Origin
       );
     },
   };
-}
-
-/** Whether a name or an address, with or without brackets, leads to this machine only. */
-export function isLoopback(name: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(name);
 }
 
 /** What pages of these origins may send and read. */

@@ -71,7 +71,8 @@ const token = {
   scheme: "bearer",
   description:
     "A token of `fx token create`. An operation names the role that it takes: `viewer`, `teller`, which includes " +
-    "viewer, or `operator`, which includes both. A server without tokens (`fx serve` without `--tokens`) asks for none.",
+    "viewer, or `operator`, which includes both. A server without tokens (`fx serve` without `--tokens`) asks for none. " +
+    "Send it over TLS: over plain HTTP the network can read it.",
 };
 
 const tags: Readonly<Record<Operation["tag"], string>> = {

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { ConfigError, definitions, flagOf, loadConfig, settingNames } from "../../src/cli/config.ts";
+import type { Command } from "commander";
+import { definitions, flagOf, loadConfig, settingNames } from "../../src/cli/config.ts";
+import { ConfigError } from "../../src/cli/config-file.ts";
+import { Context } from "../../src/cli/context.ts";
 import { parsePlace, withoutSecrets } from "../../src/cli/place.ts";
+import { buildProgram, fullName } from "../../src/cli/program.ts";
+import { openTerminal } from "../../src/cli/terminal/terminal.ts";
 import { runHere } from "../support/run-here.ts";
 
 const home = mkdtempSync(join(tmpdir(), "fx-config-"));
@@ -14,7 +19,7 @@ after(() => rmSync(home, { recursive: true }));
 function withFile(content: string, env: Record<string, string> = {}): Record<string, string> {
   const folder = mkdtempSync(join(home, "xdg-"));
   mkdirSync(join(folder, "fx"));
-  writeFileSync(join(folder, "fx", "config.json"), content);
+  writeFileSync(join(folder, "fx", "config.json"), content, { mode: 0o600 });
   return { XDG_CONFIG_HOME: folder, ...env };
 }
 
@@ -58,8 +63,59 @@ describe("settings", () => {
     assert.deepEqual([settings.port, origins.port], [3333, "flag"]);
   });
 
-  test("an empty variable is as good as none", () => {
-    assert.equal(loadConfig({}, { ...nowhere, FX_PORT: "" }).settings.port, 8080);
+  for (const name of settingNames) {
+    test(`a blank ${name} is refused by name, wherever it stands`, () => {
+      const { env, isSecret } = definitions[name];
+      for (const blank of ["", " ", "\t\n", "\u00a0"]) {
+        const told = "is blank. Give it a value, or remove it.";
+        const file = join(mkdtempSync(join(home, "blank-")), "value");
+        writeFileSync(file, blank, { mode: 0o600 });
+        assert.equal(refusal({}, { ...nowhere, [env]: blank }), `${env} ${told}`);
+        assert.equal(refusal({}, { ...nowhere, [`${env}_FILE`]: blank }), `${env}_FILE ${told}`);
+        assert.equal(
+          refusal({}, { ...nowhere, [`${env}_FILE`]: file }),
+          `The file ${file} that ${env}_FILE names ${told}`,
+        );
+        const config = withFile(JSON.stringify({ [name]: blank }));
+        assert.equal(refusal({}, config), `"${name}" in ${config.XDG_CONFIG_HOME}/fx/config.json ${told}`);
+        if (!isSecret) assert.equal(refusal({ [name]: blank }, nowhere), `${flagOf(name)} ${told}`);
+      }
+    });
+  }
+
+  test("a list is refused if one of its items is blank", () => {
+    for (const name of settingNames.filter((each) => definitions[each].repeats)) {
+      for (const list of [",", " , ", "localhost,", ",loopback", "localhost,,::1"])
+        assert.match(refusal({ [name]: list }, nowhere), / must be /, `${name} ${list}`);
+    }
+  });
+
+  for (const name of ["port", "adminPort"] as const) {
+    test(`the ${name} that Kubernetes sets for a Service is ignored, and told`, () => {
+      const { env } = definitions[name];
+      const variables = { [env]: "tcp://10.96.0.12:8080" };
+      const { settings, origins, ignored } = loadConfig({}, { ...nowhere, ...variables });
+      assert.deepEqual([settings[name], origins[name]], [loadConfig({}, nowhere).settings[name], "default"]);
+      assert.deepEqual(ignored, [name]);
+      assert.equal(loadConfig({}, withFile(`{"${name}": 1111}`, variables)).settings[name], 1111);
+      assert.match(refusal({}, { ...nowhere, [env]: "tcp://" }), /must be a whole number/);
+      assert.match(refusal({ [name]: "tcp://10.96.0.12:8080" }, nowhere), /must be a whole number/);
+    });
+  }
+
+  test("a file with a byte order mark is read", () => {
+    assert.equal(loadConfig({}, withFile(`\ufeff${file}`)).settings.port, 1111);
+  });
+
+  test("a home that cannot be read, or none, is one without a config file", async () => {
+    const closed = mkdtempSync(join(home, "closed-"));
+    mkdirSync(join(closed, ".config"));
+    for (const HOME of ["/nonexistent", "/dev/null", closed, "", undefined]) {
+      chmodSync(closed, 0o000);
+      const { settings } = loadConfig({}, { HOME });
+      chmodSync(closed, 0o700);
+      assert.equal(settings.port, 8080);
+    }
   });
 
   test("the file stands in ~/.config where XDG_CONFIG_HOME is not set", () => {
@@ -95,12 +151,12 @@ describe("settings", () => {
   }
 
   test("a prefix has no slash at its end", () => {
-    const prefixes = ["/", "", "/fx", "/fx/", "/bank/fx", "/.fx"].map((prefix) =>
+    const prefixes = ["/", "/fx", "/fx/", "/bank/fx", "/.fx"].map((prefix) =>
       loadConfig({ prefix }, nowhere),
     );
     assert.deepEqual(
       prefixes.map(({ settings }) => settings.prefix),
-      ["/", "/", "/fx", "/fx", "/bank/fx", "/.fx"],
+      ["/", "/fx", "/fx", "/bank/fx", "/.fx"],
     );
   });
 
@@ -167,9 +223,14 @@ describe("settings", () => {
     });
   }
 
-  test("a variable that is like no setting is left alone, and so is an empty one", () => {
+  test("a misspelt variable is refused, too, where it is blank", () => {
+    assert.match(refusal({}, { ...nowhere, FX_BD: "" }), /^FX_BD is not a setting of fx/);
+  });
+
+  test("a variable that is like no setting is left alone", () => {
     const others = ["FX_THEME", "FX_SHOW_SIZE", "FX_SERVICE_PORT", "FX_PORT_8080_TCP", "FX_HOME", "FXDB"];
-    loadConfig({}, { ...nowhere, FX_BD: "", ...Object.fromEntries(others.map((name) => [name, "x"])) });
+    for (const value of ["x", ""])
+      loadConfig({}, { ...nowhere, ...Object.fromEntries(others.map((name) => [name, value])) });
   });
 
   test("every setting has a variable of its own", () => {
@@ -181,6 +242,45 @@ test("a server whose FX_DB is misspelt does not start, with exit 2", async () =>
   const { stderr, exit } = await runHere(["serve"], { env: { FX_BD: "sqlite:fx.db" } });
   assert.match(stderr, /^fx: FX_BD is not a setting of fx\. If you mean FX_DB, /);
   assert.equal(exit, 2);
+});
+
+test("a blank setting ends a server and a command with exit 2 before anything is opened", async () => {
+  for (const [args, env, name] of [
+    [["serve"], { FX_TOKENS: "" }, "FX_TOKENS"],
+    [["serve"], { FX_DB: "" }, "FX_DB"],
+    [["serve"], { FX_DB_FILE: "" }, "FX_DB_FILE"],
+    [["serve"], withFile('{"tokens": " "}'), '"tokens" in .*'],
+    [["rates"], { FX_URL: "" }, "FX_URL"],
+    [["rates"], { FX_TOKEN: "  " }, "FX_TOKEN"],
+  ] as const) {
+    const { stdout, stderr, exit } = await runHere(args, { env });
+    assert.match(stderr, new RegExp(`^fx: ${name} is blank\\. `));
+    assert.deepEqual([stdout, exit], ["", 2]);
+  }
+});
+
+describe("a blank value is refused with exit 2 for every option of", () => {
+  const listed = (command: Command): Command[] => [command, ...command.commands.flatMap(listed)];
+  const program = buildProgram(new Context(openTerminal(process, {}, true), "0.0.0"));
+  for (const command of listed(program)) {
+    const options = command.options.filter(({ required }) => required);
+    if (options.length === 0) continue;
+    test(fullName(command), async () => {
+      for (const { long } of options) {
+        const words = [...fullName(command).split(" ").slice(1), long as string, " "];
+        const { stdout, stderr, exit } = await runHere(words);
+        assert.match(stderr, new RegExp(`^fx: ${long} is blank\\. Give it a value, or leave it out\\.`));
+        assert.deepEqual([stdout, exit], ["", 2]);
+      }
+    });
+  }
+});
+
+test("fx doctor says that it ignores the port that Kubernetes sets for a Service", async () => {
+  const env = { FX_PORT: "tcp://10.96.0.12:8080", FX_URL: "memory:", FX_RATES: "demo" };
+  const { stdout, exit } = await runHere(["doctor"], { env });
+  assert.match(stdout, /^check\tenvironment\tok\tFX_PORT is ignored: Kubernetes has set it for a Service/m);
+  assert.equal(exit, 0);
 });
 
 test("a command follows flag, environment and file, in this order", async () => {

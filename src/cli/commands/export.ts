@@ -26,6 +26,7 @@ export function defineExport(program: Command, context: Context): void {
     .option("--at <time>", "the journal as it was then, at least 10 s ago", timeArgument)
     .option("--full", "with PESELs, names, notes, reasons, keys and the names of tokens")
     .addOption(setting("url"))
+    .addOption(setting("allowPlainHttp"))
     .action(async ({ format, from, to, at, full = false, ...options }: ExportOptions) => {
       const service = await context.service(options, needs);
       await writeParts(context.terminal.stdout, service.export({ format, from, to, at, full }));

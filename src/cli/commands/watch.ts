@@ -36,6 +36,7 @@ export function defineWatch(program: Command, context: Context): void {
     )
     .option("--every <seconds>", "how often to look", wholeArgument(1, 3600), 5)
     .addOption(setting("url"))
+    .addOption(setting("allowPlainHttp"))
     .addOption(setting("rates", ", for a store in this process"))
     .action(async (argument: string | undefined, options: WatchOptions) => {
       const { stdout } = context.terminal;

@@ -115,7 +115,7 @@ async function opened(path: string): Promise<FileHandle> {
 function parseTokens(text: string, path: string): readonly KeptToken[] {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
     throw new UsageError(`The file of tokens ${path} is not JSON.`);
   }

@@ -5,12 +5,22 @@ import { warsawDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import type { Settings } from "../../config.ts";
+import { type Config, definitions, flagOf, type SettingName, type Settings } from "../../config.ts";
 import { type StorePlace, withoutSecrets } from "../../place.ts";
 
 /** One thing that was looked at. */
 export interface Check {
-  readonly check: "node" | "tokens" | "server" | "token" | "store" | "schema" | "table" | "bank" | "clock";
+  readonly check:
+    | "node"
+    | "environment"
+    | "tokens"
+    | "server"
+    | "token"
+    | "store"
+    | "schema"
+    | "table"
+    | "bank"
+    | "clock";
   readonly ok: boolean;
   /** What was found, for people. */
   readonly detail: string;
@@ -21,11 +31,21 @@ const clockToleranceMs = 30_000;
 const serverTimeouts = { connectTimeoutMs: 3000, answerTimeoutMs: 5000 };
 
 /** Looks at everything that a command with these settings depends on. What fails is a check that is not ok. */
-export async function examine(settings: Settings): Promise<readonly Check[]> {
+export async function examine({ settings, ignored }: Config): Promise<readonly Check[]> {
   const { url } = settings;
-  const checks =
-    url.kind === "server" ? examineServer(url.address, settings.token) : examineStore(url, settings);
-  return [examineNode(process.versions.node), ...(await examineTokens(settings.tokens)), ...(await checks)];
+  const checks = url.kind === "server" ? examineServer(url.address, settings) : examineStore(url, settings);
+  return [
+    examineNode(process.versions.node),
+    ...ignored.map(serviceVariable),
+    ...(await examineTokens(settings.tokens)),
+    ...(await checks),
+  ];
+}
+
+function serviceVariable(name: SettingName): Check {
+  const { env } = definitions[name];
+  const detail = `${env} is ignored: Kubernetes has set it for a Service. ${flagOf(name)} or the config file sets it`;
+  return { check: "environment", ok: true, detail };
 }
 
 export function examineNode(version: string): Check {
@@ -49,15 +69,24 @@ async function examineTokens(path: string | undefined): Promise<Check[]> {
   }
 }
 
-async function examineServer(url: string, token: string | undefined): Promise<Check[]> {
+async function examineServer(
+  url: string,
+  { token, allowPlainHttp }: Pick<Settings, "token" | "allowPlainHttp">,
+): Promise<Check[]> {
   const [{ Transport }, { openHttpService }, { ready }] = await Promise.all([
     import("../../../client/transport.ts"),
     import("../../../client/http-service.ts"),
     import("../../../wire/schemas.ts"),
   ]);
-  const options = { ...serverTimeouts, token };
-  const transport = new Transport(url, options);
-  const service = openHttpService(url, options);
+  const options = { ...serverTimeouts, token, allowPlainHttp };
+  let transport: Transport;
+  let service: ExchangeService;
+  try {
+    transport = new Transport(url, options);
+    service = openHttpService(url, options);
+  } catch (error) {
+    return [{ check: "server", ok: false, detail: reasonOf(error) }];
+  }
   try {
     const question = { method: "GET", path: "/health/ready", repeatable: true } as const;
     const answer = await transport.send(question, (value) => ({ value }));

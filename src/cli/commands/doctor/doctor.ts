@@ -26,7 +26,7 @@ export function defineDoctor(program: Command, context: Context): void {
     const config = context.config(options);
     context.watchSignals();
     const { examine } = await import("./checkup.ts");
-    const checks = await examine(config.settings);
+    const checks = await examine(config);
     const ok = checks.every((check) => check.ok);
     if (!ok) context.exit = 1;
     const { file } = config;

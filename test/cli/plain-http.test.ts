@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { adult } from "../support/fixture.ts";
+import { runFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
+import { openStandIn, rawAnswer } from "../support/stand-in.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fx-plain-"));
+after(() => rmSync(folder, { recursive: true }));
+const file = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text, { mode: 0o600 });
+  return join(folder, name);
+};
+
+const token = "fxt_hidden123";
+const pesel = adult(0);
+const money = ["--amount", "1", "--currency", "PLN", "--yes"];
+
+/** Every command that asks a server. */
+const asking: readonly (readonly string[])[] = [
+  ["account", "show", pesel],
+  ["account", "list"],
+  ["account", "history", pesel],
+  ["account", "create", pesel, "--name", "Jan", "--surname", "K", "--pln", "1"],
+  ["account", "deposit", pesel, ...money],
+  ["account", "withdraw", pesel, ...money],
+  ["account", "rename", pesel, "--name", "Jan", "--surname", "K", "--yes"],
+  ["account", "close", pesel, "--yes"],
+  ["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1", "--yes"],
+  ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"],
+  ["rates"],
+  ["rates", "history", "USD"],
+  ["receipt", "01a2031d-5cfb-73c8-92de-8e0000000007"],
+  ["receipt", "reverse", "01a2031d-5cfb-73c8-92de-8e0000000007", "--reason", "x", "--yes"],
+  ["batch", file("orders.csv", `pesel,from,to,toBuy,toSell\n${pesel},PLN,USD,1,\n`)],
+  ["position"],
+  ["audit"],
+  ["audit", "--checkpoint", join(folder, "new.checkpoint")],
+  ["export", "--format", "hledger"],
+];
+
+/** 0.0.0.0 leads to this machine, like many a name, but does not say so. */
+const elsewhere = (url: string) => url.replace("127.0.0.1", "0.0.0.0");
+
+describe("a token is sent in clear text to no other machine, without a word, by", () => {
+  for (const args of asking) {
+    test(`fx ${args.slice(0, 2).join(" ").replaceAll(pesel, "<pesel>").replaceAll(folder, "")}`, async () => {
+      const server = await openStandIn(rawAnswer(404));
+      const env = { FX_TOKEN: token, FX_URL: elsewhere(server.url) };
+      const { stdout, stderr, exit } = await runHere(args, { env });
+      assert.deepEqual([stdout, exit, server.requests], ["", 2, []], stderr);
+      assert.match(
+        stderr.replaceAll(/\s+/g, " "),
+        /fx: Refusing to send a token to http:\/\/0\.0\.0\.0:\d+ over plain HTTP, .* Nothing was sent\. Use https:/,
+      );
+      assert.ok(!stderr.includes("hidden"));
+      await runHere([...args, "--allow-plain-http"], { env });
+      assert.match(server.requests[0] ?? "", /^authorization: Bearer fxt_hidden123\r$/im);
+    });
+  }
+});
+
+test("that a token may go in clear text can stand in the environment and in the config file", async () => {
+  const xdg = mkdtempSync(join(folder, "xdg-"));
+  const server = await openStandIn(rawAnswer(404));
+  const env = { FX_TOKEN_FILE: file("token", token), FX_URL: elsewhere(server.url), XDG_CONFIG_HOME: xdg };
+  await runHere(["rates"], { env: { ...env, FX_ALLOW_PLAIN_HTTP: "true" } });
+  assert.equal(server.requests.length, 1);
+  assert.equal((await runHere(["rates"], { env: { ...env, FX_ALLOW_PLAIN_HTTP: "false" } })).exit, 2);
+  assert.equal(server.requests.length, 1);
+});
+
+test("fx doctor finds that a token would go in clear text, and sends none", async () => {
+  const server = await openStandIn(rawAnswer(404));
+  const env = { FX_TOKEN: token, FX_URL: elsewhere(server.url) };
+  const { stdout, exit } = await runHere(["doctor"], { env });
+  assert.match(stdout, /^check\tserver\twrong\tRefusing to send a token to http:/m);
+  assert.deepEqual([exit, server.requests], [1, []]);
+});
+
+describe("a redirect carries no token:", () => {
+  for (const status of [301, 302, 303, 307, 308]) {
+    test(`${status} to another place is followed by no command`, async () => {
+      const other = await openStandIn(rawAnswer(200, "{}", "Content-Type: application/json"));
+      for (const args of asking) {
+        const server = await openStandIn(rawAnswer(status, "", `Location: ${other.url}/api`));
+        await runHere(args, { env: { FX_TOKEN: token, FX_URL: server.url } });
+        assert.ok(server.requests.length > 0);
+      }
+      assert.deepEqual(other.requests, []);
+    });
+  }
+});
+
+test("a token for this machine goes past the proxy of the environment", async () => {
+  const proxy = await openStandIn(rawAnswer(200, "{}", "Content-Type: application/json"));
+  const server = await openStandIn(rawAnswer(404));
+  const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+  const env = Object.fromEntries([...names.map((name) => [name, proxy.url]), ["NODE_USE_ENV_PROXY", "1"]]);
+  await runFx(["rates"], { env: { ...env, FX_TOKEN: token, FX_URL: server.url } });
+  assert.equal(server.requests.length, 1);
+  assert.deepEqual(proxy.requests, []);
+});
