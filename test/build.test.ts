@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   cpSync,
@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -115,19 +116,47 @@ test("no package needs an install script", () => {
 });
 
 describe("the lock file", () => {
-  interface Locked {
-    readonly resolved?: string;
-    readonly optionalDependencies?: Readonly<Record<string, string>>;
+  interface Lock {
+    readonly packages: Readonly<
+      Record<
+        string,
+        { readonly resolved?: string; readonly optionalDependencies?: Readonly<Record<string, string>> }
+      >
+    >;
   }
-  const { packages }: { packages: Record<string, Locked> } = JSON.parse(
-    readFileSync(join(root, "package-lock.json"), "utf8"),
-  );
+  const { packages }: Lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  const committed = committedText("package-lock.json");
 
-  test("names no registry, so that npm ci asks the one that npm is set to", () => {
+  test("as it is committed names no registry, so that npm ci asks the one that npm is set to", {
+    skip: committed === undefined && "this copy has no commits to look at",
+  }, () => {
+    const { packages }: Lock = JSON.parse(committed ?? "");
     assert.deepEqual(
       Object.keys(packages).filter((path) => packages[path]?.resolved !== undefined),
       [],
     );
+  });
+
+  test("gets no registry from npm, whatever the settings of whoever installs", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "fx-lock-"));
+    try {
+      for (const name of [".npmrc", "package.json", "package-lock.json"])
+        cpSync(join(root, name), join(folder, name));
+      const { PATH = "" } = process.env;
+      const env = { PATH, HOME: folder, NODE_ENV: "production", npm_config_cache: join(folder, "cache") };
+      const settings = async (name: string) => {
+        const npm = spawn("npm", ["config", "get", name], {
+          cwd: folder,
+          env,
+          stdio: ["ignore", "pipe", "inherit"],
+        });
+        return (await text(npm.stdout)).trim();
+      };
+      assert.equal(await settings("omit-lockfile-registry-resolved"), "true");
+      assert.equal(await settings("include"), "dev");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("has the packages of every platform", () => {
@@ -144,6 +173,12 @@ describe("the lock file", () => {
     );
   });
 });
+
+/** A file of the project as its last commit has it; undefined without git, or in a copy that it does not know. */
+function committedText(name: string): string | undefined {
+  const { status, stdout } = spawnSync("git", ["show", `HEAD:./${name}`], { cwd: root, encoding: "utf8" });
+  return status === 0 ? stdout : undefined;
+}
 
 function importsOf(text: string): string[] {
   return [...text.matchAll(/(?:from |import |import\()"\.\/([^"]+)"/g)].map(([, name = ""]) => name);

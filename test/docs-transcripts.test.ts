@@ -3,7 +3,6 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { fullName } from "../src/cli/program.ts";
 import { roles } from "../src/core/role.ts";
@@ -12,6 +11,7 @@ import { entry } from "../src/wire/entry-schemas.ts";
 import * as schemas from "../src/wire/schemas.ts";
 import { commands, jsonCommands } from "./support/commands.ts";
 import { startFx, until } from "./support/run-fx.ts";
+import { fxInShell } from "./support/shell.ts";
 import { type Reply, runCommandAtTerminal } from "./support/terminal.ts";
 import { settled } from "./support/volatile.ts";
 
@@ -31,12 +31,11 @@ interface Step {
 
 const folder = mkdtempSync(join(tmpdir(), "fx-docs-"));
 after(() => rmSync(folder, { recursive: true }));
-const launcher = fileURLToPath(new URL("../bin/fx.js", import.meta.url));
 for (const [name, shift] of [
   ["fx", ""],
   ["npx", "shift; "],
 ] as const) {
-  writeFileSync(join(folder, name), `#!/bin/sh\n${shift}exec "${process.execPath}" "${launcher}" "$@"\n`);
+  writeFileSync(join(folder, name), `#!/bin/sh\n${shift}exec ${fxInShell} "$@"\n`);
   chmodSync(join(folder, name), 0o755);
 }
 

@@ -122,6 +122,16 @@ test("only cli/open.ts names a concrete adapter, but for what has no other", () 
   assert.deepEqual(offenders(wrong, inCli), []);
 });
 
+test("no file takes a URL's path, in which a space is %20, for the path of a file", () => {
+  for (const folder of ["src", "test", "bench"]) {
+    for (const file of readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })) {
+      if (!/\.[jt]sx?$/.test(file)) continue;
+      const text = readFileSync(join(root, folder, file), "utf8");
+      assert.doesNotMatch(text, /import\.meta\.url\)\.pathname/, `${folder}/${file}`);
+    }
+  }
+});
+
 test("a command's exit is set in one place", () => {
   assert.deepEqual(
     offenders(({ file, code }) => (file === "cli/run.ts" || !/\bexitCode\s*=/.test(code) ? [] : [file])),

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { adult } from "../support/fixture.ts";
 import { startFx } from "../support/run-fx.ts";
+import { fxInShell } from "../support/shell.ts";
 
 const root = new URL("../..", import.meta.url);
 const page = readFileSync(new URL("docs/OPERATIONS.md", root), "utf8");
@@ -39,12 +39,9 @@ async function desk(t: TestContext) {
   const server = await startFx(["--rates", "demo", "--log-level", "silent"]);
   t.after(() => server.stop());
   for (const [name, text] of Object.entries(files())) writeFileSync(join(folder, name), text);
-  writeFileSync(
-    join(folder, "fx"),
-    `#!/bin/sh\nexec ${process.execPath} ${fileURLToPath(new URL("bin/fx.js", root))} "$@"\n`,
-  );
+  writeFileSync(join(folder, "fx"), `#!/bin/sh\nexec ${fxInShell} "$@"\n`);
   chmodSync(join(folder, "fx"), 0o755);
-  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, FX_URL: server.url };
+  const env = { HOME: folder, PATH: `${folder}${delimiter}${process.env.PATH}`, FX_URL: server.url };
   return {
     run: async (text: string) =>
       (await promisify(execFile)("bash", ["-euo", "pipefail", "-c", text], { cwd: folder, env })).stdout,

@@ -44,7 +44,9 @@ describe("the manual that the build writes", () => {
   const missing = spawnSync("groff", ["--version"]).status !== 0 && "groff is not on this machine";
   test("is read by groff without a warning", { skip: missing }, () => {
     for (const page of readdirSync(folder)) {
-      const { status, stderr } = spawnSync("groff", ["-man", "-Tutf8", "-Kutf8", "-ww", folder + page]);
+      const env = { PATH: process.env.PATH ?? "", LC_ALL: "C.UTF-8" };
+      const args = ["-man", "-Tutf8", "-Kutf8", "-ww", folder + page];
+      const { status, stderr } = spawnSync("groff", args, { env });
       assert.deepEqual([String(stderr), status], ["", 0], page);
     }
   });

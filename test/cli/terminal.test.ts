@@ -10,6 +10,7 @@ import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 import { runFx, until } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
+import { fxInShell, quoted } from "../support/shell.ts";
 import { openStandIn } from "../support/stand-in.ts";
 import { runAtTerminal, runCommandAtTerminal } from "../support/terminal.ts";
 
@@ -63,9 +64,9 @@ describe("at a terminal", () => {
 
   test("Ctrl-C while an order is under way is told in place of the ^C that the terminal shows", async () => {
     const server = await openStandIn("hang");
-    const fx = ["exec", process.execPath, "bin/fx.js", ...order, "--yes", "--url", server.url].join(" ");
+    const fx = `exec ${fxInShell} ${[...order, "--yes", "--url", server.url].join(" ")}`;
     const sent = join(folder, "sent");
-    const pressed = `sh -c '${fx}' & until [ -e ${sent} ]; do sleep 0.05; done; printf ^C; kill -INT $!; wait $!`;
+    const pressed = `sh -c ${quoted(fx)} & until [ -e ${quoted(sent)} ]; do sleep 0.05; done; printf ^C; kill -INT $!; wait $!`;
     const shown = runCommandAtTerminal(["sh", "-c", pressed], { env });
     await until(() => server.requests.length > 0);
     writeFileSync(sent, "");
@@ -89,7 +90,8 @@ describe("at a terminal", () => {
   });
 
   describe("exchange with redirected streams", () => {
-    const [input, output, errors] = ["in.txt", "out.txt", "err.txt"].map((name) => join(folder, name));
+    const files = ["in.txt", "out.txt", "err.txt"].map((name) => join(folder, name));
+    const [input, output, errors] = files.map(quoted);
     const anna = adult(1);
     const other = { FX_RATES: "demo", FX_URL: `sqlite:${join(folder, "other.db")}` };
     const balances = async () => (await runFx(["account", "show", anna], { env: other })).stdout;
@@ -100,8 +102,8 @@ describe("at a terminal", () => {
     });
     /** What the terminal shows of `fx exchange` with these arguments, its exit, and what went to the file of errors. */
     const exchange = async (args: string) => {
-      writeFileSync(`${input}`, `${anna}\n`);
-      const fx = `"${process.execPath}" bin/fx.js exchange ${cents.join(" ")} ${args}`;
+      writeFileSync(files[0] as string, `${anna}\n`);
+      const fx = `${fxInShell} exchange ${cents.join(" ")} ${args}`;
       const script = `touch ${errors}; ${fx}; echo "exit $?"; cat ${errors}; rm -f ${output} ${errors}`;
       const before = await balances();
       const { text } = await runCommandAtTerminal(["sh", "-c", script], { env: other });
@@ -274,7 +276,8 @@ describe("at a terminal", () => {
         ["position"],
         ["help", "exit-codes"],
       ]) {
-        const { text } = await runAtTerminal(args, { env, columns });
+        const here = { ...env, FX_URL: "sqlite:fx.db" };
+        const { text } = await runAtTerminal(args, { env: here, columns, cwd: folder });
         for (const line of text.split("\n"))
           assert.ok([...line].length <= columns, `${args.join(" ")}: ${line}`);
       }

@@ -24,7 +24,9 @@ async function start(): Promise<Browser | string> {
   if (path === undefined) return "no Chromium is installed (apt-get install chromium)";
   try {
     const args = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-component-update"];
-    const browser = await chromium.launch({ executablePath: path, args });
+    // In another locale Chromium finds no file whose path has letters beyond ASCII.
+    const env = { ...process.env, LC_ALL: "C.UTF-8" };
+    const browser = await chromium.launch({ executablePath: path, args, env });
     after(() => browser.close());
     return browser;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { launcher } from "./shell.ts";
 
 /** What came out of a command. `exit` is null if a signal ended it. */
 export interface Ran {
@@ -41,8 +41,6 @@ if (process.env.NODE_TEST_CONTEXT !== undefined) {
     for (const child of running) child.kill("SIGKILL");
   });
 }
-
-const launcher = fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
 
 /** Runs the built `fx` with pipes for its streams. */
 export function runFx(args: readonly string[], surroundings: Surroundings = {}): Promise<Ran> {

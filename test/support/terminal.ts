@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
+import { launcher, quoted } from "./shell.ts";
 
 export interface AtTerminal {
   /** What the screen has shown, colour and all. */
@@ -11,8 +11,6 @@ export interface AtTerminal {
   readonly text: string;
   readonly exit: number | null;
 }
-
-const launcher = fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
 
 /** Typed when what it waits for has been shown. A function is called then with the id of the command's process. */
 export type Reply = readonly [after: string, typed: string | ((pid: number) => string)];
@@ -36,7 +34,7 @@ export async function runCommandAtTerminal(
   options: TerminalOptions = {},
 ): Promise<AtTerminal> {
   const { replies = [], env = {}, columns = 80, rows = 40, cwd } = options;
-  const command = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  const command = words.map(quoted).join(" ");
   const line = `stty cols ${columns} rows ${rows} && exec ${command}`;
   const child = spawn("script", ["-qfec", line, "/dev/null"], {
     cwd,

@@ -3,11 +3,10 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { runFx, type Served, startFx } from "../../support/run-fx.ts";
+import { fxInShell } from "../../support/shell.ts";
 import { type Reply, runAtTerminal, runCommandAtTerminal } from "../../support/terminal.ts";
 
-const launcher = fileURLToPath(new URL("../../../bin/fx.js", import.meta.url));
 const anna = "80010112340";
 const taken = "\u001b[?1049h\u001b[?25l";
 const givenBack = "\u001b[?25h\u001b[?1049l";
@@ -42,7 +41,7 @@ describe("fx watch", () => {
   }
 
   test("leaves the terminal's settings as they were", async () => {
-    const script = `before=$(stty -g); "${process.execPath}" "${launcher}" watch --url ${server.url}; [ "$before" = "$(stty -g)" ] && echo same`;
+    const script = `before=$(stty -g); ${fxInShell} watch --url ${server.url}; [ "$before" = "$(stty -g)" ] && echo same`;
     const { text } = await runCommandAtTerminal(["sh", "-c", script], { replies: [["q ends", "q"]] });
     assert.match(text, /same\n$/);
   });
@@ -65,7 +64,7 @@ describe("fx watch", () => {
     });
 
     test(`${name} leaves it after the PESEL came from a pipe`, async () => {
-      const piped = `echo ${anna} | "${process.execPath}" "${launcher}" watch - --url ${server.url}`;
+      const piped = `echo ${anna} | ${fxInShell} watch - --url ${server.url}`;
       const ran = await runCommandAtTerminal(["sh", "-c", piped], { replies: [["q ends", typed]] });
       assert.match(ran.text, /Anna Nowak, 800101\*{5}\n/);
       assert.ok(ran.screen.includes(givenBack));

@@ -528,19 +528,20 @@ describe("fx batch over lines that were done before", () => {
 
   test("tells so at a terminal before it asks, and a no moves nothing", async (t) => {
     const { env, fx, write, path, balances } = await copied(t);
+    const here = { env: { ...env, FX_URL: "sqlite:fx.db" }, cwd: path("") };
     write("more.csv", [header, buyOne, buyOne, buyOne]);
     await fx("batch monday.csv --id b");
-    const no = await runAtTerminal(["batch", path("more.csv"), "--id", "b"], {
-      env,
+    const no = await runAtTerminal(["batch", "more.csv", "--id", "b"], {
+      ...here,
       replies: [["Carry it out? [y/N] ", "n\n"]],
     });
     assert.match(
       no.text,
-      /^batch +b\nfile +\S+more\.csv\nlines +3\nof +orders\nplace +sqlite:\S+\n2 lines were done before/,
+      /^batch +b\nfile +more\.csv\nlines +3\nof +orders\nplace +sqlite:fx\.db\n2 lines were done before/,
     );
     assert.deepEqual([no.exit, (await balances()).USD], [9, 4]);
-    const yes = await runAtTerminal(["batch", path("more.csv"), "--id", "b"], {
-      env,
+    const yes = await runAtTerminal(["batch", "more.csv", "--id", "b"], {
+      ...here,
       replies: [["Carry it out? [y/N] ", "y\n"]],
     });
     assert.deepEqual([yes.exit, (await balances()).USD], [0, 5]);
@@ -593,13 +594,13 @@ describe("fx batch of a file", () => {
 
 describe("fx backup", () => {
   test("copies the database, audited, to a new file", async (t) => {
-    const { fx, env } = await desk(t);
-    const { stdout, exit } = await fx(`backup copy.db --db ${env.FX_URL} --json`);
+    const { fx } = await desk(t);
+    const { stdout, exit } = await fx("backup copy.db --db sqlite:fx.db --json");
     assert.equal(exit, 0);
     const { file, ok, accounts } = JSON.parse(stdout);
     assert.deepEqual([file, ok, accounts], ["copy.db", true, 1]);
     assert.equal((await fx(`account show ${adult()} --url sqlite:copy.db`)).exit, 0);
-    assert.equal((await fx(`backup copy.db --db ${env.FX_URL}`)).exit, 2, "and replaces nothing");
+    assert.equal((await fx("backup copy.db --db sqlite:fx.db")).exit, 2, "and replaces nothing");
   });
 
   test("points to pg_dump for PostgreSQL, and to the database for a server", async (t) => {

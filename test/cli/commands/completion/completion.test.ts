@@ -4,15 +4,14 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { Context } from "../../../../src/cli/context.ts";
 import { buildProgram, fullName } from "../../../../src/cli/program.ts";
 import { openTerminal } from "../../../../src/cli/terminal/terminal.ts";
 import { runHere } from "../../../support/run-here.ts";
+import { fxInShell } from "../../../support/shell.ts";
 import { runCommandAtTerminal } from "../../../support/terminal.ts";
 
-const launcher = fileURLToPath(new URL("../../../../bin/fx.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "fx-completion-"));
 after(() => rmSync(folder, { recursive: true }));
 writeFileSync(join(folder, "orders of may.csv"), "");
@@ -21,7 +20,7 @@ writeFileSync(join(folder, "orders of may.csv"), "");
 writeFileSync(
   join(folder, "fx"),
   `#!/bin/sh
-case "$1" in completion) exec "${process.execPath}" "${launcher}" "$@" ;; esac
+case "$1" in completion) exec ${fxInShell} "$@" ;; esac
 line=ran; for word; do line="$line <$word>"; done; echo "$line"
 `,
 );

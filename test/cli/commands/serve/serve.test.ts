@@ -15,6 +15,7 @@ import { type NbpStandIn, startNbpStandIn } from "../../../support/nbp-stand-in.
 import { publishedOf } from "../../../support/rates.ts";
 import { openConnection } from "../../../support/raw-connection.ts";
 import { runFx, spawnFx, startFx, until } from "../../../support/run-fx.ts";
+import { fxInShell, quoted } from "../../../support/shell.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-serve-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -240,7 +241,7 @@ describe("fx serve", () => {
 
     test("stops it where the terminal at which it was started is closed", async () => {
       const log = join(folder, "closed.log");
-      const command = `exec '${process.execPath}' bin/fx.js serve --port 0 --rates demo 2>'${log}'`;
+      const command = `exec ${fxInShell} serve --port 0 --rates demo 2>${quoted(log)}`;
       const terminal = spawn("script", ["-qfec", command, "/dev/null"]);
       let shown = "";
       terminal.stdout.setEncoding("utf8").on("data", (text) => {
@@ -263,7 +264,7 @@ describe("fx serve", () => {
       await until(() => server.output().stderr.includes("not read again"));
       const { stderr, exit } = await server.stop();
       await bank.close();
-      assert.match(stderr, /"reason":"The config file \S+ is not JSON\."/);
+      assert.match(stderr, /"reason":"The config file .+ is not JSON\."/);
       assert.equal(exit, 0);
     });
   });
