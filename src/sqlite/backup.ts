@@ -1,11 +1,10 @@
-import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, openSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { FxError } from "../core/errors.ts";
+import { existsSync } from "node:fs";
+import type { FxError } from "../core/errors.ts";
 import type { AuditProgress, AuditReport } from "../core/service.ts";
 import { auditLedger } from "../ledger/audit.ts";
+import { NewFile } from "../ledger/new-file.ts";
 import { storageFailure, unusable } from "./failures.ts";
-import { filesOf, nameUnlessTaken, removeDatabase, syncToDisk } from "./file.ts";
+import { filesOf, removeDatabase } from "./file.ts";
 import { openReader } from "./open.ts";
 import { openSqlite } from "./store.ts";
 
@@ -21,36 +20,53 @@ export async function backUpSqlite(
   destination: string,
   onProgress?: (done: AuditProgress) => void,
 ): Promise<AuditReport> {
-  const taken = filesOf(destination).find((path) => existsSync(path));
-  if (taken !== undefined) throw exists(taken);
-  const draft = `${destination}.partial-${randomUUID()}`;
-  const removeDraft = () => removeDatabase(draft);
-  try {
-    // SQLite would say no more than that it cannot open it.
-    closeSync(openSync(draft, "wx"));
-  } catch (error) {
-    const [reason] = (error as Error).message.split(",");
-    throw unusable(`${destination} cannot be written (${reason}).`, error);
-  }
+  const draft = startCopy(destination);
+  const removeParts = () => removeDatabase(draft.draft);
   // Where a signal ends the process.
-  process.once("exit", removeDraft);
+  process.once("exit", removeParts);
   try {
-    copyLedger(source, draft);
-    const copy = openSqlite(draft, { access: "read" });
+    const taken = filesOf(draft.path).find((part) => existsSync(part));
+    if (taken !== undefined) throw exists(taken);
+    copyLedger(source, draft.draft);
+    const copy = openSqlite(draft.draft, { access: "read" });
     const report = await auditLedger(copy, { onProgress }).finally(() => copy.close());
-    if (report.findingsTotal > 0) return report;
-    syncToDisk(draft);
-    if (!nameUnlessTaken(draft, destination)) throw exists(destination);
-    syncToDisk(dirname(resolve(destination)));
+    if (report.findingsTotal === 0) keep(draft);
     return report;
   } finally {
-    process.off("exit", removeDraft);
-    removeDraft();
+    process.off("exit", removeParts);
+    draft.close();
+    removeParts();
   }
 }
 
+function startCopy(destination: string): NewFile {
+  try {
+    return new NewFile(destination);
+  } catch (error) {
+    throw isTaken(error) ? exists(destination) : unwritable(destination, error);
+  }
+}
+
+function keep(draft: NewFile): void {
+  try {
+    draft.keep();
+  } catch (error) {
+    throw isTaken(error) ? exists(draft.path) : unwritable(draft.path, error);
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "EEXIST";
+}
+
 function exists(path: string): FxError {
-  return new FxError("storage-unavailable", `${path} exists. Name a new file: a backup replaces nothing.`);
+  return unusable(`${path} exists. Name a new file: a backup replaces nothing.`);
+}
+
+/** SQLite would say no more than that it cannot open it. */
+function unwritable(path: string, error: unknown): FxError {
+  const [reason] = (error as Error).message.split(",");
+  return unusable(`${path} cannot be written (${reason}).`, error);
 }
 
 function copyLedger(source: string, destination: string): void {

@@ -1,19 +1,77 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, type Stats, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isDraftOf, realName } from "../ledger/new-file.ts";
 import { unusable } from "./failures.ts";
+
+/**
+ * The one path of a ledger: SQLite follows symbolic links, and its log and locks are beside the file that it comes to.
+ * @returns the path as it is given, if there is no such folder
+ * @throws FxError storage-unavailable if the file has other names, under which its log could be; Error with the
+ * system's code
+ */
+export function resolveLedger(given: string): string {
+  const path = existing(() => realName(given)) ?? given;
+  const stat = existing(() => statSync(path));
+  if (stat?.ino !== existing(() => statSync(given))?.ino) {
+    throw unusable(
+      `${given} leads to a file that was removed or moved, so its log cannot be found. Name the path that the ledger has now.`,
+    );
+  }
+  if (stat === undefined || !stat.isFile()) return path;
+  refuseOtherLinks(path, stat);
+  if (isMountPoint(path)) {
+    throw unusable(
+      `${path} is mounted by itself, so its log would not be beside the one of whoever uses it elsewhere. ` +
+        "Mount the folder that it is in, not the file.",
+    );
+  }
+  return path;
+}
+
+/** Each hard link would have a log of its own. Where fx was killed while it made the file, it may have left a draft. */
+function refuseOtherLinks(path: string, { nlink, ino, dev }: Stats): void {
+  if (nlink <= 1) return;
+  const folder = dirname(path);
+  const others = readdirSync(folder)
+    .map((name) => join(folder, name))
+    .filter((name) => {
+      const other = statOf(name);
+      return name !== path && other?.ino === ino && other.dev === dev;
+    });
+  const drafts = others.filter((name) => isDraftOf(path, name)).length;
+  // Another process may be removing its draft just now.
+  if ((statOf(path)?.nlink ?? 0) - drafts <= 1) return;
+  throw unusable(
+    `${path} has another hard link${others.length === 0 ? "" : `, ${others.join(", ")}`}, under which its newest orders may be. ` +
+      "Stop whatever has it open there, and remove the other name, or copy the ledger with fx backup under the name that is in use.",
+  );
+}
+
+/** On Linux, a file that is mounted can be on the same device as its folder. */
+function isMountPoint(path: string): boolean {
+  const mounts = existing(() => readFileSync("/proc/self/mountinfo", "utf8"));
+  if (mounts === undefined) return statSync(path).dev !== statSync(dirname(path)).dev;
+  const escaped = path.replaceAll(
+    /[ \t\n\\]/g,
+    (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`,
+  );
+  return mounts.split("\n").some((line) => line.split(" ")[4] === escaped);
+}
+
+/** Undefined if there is no such file. */
+function existing<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
 
 /** The file of a ledger as it was before it was opened. */
 export class LedgerFile {
   readonly path: string;
+  readonly #given: string;
   /**
    * No process has the file open, judging by its log, so all data is in the file itself. SQLite can then read it
    * without locks, and so without writing anything beside it.
@@ -26,8 +84,13 @@ export class LedgerFile {
   readonly isNewerThanLog: boolean;
   readonly #stat: Stats;
 
-  constructor(path: string) {
+  /**
+   * @param path as `resolveLedger` gives it
+   * @param given the path that was resolved
+   */
+  constructor(path: string, given: string) {
     this.path = path;
+    this.#given = given;
     this.#stat = statSync(path);
     const log = statOf(`${path}-wal`);
     const hasLog = log !== undefined && (log.size > 0 || existsSync(`${path}-shm`));
@@ -36,8 +99,17 @@ export class LedgerFile {
   }
 
   /** Whether the path still names the file that was opened: another may have been renamed over it. */
+  get isNamed(): boolean {
+    return this.#isAt(this.path);
+  }
+
+  /** Whether the path as it was given still leads there, too: a link on the way may have been switched. */
   get isInPlace(): boolean {
-    const now = statOf(this.path);
+    return this.isNamed && (this.#given === this.path || this.#isAt(this.#given));
+  }
+
+  #isAt(path: string): boolean {
+    const now = statOf(path);
     return now?.ino === this.#stat.ino && now.dev === this.#stat.dev;
   }
 
@@ -49,6 +121,11 @@ export class LedgerFile {
   /** @throws FxError storage-unavailable */
   requireInPlace(): void {
     if (this.isInPlace) return;
+    if (this.isNamed) {
+      throw unusable(
+        `${this.#given} led to ${this.path} when fx opened it, and does not any more. Start fx again on the ledger that is meant.`,
+      );
+    }
     throw unusable(
       `${this.path} was replaced or removed while fx had it open. ` +
         `Stop fx, move ${this.path}-wal and ${this.path}-shm away, and start it on the file that is to be the ledger.`,
@@ -68,27 +145,6 @@ export class LedgerFile {
     this.requireInPlace();
     throw unusable(`Another process began to write to ${this.path} while it was read. Read it again.`);
   }
-}
-
-export function syncToDisk(path: string): void {
-  const descriptor = openSync(path, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** @returns whether it got the name */
-export function nameUnlessTaken(draft: string, path: string): boolean {
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    // Not every file system has links. There, a process whose file is replaced finds out before it answers.
-    renameSync(draft, path);
-  }
-  return true;
 }
 
 /** The files that a database may consist of. */

@@ -1,11 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
+import type { FxError } from "../core/errors.ts";
+import { NewFile } from "../ledger/new-file.ts";
 import type { OpenOptions } from "../ledger/store.ts";
 import { busyCode, storageFailure, unusable } from "./failures.ts";
-import { LedgerFile, nameUnlessTaken, removeDatabase, syncToDisk } from "./file.ts";
+import { LedgerFile, removeDatabase, resolveLedger } from "./file.ts";
 import { applicationId, schema, schemaVersion, tables } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
@@ -27,6 +28,8 @@ export interface OpenDatabase {
 
 /** While a file is opened. Afterwards nothing waits in SQLite: see write-lock.ts. */
 const busyTimeoutMs = 5000;
+/** Who opens a file, or looks whether it is open, has a lock before there is a log: for some milliseconds. */
+const lockWithoutLogMs = 2000;
 /** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */
 const checkpointPages = 3000;
 /** No single order waits beside a batch with more commands: 256 single ones are in one at most, and 64 of a bulk. */
@@ -63,16 +66,17 @@ const fullCheckBytes = 64 * 1024 * 1024;
  * Opens the database of a ledger, or a new one in memory for ":memory:".
  * @throws FxError storage-unavailable if the file is not a whole ledger
  */
-export function openDatabase(path: string, options: SqliteOptions): OpenDatabase {
+export function openDatabase(given: string, options: SqliteOptions): OpenDatabase {
   const { access = "create", onNotice } = options;
-  if (path === ":memory:") {
+  if (given === ":memory:") {
     const database = new DatabaseSync(memoryPath);
     database.exec(`begin; ${create}; ${settings}`);
     return { database, isReadOnly: false, requireFile: () => {}, ownsLog: () => true };
   }
-  if (access === "create" && !isThere(path)) createLedger(path);
-  const { file, ...reader } = openReader(path);
+  if (access === "create") createUnlessThere(given);
+  const { file, ...reader } = openReader(given);
   if (access === "read") return reader;
+  const { path } = file;
   reader.database.close();
   return failing(path, () => {
     const database = openWritable(path);
@@ -80,12 +84,12 @@ export function openDatabase(path: string, options: SqliteOptions): OpenDatabase
       file.requireInPlace();
       database.exec("pragma busy_timeout = 0");
       if (file.isOpenToOthers)
-        onNotice?.(`other users of this machine may read or write ${path}: chmod 600 ends that`);
+        onNotice?.(`other users of this machine may read or write ${given}: chmod 600 ends that`);
       return {
         database,
         isReadOnly: false,
         requireFile: () => file.requireInPlace(),
-        ownsLog: () => file.isInPlace,
+        ownsLog: () => file.isNamed,
       };
     } catch (error) {
       database.close();
@@ -130,21 +134,56 @@ function whenFree<T>(work: () => T): T {
     } catch (error) {
       if (((error as { errcode?: number }).errcode ?? 0) % 256 !== busyCode || performance.now() > end)
         throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 20);
+      pauseBriefly();
     }
   }
+}
+
+function pauseBriefly(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 20);
+}
+
+/**
+ * Whether another process has the file open: whoever does holds a lock on it. Without permission to write it, that
+ * cannot be known.
+ */
+function isLocked(path: string): boolean {
+  let database: DatabaseSyncInstance | undefined;
+  try {
+    database = new DatabaseSync(`${pathToFileURL(path)}?mode=rw`, { timeout: 0 });
+    database.exec("pragma locking_mode = exclusive; select 1 from sqlite_schema");
+    return false;
+  } catch (error) {
+    // Whoever reads it finds what else is wrong with it.
+    return ((error as { errcode?: number }).errcode ?? 0) % 256 === busyCode;
+  } finally {
+    database?.close();
+  }
+}
+
+function openElsewhere(path: string): FxError {
+  return unusable(
+    `Another process has ${path} open, and there is no log ${path}-wal: it opened the file under another name, where its newest orders are. ` +
+      "Stop that process, and give the file the name back that it had.",
+  );
 }
 
 /**
  * Opens a ledger so that nothing of it, and nothing beside it, is changed.
  * @throws FxError storage-unavailable if the file is not a whole ledger
  */
-export function openReader(path: string): OpenDatabase & { readonly file: LedgerFile } {
+export function openReader(given: string): OpenDatabase & { readonly file: LedgerFile } {
+  const path = resolve(given);
   if (!isThere(path))
     throw unusable(`There is no database at ${path}. fx serve, fx account create and fx batch create one.`);
   return failing(path, () => {
-    for (;;) {
-      const file = new LedgerFile(path);
+    for (const end = performance.now() + lockWithoutLogMs; ; ) {
+      const file = new LedgerFile(path, given);
+      if (file.isQuiet && isLocked(path)) {
+        if (performance.now() > end) throw openElsewhere(path);
+        pauseBriefly();
+        continue;
+      }
       const database = openReadOnly(file);
       const requireFile = () => (file.isQuiet ? file.requireUnchanged() : file.requireInPlace());
       try {
@@ -181,21 +220,27 @@ function openReadOnly({ path, isQuiet }: LedgerFile): DatabaseSyncInstance {
 }
 
 /** A new ledger gets its name when it is whole, so that no process ever finds a part of one. */
-function createLedger(path: string): void {
-  const folder = dirname(resolve(path));
+function createUnlessThere(given: string): void {
+  const path = resolve(given);
+  if (isThere(path)) return;
+  const folder = dirname(path);
   if (!existsSync(folder)) {
     throw unusable(`${path} cannot be made: the folder ${folder} does not exist.`);
   }
-  const draft = `${path}.new-${randomUUID()}`;
   failing(path, () => {
+    let file: NewFile | undefined;
     try {
-      const database = new DatabaseSync(draft);
+      file = new NewFile(path);
+      const database = new DatabaseSync(file.draft);
       database.exec(`${settings}; begin; ${create}`);
       database.close();
-      nameUnlessTaken(draft, path);
-      syncToDisk(folder);
+      file.keep();
+    } catch (error) {
+      // Another process made it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     } finally {
-      removeDatabase(draft);
+      file?.close();
+      if (file !== undefined) removeDatabase(file.draft);
     }
   });
 }
@@ -260,6 +305,10 @@ function quickCheck(database: DatabaseSyncInstance): string {
     if ((errcode & 0xff) === corruptCode) return message;
     throw error;
   }
+}
+
+function resolve(given: string): string {
+  return failing(given, () => resolveLedger(given));
 }
 
 function failing<T>(path: string, work: () => T): T {

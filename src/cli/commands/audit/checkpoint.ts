@@ -1,16 +1,7 @@
-import {
-  closeSync,
-  createReadStream,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, resolve } from "node:path";
+import { createReadStream } from "node:fs";
 import { FxError } from "../../../core/errors.ts";
 import type { AccountHead, AuditReport, AuditStart } from "../../../core/service.ts";
+import { NewFile } from "../../../ledger/new-file.ts";
 import {
   type CheckpointStart,
   checkpointEnd,
@@ -23,25 +14,18 @@ import { reasonOf } from "../../reason.ts";
 
 /** A checkpoint that is being written. It gets its name when it is whole and on disk; only its owner can read it. */
 export class CheckpointFile {
-  readonly path: string;
-  readonly #part: string;
+  readonly #path: string;
   readonly #about: { readonly fx: string; readonly source: string };
-  #file: number | undefined;
+  readonly #file: NewFile;
 
   /**
    * @param about further things to say in the first line
    * @throws UsageError if there is such a file; FxError storage-unavailable if none can be created
    */
   constructor(path: string, about: { readonly fx: string; readonly source: string }) {
-    if (existsSync(path))
-      throw new UsageError(`${path} exists. Name a new file: a checkpoint replaces nothing.`);
-    this.path = path;
-    this.#part = `${path}.part`;
+    this.#path = path;
     this.#about = about;
-    this.#attempt(() => {
-      rmSync(this.#part, { force: true });
-      this.#file = openSync(this.#part, "wx", 0o600);
-    });
+    this.#file = this.#attempt(() => new NewFile(path, 0o600));
   }
 
   start(ledger: AuditStart): void {
@@ -54,30 +38,26 @@ export class CheckpointFile {
 
   keep(report: AuditReport): void {
     this.#write(checkpointEnd(report));
-    this.#attempt(() => {
-      fsyncSync(this.#file as number);
-      renameSync(this.#part, this.path);
-      const folder = openSync(dirname(resolve(this.path)), "r");
-      fsyncSync(folder);
-      closeSync(folder);
-    });
+    this.#attempt(() => this.#file.keep());
   }
 
   /** Leaves nothing of a checkpoint that was not kept. */
   close(): void {
-    if (this.#file !== undefined) closeSync(this.#file);
-    rmSync(this.#part, { force: true });
+    this.#file.close();
   }
 
   #write(text: string): void {
-    this.#attempt(() => writeFileSync(this.#file as number, text));
+    this.#attempt(() => this.#file.write(text));
   }
 
-  #attempt(work: () => void): void {
+  #attempt<T>(work: () => T): T {
     try {
-      work();
+      return work();
     } catch (error) {
-      const message = `${this.path} cannot be written (${reasonOf(error)}).`;
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") {
+        throw new UsageError(`${this.#path} exists. Name a new file: a checkpoint replaces nothing.`);
+      }
+      const message = `${this.#path} cannot be written (${reasonOf(error)}).`;
       throw new FxError("storage-unavailable", message, { cause: error });
     }
   }

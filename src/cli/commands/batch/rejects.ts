@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { NewFile } from "../../../ledger/new-file.ts";
 import { UsageError } from "../../errors.ts";
 import { reasonOf } from "../../reason.ts";
 
@@ -8,24 +8,17 @@ import { reasonOf } from "../../reason.ts";
  */
 export class Rejects {
   readonly path: string;
-  readonly #part: string;
-  readonly #file: number;
+  readonly #file: NewFile;
   readonly #header: string | undefined;
   #isEmpty = true;
   #problem: string | undefined;
 
   /** @throws UsageError if the file exists, or cannot be created */
   constructor(path: string, header: string | undefined) {
-    if (existsSync(path)) {
-      throw new UsageError(
-        `${path} exists. Remove it, or name another file: a line that is refused again gets the same new key.`,
-      );
-    }
     this.path = path;
-    this.#part = `${path}.part`;
     this.#header = header;
     try {
-      this.#file = openSync(this.#part, "w");
+      this.#file = new NewFile(path, 0o600);
     } catch (error) {
       throw new UsageError(unwritable(path, error));
     }
@@ -40,17 +33,16 @@ export class Rejects {
     this.#attempt(() => {
       const head = this.#isEmpty && this.#header !== undefined ? `${this.#header}\n` : "";
       this.#isEmpty = false;
-      writeFileSync(this.#file, `${head}${line}\n`);
+      this.#file.write(`${head}${line}\n`);
     });
   }
 
   /** Gives the file its name; it is not kept if it is empty or incomplete. */
   close(): void {
     this.#attempt(() => {
-      closeSync(this.#file);
-      if (!this.#isEmpty) renameSync(this.#part, this.path);
+      if (!this.#isEmpty) this.#file.keep();
     });
-    rmSync(this.#part, { force: true });
+    this.#file.close();
   }
 
   #attempt(write: () => void): void {
@@ -64,5 +56,8 @@ export class Rejects {
 }
 
 function unwritable(path: string, error: unknown): string {
+  if ((error as NodeJS.ErrnoException).code === "EEXIST") {
+    return `${path} exists. Remove it, or name another file: a line that is refused again gets the same new key.`;
+  }
   return `${path} cannot be written (${reasonOf(error)}).`;
 }

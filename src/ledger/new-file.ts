@@ -1,0 +1,123 @@
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, isAbsolute, join } from "node:path";
+
+/**
+ * A file that gets its name when it is whole and on disk, and never in place of another file. Until then it is a draft
+ * under a random name. Nothing is left of one that is closed without being kept, or whose process exits.
+ */
+export class NewFile {
+  /** The name that it gets, without symbolic links. */
+  readonly path: string;
+  /** The name that it has until then. */
+  readonly draft: string;
+  readonly #descriptor: number;
+  readonly #remove = () => rmSync(this.draft, { force: true });
+
+  /**
+   * @param mode less what the umask takes away
+   * @throws Error with the system's code; EEXIST if there is such a file
+   */
+  constructor(path: string, mode = 0o666) {
+    this.path = realName(path);
+    this.draft = draftOf(this.path);
+    if (existsSync(this.path)) throw taken(this.path);
+    const [, database] = /^(.+)-(?:wal|shm|journal)$/.exec(this.path) ?? [];
+    if (database !== undefined && existsSync(database)) {
+      throw new Error(`SQLite would take it for a part of ${database}`);
+    }
+    this.#descriptor = openSync(this.draft, "wx", mode);
+    process.once("exit", this.#remove);
+  }
+
+  write(text: string): void {
+    writeFileSync(this.#descriptor, text);
+  }
+
+  /** @throws Error with the system's code; EEXIST if another process made a file of that name meanwhile */
+  keep(): void {
+    fsyncSync(this.#descriptor);
+    nameUnlessTaken(this.draft, this.path);
+    this.#remove();
+    const folder = openSync(dirname(this.path), "r");
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+    this.#remove();
+    process.off("exit", this.#remove);
+  }
+}
+
+/**
+ * The path of a file that may not be there yet, without symbolic links. They are followed before "..", as the system
+ * does it.
+ * @throws Error with the system's code; ENOENT if there is no such folder
+ */
+export function realName(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    const name = join(realpathSync.native(dirname(path)), basename(path));
+    const target = targetOf(name);
+    if (target === undefined) return name;
+    return realName(isAbsolute(target) ? target : `${dirname(name)}/${target}`);
+  }
+}
+
+/** Whether a file beside `path` is, or was, a draft of it. */
+export function isDraftOf(path: string, name: string): boolean {
+  return name.startsWith(`${path}${draftMark}`);
+}
+
+const draftMark = ".new-";
+
+function draftOf(path: string): string {
+  return `${path}${draftMark}${randomUUID()}`;
+}
+
+function targetOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    // It is not there, or no link.
+    if (["ENOENT", "EINVAL"].includes(codeOf(error) ?? "")) return undefined;
+    throw error;
+  }
+}
+
+function nameUnlessTaken(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    // A file system without hard links refuses with one of these.
+    if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(codeOf(error) ?? "")) throw error;
+    if (existsSync(path)) throw taken(path);
+    renameSync(draft, path);
+  }
+}
+
+function taken(path: string): Error {
+  return Object.assign(new Error(`${path} exists`), { code: "EEXIST" });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { Rejects } from "../../src/cli/commands/batch/rejects.ts";
+import { NewFile } from "../../src/ledger/new-file.ts";
+import { adult } from "../support/fixture.ts";
+import { runHere } from "../support/run-here.ts";
+
+const env = { FX_URL: "sqlite:ledger/fx.db", FX_DB: "sqlite:ledger/fx.db", FX_RATES: "demo" };
+const account = ["--name", "Jan", "--surname", "Nowak", "--pln", "5"];
+/** The line is refused, because there is no such account. */
+const batch = `kind,pesel,amount,currency\ndeposit,${adult(7)},1,PLN\n`;
+
+/** Each command that makes a file of a name that is given, and its exit when it has made it. */
+const writers: Record<string, { readonly exit: number; readonly args: (path: string) => string[] }> = {
+  "fx batch --rejects": { exit: 3, args: (path) => ["batch", "-", "--rejects", path, "--json"] },
+  "fx audit --checkpoint": { exit: 0, args: (path) => ["audit", "--checkpoint", path] },
+  "fx backup": { exit: 0, args: (path) => ["backup", path] },
+  "fx account create on a new ledger": {
+    exit: 0,
+    args: (path) => ["account", "create", adult(1), ...account, "--url", `sqlite:${path}`],
+  },
+};
+const replacing = "fx account create on a new ledger";
+
+/** A folder with a ledger in `ledger/fx.db`, and an empty folder `out`. */
+async function workplace(t: TestContext) {
+  const cwd = mkdtempSync(join(tmpdir(), "fx-new-files-"));
+  t.after(() => rmSync(cwd, { recursive: true }));
+  for (const name of ["ledger", "out"]) mkdirSync(join(cwd, name));
+  const run = (args: readonly string[]) => runHere(args, { cwd, env, stdin: batch });
+  const { exit, stderr } = await run(["account", "create", adult(), ...account]);
+  assert.equal(exit, 0, stderr);
+  return { cwd, out: join(cwd, "out"), run };
+}
+
+describe("a command that makes a file", () => {
+  for (const [name, { args, exit }] of Object.entries(writers)) {
+    test(`leaves alone the files of others beside it: ${name}`, async (t) => {
+      const { out, run } = await workplace(t);
+      const endings = ["part", "partial", "tmp", "new", "next", "bak", "draft", "lock", "upgraded", "1"];
+      const others = [...endings.map((ending) => `new.file.${ending}`), "new.file~", ".new.file.swp"];
+      for (const other of others) writeFileSync(join(out, other), "of somebody else");
+      const ran = await run(args("out/new.file"));
+      assert.equal(ran.exit, exit, ran.stderr);
+      for (const other of others) assert.equal(readFileSync(join(out, other), "utf8"), "of somebody else");
+      const made = readdirSync(out).filter((file) => !others.includes(file) && !/-(wal|shm)$/.test(file));
+      assert.deepEqual(made, ["new.file"]);
+    });
+
+    test(`makes it where a symbolic link leads, and leaves the link: ${name}`, async (t) => {
+      const { cwd, out, run } = await workplace(t);
+      symlinkSync("out/new.file", join(cwd, "link"));
+      const ran = await run(args("link"));
+      assert.equal(ran.exit, exit, ran.stderr);
+      assert.ok(lstatSync(join(cwd, "link")).isSymbolicLink());
+      assert.ok(existsSync(join(out, "new.file")));
+    });
+
+    if (name === replacing) continue;
+    for (const [what, make] of [
+      ["a file", writeFileSync],
+      ["a symbolic link to a file", (path: string) => linkTo(path, symlinkSync)],
+      ["another hard link to a file", (path: string) => linkTo(path, linkSync)],
+    ] as const) {
+      test(`replaces nothing where there is ${what}: ${name}`, async (t) => {
+        const { out, run } = await workplace(t);
+        make(join(out, "new.file"), "of somebody else");
+        const before = readdirSync(out);
+        const ran = await run(args("out/new.file"));
+        assert.equal(ran.exit, 2);
+        assert.match(ran.stderr, /exists/);
+        assert.equal(readFileSync(join(out, "new.file"), "utf8"), "of somebody else");
+        assert.deepEqual(readdirSync(out), before);
+      });
+    }
+
+    test(`makes none that SQLite would take for a part of a ledger: ${name}`, async (t) => {
+      const { cwd, run } = await workplace(t);
+      const file = "ledger/fx.db-journal";
+      const ran = await run(args(file));
+      assert.ok([2, 7].includes(ran.exit ?? 0), `${ran.exit}`);
+      assert.match(ran.stderr, /SQLite would take it for a part of .*fx\.db/);
+      assert.ok(!existsSync(join(cwd, file)));
+    });
+  }
+});
+
+function linkTo(path: string, link: (target: string, path: string) => void): void {
+  writeFileSync(`${path}.target`, "of somebody else");
+  link(`${path}.target`, path);
+}
+
+test("the rejects of a batch are never put in place of the batch, whatever it is called", async (t) => {
+  const { cwd, run } = await workplace(t);
+  writeFileSync(join(cwd, "orders.csv"), batch);
+  symlinkSync("orders.csv", join(cwd, "link.csv"));
+  linkSync(join(cwd, "orders.csv"), join(cwd, "hard.csv"));
+  const names = ["orders.csv", "link.csv", "hard.csv", "out/../orders.csv", "./orders.csv"];
+  for (const input of names) {
+    for (const rejects of names) {
+      const { exit } = await run(["batch", input, "--rejects", rejects, "--json"]);
+      assert.equal(exit, 2, `${input} ${rejects}`);
+      assert.equal(readFileSync(join(cwd, "orders.csv"), "utf8"), batch);
+    }
+  }
+});
+
+describe("a file that is being made", () => {
+  const beside = (t: TestContext) => {
+    const folder = mkdtempSync(join(tmpdir(), "fx-new-files-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    return folder;
+  };
+
+  test("does not replace one that another process makes meanwhile", (t) => {
+    const folder = beside(t);
+    const path = join(folder, "new.file");
+    const file = new NewFile(path);
+    file.write("of fx");
+    writeFileSync(path, "of somebody else");
+    assert.throws(() => file.keep(), { code: "EEXIST" });
+    file.close();
+    assert.equal(readFileSync(path, "utf8"), "of somebody else");
+    assert.deepEqual(readdirSync(folder), ["new.file"]);
+  });
+
+  test("of rejects says so, if its name was taken meanwhile", (t) => {
+    const path = join(beside(t), "rejects.csv");
+    const rejects = new Rejects(path, undefined);
+    rejects.add("1");
+    writeFileSync(path, "of somebody else");
+    rejects.close();
+    assert.match(rejects.problem ?? "", /rejects\.csv exists\. Remove it, or name another file/);
+  });
+
+  test("has no name and leaves nothing if it is closed before it is kept", (t) => {
+    const folder = beside(t);
+    const file = new NewFile(join(folder, "new.file"));
+    file.write("half of");
+    assert.ok(!existsSync(file.path));
+    file.close();
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
+  test("leaves nothing if its process exits", (t) => {
+    const folder = beside(t);
+    const module = new URL("../../src/ledger/new-file.ts", import.meta.url);
+    const code = `const { NewFile } = await import(${JSON.stringify(module.href)});
+      new NewFile(${JSON.stringify(join(folder, "new.file"))}).write("half of");
+      process.exit(130);`;
+    const { status } = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", code]);
+    assert.equal(status, 130);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+});

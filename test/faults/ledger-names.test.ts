@@ -1,0 +1,381 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { adult } from "../support/fixture.ts";
+import { type Ran, runFx, type Served, startFx } from "../support/run-fx.ts";
+
+const pesel = adult();
+/** They end with the test. */
+const mounts: string[] = [];
+const launcher = fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
+
+/** A folder with the ledger `data/fx.db` of a server that runs, with one account of 1,000 PLN, all in its log. */
+async function servedLedger(t: TestContext): Promise<{ folder: string; server: Served }> {
+  const folder = newFolder(t);
+  mkdirSync(join(folder, "deep", "er"), { recursive: true });
+  const server = await serve(t, folder, "data/fx.db");
+  const opened = await post(server, "/api/user", { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
+  assert.equal(opened, 204);
+  return { folder, server };
+}
+
+function newFolder(t: TestContext): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "fx-names-")));
+  t.after(() => {
+    for (const where of mounts.splice(0)) execFileSync("umount", ["--lazy", where]);
+    rmSync(folder, { recursive: true });
+  });
+  mkdirSync(join(folder, "data"));
+  return folder;
+}
+
+async function serve(t: TestContext, cwd: string, name: string): Promise<Served> {
+  const options = ["--db", `sqlite:${name}`, "--rates", "demo", "--log-level", "silent"];
+  const server = await startFx(options, { cwd });
+  t.after(() => server.stop());
+  return server;
+}
+
+async function post({ url }: Served, path: string, body: unknown): Promise<number> {
+  const headers = { "content-type": "application/json" };
+  return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).status;
+}
+
+const payOut = (server: Served, amount: number) =>
+  post(server, `/api/user/${pesel}/withdrawals`, { amount, currency: "PLN" });
+
+function plnOf(account: { currencies: { symbol: string; amount: number }[] }): number | undefined {
+  return account.currencies.find(({ symbol }) => symbol === "PLN")?.amount;
+}
+
+/** Commands at the ledger of that name: two that read, one that writes, and a backup. */
+const commands = (name: string): Record<string, readonly string[]> => {
+  const at = ["--url", `sqlite:${name}`];
+  return {
+    show: ["account", "show", pesel, ...at, "--json"],
+    audit: ["audit", ...at, "--json"],
+    withdraw: ["account", "withdraw", pesel, "--amount", "1", "--currency", "PLN", ...at, "--json"],
+    backup: ["backup", "copy.db", "--db", `sqlite:${name}`, "--json"],
+  };
+};
+
+/** Runs fx with the file `data/fx.db` as its descriptor 9. */
+async function runWithDescriptor(cwd: string, args: readonly string[]): Promise<Ran> {
+  const descriptor = openSync(join(cwd, "data/fx.db"), "r");
+  try {
+    const rest = Array.from({ length: 6 }, () => "ignore" as const);
+    const { PATH = "" } = process.env;
+    const child = spawn(process.execPath, [launcher, ...args], {
+      cwd,
+      env: { PATH, HOME: "/nonexistent", FX_RATES: "demo" },
+      stdio: ["ignore", "pipe", "pipe", ...rest, descriptor],
+    });
+    const texts = [child.stdout, child.stderr].map(async (stream) => {
+      let text = "";
+      for await (const chunk of stream as NonNullable<typeof stream>) text += String(chunk);
+      return text;
+    });
+    const [exit] = await once(child, "exit");
+    const [stdout = "", stderr = ""] = await Promise.all(texts);
+    return { stdout, stderr, exit };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+interface Name {
+  readonly name: string;
+  readonly make?: (folder: string) => void;
+}
+
+/** Other names of `data/fx.db`, as seen from its folder's folder. */
+const names: Record<string, Name> = {
+  "its relative path": { name: "data/fx.db" },
+  "a path with ..": { name: "deep/er/../../data/../data/./fx.db" },
+  "a symbolic link": {
+    name: "link.db",
+    make: (folder) => symlinkSync("data/fx.db", join(folder, "link.db")),
+  },
+  "a symbolic link of its own folder": {
+    name: "data/link.db",
+    make: (folder) => symlinkSync("fx.db", join(folder, "data/link.db")),
+  },
+  "a symbolic link to its folder": {
+    name: "folder/fx.db",
+    make: (folder) => symlinkSync(join(folder, "data"), join(folder, "folder")),
+  },
+  "a chain of symbolic links": {
+    name: "deep/first.db",
+    make: (folder) => {
+      symlinkSync("er/second.db", join(folder, "deep/first.db"));
+      symlinkSync("../../folder/fx.db", join(folder, "deep/er/second.db"));
+      symlinkSync("data", join(folder, "folder"));
+    },
+  },
+  ".. behind a symbolic link, which leaves the folder that the link leads to": {
+    name: "elsewhere/../../data/fx.db",
+    make: (folder) => symlinkSync("deep/er", join(folder, "elsewhere")),
+  },
+  "a descriptor in /proc/self/fd": { name: "/proc/self/fd/9" },
+  "a descriptor in /dev/fd": { name: "/dev/fd/9" },
+  "another mount of its folder": {
+    name: "mounted/fx.db",
+    make: (folder) => {
+      mkdirSync(join(folder, "mounted"));
+      mount(join(folder, "data"), join(folder, "mounted"));
+    },
+  },
+};
+
+function mount(what: string, where: string): void {
+  execFileSync("mount", ["--bind", what, where], { stdio: "pipe" });
+  mounts.push(where);
+}
+
+const cannotMount = mountRefusal();
+
+function mountRefusal(): string | false {
+  const folder = mkdtempSync(join(tmpdir(), "fx-mount-"));
+  try {
+    execFileSync("mount", ["--bind", folder, folder], { stdio: "pipe" });
+    execFileSync("umount", [folder]);
+    return false;
+  } catch {
+    return "a bind mount takes root's rights";
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const isMounted = (what: string) => /mount/.test(what);
+const isDescriptor = ({ name }: Name) => name.endsWith("/9");
+
+describe("a ledger is one", () => {
+  for (const [what, other] of Object.entries(names)) {
+    const skip = (isMounted(what) && cannotMount) || (isDescriptor(other) && !existsSync("/proc/self/fd"));
+    test(`under ${what}: commands and servers see and change what its server has`, { skip }, async (t) => {
+      const { folder, server } = await servedLedger(t);
+      other.make?.(folder);
+      const run = (args: readonly string[]) =>
+        isDescriptor(other)
+          ? runWithDescriptor(folder, args)
+          : runFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
+      const { show, audit, withdraw, backup } = commands(other.name) as Record<string, readonly string[]>;
+      const result = async (args: readonly string[] = []) => {
+        const { exit, stdout, stderr } = await run(args);
+        assert.equal(exit, 0, stderr);
+        return JSON.parse(stdout);
+      };
+      assert.equal(plnOf(await result(show)), 1000);
+      await result(withdraw);
+      const account = await (await fetch(`${server.url}/api/user/${pesel}`)).json();
+      assert.equal(plnOf(account as Parameters<typeof plnOf>[0]), 999);
+      assert.equal((await result(audit)).entries, 2);
+      assert.equal((await result(backup)).entries, 2);
+      const onto = await run(["backup", other.name, "--db", "sqlite:data/fx.db"]);
+      assert.match(onto.stderr, /exists\. Name a new file: a backup replaces nothing/);
+      assert.equal(onto.exit, 2);
+      assert.equal((await result(show)).pesel, pesel);
+      if (!isDescriptor(other)) {
+        const second = await serve(t, folder, other.name);
+        const answers = await Promise.all([payOut(server, 999), payOut(second, 999)]);
+        assert.deepEqual(answers.sort(), [200, 400]);
+      }
+      assert.deepEqual(logsIn(folder), ["data/fx.db-shm", "data/fx.db-wal"]);
+    });
+  }
+
+  test("where a symbolic link leads to nothing yet: the ledger is made there", async (t) => {
+    const folder = newFolder(t);
+    symlinkSync("data/fx.db", join(folder, "link.db"));
+    const servers = await Promise.all([serve(t, folder, "link.db"), serve(t, folder, "data/fx.db")]);
+    const [first, second] = servers as [Served, Served];
+    const person = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
+    assert.equal(await post(first, "/api/user", person), 204);
+    assert.equal(await post(second, "/api/user", person), 409);
+    assert.deepEqual(readdirSync(folder).sort(), ["data", "link.db"]);
+    assert.deepEqual(readdirSync(join(folder, "data")).sort(), ["fx.db", "fx.db-shm", "fx.db-wal"]);
+  });
+});
+
+function logsIn(folder: string): string[] {
+  const names = ["-wal", "-shm", "-journal"].flatMap((ending) => ["-o", "-name", `*${ending}`]).slice(1);
+  const found = execFileSync(
+    "find",
+    [".", "-path", "./mounted", "-prune", "-o", "-type", "f", "(", ...names, ")", "-print"],
+    {
+      cwd: folder,
+      encoding: "utf8",
+    },
+  );
+  return found
+    .split("\n")
+    .filter(Boolean)
+    .map((name) => name.slice(2))
+    .sort();
+}
+
+/** How a ledger comes to have a name under which its log is not, and what is said about it. */
+const refused: Record<string, Name & { readonly reason: RegExp; readonly isMade?: boolean }> = {
+  "another hard link beside it": {
+    name: "data/other.db",
+    make: (folder) => linkSync(join(folder, "data/fx.db"), join(folder, "data/other.db")),
+    reason: /has another hard link, \S*data\/fx\.db, .*remove the other name/,
+  },
+  "another hard link in another folder": {
+    name: "other.db",
+    make: (folder) => linkSync(join(folder, "data/fx.db"), join(folder, "other.db")),
+    reason: /has another hard link, .*remove the other name/,
+  },
+  "the name that it had, beside another hard link": {
+    name: "data/fx.db",
+    make: (folder) => linkSync(join(folder, "data/fx.db"), join(folder, "other.db")),
+    reason: /has another hard link, .*remove the other name/,
+  },
+  "a symbolic link to another hard link": {
+    name: "link.db",
+    make: (folder) => {
+      linkSync(join(folder, "data/fx.db"), join(folder, "other.db"));
+      symlinkSync("other.db", join(folder, "link.db"));
+    },
+    reason: /has another hard link, .*remove the other name/,
+  },
+  "a mount of the file alone": {
+    name: "alone.db",
+    make: (folder) => {
+      writeFileSync(join(folder, "alone.db"), "");
+      mount(join(folder, "data/fx.db"), join(folder, "alone.db"));
+    },
+    reason: /alone\.db is mounted by itself.*Mount the folder/,
+  },
+  "a mount of the file alone, with a space and a backslash in its name": {
+    name: "al one\\.db",
+    make: (folder) => {
+      writeFileSync(join(folder, "al one\\.db"), "");
+      mount(join(folder, "data/fx.db"), join(folder, "al one\\.db"));
+    },
+    reason: /is mounted by itself.*Mount the folder/,
+  },
+  "the name to which it was renamed while a server has it open": {
+    name: "data/renamed.db",
+    make: (folder) => renameSync(join(folder, "data/fx.db"), join(folder, "data/renamed.db")),
+    reason: /Another process has .*renamed\.db open.*give the file the name back/,
+  },
+  "a descriptor of the file, which was removed": {
+    name: "/proc/self/fd/9",
+    reason: /leads to a file that was removed/,
+  },
+};
+
+describe("a ledger is refused, for reading and writing,", () => {
+  for (const [what, other] of Object.entries(refused)) {
+    const skip = isMounted(what) && cannotMount;
+    test(`under ${what}`, { skip }, async (t) => {
+      const { folder } = await servedLedger(t);
+      other.make?.(folder);
+      for (const [command, args] of Object.entries(commands(other.name))) {
+        const ran = isDescriptor(other)
+          ? await runRemoved(folder, args)
+          : await runFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
+        assert.equal(ran.exit, 7, `${command}: ${ran.stdout}`);
+        assert.match(ran.stderr.replaceAll(/\s+/g, " "), other.reason, command);
+      }
+      const doctor = ["doctor", "--url", `sqlite:${other.name}`, "--json"];
+      if (!isDescriptor(other)) {
+        await assert.rejects(serve(t, folder, other.name), /ended with 7/);
+        const { stdout } = await runFx(doctor, { cwd: folder, env: { FX_RATES: "demo" } });
+        assert.match(stdout, other.reason);
+      }
+      assert.deepEqual(logsIn(folder), ["data/fx.db-shm", "data/fx.db-wal"]);
+      assert.ok(!existsSync(join(folder, "copy.db")));
+    });
+  }
+
+  test("until the other hard link is removed", async (t) => {
+    const { folder } = await servedLedger(t);
+    linkSync(join(folder, "data/fx.db"), join(folder, "other.db"));
+    const { show = [] } = commands("data/fx.db");
+    assert.equal((await runFx(show, { cwd: folder })).exit, 7);
+    rmSync(join(folder, "other.db"));
+    const { stdout, exit } = await runFx(show, { cwd: folder });
+    assert.deepEqual([exit, plnOf(JSON.parse(stdout))], [0, 1000]);
+  });
+});
+
+async function runRemoved(folder: string, args: readonly string[]): Promise<Ran> {
+  const copy = join(folder, "removed");
+  mkdirSync(join(copy, "data"), { recursive: true });
+  cpSync(join(folder, "data/fx.db"), join(copy, "data/fx.db"));
+  const sh = 'exec 9<data/fx.db; rm data/fx.db; exec "$0" "$@"';
+  const { PATH = "" } = process.env;
+  const child = spawn("sh", ["-c", sh, process.execPath, launcher, ...args], {
+    cwd: copy,
+    env: { PATH, HOME: "/nonexistent", FX_RATES: "demo" },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let stderr = "";
+  child.stderr.on("data", (chunk) => {
+    stderr += String(chunk);
+  });
+  const [exit] = await once(child, "close");
+  assert.deepEqual(readdirSync(join(copy, "data")), []);
+  return { stdout: "", stderr, exit };
+}
+
+test("what a process that was killed while it made a ledger left beside it is no other name", async (t) => {
+  const { folder, server } = await servedLedger(t);
+  await server.stop();
+  const draft = join(folder, "data/fx.db.new-0b0f2f3c-7a6b-4a3e-9d54-3f3b1f6b8f10");
+  linkSync(join(folder, "data/fx.db"), draft);
+  const { show = [] } = commands("data/fx.db");
+  const { stdout, exit } = await runFx(show, { cwd: folder });
+  assert.deepEqual([exit, plnOf(JSON.parse(stdout))], [0, 1000]);
+});
+
+test("a server answers nothing while a link on its path leads elsewhere, and no order goes there", async (t) => {
+  const { folder, server: first } = await servedLedger(t);
+  await first.stop();
+  cpSync(join(folder, "data"), join(folder, "older"), { recursive: true });
+  symlinkSync("data", join(folder, "current"));
+  const server = await serve(t, folder, "current/fx.db");
+  assert.equal(await payOut(server, 1), 200);
+  const lead = (to: string) => {
+    symlinkSync(to, join(folder, "next"));
+    renameSync(join(folder, "next"), join(folder, "current"));
+  };
+  lead("older");
+  assert.equal(await payOut(server, 1), 500);
+  assert.equal((await fetch(`${server.url}/api/user/${pesel}`)).status, 500);
+  assert.equal((await fetch(`${server.url}/health/ready`)).status, 503);
+  lead("data");
+  assert.equal(await payOut(server, 1), 200);
+  lead("older");
+  await server.stop();
+  const balances = await Promise.all(
+    ["data/fx.db", "older/fx.db"].map(async (name) => {
+      const { show = [] } = commands(name);
+      return plnOf(JSON.parse((await runFx(show, { cwd: folder })).stdout));
+    }),
+  );
+  assert.deepEqual(balances, [998, 1000]);
+  assert.deepEqual(logsIn(folder), []);
+});
