@@ -9,7 +9,7 @@ declare module "fastify" {
     caller: Caller | undefined;
   }
   interface FastifyContextConfig {
-    /** Of the route's operation. */
+    /** The role that the route's operation takes. */
     role?: Operation["role"];
   }
 }

@@ -66,16 +66,6 @@ export class Admission {
     return true;
   }
 
-  /** Leaves its place to others until its body has arrived: two thousand halves of bodies would take everybody's. */
-  async whileArriving(body: Promise<string>): Promise<string> {
-    this.#taken -= 1;
-    try {
-      return await body;
-    } finally {
-      this.#taken += 1;
-    }
-  }
-
   answered(): void {
     this.#answered += 1;
     const window = this.#window;

@@ -271,7 +271,21 @@ export function guardConnections(
 function faultOf({ headers, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
   if (rawHeaders.length > 2 * headersAtMost) return `The request has more than ${headersAtMost} headers.`;
   if (headers.host === undefined && httpVersion === "1.1") return "The request has no Host header.";
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
+  if (hosts.length > 1) return "The request has more than one Host header.";
+  if (isCompressed(headers)) return "The body is compressed. Send it without Content-Encoding.";
   return undefined;
+}
+
+/** Whether the request has a body in another coding than its own. */
+function isCompressed({
+  "content-encoding": encoding = "identity",
+  "transfer-encoding": transfer = "",
+  "content-length": length = "0",
+}: IncomingMessage["headers"]): boolean {
+  const hasBody = transfer !== "" || length !== "0";
+  const isPlain = /^(\s*identity\s*,?)*\s*$/i.test(encoding) && /^(chunked|identity)?$/i.test(transfer);
+  return hasBody && !isPlain;
 }
 
 function parserOf(socket: Socket): Parser | undefined {

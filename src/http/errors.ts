@@ -9,6 +9,7 @@ import { type Headers, sendJson, withHeaders } from "./answers.ts";
 /** Fastify's errors in our words, because some of its own messages quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: "The path is not well encoded.",
+  FST_ERR_CTP_BODY_TOO_LARGE: "The body is larger than 16 KiB.",
   FST_ERR_CTP_INVALID_MEDIA_TYPE:
     "The body must be sent as Content-Type: application/json, and that of /api/bulk as application/x-ndjson.",
 };
@@ -73,6 +74,12 @@ const connectionFaults: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "The path and the headers are larger than 16 KiB.",
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
 };
+
+/** Made once: thousands of clients may go at the same time, and to collect a stack for each takes time. */
+export const disconnected = new FxError(
+  "unreachable",
+  "The client disconnected before it had sent the whole body.",
+);
 
 /** What was thrown, as an error of the closed set. */
 export function toFxError(thrown: unknown): FxError {

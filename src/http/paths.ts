@@ -9,7 +9,7 @@ const paths = [
 ].map(({ method, path }) => ({
   path,
   methods: method === "GET" ? ["GET", "HEAD"] : [method],
-  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]*")}(?:\\?|$)`),
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/?]+")}(?:\\?|$)`),
 }));
 
 /** The path of `url`, as in the OpenAPI document, and its methods. */

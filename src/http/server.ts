@@ -13,6 +13,7 @@ import { FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import type { ExchangeService } from "../core/service.ts";
 import { bulkType } from "../wire/bulk.ts";
+import { requireKnownHeaders, requireKnownParameters } from "../wire/known-names.ts";
 import { openApiDocument } from "../wire/openapi.ts";
 import { hasLines, isProbe, type Operation } from "../wire/operation.ts";
 import { operations } from "../wire/operations.ts";
@@ -21,10 +22,9 @@ import { type AccessOptions, endRefused, openAccess } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
 import { Admission, ExpensiveReads, isCounted } from "./admission.ts";
 import type { Handlers } from "./answers.ts";
-import { readBody } from "./body.ts";
 import { type ConnectionOptions, type Connections, guardConnections, nodeOptions } from "./connections.ts";
 import { registerDocs } from "./docs.ts";
-import { answerError, answerMalformed, refuse } from "./errors.ts";
+import { answerError, answerMalformed, disconnected, refuse, toFxError } from "./errors.ts";
 import { accountHandlers } from "./handlers/accounts.ts";
 import { type BulkOptions, bulkHandlers, draining, type Stream } from "./handlers/bulk.ts";
 import { changeHandlers } from "./handlers/changes.ts";
@@ -67,6 +67,8 @@ export interface ServerOptions extends BulkOptions, AccessOptions, OriginOptions
   readonly requestTimeoutMs?: number;
 }
 
+/** In bytes, for a JSON body. */
+const bodyLimit = 16 * 1024;
 const idleCheckMs = 50;
 const refusedCheckMs = 250;
 
@@ -93,7 +95,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     // No path fits into a request line that is longer, so that any text is looked at as a PESEL.
     routerOptions: { maxParamLength: 16 * 1024 },
-    frameworkErrors: (error, request, reply) => onError(error, request, reply),
+    frameworkErrors: (error, request, reply) =>
+      onError(refusalOf(request, "anyone") ?? error, request, reply),
     clientErrorHandler(fault: NodeJS.ErrnoException, socket) {
       const stream = [...lifecycle.streams].find((each) => each.socket === socket);
       if (stream === undefined || stream.request.raw.complete)
@@ -147,15 +150,14 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     app.log.info({ id, method, route, status, ms: Math.round(ms * 100) / 100, by, ...trace, ...outcome });
   }
 
-  /** Answers what goes wrong before a handler is reached. */
+  /** Answers a request for which no handler runs. */
   function onError(
     error: unknown,
     request: FastifyRequest,
     reply: FastifyReply,
     route = patternOf(request),
   ): void {
-    const { role = "anyone" } = request.routeOptions.config ?? {};
-    answerError(refusalOf(request, role) ?? error, request, reply);
+    answerError(request.raw.errored === null ? error : disconnected, request, reply);
     record(request, route, reply.raw.statusCode);
   }
 
@@ -163,13 +165,16 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   function onNoRoute(request: FastifyRequest, reply: FastifyReply): void {
     const { path, methods } = knownPath(request.url) ?? {};
     if (methods !== undefined) reply.header("allow", methods.join(", "));
-    onError(methods === undefined ? nothingHere(prefix) : methodNotAllowed(methods), request, reply, path);
+    const error = methods === undefined ? nothingHere(prefix) : methodNotAllowed(methods);
+    onError(refusalOf(request, "anyone") ?? error, request, reply, path);
   }
 
   app.decorateRequest("outcome", undefined);
   app.decorateRequest("caller", undefined);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", (_request, payload, done) => done(null, payload));
+  const asText = { parseAs: "string", bodyLimit } as const;
+  // As text, because Fastify closes the connection after a body that its parser refuses.
+  app.addContentTypeParser("application/json", asText, (_request, text, done) => done(null, text));
   // Where there is no route, the body does not matter.
   app.setErrorHandler((error, request, reply) =>
     request.is404 ? onNoRoute(request, reply) : onError(error, request, reply),
@@ -197,30 +202,26 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     ...serverHandlers(options, metrics, lifecycle, document),
   };
   const routeOf = (id: string, operation: Operation): RouteOptions => {
-    const { method, path, role, isBodyOptional } = operation;
-    const takesLines = hasLines(operation, "body");
+    const { method, path, role } = operation;
     const handle = handlers[id as keyof Handlers];
     const counts = isCounted(id);
     return {
       method,
       url: path.replace(/\{(\w+)\}/g, ":$1"),
       config: { role },
+      // Whatever can be refused without the body is refused before it is read.
+      onRequest: (request, reply, next) => {
+        // A path without a value for its parameter is none of fx's paths.
+        if (Object.values(request.params as object).includes("")) reply.callNotFound();
+        else next(refusalOf(request, role) ?? faultOf(request, operation));
+      },
       // Recorded here and not in Fastify's onResponse hook, which is slower (docs/PERFORMANCE.md).
       handler: async (request, reply) => {
         const isTaken = counts && admission.take();
         try {
           if (counts && !isTaken) await admission.refuse(tellRefused);
           await endOfTurn();
-          const refused = refusalOf(request, role);
-          if (refused !== undefined) throw refused;
-          if (request.body !== undefined && !takesLines) {
-            const arriving = readBody(reply);
-            const text =
-              typeof arriving === "string"
-                ? arriving
-                : await (isTaken ? admission.whileArriving(arriving) : arriving);
-            request.body = isBodyOptional && text === "" ? undefined : parseJson(text);
-          }
+          if (typeof request.body === "string") request.body = readJson(request.body, operation);
           await handle(request, reply);
         } catch (error) {
           answerError(error, request, reply);
@@ -251,6 +252,26 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     app.addHook("onClose", async () => clearInterval(timer));
   }
   return app;
+}
+
+/** Says why an operation may not be done as it is asked for, whatever its body is. */
+function faultOf({ query, raw }: FastifyRequest, operation: Operation): FxError | undefined {
+  try {
+    requireKnownParameters(query, operation);
+    requireKnownHeaders(
+      raw.rawHeaders.filter((_, index) => index % 2 === 0),
+      operation,
+    );
+    return undefined;
+  } catch (fault) {
+    return toFxError(fault);
+  }
+}
+
+/** Reads a JSON body, with or without a byte-order mark. */
+function readJson(body: string, { isBodyOptional }: Operation): unknown {
+  const text = body.replace(/^\ufeff/, "");
+  return isBodyOptional && text === "" ? undefined : parseJson(text);
 }
 
 function drainOnClose(

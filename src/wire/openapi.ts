@@ -121,8 +121,8 @@ function describe(id: string, operation: Operation): OpenApiOperation {
   };
 }
 
-/** What any operation may answer: to what is not well-formed HTTP, to another method of its path, and to a bug. */
-const anywhere = ["invalid-request", "method-not-allowed", "internal"] as const;
+/** What any path may answer: to a method that it does not have, and to a bug. */
+const anywhere = ["method-not-allowed", "internal"] as const;
 
 /** @param replayed whether a refusal may be the answer to an earlier request with the same key */
 function problems(codes: readonly AnswerCode[], replayed: boolean) {

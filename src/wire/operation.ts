@@ -2,6 +2,10 @@ import type * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
 import type { Role } from "../core/role.ts";
 
+/** The request headers with a meaning of their own for operations that move money or change an account. */
+export const orderHeaders = ["Idempotency-Key", "Fx-Table"] as const;
+export type OrderHeader = (typeof orderHeaders)[number];
+
 /** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
 export interface Operation {
   readonly method: "GET" | "POST";
@@ -12,8 +16,10 @@ export interface Operation {
   readonly tag: "accounts" | "exchange" | "changes" | "rates" | "ledger" | "server";
   /** What a token must at least allow, where tokens are in force. */
   readonly role: Role | "anyone";
-  readonly query?: z.ZodType;
-  readonly headers?: readonly ("Idempotency-Key" | "Fx-Table")[];
+  /** Without it, the operation takes no parameters. */
+  readonly query?: z.ZodObject;
+  /** Given for every operation that moves money or changes an account. Headers that resemble these are refused. */
+  readonly headers?: readonly OrderHeader[];
   readonly body?: z.ZodType;
   /** What comes as lines of JSON: its schema is of a line. */
   readonly lines?: "body" | "answer" | "both";
@@ -33,9 +39,9 @@ export interface Operation {
   readonly sameShape?: number;
 }
 
-/** What the operation may answer beside what any may: to what is not well-formed HTTP, and to a bug. */
+/** The codes that the operation may answer with, except those of any path: for another method, and for a bug. */
 export function errorsOf(operation: Operation): readonly AnswerCode[] {
-  const all: AnswerCode[] = [...operation.errors];
+  const all: AnswerCode[] = ["invalid-request", ...operation.errors];
   if (operation.role !== "anyone") all.push("unauthorized");
   all.push("forbidden");
   if (!isProbe(operation.path)) all.push("rate-limited");

@@ -32,14 +32,7 @@ function change<Body extends z.ZodType>(
       schema: schemas.account,
       headers: ["Fx-Account", "Fx-Receipt", "Idempotency-Replayed"],
     },
-    errors: [
-      "invalid-request",
-      "account-closed",
-      ...refusals,
-      "idempotency-key-reused",
-      storage,
-      "overloaded",
-    ],
+    errors: ["account-closed", ...refusals, "idempotency-key-reused", storage, "overloaded"],
   } as const satisfies Partial<Operation>;
 }
 
@@ -57,7 +50,6 @@ export const operations = {
     body: schemas.opening,
     success: { status: 204, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
     errors: [
-      "invalid-request",
       "invalid-pesel",
       "underage",
       "account-exists",
@@ -79,7 +71,7 @@ export const operations = {
     role: "viewer",
     query: queries.atQuery,
     success: { status: 200, schema: schemas.account, headers: ["Fx-Account"] },
-    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage, "overloaded"],
+    errors: ["invalid-pesel", "account-not-found", storage, "overloaded"],
   },
   exchange: {
     method: "POST",
@@ -95,7 +87,6 @@ export const operations = {
     body: schemas.order,
     success: { status: 200, schema: schemas.account, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
     errors: [
-      "invalid-request",
       "invalid-pesel",
       "pesel-mismatch",
       "same-currency",
@@ -127,9 +118,11 @@ export const operations = {
     tag: "exchange",
     role: "teller",
     lines: "both",
+    // A line has its own key and rate table.
+    headers: [],
     body: bulkLine,
     success: { status: 200, schema: bulkAnswer },
-    errors: ["invalid-request", "overloaded"],
+    errors: ["overloaded"],
   },
   quote: {
     method: "GET",
@@ -143,7 +136,6 @@ export const operations = {
     query: schemas.quoteQuery,
     success: { status: 200, schema: schemas.quote },
     errors: [
-      "invalid-request",
       "same-currency",
       "rates-unavailable",
       "unsupported-currency",
@@ -164,7 +156,7 @@ export const operations = {
     tag: "exchange",
     role: "viewer",
     success: { status: 200, schema: entrySchemas.entry },
-    errors: ["invalid-request", "not-found", storage, "overloaded"],
+    errors: ["not-found", storage, "overloaded"],
   },
   rates: {
     method: "GET",
@@ -185,7 +177,7 @@ export const operations = {
     role: "viewer",
     query: schemas.rateHistoryQuery,
     success: { status: 200, schema: schemas.rateHistory },
-    errors: ["invalid-request", "unsupported-currency", "rates-unavailable", storage, "overloaded"],
+    errors: ["unsupported-currency", "rates-unavailable", storage, "overloaded"],
   },
   deposit: {
     ...change("/api/user/{pesel}/deposits", "teller", schemas.cash, [
@@ -250,7 +242,7 @@ export const operations = {
     role: "viewer",
     query: queries.statementQuery,
     success: { status: 200, schema: entrySchemas.statement },
-    errors: ["invalid-request", "invalid-pesel", "account-not-found", storage, "overloaded"],
+    errors: ["invalid-pesel", "account-not-found", storage, "overloaded"],
   },
   accounts: {
     method: "GET",
@@ -264,7 +256,7 @@ export const operations = {
     role: "teller",
     query: queries.accountsQuery,
     success: { status: 200, schema: schemas.accounts },
-    errors: ["invalid-request", storage, "overloaded"],
+    errors: [storage, "overloaded"],
   },
   position: {
     method: "GET",
@@ -277,7 +269,7 @@ export const operations = {
     role: "operator",
     query: queries.atQuery,
     success: { status: 200, schema: schemas.position },
-    errors: ["invalid-request", storage, "overloaded"],
+    errors: [storage, "overloaded"],
   },
   audit: {
     method: "GET",
@@ -317,7 +309,7 @@ export const operations = {
     lines: "body",
     body: checkpointLine,
     success: { status: 200, schema: audit },
-    errors: ["invalid-request", storage, "overloaded"],
+    errors: [storage, "overloaded"],
   },
   exportJournal: {
     method: "GET",
@@ -332,7 +324,7 @@ export const operations = {
     role: "operator",
     query: queries.exportQuery,
     success: { status: 200, types: ["text/plain", "text/csv", "application/x-ndjson"] },
-    errors: ["invalid-request", storage, "overloaded"],
+    errors: [storage, "overloaded"],
   },
   token: {
     method: "GET",

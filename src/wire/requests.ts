@@ -261,7 +261,7 @@ function numbersAreExact(text: string): boolean {
 }
 
 /** Of those that are wrong, in an answer. */
-const fieldsNamed = 20;
+export const fieldsNamed = 20;
 
 /** Where a fault is. */
 type What = "body" | "query" | "line";
@@ -274,7 +274,7 @@ export function read<T>(schema: z.ZodType<T>, untrusted: unknown, what: What): T
   throw invalid(what, fields);
 }
 
-function invalid(what: What, fields: readonly FieldError[]): FxError {
+export function invalid(what: What, fields: readonly FieldError[]): FxError {
   const named = fields.map(({ pointer, detail }) => `${pointer.slice(1) || "it"} ${detail}`);
   const message = `The ${what} is not valid: ${named.slice(0, 3).join("; ")}.`;
   return new FxError("invalid-request", message, { fields });
@@ -325,12 +325,13 @@ const fieldNames = [
   ...[openingLine, orderLine, cashLine],
 ].flatMap(({ shape }) => Object.keys(shape));
 
-/** A name that was sent is repeated if it is that of a field, misspelt or not: others may be a PESEL, a name or a token. */
+/** Whether a name that was sent is that of a field, misspelt or not. Others may be a PESEL, a name or a token. */
+export function mayBeTold(name: string, known: readonly string[]): boolean {
+  const names = known.map((each) => each.toLowerCase());
+  return /^[A-Za-z_]+$/.test(name) && nearMiss(name.toLowerCase(), names) !== undefined;
+}
+
 function strangeField(name: string, fault: string, known: readonly string[]): FieldError {
-  const meant = nearMiss(
-    name.toLowerCase(),
-    known.map((each) => each.toLowerCase()),
-  );
-  if (meant !== undefined && /^[A-Za-z_]+$/.test(name)) return { pointer: `/${name}`, detail: fault };
+  if (mayBeTold(name, known)) return { pointer: `/${name}`, detail: fault };
   return { pointer: "", detail: `has a field whose name is not repeated here: it ${fault}` };
 }

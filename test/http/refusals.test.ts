@@ -131,7 +131,6 @@ describe("what is wrong with a body is answered with 400", () => {
 
 test("a PESEL of any form in the path is answered with 400", async () => {
   const paths = [
-    "",
     "1",
     "4405140135",
     "440514013590",
@@ -142,7 +141,6 @@ test("a PESEL of any form in the path is answered with 400", async () => {
   for (const pesel of [...paths.map(encodeURIComponent), "44051401359%00", "%20", "'%20or%201=1"]) {
     assert.equal(await isRefused(rows.read, {}, pesel), "invalid-pesel", pesel);
     assert.equal(await isRefused(rows.exchange, { body: order }, pesel), "invalid-pesel", pesel);
-    if (pesel === "") continue;
     assert.equal(await isRefused(rows.deposit, { body: cash }, pesel), "invalid-pesel", pesel);
     assert.equal(await isRefused(rows.withdrawal, { body: cash }, pesel), "invalid-pesel", pesel);
     assert.equal(await isRefused(rows.renaming, { body: names }, pesel), "invalid-pesel", pesel);
@@ -159,6 +157,19 @@ test("a path that is not well encoded is answered with 400", async () => {
     if (!path.includes("{")) continue;
     isProblem(await send(server.url, method, path.replace(/\{\w+\}/, "%zz")), "invalid-request");
   }
+});
+
+test("a path without the value of its parameter is answered with 404, whatever the method", async () => {
+  const paths = Object.values<Operation>(operations).map(({ path }) => path);
+  for (const path of paths.filter((each) => each.includes("{"))) {
+    for (const method of ["GET", "POST", "DELETE"]) {
+      const empty = path.replace(/\{\w+\}/, "");
+      const hasOther = paths.includes(empty);
+      const answer = await send(server.url, method, `${empty}?x=1`, method === "POST" ? { body: {} } : {});
+      if (!hasOther) isProblem(answer, "not-found");
+    }
+  }
+  assert.equal((await send(server.url, "HEAD", "/api/user/")).status, 404);
 });
 
 test("paths that there are none of are answered with 404, whatever is sent", async () => {

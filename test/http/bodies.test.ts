@@ -1,0 +1,271 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import type { Operation } from "../../src/wire/operation.ts";
+import { operations } from "../../src/wire/operations.ts";
+import { adult } from "../support/fixture.ts";
+import { isProblem, send } from "../support/http.ts";
+import { openConnection } from "../support/raw-connection.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+const pesel = adult(1);
+let server: TestServer;
+
+before(async () => {
+  server = await startServer();
+  const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
+  assert.equal((await send(server.url, "POST", "/api/user", { body: opening })).status, 204);
+});
+after(() => server.close());
+
+/** The three operations of the contract that take a body, and one more. */
+const requests = () => {
+  nth += 1;
+  const name = "Łucja Żółć 💶 ".repeat(3).trim();
+  return {
+    create: { path: "/api/user", body: { name, surname: "Nowak", pesel: adult(nth), pln: 1 } },
+    exchange: { path: `/api/exchange/${pesel}`, body: { pesel, from: "PLN", to: "USD", toSell: 1 } },
+    deposit: {
+      path: `/api/user/${pesel}/deposits`,
+      body: { amount: 1.25, currency: "PLN", note: `${name} ${nth}` },
+    },
+  };
+};
+let nth = 100;
+
+const head = (path: string, ...more: string[]) =>
+  [`POST ${path} HTTP/1.1`, "Host: localhost", "Content-Type: application/json", ...more, "", ""].join(
+    "\r\n",
+  );
+const length = (body: Uint8Array | string) => `Content-Length: ${Buffer.byteLength(body)}`;
+const chunk = (bytes: Uint8Array) =>
+  Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
+
+interface Form {
+  readonly about: string;
+  readonly head: (path: string, body: Buffer) => string;
+  readonly pieces: (body: Buffer) => readonly Uint8Array[];
+  readonly pauseMs: number;
+  /** Whether all of it goes in one write, the head as well. */
+  readonly isTogether?: boolean;
+}
+
+const each = (size: number) => (body: Buffer) =>
+  Array.from({ length: Math.ceil(body.length / size) }, (_, n) => body.subarray(n * size, (n + 1) * size));
+const chunked = (size: number) => (body: Buffer) => [
+  ...each(size)(body).map(chunk),
+  Buffer.from("0\r\n\r\n"),
+];
+const withLength: Form["head"] = (path, body) => head(path, length(body));
+const withChunks: Form["head"] = (path) => head(path, "Transfer-Encoding: chunked");
+
+const forms: readonly Form[] = [
+  { about: "in one piece", head: withLength, pieces: (body) => [body], pauseMs: 0 },
+  { about: "in two pieces", head: withLength, pieces: each(30), pauseMs: 0 },
+  { about: "in two pieces, one late", head: withLength, pieces: each(50), pauseMs: 40 },
+  { about: "byte by byte", head: withLength, pieces: each(1), pauseMs: 0 },
+  { about: "byte by byte, slowly", head: withLength, pieces: each(1), pauseMs: 1 },
+  { about: "in one chunk", head: withChunks, pieces: chunked(1000), pauseMs: 0 },
+  { about: "in chunks of 7 bytes", head: withChunks, pieces: chunked(7), pauseMs: 1 },
+  { about: "with its head", head: withLength, pieces: (body) => [body], pauseMs: 0, isTogether: true },
+  { about: "in chunks with its head", head: withChunks, pieces: chunked(7), pauseMs: 0, isTogether: true },
+  { about: "in chunks of a byte", head: withChunks, pieces: chunked(1), pauseMs: 0 },
+];
+
+describe("a body is read whole", () => {
+  for (const form of forms) {
+    for (const name of ["create", "exchange", "deposit"] as const) {
+      test(`${form.about}: ${name}`, async () => {
+        const all = requests();
+        const { path, body } = all[name];
+        const bytes = Buffer.from(JSON.stringify(body));
+        const { socket, until, received } = await openConnection(server.url);
+        socket.setNoDelay(true);
+        const sent = [Buffer.from(form.head(path, bytes)), ...form.pieces(bytes)];
+        for (const piece of form.isTogether ? [Buffer.concat(sent)] : sent) {
+          if (form.pauseMs > 0) await sleep(form.pauseMs);
+          socket.write(piece);
+        }
+        await until(/\r\n\r\n/);
+        assert.match(received(), /^HTTP\/1\.1 20[04] /);
+        socket.destroy();
+        if (name === "create") {
+          const { json } = await send(server.url, "GET", `/api/user/${all.create.body.pesel}`);
+          assert.equal((json as { name: string }).name, all.create.body.name);
+        }
+        if (name === "deposit") {
+          const { json } = await send(server.url, "GET", `/api/user/${pesel}/history?limit=1`);
+          assert.equal((json as { entries: { note: string }[] }).entries[0]?.note, all.deposit.body.note);
+        }
+      });
+    }
+  }
+
+  test("after a server's 100 Continue", async () => {
+    const { path, body } = requests().create;
+    const text = JSON.stringify(body);
+    const { socket, until, statuses } = await openConnection(server.url);
+    socket.write(head(path, length(text), "Expect: 100-continue"));
+    await until(/100 Continue\r\n\r\n/);
+    socket.write(text);
+    await until(/ 204 /);
+    assert.deepEqual(statuses(), [100, 204]);
+    socket.destroy();
+  });
+
+  test("from requests that are pipelined, also where one ends in the middle of a packet", async () => {
+    const texts = Array.from({ length: 8 }, () => requests().create).map(
+      ({ path, body: { ...body } }) => head(path, length(JSON.stringify(body))) + JSON.stringify(body),
+    );
+    const bytes = Buffer.from(texts.join(""));
+    const { socket, until, statuses } = await openConnection(server.url);
+    socket.setNoDelay(true);
+    for (let at = 0; at < bytes.length; at += 150) {
+      socket.write(bytes.subarray(at, at + 150));
+      await sleep(1);
+    }
+    await until(/(204[\s\S]*){8}/);
+    assert.deepEqual(statuses(), Array(8).fill(204));
+    socket.destroy();
+  });
+
+  test("with a byte-order mark before it", async () => {
+    const { path, body } = requests().create;
+    const headers = { "content-type": "application/json" };
+    const answer = await send(server.url, "POST", path, { headers, body: `\ufeff${JSON.stringify(body)}` });
+    assert.equal(answer.status, 204, answer.text);
+    for (const [type, text] of [
+      ["application/json; charset=utf-8", "\ufeff{}"],
+      ["application/json", "\ufeff"],
+    ]) {
+      const closing = await send(server.url, "POST", `/api/user/${pesel}/closing`, {
+        headers: { "content-type": type as string },
+        body: text,
+      });
+      isProblem(closing, "account-not-empty");
+    }
+  });
+
+  test("and one that breaks off changes nothing", async () => {
+    for (const how of ["end", "destroy", "resetAndDestroy"] as const) {
+      for (const wholeHead of [withLength, withChunks]) {
+        const { path, body } = requests().create;
+        const bytes = Buffer.from(JSON.stringify(body));
+        const { socket, closed } = await openConnection(server.url);
+        socket.write(wholeHead(path, bytes));
+        socket.write(wholeHead === withLength ? bytes.subarray(0, -1) : chunk(bytes));
+        await sleep(20);
+        socket[how]();
+        await closed;
+        isProblem(await send(server.url, "GET", `/api/user/${body.pesel}`), "account-not-found");
+      }
+    }
+    assert.equal(server.log().includes('"code":"internal"'), false);
+  });
+});
+
+describe("a body that is too large is refused with 400", () => {
+  const limit = 16 * 1024;
+  const padded = (bytes: number) => {
+    const { path, body } = requests().create;
+    return { path, text: JSON.stringify(body) + " ".repeat(bytes - Buffer.byteLength(JSON.stringify(body))) };
+  };
+
+  test("from its length or from what came, and the largest is taken", async () => {
+    for (const [bytes, status] of [
+      [limit, 204],
+      [limit + 1, 400],
+      [100_000, 400],
+    ] as const) {
+      for (const isChunked of [false, true]) {
+        const { path, text } = padded(bytes);
+        const { socket, until, received } = await openConnection(server.url);
+        socket.write(isChunked ? head(path, "Transfer-Encoding: chunked") : head(path, length(text)));
+        socket.write(isChunked ? Buffer.concat(chunked(5000)(Buffer.from(text))) : text);
+        await until(/\r\n\r\n/);
+        assert.ok(received().startsWith(`HTTP/1.1 ${status} `), received());
+        socket.destroy();
+      }
+    }
+  });
+});
+
+const posts = Object.values<Operation>(operations).filter(({ method }) => method === "POST");
+const typeOf = ({ lines }: Operation) => (lines === undefined ? "application/json" : "application/x-ndjson");
+
+describe("a body that is compressed is refused with 400, and nothing is done", () => {
+  const codings = [
+    "gzip",
+    "br",
+    "deflate",
+    "zstd",
+    "x-gzip",
+    "GZIP",
+    "gzip, identity",
+    "identity, gzip",
+    "none",
+    "utf-8",
+  ];
+  for (const operation of posts) {
+    test(operation.path, async () => {
+      const body = gzipSync(JSON.stringify({ amount: 1, currency: "PLN" }));
+      for (const coding of codings) {
+        const path = operation.path.replace("{pesel}", pesel).replace("{id}", "1");
+        const headers = { "content-type": typeOf(operation), "content-encoding": coding };
+        const answer = await send(server.url, "POST", path, { headers, body });
+        assert.equal(answer.status, 400, coding);
+        assert.match(answer.text, /"code":"invalid-request"/);
+        assert.match(answer.text, /compressed/);
+      }
+    });
+  }
+
+  test("also by its transfer coding", async () => {
+    for (const coding of ["gzip, chunked", "deflate, chunked", "x, chunked"]) {
+      const { socket, until, received } = await openConnection(server.url);
+      const body = gzipSync(JSON.stringify({ amount: 1, currency: "PLN" }));
+      socket.write(head(`/api/user/${pesel}/deposits`, `Transfer-Encoding: ${coding}`));
+      socket.write(Buffer.concat(chunked(100)(body)));
+      await until(/\r\n\r\n/);
+      assert.match(received(), /^HTTP\/1\.1 400 /);
+      socket.destroy();
+    }
+  });
+
+  test("before it is sent", async () => {
+    const { socket, until, received } = await openConnection(server.url);
+    socket.write(head(`/api/user/${pesel}/deposits`, "Content-Encoding: gzip", "Content-Length: 100"));
+    await until(/"code":"invalid-request"/);
+    assert.match(received(), /^HTTP\/1\.1 400 /);
+    socket.destroy();
+  });
+
+  test("and one that is said to be as it is, is taken", async () => {
+    for (const coding of ["identity", "Identity", ""]) {
+      const { path, body } = requests().create;
+      const headers = { "content-type": "application/json", "content-encoding": coding };
+      assert.equal((await send(server.url, "POST", path, { headers, body })).status, 204, coding);
+    }
+    const headers = { "content-encoding": "gzip" };
+    assert.equal((await send(server.url, "GET", `/api/user/${pesel}`, { headers })).status, 200);
+  });
+});
+
+test("a request with two Host headers is refused with 400, whatever they say", async () => {
+  for (const operation of Object.values<Operation>(operations)) {
+    const path = operation.path.replace("{pesel}", pesel).replace("{id}", "1").replace("{code}", "USD");
+    for (const hosts of [
+      ["localhost", "localhost"],
+      ["localhost", "evil.example"],
+      ["evil.example", "localhost"],
+    ]) {
+      const { socket, until, received } = await openConnection(server.url);
+      const lines = [`${operation.method} ${path} HTTP/1.1`, `Host: ${hosts[0]}`, `hOST: ${hosts[1]}`];
+      socket.write([...lines, "", ""].join("\r\n"));
+      await until(/"code":"invalid-request"/);
+      assert.match(received(), /^HTTP\/1\.1 400 [\s\S]*more than one Host/);
+      socket.destroy();
+    }
+  }
+});

@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, before, describe, test } from "node:test";
+import type { Operation } from "../../src/wire/operation.ts";
+import { operations } from "../../src/wire/operations.ts";
+import { adult, table } from "../support/fixture.ts";
+import { isProblem, send } from "../support/http.ts";
+import { openConnection } from "../support/raw-connection.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+const pesel = adult(1);
+let server: TestServer;
+let receipt = "";
+
+before(async () => {
+  server = await startServer({}, "", { cors: ["https://bank.example"] });
+  const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
+  assert.equal((await send(server.url, "POST", "/api/user", { body: opening })).status, 204);
+  const cash = { amount: 1, currency: "PLN" };
+  const { headers } = await send(server.url, "POST", `/api/user/${pesel}/deposits`, { body: cash });
+  receipt = headers.get("fx-receipt")?.split("/").at(-1) ?? "";
+});
+after(() => server.close());
+
+/** A request for each operation that is carried out as it is. */
+const bodies: Readonly<Record<string, unknown>> = {
+  createAccount: { name: "Anna", surname: "Nowak", pesel: adult(2), pln: 1 },
+  exchange: { pesel, from: "PLN", to: "USD", toSell: 10 },
+  bulk: JSON.stringify({ kind: "deposit", pesel, amount: 1, currency: "PLN" }),
+  deposit: { amount: 1, currency: "PLN" },
+  withdraw: { amount: 1, currency: "PLN" },
+  rename: { name: "Jan", surname: "Nowak" },
+  closeAccount: {},
+  reverse: { reason: "a slip" },
+  compareCheckpoint: "{}",
+};
+const queries: Readonly<Record<string, string>> = {
+  quote: "from=PLN&to=USD&toBuy=1",
+  exportJournal: "format=csv",
+};
+
+const all = Object.entries<Operation>(operations);
+const pathOf = ({ path }: Operation) =>
+  path.replace("{pesel}", pesel).replace("{id}", receipt).replace("{code}", "USD");
+const typeOf = ({ lines }: Operation) => (lines === undefined ? "application/json" : "application/x-ndjson");
+
+function ask(id: string, operation: Operation, query: string, method: string = operation.method) {
+  const asked = [queries[id], query].filter(Boolean).join("&");
+  const path = `${pathOf(operation)}${asked === "" ? "" : `?${asked}`}`;
+  if (operation.method === "GET") return send(server.url, method, path);
+  return send(server.url, method, path, {
+    body: bodies[id],
+    headers: { "content-type": typeOf(operation) },
+  });
+}
+
+/** Everything that the store holds. */
+async function state(): Promise<string> {
+  const texts = ["/api/users", `/api/user/${pesel}/history`, "/api/position"].map(async (path) => {
+    return (await send(server.url, "GET", path)).text;
+  });
+  return (await Promise.all(texts)).join("\n");
+}
+
+/** Parameters that an operation does not take, or not so. */
+function unfitQueries({ query }: Operation): string[] {
+  const known = Object.keys(query?.shape ?? {});
+  return [
+    ...["dryRun=true", "dryRun", "dryRun=", "%64ryRun=true", "dry+run=1", "=1", "=", "x=1&x=2", "at[from]=x"],
+    ...["__proto__=1", "constructor=1", "toString", "pesel=1", `${pesel}=1`, "%zz=1", "%00", "a;b=1"],
+    ...known.flatMap((name) => [`${name}[]=1`, `${name}[0]=1`, `${name.toUpperCase()}=1`, `${name}s=1`]),
+    ...known.flatMap((name) => [`${name}=1&${name}=1`, `${name}=1&%${hex(name)}=1`, `%20${name}=1`]),
+    ...(known.includes("at") ? [] : ["at=2026-01-01T00:00:00Z", "at="]),
+    ...(known.includes("limit") ? [] : ["limit=5"]),
+  ];
+}
+
+const hex = (name: string) => name.charCodeAt(0).toString(16) + name.slice(1);
+
+describe("an operation is refused with parameters that it does not take, and nothing is done", () => {
+  for (const [id, operation] of all) {
+    test(id, async () => {
+      const before = await state();
+      for (const query of unfitQueries(operation)) {
+        const { detail } = isProblem(await ask(id, operation, query), "invalid-request");
+        assert.match(detail, /^The query is not valid: /, query);
+        assert.ok(!/dry.?run|constructor|toString/i.test(detail), detail);
+        if (operation.method === "GET") {
+          const head = await ask(id, operation, query, "HEAD");
+          assert.deepEqual([head.status, head.text], [400, ""], query);
+        }
+      }
+      assert.equal(await state(), before);
+    });
+  }
+});
+
+describe("an unknown parameter is refused before anything else of the request is looked at", () => {
+  for (const [id, operation] of all.filter(([, { path }]) => path.includes("{"))) {
+    test(id, async () => {
+      const path = operation.path.replace(/\{\w+\}/, "1");
+      const { detail } = isProblem(
+        await send(server.url, operation.method, `${path}?dryRun=true`, { headers: {} }),
+        "invalid-request",
+      );
+      assert.match(detail, /^The query is not valid: /);
+    });
+  }
+  for (const [id, operation] of all.filter(([, { method }]) => method === "POST")) {
+    test(`${id}, whose body has not been sent yet`, async () => {
+      const { socket, until, received } = await openConnection(server.url);
+      socket.write(
+        `POST ${pathOf(operation)}?dryRun=true HTTP/1.1\r\nHost: localhost\r\n` +
+          `Content-Type: ${typeOf(operation)}\r\nContent-Length: 20\r\n\r\n`,
+      );
+      await until(/"code":"invalid-request"/);
+      assert.match(received(), /^HTTP\/1\.1 400 /);
+      socket.destroy();
+      await once(socket, "close");
+    });
+  }
+});
+
+test("a question mark with nothing after it is no parameter", async () => {
+  for (const query of ["?", "?&", "?&&"]) {
+    assert.equal((await send(server.url, "GET", `/api/user/${pesel}${query}`)).status, 200, query);
+    assert.equal((await send(server.url, "GET", `/api/rates${query}`)).json !== undefined, true);
+  }
+});
+
+test("a parameter whose name is encoded counts like any other", async () => {
+  const { json } = await send(server.url, "GET", "/api/users?%6Cimit=1");
+  assert.equal((json as { users: unknown[] }).users.length, 1);
+  isProblem(await send(server.url, "GET", "/api/users?%6Cimit=0"), "invalid-request");
+});
+
+test("a preflight is answered whatever the parameters, since the request itself will be refused", async () => {
+  const answer = await send(server.url, "OPTIONS", `/api/user/${pesel}?dryRun=true`, {
+    headers: { origin: "https://bank.example", "access-control-request-method": "GET" },
+  });
+  assert.equal(answer.status, 204);
+});
+
+describe("a header that resembles one of those of orders is refused where money moves, and nothing is done", () => {
+  const movesMoney = all.filter(([id]) => id in bodies && id !== "compareCheckpoint");
+  const nearKeys = [
+    ...["X-Idempotency-Key", "Idempotency_Key", "IdempotencyKey", "Idempotency-Keys", "Idempotencykey"],
+    ...[
+      "Idempotent-Key",
+      "Idempotence-Key",
+      "Idempotency",
+      "Idempotency-Id",
+      "Idempotency-Token",
+      "X_Idempotency_Key",
+    ],
+    ...[
+      "Idempotncy-Key",
+      "Idempotency-Kye",
+      "Idmepotency-Key",
+      "Indempotency-Key",
+      "Idemptoency-Kee",
+      "Idempotenzy-Ke",
+    ],
+    ...[
+      "Idempotency.Key",
+      "X-Request-Idempotency-Key",
+      "PREFER-IDEMPOTENCY",
+      "Idenpotency-Key",
+      "Impotency-Key",
+    ],
+  ];
+  const nearTables = [
+    "X-Fx-Table",
+    "Fx_Table",
+    "FxTable",
+    "Fx-Tabel",
+    "Fx-Tables",
+    "Fx-Tabl",
+    "F-Table",
+    "fx-rate-table",
+  ];
+
+  async function isRefused(id: string, operation: Operation, name: string, value: string): Promise<void> {
+    const answer = await send(server.url, "POST", pathOf(operation), {
+      body: bodies[id],
+      headers: { "content-type": typeOf(operation), [name]: value },
+    });
+    const { detail } = isProblem(answer, "invalid-request");
+    assert.match(detail, /Idempotency-Key|Fx-Table/, name);
+    assert.ok(!detail.includes(value), detail);
+  }
+
+  for (const [id, operation] of movesMoney) {
+    test(id, async () => {
+      const before = await state();
+      for (const name of nearKeys) await isRefused(id, operation, name, "k-1");
+      for (const name of nearTables) await isRefused(id, operation, name, "224/C/NBP/2026");
+      if (id !== "exchange") await isRefused(id, operation, "Fx-Table", table.number);
+      if (id === "bulk") await isRefused(id, operation, "Idempotency-Key", "k-1");
+      assert.equal(await state(), before);
+    });
+
+    test(`${id} with its key given twice`, async () => {
+      for (const name of operation.headers?.length === 0 ? [] : (operation.headers ?? [])) {
+        const { socket, until } = await openConnection(server.url);
+        const body = JSON.stringify(bodies[id]);
+        socket.write(
+          `POST ${pathOf(operation)} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
+            `${name}: "a"\r\n${name.toLowerCase()}: "a"\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        );
+        await until(/"code":"invalid-request"/);
+        socket.destroy();
+      }
+    });
+  }
+
+  test("every operation that is not refused so leaves the ledger as it is", async () => {
+    const before = await state();
+    for (const [id, operation] of all.filter(([id]) => !movesMoney.some(([other]) => other === id))) {
+      await ask(id, operation, "");
+    }
+    assert.equal(await state(), before);
+  });
+
+  test("headers that other programs send do not resemble them", async () => {
+    const usual = {
+      "x-request-id": "a",
+      "x-api-key": "a",
+      "sec-websocket-key": "a",
+      "x-forwarded-for": "192.0.2.1",
+      "x-fax": "a",
+      "if-match": '"a"',
+      prefer: "wait=5",
+      "x-timetable": "a",
+      "x-table": "a",
+      "proxy-authorization": "a",
+      "x-currency": "a",
+    };
+    const headers = { "content-type": "application/json", ...usual };
+    const body = { amount: 1, currency: "PLN" };
+    const answer = await send(server.url, "POST", `/api/user/${pesel}/deposits`, { headers, body });
+    assert.equal(answer.status, 200, answer.text);
+  });
+});
