@@ -12,6 +12,8 @@ import { applicationId, schema, schemaVersion, tables } from "./schema.ts";
 export interface SqliteOptions extends OpenOptions {
   /** How long a write waits for another process that writes. 5 s if absent. */
   readonly lockWaitMs?: number;
+  /** See `Store.commitsWithinMs`. 10 s if absent. */
+  readonly commitsWithinMs?: number;
 }
 
 export interface OpenDatabase {

@@ -20,6 +20,7 @@ import type {
   Writes,
 } from "../ledger/store.ts";
 import { AccountCache, type Head, headOf, type LinkedAccount } from "./account-cache.ts";
+import { CommitDeadline } from "./commit-deadline.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { entriesIn } from "./ids.ts";
 import { accountSpan, chainsPage, journalPage, type Select } from "./journal-pages.ts";
@@ -54,15 +55,15 @@ import { whenUnlocked } from "./write-lock.ts";
  * @throws FxError storage-unavailable if the file is not a whole ledger of this version of fx
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): SqliteStore {
-  return new SqliteStore(openDatabase(path, options), options.lockWaitMs);
+  return new SqliteStore(openDatabase(path, options), options);
 }
 
 export class SqliteStore implements Store {
   readonly schemaVersion = schemaVersion;
   readonly accountsTogether: number;
   readonly transactionsAtOnce = 1;
-  /** From the decision to the commit is one turn of the event loop. */
-  readonly commitsWithinMs = 0;
+  /** From the decision to the commit is one turn of the event loop, in which the process or the disk may stand still. */
+  readonly commitsWithinMs: number;
   readonly misplacedEntry = misplacedEntry;
   readonly misplacedAccount = misplacedAccount;
   readonly #opened: OpenDatabase;
@@ -79,8 +80,9 @@ export class SqliteStore implements Store {
   readonly journal: Store["journal"] = async (page) =>
     journalPage(this.#select, page, () => this.#lastPosition());
 
-  constructor(opened: OpenDatabase, lockWaitMs = 5000) {
+  constructor(opened: OpenDatabase, { lockWaitMs = 5000, commitsWithinMs = 10_000 }: SqliteOptions = {}) {
     this.#lockWaitMs = lockWaitMs;
+    this.commitsWithinMs = commitsWithinMs;
     this.accountsTogether = opened.isReadOnly ? accountsTogether.reading : accountsTogether.besideOrders;
     this.#opened = opened;
     this.#database = opened.database;
@@ -115,6 +117,7 @@ export class SqliteStore implements Store {
    */
   #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
     this.#tuneFor(touched.length);
+    const deadline = new CommitDeadline(this.commitsWithinMs);
     const { answer, next, written } = this.#inTransaction(() => {
       this.#accounts.refresh();
       let position = this.#lastPosition();
@@ -140,10 +143,12 @@ export class SqliteStore implements Store {
       if (writes.refusals !== undefined) this.#keys.keep(writes.refusals);
       const next = writes.accepted && { epoch: (inForce?.epoch ?? 0) + 1, table: writes.accepted.table };
       if (writes.accepted !== undefined) this.#tables.accept((inForce?.epoch ?? 0) + 1, writes.accepted);
+      deadline.require("Nothing was changed.");
       return { answer, next, written };
     });
     if (next !== undefined) this.#tables.accepts(next);
     for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
+    deadline.require("Orders may be done: sending them again with the same keys is safe.");
     return answer;
   }
 

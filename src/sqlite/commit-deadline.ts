@@ -1,0 +1,25 @@
+import { unusable } from "./failures.ts";
+
+/**
+ * The time by which a transaction has to be committed, from before its entries get their times. What was at a time
+ * would change if one were answered as done later than that.
+ */
+export class CommitDeadline {
+  readonly #limitMs: number;
+  readonly #started = performance.now();
+  readonly #startedAt = Date.now();
+
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs;
+  }
+
+  /** @throws FxError storage-unavailable, with this outcome, if it has passed */
+  require(outcome: string): void {
+    // While the machine sleeps, the monotonic clock may stand still.
+    const elapsedMs = Math.max(performance.now() - this.#started, Date.now() - this.#startedAt);
+    if (elapsedMs <= this.#limitMs) return;
+    throw unusable(
+      `The process or its disk stood still for ${Math.round(elapsedMs / 1000)} s, so entries would come too late for their times. ${outcome}`,
+    );
+  }
+}
