@@ -4,6 +4,7 @@ import type { ListedAccountJson } from "../wire/schemas.ts";
 import { useApp, useCustomer, useGet, useMay } from "./app.ts";
 import { Balances } from "./balances.tsx";
 import { Cash } from "./cash.tsx";
+import { orderOut } from "./customer.ts";
 import { accountUrl } from "./desk.ts";
 import { groupedPesel } from "./format.ts";
 import { Receipt } from "./receipt.tsx";
@@ -16,7 +17,8 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
   const { desk, texts } = useApp();
   const mayMove = useMay("teller");
   const loaded = useGet<ListedAccountJson>(accountUrl(pesel));
-  const { receiptId } = useCustomer(pesel);
+  const customer = useCustomer(pesel);
+  const { receiptId } = customer;
   // What was done stays done if its receipt cannot be read now: the statement has it.
   const receipt = useGet<EntryJson>(receiptId && `api/receipts/${receiptId}`).value;
   const heading = useRef<HTMLHeadingElement>(null);
@@ -38,7 +40,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
       <div class="service">
         <div class="work">
           {isClosed && <p class="card">{mayMove ? texts.reopenHint : texts.closedAccount}</p>}
-          {mayMove && !isClosed && (
+          {((mayMove && !isClosed) || orderOut(customer) !== undefined) && (
             <>
               <Ticket pesel={pesel} />
               <Cash account={account} />

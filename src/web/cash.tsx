@@ -26,7 +26,7 @@ export function Cash({ account }: CashProps) {
       <summary>{texts.cash}</summary>
       <Money pesel={account.pesel} />
       <Name key={`${account.name} ${account.surname}`} account={account} />
-      {mayClose && <Closing pesel={account.pesel} />}
+      {(mayClose || out?.kind === "closing") && <Closing pesel={account.pesel} />}
     </details>
   );
 }

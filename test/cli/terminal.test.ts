@@ -50,6 +50,53 @@ describe("at a terminal", () => {
     assert.match(await balances(), /\nPLN\t10000\.00\n$/);
   });
 
+  test("every question shows the holder, what leaves, what comes and the balances after it, and hides the PESEL", async () => {
+    const env = await ledger("asked");
+    const deposited = await runHere(
+      ["account", "deposit", jan, "--amount", "7", "--currency", "EUR", "--yes", "--json"],
+      { env },
+    );
+    const { receipt } = JSON.parse(deposited.stdout);
+    const eva = adult(2);
+    const empty = ["account", "create", eva, "--name", "Ewa", "--surname", "Pusta", "--pln", "0"];
+    assert.equal((await runHere(empty, { env })).exit, 0);
+    const cash = (name: string) => ["account", name, jan, "--amount", "50", "--currency", "PLN"];
+    const cases = [
+      [
+        order,
+        question,
+        /sold +429\.63 PLN\nbought +100\.00 USD/,
+        /PLN +10\u202f000\.00 +9\u202f570\.37\nUSD +0\.00 +100\.00/,
+      ],
+      [cash("deposit"), "Deposit? [y/N]", /in +50\.00 PLN/, /PLN +10\u202f000\.00 +10\u202f050\.00/],
+      [cash("withdraw"), "Withdraw? [y/N]", /out +50\.00 PLN/, /PLN +10\u202f000\.00 +9\u202f950\.00/],
+      [
+        ["receipt", "reverse", receipt, "--reason", "wrong"],
+        "Reverse it? [y/N]",
+        /out +7\.00 EUR/,
+        /EUR +7\.00 +0\.00/,
+      ],
+      [
+        ["account", "rename", jan, "--name", "Jan", "--surname", "Nowy"],
+        "Change the name? [y/N]",
+        /new name +Jan Nowy/,
+        /holder/,
+      ],
+      [["account", "close", eva], "Close the account? [y/N]", /account +closed/, /PLN +0\.00/],
+    ] as const;
+    for (const [args, asked, moves, after] of cases) {
+      const { text, exit } = await runAtTerminal(args, { env, replies: [[asked, "n\n"]] });
+      const isEva = args.includes(eva);
+      const shown = text.slice(0, text.indexOf(asked));
+      assert.match(shown, isEva ? /holder +Ewa Pusta\n/ : /holder +Jan Kowalski\n/, asked);
+      assert.ok(shown.includes(`${(isEva ? eva : jan).slice(0, 6)}*****`), asked);
+      assert.ok(!shown.includes(isEva ? eva : jan), asked);
+      assert.match(shown, moves);
+      assert.match(shown, after);
+      assert.equal(exit, 9, text);
+    }
+  });
+
   test("the end of input at the question is a no", async () => {
     const { exit } = await runAtTerminal(order, { env, replies: [[question, "\u0004"]] });
     assert.equal(exit, 9);

@@ -4,7 +4,7 @@ import { FxError } from "../../core/errors.ts";
 import type { Context } from "../context.ts";
 import { RequestFailed } from "../errors.ts";
 import { command, peselArgument } from "../options.ts";
-import { quotePairs } from "../terminal/figures.ts";
+import { holderPairs, quotePairs } from "../terminal/figures.ts";
 import { writeRecord } from "../terminal/output.ts";
 import { type TermsOptions, tellQuote, termsOf, withTermsOptions } from "./quote.ts";
 import { type SettleOptions, settle, withSettleOptions, writeBalances } from "./settle.ts";
@@ -42,7 +42,7 @@ export function defineExchange(program: Command, context: Context): void {
           tell: async () => tellQuote(context, options, await service.quote(terms)),
           show: async () => {
             const [quote, account] = await Promise.all([service.quote(terms), service.account(pesel)]);
-            writeRecord(stderr, quotePairs(stderr, quote));
+            writeRecord(stderr, [...holderPairs(account), ...quotePairs(stderr, quote)]);
             await writeBalances(stderr, account, credit(debit(account, quote.sold), quote.bought));
             return quote.tableId;
           },

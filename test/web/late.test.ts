@@ -1,0 +1,394 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Page, Route } from "playwright-core";
+import { noBrowser, visit } from "../support/browser.ts";
+import { adult } from "../support/fixture.ts";
+import { type Served, startFx } from "../support/run-fx.ts";
+import { ask, balancesOn, entriesOn, eventually, fillTicket, find, openAccount, parts } from "./teller.ts";
+
+const anna = { pesel: "80010112340", name: "Anna Nowak" };
+const jan = { pesel: "75061598768", name: "Jan Kowalski" };
+
+/** Holds back the answers to the requests that match, from now on until it is called. */
+async function holdBack(page: Page, matches: (url: URL) => boolean): Promise<() => Promise<void>> {
+  const held: Route[] = [];
+  await page.route(matches, (route) => void held.push(route));
+  return async () => {
+    assert.ok(held.length > 0, "nothing was held back");
+    await page.unroute(matches);
+    // The page may have dropped the request.
+    await Promise.all(held.map((route) => route.continue().catch(() => {})));
+  };
+}
+
+/** As a browser's translation does: every text goes into elements that take its place. */
+const translate = `(() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  for (const text of texts) {
+    const outer = document.createElement("font");
+    const inner = document.createElement("font");
+    inner.textContent = text.data;
+    outer.append(inner);
+    text.replaceWith(outer);
+  }
+})()`;
+
+describe("answers that come late, and work that is left", { skip: noBrowser }, () => {
+  let server: Served;
+  before(async () => {
+    server = await startFx(["--demo"]);
+  });
+  after(() => server?.stop());
+
+  async function post(path: string, body: object): Promise<Response> {
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${server.url}/api/${path}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    assert.ok(answer.ok, await answer.clone().text());
+    return answer;
+  }
+
+  for (const first of [anna.pesel, "nowak"]) {
+    test(`the customer who is shown is the one searched for last, when that of ${first.length} characters comes late`, async (t) => {
+      const { page } = await visit(t, server.url);
+      const { search } = parts(page);
+      const release = await holdBack(
+        page,
+        ({ pathname, searchParams }) => pathname.endsWith(`/${first}`) || searchParams.get("name") === first,
+      );
+      await search.fill(first);
+      await search.press("Enter");
+      await page.getByRole("status").getByText("Loading").waitFor();
+      await find(page, jan.pesel, jan.name);
+      await release();
+      await find(page, "Kowalski", jan.name);
+      assert.equal(await page.getByRole("heading", { name: anna.name }).count(), 0);
+      assert.equal(await page.getByRole("heading", { name: jan.name }).count(), 1);
+    });
+  }
+
+  test("the price is that of what is typed, when the price of what was typed before comes late", async (t) => {
+    const { page } = await visit(t, server.url);
+    await find(page, anna.pesel, anna.name);
+    const release = await holdBack(page, ({ searchParams }) => searchParams.get("toBuy") === "10");
+    const asked = page.waitForRequest(/toBuy=10\b/);
+    await fillTicket(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    await asked;
+    await parts(page).amount.fill("20");
+    const ticket = page.locator("section.ticket");
+    await ticket.getByText(/^20\.00/).waitFor();
+    await release();
+    await page.waitForLoadState("networkidle");
+    assert.match(await ticket.innerText(), /20\.00\s+USD/);
+    assert.doesNotMatch(await ticket.innerText(), /\b10\.00\s+USD/);
+  });
+
+  test("a statement has the entries of its own period above and below, on the screen and on paper", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { since, until, statement } = parts(page);
+    await page.evaluate(`globalThis.printed = []; globalThis.print = () => {
+      const seen = document.querySelector(".statement");
+      printed.push({ ends: seen.querySelector(".ends")?.innerText ?? "", rows: seen.querySelectorAll("tbody tr").length });
+      dispatchEvent(new Event("afterprint"));
+    };`);
+    await find(page, anna.pesel, anna.name);
+    await entriesOn(page, 3);
+    const release = await holdBack(page, ({ searchParams }) => searchParams.get("limit") === "1000");
+    await page.locator(".statement").getByRole("button", { name: "Print" }).click();
+    await until.fill("2020-12-31");
+    await release();
+    await entriesOn(page, 0);
+    await page.waitForLoadState("networkidle");
+    assert.deepEqual(await page.evaluate("printed"), [], "it was printed after the period had changed");
+    const late = await holdBack(page, ({ searchParams }) => searchParams.get("from") === "2020-01-01");
+    const asked = page.waitForRequest(/from=2020-01-01&to=2020-12-31/);
+    await since.fill("2020-01-01");
+    await asked;
+    await since.fill("");
+    await until.fill("");
+    await entriesOn(page, 3);
+    await late();
+    await since.fill("2021-01-01");
+    await eventually(
+      () => page.locator(".ends").innerText(),
+      (text) => text.includes("PLN"),
+    );
+    assert.equal(await statement.locator("tbody tr").count(), 3);
+    await page.locator(".statement").getByRole("button", { name: "Print" }).click();
+    const [printed] = await eventually(
+      () => page.evaluate("printed") as Promise<{ ends: string; rows: number }[]>,
+      ({ length }) => length > 0,
+    );
+    assert.equal(printed?.rows, 3);
+    assert.match(printed?.ends ?? "", /Since 1 Jan 2021/);
+  });
+
+  test("an account that another till has changed is read again on search, on focus and before Confirm, and refuses nothing by itself", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { confirm, alert } = parts(page);
+    const pesel = adult(71);
+    await openAccount(page, { pesel, first: "Ewa", surname: "Dwiekasy", initial: "1" });
+    const pay = () => post(`user/${pesel}/deposits`, { amount: 1000, currency: "PLN" });
+    await pay();
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "100" });
+    assert.equal(await alert.count(), 0);
+    assert.equal((await balancesOn(page)).PLN, "1,001.00");
+    await confirm.click();
+    await entriesOn(page, 3);
+    const { PLN: left } = await balancesOn(page);
+    await pay();
+    await find(page, pesel, "Ewa Dwiekasy");
+    const plus = (text = "", more = 0) =>
+      new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2 }).format(
+        Number(text.replaceAll(",", "")) + more,
+      );
+    await eventually(
+      () => balancesOn(page),
+      ({ PLN }) => PLN === plus(left, 1000),
+    );
+    await pay();
+    await page.evaluate(`dispatchEvent(new Event("focus"))`);
+    await eventually(
+      () => balancesOn(page),
+      ({ PLN }) => PLN === plus(left, 2000),
+    );
+    await entriesOn(page, 5);
+  });
+
+  test("an order of unknown outcome keeps its key in another view, with another customer and under the lock", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { confirm, alert } = parts(page);
+    const pesel = adult(72);
+    await page.clock.install();
+    await openAccount(page, { pesel, first: "Iga", surname: "Klucz" });
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    await page.route("**/api/exchange/*", async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await confirm.click();
+    await alert.getByText("not known").waitFor();
+    await page.unroute("**/api/exchange/*");
+    const told = page
+      .getByRole("status")
+      .getByText("not known yet whether this was done: Exchange · Iga Klucz");
+    await page.getByRole("button", { name: "Position" }).click();
+    await told.waitFor();
+    await page.getByRole("button", { name: "Counter" }).click();
+    await alert.getByText("not known").waitFor();
+    await find(page, anna.pesel, anna.name);
+    await told.waitFor();
+    await page.clock.fastForward("11:00");
+    await page.getByRole("button", { name: "Go on" }).click();
+    await told.waitFor();
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("heading", { name: "Iga Klucz" }).waitFor();
+    await confirm.click();
+    await entriesOn(page, 2);
+    assert.equal((await balancesOn(page)).USD, "10.00");
+    const keys = changes().map((request) => request.headers()["idempotency-key"]);
+    assert.deepEqual([keys.length, new Set(keys).size], [3, 2]);
+    assert.equal(await told.count(), 0);
+  });
+
+  for (const [path, name, button] of [
+    ["user/*/deposits", "Deposit", "Yes, do it"],
+    ["user/*/closing", "Close this account", "Yes, do it"],
+    ["user", "Open account", "Open account"],
+  ] as const) {
+    test(`a request to ${path} without an answer is there after a reload, and is sent again under its key`, async (t) => {
+      const { page, changes } = await visit(t, server.url);
+      const form = parts(page);
+      const pesel = adult(73 + name.length);
+      const isOpening = name === "Open account";
+      if (!isOpening) {
+        await openAccount(page, { pesel, first: "Ola", surname: "Druga", initial: "0" });
+        await page.getByText("Cash and corrections").click();
+      } else {
+        await form.newAccount.click();
+        await form.pesel.fill(pesel);
+        await form.first.fill("Ola");
+        await form.surname.fill("Druga");
+      }
+      if (name === "Deposit") await page.getByRole("textbox", { name: "Sum" }).fill("50");
+      await page.route(`**/api/${path}`, async (route) => {
+        await route.fetch();
+        await route.abort();
+      });
+      await page.getByRole("button", { name }).click();
+      if (!isOpening) await page.getByRole("button", { name: button }).click();
+      await form.alert.getByText("not known").waitFor();
+      await page.unroute(`**/api/${path}`);
+      await page.reload();
+      await page.getByRole("button", { name: "Show" }).click();
+      await page.getByRole("button", { name: button }).click();
+      await page.getByRole("heading", { name: "Ola Druga" }).waitFor();
+      await entriesOn(page, isOpening ? 1 : 2);
+      const keys = changes()
+        .slice(isOpening ? 0 : 1)
+        .map((request) => request.headers()["idempotency-key"]);
+      assert.deepEqual([keys.length, new Set(keys).size], [2, 1]);
+    });
+  }
+
+  test("a batch goes on when its view is left and the page locks, and closing asks first", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "fx-page-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, "long.csv");
+    writeFileSync(path, `pesel,from,to,toBuy\n${`${jan.pesel},PLN,USD,0.01\n`.repeat(1000)}`);
+    const { page } = await visit(t, server.url);
+    await page.clock.install();
+    await page.getByRole("button", { name: "Batch" }).click();
+    await page.getByLabel("Batch file").setInputFiles(path);
+    const carryOut = page.getByRole("button", { name: "Carry out the lines: 1,000" });
+    await carryOut.waitFor();
+    const release = await holdBack(page, ({ pathname }) => pathname.endsWith("/api/bulk"));
+    const sent = page.waitForRequest("**/api/bulk");
+    await carryOut.click();
+    await sent;
+    const dialogs: string[] = [];
+    page.on("dialog", (dialog) => {
+      dialogs.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await page.close({ runBeforeUnload: true });
+    await eventually(
+      async () => dialogs,
+      ({ length }) => length === 1,
+    );
+    assert.deepEqual(dialogs, ["beforeunload"]);
+    await page.getByRole("button", { name: "Counter" }).click();
+    await page.getByRole("status").getByText("Goes on meanwhile: Batch").waitFor();
+    await page.clock.fastForward("11:00");
+    const unlock = page.getByRole("button", { name: "Go on" });
+    await unlock.waitFor();
+    await release();
+    await page.waitForLoadState("networkidle");
+    await unlock.click();
+    await page.getByRole("button", { name: "Batch", exact: true }).click();
+    await page.getByText("The batch is done.").waitFor();
+    const done = page.locator("dl.tiles div", { has: page.getByText("Done", { exact: true }) }).locator("dd");
+    assert.equal(await done.innerText(), "1,000");
+  });
+
+  test("the question before a reversal tells two exchanges of one minute apart, and shows the balances after it", async (t) => {
+    const { page } = await visit(t, server.url);
+    const pesel = adult(75);
+    await openAccount(page, { pesel, first: "Bo", surname: "Para" });
+    for (const toBuy of [10, 20]) await post(`exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy });
+    await find(page, pesel, "Bo Para");
+    await entriesOn(page, 3);
+    for (const [nth, amount, left] of [
+      [0, "20", "10"],
+      [1, "10", "20"],
+    ] as const) {
+      await page.getByRole("button", { name: "Reverse" }).nth(nth).click();
+      const question = page.locator(".ask");
+      await question.getByText(`−${amount}.00`).waitFor();
+      const text = (await question.innerText()).replace(/\s+/g, " ");
+      assert.match(text, /Bo Para/);
+      assert.match(text, new RegExp(`30\\.00 → ${left}\\.00 USD`));
+      assert.match(text, /\+[\d.]+ PLN/);
+      await page.getByRole("button", { name: "Cancel" }).click();
+    }
+  });
+
+  test("every other question shows the holder, what moves and the balances after it, too, in both languages", async (t) => {
+    const { page } = await visit(t, server.url);
+    const pesel = adult(76);
+    await openAccount(page, { pesel, first: "Al", surname: "Pytanie", initial: "100" });
+    const asked = page.locator(".asked");
+    const text = async () => (await asked.innerText()).replace(/\s+/g, " ");
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    assert.match(
+      await text(),
+      /Al Pytanie · .*−[\d.]+ PLN .*\+10\.00 USD .*100\.00 → [\d.]+ PLN .*0\.00 → 10\.00 USD/,
+    );
+    await page.getByText("Cash and corrections").click();
+    const sum = page.getByRole("textbox", { name: "Sum" });
+    await sum.fill("25");
+    await page.getByRole("button", { name: "Deposit" }).click();
+    await page.getByRole("button", { name: "Yes, do it" }).waitFor();
+    assert.match(await text(), /Al Pytanie · .*\+25\.00 PLN .*100\.00 → 125\.00 PLN/);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Withdraw" }).click();
+    await page.getByRole("button", { name: "Yes, do it" }).waitFor();
+    assert.match(await text(), /Al Pytanie · .*−25\.00 PLN .*100\.00 → 75\.00 PLN/);
+    await page.getByRole("button", { name: "Close this account" }).click();
+    await parts(page).alert.getByText("still money").waitFor();
+    assert.match(await text(), /Al Pytanie · .*100\.00 PLN/);
+    await page.getByRole("button", { name: "Polski" }).click();
+    await page.getByRole("button", { name: "Tak, wykonaj" }).waitFor();
+    assert.match(await text(), /Al Pytanie · .*Saldo PLN/);
+  });
+
+  test("a sign-in that ran out at Confirm is told, and the question is there again", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { confirm, alert } = parts(page);
+    await openAccount(page, { pesel: adult(77), first: "To", surname: "Ken" });
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    const problem = { type: "about:blank", title: "", status: 401, code: "unauthorized", detail: "Not now." };
+    await page.route("**/api/exchange/*", (route) => route.fulfill({ status: 401, json: problem }), {
+      times: 1,
+    });
+    await confirm.click();
+    await page.getByLabel("Access token").fill("any");
+    await page.getByRole("button", { name: "Enter" }).click();
+    await alert.getByText("nothing was sent").waitFor();
+    await confirm.click();
+    await entriesOn(page, 2);
+    assert.equal(changes().length, 3);
+  });
+
+  test("a browser that translates is asked not to, and leaves no amount beside another name if it does", async (t) => {
+    const { page } = await visit(t, server.url);
+    assert.equal(await page.locator("html").getAttribute("translate"), "no");
+    assert.equal(await page.locator('meta[name="google"]').getAttribute("content"), "notranslate");
+    const pesel = adult(78);
+    await openAccount(page, { pesel, first: "Tłu", surname: "Macz" });
+    const { confirm, exchange, receipt } = parts(page);
+    for (const [to, amount] of [
+      ["USD", "10"],
+      ["EUR", "20"],
+      ["JPY", "300"],
+    ] as const) {
+      await fillTicket(page, { from: "PLN", to, side: "Buy", amount });
+      await page.evaluate(translate);
+      await exchange.click();
+      await confirm.waitFor();
+      await page.evaluate(translate);
+      const ticket = (await page.locator("section.ticket").innerText()).replace(/\s+/g, " ");
+      assert.match(ticket, new RegExp(`You receive ${amount}(\\.00)? ${to}`));
+      assert.match(ticket, new RegExp(`1 ${to} = `));
+      await confirm.click();
+      await receipt.getByText("Received").waitFor();
+      await eventually(
+        () => receipt.innerText(),
+        (text) => new RegExp(`Received\\s+${amount}(\\.00)?\\s${to}`).test(text),
+      );
+      await page.evaluate(translate);
+    }
+    await entriesOn(page, 4);
+    await page.evaluate(translate);
+    const { PLN, ...foreign } = await balancesOn(page);
+    assert.deepEqual(foreign, { EUR: "20.00", JPY: "300", USD: "10.00" });
+    const answer = (await (await fetch(`${server.url}/api/user/${pesel}`)).json()) as {
+      currencies: { symbol: string; amount: number }[];
+    };
+    assert.equal(Number(PLN?.replaceAll(",", "")), answer.currencies[0]?.amount);
+    await page.getByRole("button", { name: "Polski" }).click();
+    await page.evaluate(translate);
+    await page.getByRole("button", { name: "English" }).click();
+    await find(page, jan.pesel, jan.name);
+    await entriesOn(page, 3).catch(() => {});
+    assert.doesNotMatch(await page.locator("main").innerText(), /Macz/);
+  });
+});
