@@ -97,6 +97,23 @@ describe("at a terminal", () => {
     }
   });
 
+  test("batch shows how many lines and accounts it would be done for, and what leaves and what comes, before it asks", async () => {
+    const env = await ledger("batch-asked");
+    const file = join(folder, "asked.csv");
+    writeFileSync(
+      file,
+      `kind,pesel,amount,currency\nwithdrawal,${jan},50,PLN\ndeposit,${jan},7,EUR\nwithdrawal,${jan},90000,PLN\n`,
+    );
+    const asked = "Carry it out? [y/N]";
+    const { text, exit } = await runAtTerminal(["batch", file], { env, replies: [[asked, "n\n"]] });
+    const shown = text.slice(0, text.indexOf(asked));
+    assert.match(shown, /would be done +2\nwould be refused +1\naccounts +1\n/);
+    assert.match(shown, /Out +In\n(PLN +50\.00\s*\nEUR +7\.00|EUR +7\.00\s*\nPLN +50\.00)/);
+    assert.equal(exit, 9);
+    const { stdout } = await runHere(["account", "show", jan], { env });
+    assert.match(stdout, /\nPLN\t10000\.00\n$/);
+  });
+
   test("the end of input at the question is a no", async () => {
     const { exit } = await runAtTerminal(order, { env, replies: [[question, "\u0004"]] });
     assert.equal(exit, 9);

@@ -79,6 +79,11 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const doneBefore = batch.again && !dryRun ? await findDoneBefore(service, batch.again, today) : undefined;
   if (isAsked) tellPlan(context, path, batch, options);
   tellDoneBefore(stderr, doneBefore, { json });
+  if (isAsked && batch.again !== undefined) {
+    const { tellOutlook } = await import("./outlook.ts");
+    const trial = await dryRunOf(service, { today, id: batch.id });
+    await tellOutlook(stderr, { service: trial, batch: await batch.again(), today });
+  }
   if (isAsked && !(await context.confirm("Carry it out?"))) throw new Declined();
   if (format.unread.length > 0) {
     tellWarning(

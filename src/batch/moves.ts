@@ -1,0 +1,38 @@
+import { type CurrencyCode, pln } from "../core/currency.ts";
+import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
+import type { KeyedLine } from "./keys.ts";
+
+/** What became of a line, or would. */
+export interface Outcome {
+  readonly line: KeyedLine;
+  readonly state: "done" | "replayed" | "refused" | "failed";
+  readonly sold?: Money | undefined;
+  readonly bought?: Money | undefined;
+}
+
+/** In minor units, what leaves accounts and what comes to them. */
+export type Sums = Map<CurrencyCode, { out: bigint; into: bigint }>;
+
+/** What the lines that are done now, or would be, move in each currency. */
+export function sumsOf(results: readonly Outcome[], sums: Sums = new Map()): Sums {
+  const add = (money: Money | undefined, side: "out" | "into") => {
+    if (money === undefined) return;
+    const sum = sums.get(money.currency) ?? { out: 0n, into: 0n };
+    sum[side] += money.minor;
+    sums.set(money.currency, sum);
+  };
+  for (const result of results) {
+    if (result.state !== "done") continue;
+    const { request } = result.line;
+    add(result.sold, "out");
+    add(result.bought, "into");
+    if (request instanceof Error || request.kind === "exchange") continue;
+    const [currency, amount] =
+      request.kind === "opening"
+        ? ([pln, request.initial] as const)
+        : ([request.currency, request.amount] as const);
+    const minor = minorUnitsOf(amount, knownDigits(currency)) ?? 0n;
+    if (minor > 0n) add({ currency, minor }, request.kind === "withdrawal" ? "out" : "into");
+  }
+  return sums;
+}
