@@ -7,6 +7,7 @@ import {
   parsePlace,
   parseStorePlace,
   type StorePlace,
+  sqliteAdvice,
   withoutSecrets,
 } from "./place.ts";
 import { reasonOf } from "./reason.ts";
@@ -265,7 +266,11 @@ export function loadConfig(
     if (raw === undefined) return (fallback === undefined ? undefined : parse(fallback)) as Settings[Name];
     if (origin === "flag") refuseBlank(String(raw), place);
     const parsed = ["string", "number", "boolean"].includes(typeof raw) ? parse(String(raw)) : undefined;
-    if (parsed === undefined) throw new ConfigError(`${place} must be ${form}.`);
+    if (parsed === undefined) {
+      throw new ConfigError(
+        [`${place} must be ${form}.`, sqliteAdvice(String(raw))].filter(Boolean).join(" "),
+      );
+    }
     if (origin === "flag") refuseSecret(String(raw), place, variable);
     return parsed;
   };

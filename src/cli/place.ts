@@ -18,8 +18,24 @@ export function parsePlace(address: string): Place | undefined {
 
 export function parseStorePlace(address: string): StorePlace | undefined {
   if (address === "memory:") return { kind: "memory", address };
-  if (/^sqlite:./.test(address)) return { kind: "sqlite", address, path: address.slice("sqlite:".length) };
+  if (/^sqlite:./.test(address) && sqliteAdvice(address) === undefined)
+    return { kind: "sqlite", address, path: address.slice("sqlite:".length) };
   return /^postgres(ql)?:\/\/./.test(address) ? { kind: "postgres", address } : undefined;
+}
+
+/** What may be meant by an address that other programs take for a URL of SQLite, and that fx does not. */
+export function sqliteAdvice(address: string): string | undefined {
+  const [, slashes = "", path = "", query] = /^sqlite:(\/\/+)?(?:file:)?([^?]*)(\?.*)?$/s.exec(address) ?? [];
+  if (path === ":memory:" || /[?&]mode=memory/.test(query ?? "")) {
+    return "A ledger in memory is memory:.";
+  }
+  if (slashes !== "") {
+    return `A path follows sqlite: as it is, without //: sqlite:${path}, or sqlite:/${path} from the root folder.`;
+  }
+  if (query !== undefined || /^sqlite:file:/.test(address)) {
+    return `A path without parameters follows sqlite:, as in sqlite:${path || "fx.db"}.`;
+  }
+  return undefined;
 }
 
 /** An address as it may be shown: without a password and, if it is an http(s) URL, without user and query. */

@@ -293,6 +293,27 @@ test("a command follows flag, environment and file, in this order", async () => 
   assert.equal((await runHere([...quote, "--url", "memory:"], { env })).exit, 0);
 });
 
+describe("an address that another program takes for one of SQLite", () => {
+  for (const [address, advice] of [
+    ["sqlite://rel.db", /without \/\/: sqlite:rel\.db, or sqlite:\/rel\.db from the root folder\.$/],
+    ["sqlite:///rel.db", /without \/\/: sqlite:rel\.db, or sqlite:\/rel\.db from the root folder\.$/],
+    ["sqlite:////var/lib/fx.db", /sqlite:\/var\/lib\/fx\.db from the root folder\.$/],
+    ["sqlite:q.db?mode=memory", /A ledger in memory is memory:\.$/],
+    ["sqlite::memory:", /A ledger in memory is memory:\.$/],
+    ["sqlite://:memory:", /A ledger in memory is memory:\.$/],
+    ["sqlite:q.db?mode=ro&cache=shared", /A path without parameters follows sqlite:, as in sqlite:q\.db\.$/],
+    ["sqlite:file:q.db", /A path without parameters follows sqlite:, as in sqlite:q\.db\.$/],
+    ["sqlite:?", /as in sqlite:fx\.db\.$/],
+  ] as const) {
+    for (const setting of ["db", "url"] as const) {
+      test(`is refused as --${setting}, with the form that is meant: ${address}`, () => {
+        const load = () => loadConfig({ [setting]: address }, { HOME: "/nonexistent" });
+        assert.throws(load, { name: "ConfigError", message: advice });
+      });
+    }
+  }
+});
+
 describe("a place", () => {
   for (const [address, place] of [
     ["https://fx.example/api", { kind: "server" }],
