@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   chmodSync,
   existsSync,
+  linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -193,6 +196,26 @@ describe("fx token create", () => {
     assert.match(readFileSync(join(path, "real", "tokens.json"), "utf8"), /till-3/);
   });
 
+  test("makes the file where a link leads, and leaves the link", async (t) => {
+    const { path, file, create } = folder(t);
+    mkdirSync(join(path, "real"));
+    symlinkSync("real/tokens.json", file);
+    await create("till-3 --role teller");
+    assert.ok(lstatSync(file).isSymbolicLink());
+    assert.match(readFileSync(join(path, "real", "tokens.json"), "utf8"), /till-3/);
+  });
+
+  test("changes nothing where another hard link would keep a revoked token", async (t) => {
+    const { path, file, token, create } = folder(t);
+    await create("till-3 --role teller");
+    linkSync(file, join(path, "other.json"));
+    const { exit, stderr } = await token("revoke till-3");
+    assert.equal(exit, 2);
+    assert.match(stderr.replaceAll(/\s+/g, " "), /has another hard link, .*Remove the other name\./);
+    rmSync(join(path, "other.json"));
+    assert.equal((await token("revoke till-3")).exit, 0);
+  });
+
   test("loses no token when several run at once", async (t) => {
     const { file, kept } = folder(t);
     const names = ["a", "b", "c", "d"];
@@ -205,6 +228,33 @@ describe("fx token create", () => {
       names,
     );
   });
+});
+
+test("a file of tokens that is mounted by itself is refused once it was replaced elsewhere", {
+  skip: process.getuid?.() !== 0 && "a bind mount takes root's rights",
+}, async (t) => {
+  const { path, file, token, create } = folder(t);
+  await create("till-3 --role teller");
+  const mounted = join(path, "mounted.json");
+  writeFileSync(mounted, "");
+  try {
+    execFileSync("mount", ["--bind", file, mounted], { stdio: "pipe" });
+  } catch {
+    return t.skip("mounting is not permitted");
+  }
+  try {
+    const tokens = await TokensInForce.open(mounted);
+    assert.equal(tokens.count, 1);
+    const faults: string[] = [];
+    tokens.follow({ onRead: () => {}, onFault: (reason) => faults.push(reason) });
+    assert.equal((await token("revoke till-3")).exit, 0);
+    await until(() => faults.length > 0);
+    tokens.close();
+    assert.match(faults.join(), /mounted by itself, .*Mount the folder/);
+    await assert.rejects(TokensInForce.open(mounted), /mounted by itself/);
+  } finally {
+    execFileSync("umount", [mounted]);
+  }
 });
 
 describe("fx token list", () => {

@@ -1,9 +1,10 @@
 import type { BigIntStats } from "node:fs";
-import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { type Role, roles } from "../../core/role.ts";
+import { realName } from "../../ledger/new-file.ts";
 import { UsageError } from "../errors.ts";
 import { reasonOf } from "../reason.ts";
 
@@ -53,6 +54,12 @@ export async function readTokenFile(path: string): Promise<TokenFile> {
   try {
     const found = await handle.stat({ bigint: true });
     if (!found.isFile()) throw new UsageError(`${path} is not a file.`);
+    const isStale = found.nlink === 0n && (await inodeAt(path)) === found.ino;
+    if (isStale) {
+      throw new UsageError(
+        `The file of tokens ${path} is mounted by itself, and was replaced since where it is mounted from: tokens that were revoked would stay in force. Mount the folder that it is in, not the file.`,
+      );
+    }
     if ((found.mode & 0o077n) !== 0n) {
       throw new UsageError(
         `Others than its owner may use the file of tokens ${path}. Run chmod 600 ${path}.`,
@@ -76,11 +83,16 @@ export async function changeTokenFile(
   path: string,
   change: (tokens: readonly KeptToken[]) => readonly KeptToken[],
 ): Promise<void> {
-  const target = await realpath(path).catch(() => path);
+  const target = targetOf(path);
   const nextPath = `${target}${nextEnding}`;
   const next = await lock(nextPath);
   try {
     const old = await stat(target).catch(() => undefined);
+    if (old !== undefined && old.nlink > 1) {
+      throw new UsageError(
+        `${path} has another hard link, where the tokens would stay as they are. Remove the other name.`,
+      );
+    }
     const tokens = old === undefined ? [] : (await readTokenFile(target)).tokens;
     await next.writeFile(layOut(change(tokens)));
     // What root changes stays readable to the server's user.
@@ -96,6 +108,22 @@ export async function changeTokenFile(
   }
   const folder = await open(dirname(target));
   await folder.sync().finally(() => folder.close());
+}
+
+async function inodeAt(path: string): Promise<bigint | undefined> {
+  return await stat(path, { bigint: true }).then(
+    ({ ino }) => ino,
+    () => undefined,
+  );
+}
+
+/** Also of a symbolic link to a file that is not there yet. */
+function targetOf(path: string): string {
+  try {
+    return realName(path);
+  } catch {
+    return path;
+  }
 }
 
 async function opened(path: string): Promise<FileHandle> {
