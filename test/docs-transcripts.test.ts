@@ -60,7 +60,7 @@ async function play(page: string): Promise<readonly Step[]> {
     for (const part of content.split(/^\$ /m).slice(1)) {
       const [line = ""] = part.split("\n");
       const expected = part.slice(line.length + 1);
-      const output = /^(npx )?fx serve/.test(line)
+      const output = /^(fx serve|npm start)/.test(line)
         ? server.output().stdout
         : (await runCommandAtTerminal(["sh", "-c", line], { env, cwd, replies: repliesIn(expected) })).text;
       const printed = output

@@ -7,6 +7,7 @@ import type { ThreadedBulk } from "./bulk-thread.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { type Exit, Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
+import { withoutSecrets } from "./place.ts";
 import { writeDocument } from "./terminal/output.ts";
 import { type Terminal, takeScreen, write } from "./terminal/terminal.ts";
 
@@ -51,9 +52,24 @@ export class Context {
     return loadConfig({ ...options }, this.terminal.env);
   }
 
+  /**
+   * The settings of a command that asks a service.
+   * @throws UsageError
+   */
+  asking(options: CommandOptions): Config {
+    const config = this.config(options);
+    const { url } = config.settings;
+    if (config.origins.rates === "flag" && url.kind === "server") {
+      throw new UsageError(
+        `--rates is for a store in this process. The server at ${withoutSecrets(url.address)} has rates of its own.`,
+      );
+    }
+    return config;
+  }
+
   /** Opens the service that the settings name, here or behind HTTP. */
   async service(options: CommandOptions, needs: Needs): Promise<ExchangeService> {
-    const { settings } = this.config(options);
+    const { settings } = this.asking(options);
     this.watchSignals();
     const { openService } = await import("./open.ts");
     this.#service = await openService(settings, needs);

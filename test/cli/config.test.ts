@@ -276,6 +276,30 @@ describe("a blank value is refused with exit 2 for every option of", () => {
   }
 });
 
+test("--rates at a server, where it has no effect, is refused with exit 2", async () => {
+  const terms = ["--from", "PLN", "--to", "USD", "--to-buy", "1"];
+  for (const args of [
+    ["rates"],
+    ["rates", "history", "USD"],
+    ["quote", ...terms],
+    ["exchange", "44051401359", ...terms, "--yes"],
+    ["batch", "-"],
+    ["doctor"],
+  ]) {
+    for (const rates of ["/nonexistent", "demo", "nbp"]) {
+      const at = ["--url", "http://127.0.0.1:1", "--rates", rates];
+      const { stdout, stderr, exit } = await runHere([...args, ...at]);
+      assert.match(
+        stderr,
+        /^fx: --rates is for a store in this process\. The server at http:\/\/127\.0\.0\.1:1 /,
+      );
+      assert.deepEqual([stdout, exit], ["", 2]);
+    }
+    const { exit } = await runHere([...args, "--url", "http://127.0.0.1:1"], { env: { FX_RATES: "demo" } });
+    assert.notEqual(exit, 2, "a variable may be for other commands");
+  }
+});
+
 test("fx doctor says that it ignores the port that Kubernetes sets for a Service", async () => {
   const env = { FX_PORT: "tcp://10.96.0.12:8080", FX_URL: "memory:", FX_RATES: "demo" };
   const { stdout, exit } = await runHere(["doctor"], { env });

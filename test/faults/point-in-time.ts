@@ -1,16 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chownSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -21,6 +11,7 @@ import { adult } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import {
   createDatabase,
+  folderFor,
   type PostgresServer,
   runSql,
   startPostgres,
@@ -69,7 +60,7 @@ export function cannotRestore(): string | false {
  * their keys again, and each must then be there once.
  */
 export async function pointInTime({ seconds }: { readonly seconds: number }): Promise<PointInTimeReport> {
-  const folder = mkdtempSync(join(tmpdir(), "fx-drill-"));
+  const folder = folderFor(unprivileged(), "fx-drill-");
   const here = (text: string) =>
     text.replaceAll("/mnt/backup/", `${folder}/`).replaceAll("/var/lib/postgresql/15/", `${folder}/`);
   mkdirSync(join(folder, "wal"));

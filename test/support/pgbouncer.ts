@@ -1,9 +1,8 @@
 /** A real PgBouncer for tests, on loopback, from Debian's package. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { freePort, run, runSql, unprivileged } from "./postgres.ts";
+import { folderFor, freePort, run, runSql, unprivileged } from "./postgres.ts";
 
 export interface PgBouncer {
   /** The URL of the database, through it. */
@@ -31,7 +30,7 @@ export async function startPgBouncer(
 ): Promise<PgBouncer> {
   const { hostname, port, username, password } = new URL(databaseUrl);
   const user = unprivileged();
-  const folder = mkdtempSync(join(tmpdir(), "fx-pgbouncer-"));
+  const folder = folderFor(user, "fx-pgbouncer-");
   const at = { ini: join(folder, "pgbouncer.ini"), users: join(folder, "users.txt") };
   const ownPort = await freePort();
   const all = {

@@ -18,6 +18,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -145,7 +146,7 @@ export interface StartOptions {
  */
 export async function startPostgres(options: StartOptions = {}): Promise<PostgresServer> {
   const user = unprivileged();
-  const folder = mkdtempSync(join(tmpdir(), "fx-postgres-"));
+  const folder = folderFor(user, "fx-postgres-");
   const system = given === "embedded" ? undefined : systemPrograms();
   const programs = system ?? (await embeddedPrograms(folder));
   const dataFolder = join(folder, "data");
@@ -315,6 +316,18 @@ export function unprivileged(): User | undefined {
     if (uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
   throw new Error("PostgreSQL does not run as root, and this system has no user postgres or nobody.");
+}
+
+/** A new folder that the user can get to: root's own temporary folder may be closed to others. */
+export function folderFor(user: User | undefined, prefix: string): string {
+  const base = user === undefined ? tmpdir() : [tmpdir(), "/tmp", "/var/tmp"].find(isOpenToAll);
+  if (base === undefined) throw new Error("There is no temporary folder that another user can get to.");
+  return mkdtempSync(join(base, prefix));
+}
+
+function isOpenToAll(path: string): boolean {
+  const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
+  return (mode & 0o001) !== 0 && (path === dirname(path) || isOpenToAll(dirname(path)));
 }
 
 /** The folder of the system's initdb and postgres, on the PATH or where Debian keeps them. */

@@ -23,7 +23,7 @@ export function defineDoctor(program: Command, context: Context): void {
     { rates: true },
   ).action(async (options: CommandOptions) => {
     const { stdout } = context.terminal;
-    const config = context.config(options);
+    const config = context.asking(options);
     context.watchSignals();
     const { examine } = await import("./checkup.ts");
     const checks = await examine(config);

@@ -36,14 +36,16 @@ export async function openDemoAccounts(service: ExchangeService): Promise<void> 
 /** What to try, as it can be copied. */
 export function describeDemo(url: string, env: Environment): string {
   const [first, second] = people;
-  const fx = env.npm_command === "exec" ? "npx fx" : "fx";
+  // Elsewhere than in the folder of a clone, npx would take another program from the registry.
+  const isClone = env.npm_command !== undefined && !import.meta.url.includes("/node_modules/");
+  const fx = isClone ? "npx fx" : "fx";
   const at = url === "http://127.0.0.1:8080" ? "" : ` --url ${url}`;
   const accounts = people.map(({ pesel, name, surname }) => `  ${pesel}  ${name} ${surname}`);
   return [
     "Accounts to try:",
     ...accounts,
     "",
-    "In another terminal:",
+    isClone ? "In another terminal, in the folder of fx:" : "In another terminal:",
     `  ${fx} rates${at}`,
     `  ${fx} account show ${first.pesel}${at}`,
     `  ${fx} exchange ${first.pesel} --from PLN --to USD --to-buy 100${at}`,

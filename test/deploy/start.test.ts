@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { until } from "../support/run-fx.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const [, first = ""] = /```sh\n(.*)\n```/.exec(readme) ?? [];
+// 8080 may be taken here.
+const command = `${first} -- --port 0`;
+
+const listening = /^listening\s+(http:\S+)\n/m;
+
+/** Whether a connection to the address is taken. */
+async function isTaken(url: string): Promise<boolean> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe("the first command of the README starts a server that is ended with", () => {
+  for (const [signal, how, script] of [
+    ["SIGTERM", "bash -c", command],
+    ["SIGINT", "bash -c", command],
+    ["SIGTERM", "kill $! in a script", `${command} & read -r _; kill $!; wait $!`],
+  ] as const) {
+    test(`${signal} by ${how}`, { timeout: 240_000 }, async () => {
+      const child = spawn("bash", ["-c", script], { cwd: root, detached: true });
+      try {
+        let shown = "";
+        for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (shown += text));
+        await until(() => listening.test(shown), 120_000);
+        const [, url = ""] = listening.exec(shown) ?? [];
+        assert.equal(await isTaken(url), true);
+        if (script === command) child.kill(signal);
+        else child.stdin.write("\n");
+        const deadline = Date.now() + 20_000;
+        while (await isTaken(url)) assert.ok(Date.now() < deadline, "the port is still taken");
+      } finally {
+        // What is left of its group, if it has not ended.
+        try {
+          process.kill(-(child.pid as number), "SIGKILL");
+        } catch {}
+      }
+    });
+  }
+});
