@@ -47,7 +47,7 @@ try {
     else if (about === "part") {
       let wish: BooksWish = range as Range;
       while (typeof wish === "object") {
-        wish = await taken({ result: await auditPart(store, wish, tellEntries) });
+        wish = await taken({ result: await auditPart(store, wish, Date.now, tellEntries) });
       }
     } else {
       for await (const part of books.export(about)) await taken({ part });

@@ -7,6 +7,7 @@ import type { Money } from "../core/money.ts";
 import type { AuditFinding } from "../core/service.ts";
 import { Chain } from "./chain.ts";
 import { HeadReader, type ReadHead } from "./checkpoint.ts";
+import { clockToleranceMs, timeText } from "./clock.ts";
 import {
   exchangeDisagreements,
   haveSameAmounts,
@@ -15,7 +16,7 @@ import {
   reversalDisagreements,
 } from "./disagreements.ts";
 import { positionInId } from "./entry-id.ts";
-import { readChains, readJournal, TableReader } from "./journal-reader.ts";
+import { readableEntry, readChains, readJournal, TableReader } from "./journal-reader.ts";
 import { peselText } from "./rows.ts";
 import { entryHash } from "./seal.ts";
 import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
@@ -49,12 +50,12 @@ export interface PartReport {
   readonly journalled: ReadonlyMap<string, bigint>;
   /** By PESEL. */
   readonly heads: readonly ReadHead[];
-  /** The ids of tables that exchanges were settled at. */
-  readonly tables: ReadonlySet<string>;
 }
 
 interface Setting {
   readonly store: Store;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
   readonly reader: HeadReader;
   readonly tables: TableReader;
 }
@@ -83,31 +84,34 @@ export class AuditPart {
   #findingsTotal = 0;
   readonly #held = new Map<string, bigint>();
   readonly #journalled = new Map<string, bigint>();
-  readonly #usedTables = new Set<string>();
   /** Rows before which others of their accounts are missing. */
   readonly #early: JournalRow[] = [];
 
-  private constructor(setting: Setting, range: Range, chains: Map<string, Chain>) {
+  private constructor(setting: Setting, range: Range, chains: Map<string, Chain>, stray: readonly string[]) {
     this.#setting = setting;
     this.#range = range;
     this.#chains = chains;
     this.#accounts = chains.size;
+    for (const pesel of stray) this.#find(pesel, undefined, "words of the names", "some", "no account");
   }
 
-  /** Reads the rows of the accounts. */
+  /** Reads the rows of the accounts, and looks for words that lead to none. */
   static async begin(setting: Setting, range: Range): Promise<AuditPart> {
     const { after, through } = range;
     const chains = new Map<string, Chain>();
+    const stray: string[] = [];
     let last = after;
     for (;;) {
       const page = await setting.store.accounts({ after: last, limit: accountsPerPage });
       for (const row of page) {
         if (through === undefined || row.pesel <= through) chains.set(row.pesel, new Chain(row.pesel, row));
       }
-      last = page.at(-1)?.pesel;
-      const isLast = page.length < accountsPerPage;
-      if (isLast || (through !== undefined && last !== undefined && last >= through))
-        return new AuditPart(setting, range, chains);
+      const end = page.at(-1)?.pesel;
+      const isLast =
+        page.length < accountsPerPage || (through !== undefined && end !== undefined && end >= through);
+      stray.push(...(await setting.store.strayWords({ after: last, through: isLast ? through : end })));
+      if (isLast) return new AuditPart(setting, range, chains, stray);
+      last = end;
       await nextTurn();
     }
   }
@@ -157,7 +161,6 @@ export class AuditPart {
       held: this.#held,
       journalled: this.#journalled,
       heads,
-      tables: this.#usedTables,
     };
   }
 
@@ -177,9 +180,9 @@ export class AuditPart {
   #row(chain: Chain, row: JournalRow): Promise<void> | undefined {
     const { tables } = this.#setting;
     const entry = readEntry(row);
-    const exchange = entry instanceof Error ? undefined : entry.exchange;
-    const tableId = exchange?.tableId;
-    if (tableId === undefined || !tables.lacks(tableId, chain.epoch)) return this.#check(chain, row, entry);
+    if (entry instanceof Error || entry.exchange === undefined) return this.#check(chain, row, entry);
+    const { tableId } = entry.exchange;
+    if (!tables.lacks(tableId, chain.epoch, entry.time.getTime())) return this.#check(chain, row, entry);
     return tables.load(tableId).then(() => this.#check(chain, row, entry));
   }
 
@@ -208,10 +211,12 @@ export class AuditPart {
     chain.last = row;
     chain.head = this.#setting.reader.see(chain.head, row);
     if (row.sequence !== expected) find(["gap in the sequence", String(row.sequence), String(expected)]);
+    let isSound = false;
     try {
       if (entry instanceof Error) throw entry;
       const hash = entryHash(row.entry, before?.hash ?? "");
-      if (hash !== row.hash) find(["broken hash chain", row.hash, hash]);
+      isSound = hash === row.hash;
+      if (!isSound) find(["broken hash chain", row.hash, hash]);
       misplaced(row, entry).forEach(find);
       this.#disagreements(chain, entry).forEach(find);
     } catch (error) {
@@ -234,7 +239,9 @@ export class AuditPart {
     if (chain.isClosed && kind !== "opening") find(["entry of a closed account", kind, "opening"]);
     chain.names = holder ?? chain.names;
     chain.isClosed = kind === "closing";
+    if (isSound) this.#time(chain, entry.time.getTime()).forEach(find);
     chain.timeMs = entry.time.getTime();
+    chain.isSound = isSound;
     if (debited !== undefined) this.#move(chain, debited.currency, -debited.minor);
     if (credited !== undefined) this.#move(chain, credited.currency, credited.minor);
     if (chain.isClosed && chain.balances.some(({ minor }) => minor !== 0n)) {
@@ -248,33 +255,44 @@ export class AuditPart {
     }
   }
 
+  /** An entry is no earlier than a sound one before it, and not later than now. */
+  #time(chain: Chain, timeMs: number): Disagreement[] {
+    const found: Disagreement[] = [];
+    if (chain.isSound && timeMs < chain.timeMs) {
+      found.push(["time of the entry", timeText(timeMs), `not before ${timeText(chain.timeMs)}`]);
+    }
+    if (timeMs > this.#setting.now() + clockToleranceMs) {
+      found.push(["time of the entry", timeText(timeMs), "not later than now"]);
+    }
+    return found;
+  }
+
   /** What is wrong with the figures of one entry. */
-  #disagreements(chain: Chain, { kind, credited, exchange }: Entry): Disagreement[] {
+  #disagreements(chain: Chain, { kind, credited, exchange, time }: Entry): Disagreement[] {
     if (kind === "opening" && credited !== undefined && credited.currency !== pln) {
       return [["opening currency", credited.currency, pln]];
     }
-    return kind === "exchange" && exchange !== undefined ? this.#exchange(chain, exchange) : [];
+    return kind === "exchange" && exchange !== undefined ? this.#exchange(chain, exchange, time) : [];
   }
 
   /** Computes an exchange again, from the order and the stored table, which has to have been in force. */
-  #exchange(chain: Chain, exchange: Exchange): Disagreement[] {
+  #exchange(chain: Chain, exchange: Exchange, time: Date): Disagreement[] {
     const id = exchange.tableId;
     const table = this.#setting.tables.loaded(id);
     if (table === undefined) return [["rate table", id, "no such table in the store"]];
-    this.#usedTables.add(id);
-    return [...this.#outOfForce(chain, exchange), ...exchangeDisagreements(exchange, table)];
+    return [...this.#outOfForce(chain, exchange, time), ...exchangeDisagreements(exchange, table)];
   }
 
   async #reversal(row: JournalRow, reversal: Entry): Promise<void> {
-    const undone = await this.#setting.store.entry(reversal.reverses ?? "");
+    const undone = await readableEntry(this.#setting.store, reversal.reverses ?? "");
     for (const [problem, recorded, right] of reversalDisagreements(reversal, undone)) {
       this.#find(row.pesel, row, problem, recorded, right);
     }
   }
 
-  /** An account's exchanges are settled at the tables that were in force, in their order. */
-  #outOfForce(chain: Chain, { tableId, table }: Exchange): Disagreement[] {
-    const epoch = this.#setting.tables.epoch(tableId, chain.epoch);
+  /** An account's exchanges are settled at the tables that were in force at the time, in their order. */
+  #outOfForce(chain: Chain, { tableId, table }: Exchange, time: Date): Disagreement[] {
+    const epoch = this.#setting.tables.epoch(tableId, chain.epoch, time.getTime());
     if (epoch === undefined) return [["rate table in force", table, "not in force then"]];
     chain.epoch = epoch;
     return [];
@@ -349,10 +367,11 @@ export class AuditPart {
 export async function auditPart(
   store: Store,
   range: Range,
+  now: () => number,
   onProgress: (entries: number) => void,
 ): Promise<PartReport> {
   const reader = new HeadReader(await store.identityKey(), undefined);
-  const part = await AuditPart.begin({ store, reader, tables: new TableReader(store) }, range);
+  const part = await AuditPart.begin({ store, now, reader, tables: new TableReader(store) }, range);
   return part.read(onProgress);
 }
 

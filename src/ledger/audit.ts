@@ -1,14 +1,12 @@
 import { type CurrencyCode, compareCurrencies } from "../core/currency.ts";
-import { identifyTable } from "../core/rates.ts";
 import type { AuditFinding, AuditReport } from "../core/service.ts";
+import { keptFindings } from "./audit-kept.ts";
 import { AuditPart, addTo, type PartReport, type Range } from "./audit-part.ts";
 import { type BooksAuditOptions, HeadReader, Heads } from "./checkpoint.ts";
 import { TableReader } from "./journal-reader.ts";
-import { sha256 } from "./seal.ts";
-import type { Store } from "./store.ts";
+import type { Disagreement, Store } from "./store.ts";
 
 const findingsKept = 1000;
-const linksPerPage = 500;
 
 /** Fewer entries are read before another thread has begun. */
 const worthTwoThreads = 100_000;
@@ -47,13 +45,14 @@ async function audited(
 ): Promise<{ readonly report: AuditReport; readonly isSure: boolean }> {
   const reader = new HeadReader(await store.identityKey(), options.against);
   const tables = new TableReader(store);
-  const audit = new Audit(store, options);
+  const { now = Date.now } = options;
+  const audit = new Audit(options);
   const totalEntries = await store.entryCount();
   // The heads of an earlier checkpoint are here only.
   const mayHelp = help !== undefined && options.against === undefined && totalEntries >= worthTwoThreads;
   const amongFirst = mayFollow ? totalEntries : undefined;
   const here: AuditHelp = async (range, tell) =>
-    (await AuditPart.begin({ store, reader, tables }, range)).read(tell);
+    (await AuditPart.begin({ store, now, reader, tables }, range)).read(tell);
   let hasFollowed = false;
   let found = 0;
   let after: string | undefined;
@@ -75,7 +74,7 @@ async function audited(
     }
     after = ranges.at(-1)?.through;
   } while (after !== undefined);
-  await audit.reversals();
+  for await (const finding of keptFindings(store, now)) audit.find(finding);
   audit.conservation();
   const report = audit.report();
   return { report, isSure: !hasFollowed || (report.findingsTotal === 0 && found === totalEntries) };
@@ -102,16 +101,13 @@ async function nextRanges(
 class Audit {
   accounts = 0;
   entries = 0;
-  readonly #store: Store;
   readonly #heads: Heads;
   readonly #findings: AuditFinding[] = [];
   #findingsTotal = 0;
   readonly #held = new Map<string, bigint>();
   readonly #journalled = new Map<string, bigint>();
-  readonly #checkedTables = new Set<string>();
 
-  constructor(store: Store, options: BooksAuditOptions) {
-    this.#store = store;
+  constructor(options: BooksAuditOptions) {
     this.#heads = new Heads(options);
   }
 
@@ -123,33 +119,7 @@ class Audit {
     this.#findingsTotal += part.findingsTotal;
     for (const [currency, minor] of part.held) addTo(this.#held, currency, minor);
     for (const [currency, minor] of part.journalled) addTo(this.#journalled, currency, minor);
-    for (const id of part.tables) await this.#contentOf(id);
     await this.#heads.take(part.heads);
-  }
-
-  /** A table's id stands for what the table says. */
-  async #contentOf(id: string): Promise<void> {
-    if (this.#checkedTables.has(id)) return;
-    this.#checkedTables.add(id);
-    const table = await this.#store.table(id);
-    if (table === undefined) return;
-    const { id: right } = identifyTable(table, table.source, sha256);
-    if (right !== id) this.#find(`content of table ${table.number}`, id, right);
-  }
-
-  /** Every link leads from an entry to one that undoes it. */
-  async reversals(): Promise<void> {
-    let after: string | undefined;
-    for (;;) {
-      const links = await this.#store.reversals({ after, limit: linksPerPage });
-      for (const { reversed, by } of links) {
-        const entry = (await this.#store.entry(by))?.entry;
-        if (entry?.reverses === reversed) continue;
-        this.#find("link to a reversal", `${reversed} to ${by}`, "no such reversal");
-      }
-      after = links.at(-1)?.reversed;
-      if (links.length < linksPerPage) return;
-    }
   }
 
   conservation(): void {
@@ -158,7 +128,7 @@ class Audit {
       const held = this.#held.get(currency) ?? 0n;
       const journalled = this.#journalled.get(currency) ?? 0n;
       if (held === journalled) continue;
-      this.#find(`sum of ${currency}`, `${held} minor units`, `${journalled} minor units`);
+      this.find([`sum of ${currency}`, `${held} minor units`, `${journalled} minor units`]);
     }
   }
 
@@ -172,7 +142,8 @@ class Audit {
     };
   }
 
-  #find(problem: string, recorded: string, recomputed: string): void {
+  /** What is wrong with no account in particular. */
+  find([problem, recorded, recomputed]: Disagreement): void {
     this.#findingsTotal += 1;
     if (this.#findings.length >= findingsKept) return;
     const account = "all accounts";

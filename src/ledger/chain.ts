@@ -12,6 +12,8 @@ export class Chain implements ChainEnd {
   head: ReturnType<HeadReader["see"]>;
   last: ChainedRow | undefined;
   timeMs = 0;
+  /** Whether the hash of the last entry is right. */
+  isSound = true;
   /** Of the last exchange's table. */
   epoch = 0;
   isClosed = false;

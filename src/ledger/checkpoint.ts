@@ -9,6 +9,8 @@ import type { ChainedRow, JournalRow } from "./store.ts";
 /** What the books are asked for: a checkpoint is a table by then. */
 export interface BooksAuditOptions extends Pick<AuditOptions, "onProgress" | "onHeads" | "signal"> {
   readonly against?: HeadTableData | undefined;
+  /** The clock to compare times with, in milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
 }
 
 /** @throws what `heads` throws where the checkpoint cannot be read */

@@ -2,7 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
-import type { JournalPage, JournalPlace, JournalRow, Store } from "./store.ts";
+import { clockToleranceMs } from "./clock.ts";
+import { isEntryId } from "./entry-id.ts";
+import type { FoundEntry, JournalPage, JournalPlace, JournalRow, Store } from "./store.ts";
 
 const pageSize = 1000;
 /** Entries worked through before the event loop has its turn: some 2 ms, in which orders wait. */
@@ -74,11 +76,29 @@ export async function* readEntriesBack(store: Store): AsyncGenerator<readonly En
   }
 }
 
+/** The entry of this id, if it is there and can be read; an audit tells of others where their accounts are. */
+export async function readableEntry(store: Store, id: string): Promise<FoundEntry | undefined> {
+  if (!isEntryId(id)) return undefined;
+  try {
+    return await store.entry(id);
+  } catch (error) {
+    if (error instanceof FxError && error.code === "internal") return undefined;
+    throw error;
+  }
+}
+
+/** A time in which a table was in force. */
+interface Term {
+  readonly epoch: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 /** The stored tables that exchanges were settled at. Each is looked up once. */
 export class TableReader {
   readonly #store: Store;
   readonly #tables = new Map<string, () => RateTable | undefined>();
-  #epochs = new Map<string, number[]>();
+  #terms = new Map<string, Term[]>();
   #isCurrent = false;
 
   constructor(store: Store) {
@@ -120,22 +140,30 @@ export class TableReader {
   }
 
   /** Whether `load` is to be called before `loaded` and `epoch` can tell. */
-  lacks(id: string, least: number): boolean {
-    return !this.#tables.has(id) || (!this.#isCurrent && this.epoch(id, least) === undefined);
+  lacks(id: string, least: number, timeMs: number): boolean {
+    return !this.#tables.has(id) || (!this.#isCurrent && this.epoch(id, least, timeMs) === undefined);
   }
 
   async load(id: string): Promise<void> {
     await this.#look(id);
     if (this.#isCurrent) return;
-    this.#epochs = new Map();
-    for (const { id, epoch } of await this.#store.acceptedTables()) {
-      this.#epochs.set(id, [...(this.#epochs.get(id) ?? []), epoch]);
+    this.#terms = new Map();
+    const accepted = await this.#store.acceptedTables();
+    for (const [index, { id, epoch, at }] of accepted.entries()) {
+      const untilMs = accepted[index + 1]?.at.getTime() ?? Number.POSITIVE_INFINITY;
+      this.#terms.set(id, [...(this.#terms.get(id) ?? []), { epoch, fromMs: at.getTime(), untilMs }]);
     }
     this.#isCurrent = true;
   }
 
-  /** The first epoch of the ledger, from `least` on, in which a table was in force. */
-  epoch(id: string, least: number): number | undefined {
-    return this.#epochs.get(id)?.find((epoch) => epoch >= least);
+  /** The first epoch of the ledger, from `least` on, in which a table was in force at a time. */
+  epoch(id: string, least: number, timeMs: number): number | undefined {
+    const toleranceMs = Math.max(clockToleranceMs, this.#store.commitsWithinMs);
+    return this.#terms
+      .get(id)
+      ?.find(
+        ({ epoch, fromMs, untilMs }) =>
+          epoch >= least && timeMs >= fromMs - toleranceMs && timeMs <= untilMs + toleranceMs,
+      )?.epoch;
   }
 }

@@ -16,8 +16,9 @@ const paged: readonly (string | symbol)[] = [
   "chains",
   "entries",
   "entriesBefore",
-  "journal",
   "reversals",
+  "rows",
+  "strayWords",
 ];
 
 /**
@@ -53,9 +54,11 @@ export function pacedReader(store: Store): (signal: AbortSignal | undefined) => 
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
         const call = member.bind(target);
-        const few = (page: { limit: number }) =>
-          name === "journal" ? { ...page, limit: Math.min(page.limit, entriesAtOnce) } : page;
-        return paged.includes(name) ? (page: { limit: number }) => turn().then(() => call(few(page))) : call;
+        if (name === "journal") {
+          return (page: Parameters<Store["journal"]>[0]) =>
+            turn().then(() => call({ ...page, limit: Math.min(page.limit, entriesAtOnce) }));
+        }
+        return paged.includes(name) ? (...page: unknown[]) => turn().then(() => call(...page)) : call;
       },
     });
   };

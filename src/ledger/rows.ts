@@ -1,13 +1,16 @@
+import { randomBytes } from "node:crypto";
 import type { CurrencyCode } from "../core/currency.ts";
 import { formatDecimal, requireDecimal } from "../core/decimal.ts";
 import { type ErrorCode, FxError } from "../core/errors.ts";
 import { balancesJson, balancesOf, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, Rate, RateTable } from "../core/rates.ts";
+import { rowHash, sha256 } from "./seal.ts";
 import type {
   AcceptedTableRow,
   AccountRow,
   FoundEntry,
+  IdentityKeyRow,
   JournalRow,
   ListedAccountRow,
   RateTableRow,
@@ -15,6 +18,7 @@ import type {
   RefusalRow,
   SealedEntry,
   StoredAccount,
+  Writes,
 } from "./store.ts";
 
 export function encodeAccount(account: StoredAccount): AccountRow {
@@ -64,7 +68,7 @@ export function foundEntry(row: object): FoundEntry {
 }
 
 export function encodeRefusal({ pesel, key, by, digest, code, message, time }: Refusal): RefusalRow {
-  return {
+  const row = {
     pesel,
     idempotency_key: key,
     digest,
@@ -73,6 +77,12 @@ export function encodeRefusal({ pesel, key, by, digest, code, message, time }: R
     refused_at: time.getTime(),
     asked_by: by ?? null,
   };
+  return { ...row, hash: refusalHash(row) };
+}
+
+export function refusalHash(row: Omit<RefusalRow, "hash">): string {
+  const { pesel, idempotency_key, digest, code, message, refused_at, asked_by } = row;
+  return rowHash(peselText(pesel), idempotency_key, digest, code, message, refused_at, asked_by);
 }
 
 /** Takes a row as the database gives it, too: see `accountRow`. */
@@ -132,6 +142,12 @@ export function missingTable(id: string): FxError {
   );
 }
 
+/** The secret of a new ledger: see `Store.identityKey`. */
+export function newIdentityKey(): IdentityKeyRow {
+  const value = randomBytes(32).toString("hex");
+  return { id: 1, value, hash: sha256(value) };
+}
+
 export function missingIdentityKey(): never {
   throw new FxError(
     "storage-unavailable",
@@ -139,7 +155,25 @@ export function missingIdentityKey(): never {
   );
 }
 
-export function decodeAcceptedTable(row: AcceptedTableRow): AcceptedTable {
+export function encodeAcceptance(
+  epoch: number,
+  { table, at, overriddenBy }: NonNullable<Writes["accepted"]>,
+): AcceptedTableRow {
+  const row = {
+    epoch,
+    table_id: table.id,
+    accepted_at: at.getTime(),
+    overridden_by: overriddenBy ?? null,
+  };
+  return { ...row, hash: acceptanceHash(row) };
+}
+
+export function acceptanceHash(row: Omit<AcceptedTableRow, "hash">): string {
+  return rowHash(row.epoch, row.table_id, row.accepted_at, row.overridden_by);
+}
+
+/** Takes the row with what `rate_table` says of that table. */
+export function decodeAcceptedTable(row: AcceptedTableRow & RateTableRow): AcceptedTable {
   const { epoch, id, source, number, accepted_at, overridden_by } = row;
   return { epoch, id, source, number, at: new Date(accepted_at), overriddenBy: overridden_by ?? undefined };
 }
@@ -147,6 +181,11 @@ export function decodeAcceptedTable(row: AcceptedTableRow): AcceptedTable {
 /** A row as the database gives it: a PESEL is a number there, without the zeros before it. */
 export function accountRow(row: object): ListedAccountRow {
   return withPesel(row as ListedAccountRow);
+}
+
+/** A row of a table beside the journal, as the database gives it. */
+export function keptRow<Row extends object>(row: Row): Row {
+  return "pesel" in row ? withPesel(row as Row & { pesel: string }) : row;
 }
 
 /** A row as the database gives it, like `accountRow`. */

@@ -17,6 +17,11 @@ export function entryHash(text: string, previousHash: string): string {
   return sha256(previousHash + text);
 }
 
+/** The hash of a row that nothing else in the ledger repeats: an edit of one of its columns shows. */
+export function rowHash(...columns: readonly (string | number | null)[]): string {
+  return sha256(JSON.stringify(columns));
+}
+
 /** In hexadecimal. */
 export function sha256(text: string): string {
   return digest("sha256", text, "hex");

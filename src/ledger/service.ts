@@ -32,10 +32,11 @@ import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { Batcher, type Command } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
 import { tableOf } from "./checkpoint.ts";
+import { clockToleranceMs } from "./clock.ts";
 import { idsFrom, isEntryId } from "./entry-id.ts";
 import type { RefusalRetention } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
-import type { FoundEntry, Store } from "./store.ts";
+import type { FoundEntry, Store, StoredAccount } from "./store.ts";
 
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
@@ -210,7 +211,8 @@ export class LedgerService implements ExchangeService {
     if (onStart !== undefined) {
       onStart({ schemaVersion: this.#store.schemaVersion, entries: await this.#store.entryCount() });
     }
-    return this.#books.audit({ ...options, against: table });
+    const now = () => this.#now().getTime();
+    return this.#books.audit({ ...options, against: table, now });
   }
 
   async *export(request: ExportRequest): AsyncGenerator<string> {
@@ -243,7 +245,7 @@ export class LedgerService implements ExchangeService {
           id: nextId(),
           pesel,
           sequence: (stored?.sequence ?? 0) + 1,
-          time: stored !== undefined && stored.time > now ? stored.time : now,
+          time: entryTime(stored, now),
           key,
           by,
           holder: plan.holder,
@@ -273,6 +275,21 @@ export class LedgerService implements ExchangeService {
     await this.#rates.close();
     await this.#store.close();
   }
+}
+
+/**
+ * An entry is never dated before the account's last one. Where that is far ahead of the clock, one of the two is wrong,
+ * and the entry would be dated for a day that has not come.
+ */
+function entryTime(account: StoredAccount | undefined, now: Date): Date {
+  if (account === undefined || account.time <= now) return now;
+  const { time } = account;
+  if (time.getTime() <= now.getTime() + clockToleranceMs) return time;
+  throw new FxError(
+    "storage-unavailable",
+    `The account's newest entry is dated ${time.toISOString()}, more than five minutes after this clock's ` +
+      `${now.toISOString()}. Nothing was changed. Check the clock; docs/OPERATIONS.md says what to do if it is right.`,
+  );
 }
 
 /** @param before the holder before the entry; an opening has none, or one that was closed */

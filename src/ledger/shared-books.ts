@@ -31,14 +31,14 @@ export function sharedBooks(books: Books): Books {
   let exporting = 0;
   return {
     async audit(options = {}) {
-      const { onProgress: listener = () => {}, onHeads, against, signal } = options;
+      const { onProgress: listener = () => {}, onHeads, against, signal, now } = options;
       // Whose checkpoint it is does not share it.
       if (onHeads !== undefined || against !== undefined) {
         return audits.ask(undefined, (signal) => books.audit({ ...options, signal }), signal);
       }
       listeners.add(listener);
       return audits
-        .ask("", (signal) => books.audit({ onProgress, signal }), signal)
+        .ask("", (signal) => books.audit({ onProgress, signal, now }), signal)
         .finally(() => listeners.delete(listener));
     },
     position: (at, signal) =>

@@ -66,8 +66,15 @@ export interface Store extends TableLedger {
   entriesIn(ids: IdRange, limit: number): Promise<FoundEntry[]>;
   /** The account's entry with this idempotency key. */
   entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined>;
-  /** The links from entries to their reversals, by the id of the entry, from the one after `after`. */
-  reversals(page: { after?: string | undefined; limit: number }): Promise<ReversalLink[]>;
+  /** The links from entries to their reversals, in an order of their own, from the one after `after`. */
+  reversals(page: { after?: ReversalLink | undefined; limit: number }): Promise<ReversalLink[]>;
+  /** For an audit: rows of a table beside the journal as they are, from the one after `after`. */
+  rows<Name extends keyof KeptRows>(
+    name: Name,
+    page: { after?: string | number | undefined; limit: number },
+  ): Promise<KeptRows[Name][]>;
+  /** For an audit: PESELs after `after` up to `through` that words lead to, and that have no account. */
+  strayWords(range: { after?: string | undefined; through?: string | undefined }): Promise<string[]>;
   /**
    * For an audit: where the columns by which only this store finds an entry lead elsewhere.
    * @param row of this store's journal
@@ -184,7 +191,7 @@ export interface FoundEntry extends SealedEntry {
   readonly reversedBy: string | undefined;
 }
 
-/** The ids of an entry and of its reversal. */
+/** The ids of an entry and of its reversal; where there is no such entry, the place that the store looks at. */
 export interface ReversalLink {
   readonly reversed: string;
   readonly by: string;
@@ -262,6 +269,14 @@ export interface RefusalRow {
   /** In milliseconds since 1970. */
   readonly refused_at: number;
   readonly asked_by: string | null;
+  readonly hash: string;
+}
+
+/** A row of the table `identity_key`. */
+export interface IdentityKeyRow {
+  readonly id: number;
+  readonly value: string;
+  readonly hash: string;
 }
 
 /** A row of the table `rate_table`. */
@@ -274,13 +289,27 @@ export interface RateTableRow {
   readonly rates: string;
 }
 
-/** A row of the table `accepted_table`, with what `rate_table` says of that table. */
+/** A row of the table `accepted_table`. */
 export interface AcceptedTableRow {
   readonly epoch: number;
-  readonly id: string;
-  readonly source: string;
-  readonly number: string;
+  readonly table_id: string;
   /** In milliseconds since 1970. */
   readonly accepted_at: number;
   readonly overridden_by: string | null;
+  readonly hash: string;
 }
+
+/** The tables that `Store.rows` reads, their rows, and the column that they are paged by. */
+export interface KeptRows {
+  readonly accepted_table: AcceptedTableRow;
+  readonly identity_key: IdentityKeyRow;
+  readonly rate_table: RateTableRow;
+  readonly refusal: RefusalRow & { readonly position: number };
+}
+
+export const pagedBy = {
+  accepted_table: "epoch",
+  identity_key: "id",
+  rate_table: "id",
+  refusal: "position",
+} as const satisfies Record<keyof KeptRows, string>;

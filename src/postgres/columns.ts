@@ -1,3 +1,4 @@
+import { timeText } from "../ledger/clock.ts";
 import type { AccountRow, ChainEnd, ChainedRow, Disagreement, JournalRow } from "../ledger/store.ts";
 
 /** Where an entry is found by another id than it has. */
@@ -17,8 +18,4 @@ export function misplacedAccount(
     ["closed", String(Number(row.closed)), isClosed ? "1" : "0"],
   ];
   return pairs.filter(([, kept, right]) => kept !== right);
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,4 +1,5 @@
 import { FxError } from "../core/errors.ts";
+import { newIdentityKey } from "../ledger/rows.ts";
 import type { Access } from "../ledger/store.ts";
 import type { Connection } from "./connection.ts";
 import { schema, schemaVersion, tables } from "./schema.ts";
@@ -42,7 +43,9 @@ async function createLedger(connection: Connection): Promise<void> {
     );
   }
   try {
-    await connection.query(`begin; ${schema} commit`);
+    const { id, value, hash } = newIdentityKey();
+    const insert = `insert into identity_key values (${id}, '${value}', '${hash}');`;
+    await connection.query(`begin; ${schema} ${insert} commit`);
   } catch (error) {
     if (connection.usable) await connection.query("rollback");
     throw error;

@@ -12,6 +12,7 @@ import {
   decodeTable,
   foundEntry,
   journalRow,
+  keptRow,
   missingIdentityKey,
   peselText,
   rangeOf,
@@ -25,6 +26,7 @@ import type {
   FoundEntry,
   JournalPage,
   JournalRow,
+  KeptRows,
   ListedAccountRow,
   Loaded,
   OpenOptions,
@@ -48,10 +50,13 @@ import {
   journalList,
   loadTable,
   pageAccounts,
+  pageReversals,
+  pageRows,
   readInForce,
   saveTables,
   selectFound,
   selectNewest,
+  selectStrayWords,
   selectTables,
   selectTablesVersion,
   spanOfAccounts,
@@ -252,19 +257,24 @@ export class PostgresStore implements Store {
     return row && foundEntry(row);
   }
 
-  async reversals({
-    after = leastId,
-    limit,
-  }: {
-    after?: string | undefined;
-    limit: number;
-  }): Promise<ReversalLink[]> {
-    const rows = await this.#all(
-      "select reversed, reversed_by from reversal where reversed > $1 order by reversed limit $2",
-      after,
-      limit,
-    );
+  async reversals({ after, limit }: Parameters<Store["reversals"]>[0]): Promise<ReversalLink[]> {
+    const place = after === undefined ? [] : [after.reversed];
+    const rows = await this.#all(pageReversals(place.length > 0), limit, ...place);
     return rows.map(({ reversed, reversed_by }) => ({ reversed: String(reversed), by: String(reversed_by) }));
+  }
+
+  async rows<Name extends keyof KeptRows>(
+    name: Name,
+    { after, limit }: { after?: string | number | undefined; limit: number },
+  ): Promise<KeptRows[Name][]> {
+    const place = after === undefined ? [] : [after];
+    const rows = await this.#all(pageRows(name, place.length > 0), limit, ...place);
+    return rows.map((row) => keptRow(row as unknown as KeptRows[Name]));
+  }
+
+  async strayWords(range: Parameters<Store["strayWords"]>[0]): Promise<string[]> {
+    const rows = await this.#all(selectStrayWords, ...rangeOf(range));
+    return rows.map(({ pesel }) => peselText(Number(pesel)));
   }
 
   async entryCount(): Promise<number> {
@@ -289,9 +299,9 @@ export class PostgresStore implements Store {
 
   async acceptedTables(): Promise<readonly AcceptedTable[]> {
     const rows = await this.#all(
-      "select epoch, id, source, number, accepted_at, overridden_by from accepted_table join rate_table on id = table_id order by epoch",
+      "select accepted_table.*, id, source, number from accepted_table join rate_table on id = table_id order by epoch",
     );
-    return rows.map((row) => decodeAcceptedTable(row as unknown as AcceptedTableRow));
+    return rows.map((row) => decodeAcceptedTable(row as unknown as AcceptedTableRow & RateTableRow));
   }
 
   acceptTable(table: RateTable, accepted: Acceptance): Promise<boolean> {

@@ -9,6 +9,7 @@ import {
   decodeEntry,
   decodeRefusal,
   decodeTable,
+  encodeAcceptance,
   encodeAccount,
   encodeRefusal,
   encodeTable,
@@ -19,6 +20,7 @@ import type {
   AccountRow,
   Decision,
   JournalRow,
+  KeptRows,
   Loaded,
   RateTableRow,
   Refusal,
@@ -27,6 +29,7 @@ import type {
   Touch,
   Writes,
 } from "../ledger/store.ts";
+import { pagedBy } from "../ledger/store.ts";
 import {
   type Connection,
   ConnectionLost,
@@ -113,6 +116,7 @@ const refusalColumns = [
   "message",
   "refused_at",
   "asked_by",
+  "hash",
 ] as const;
 const findRefusals =
   `select ${refusalColumns.map((column) => `r.${column}`).join(", ")} ` +
@@ -120,7 +124,7 @@ const findRefusals =
 const insertRefusals =
   `${insertInto("refusal", refusalColumns)} on conflict (idempotency_key, pesel) do update set ` +
   "position = default, digest = excluded.digest, code = excluded.code, message = excluded.message, refused_at = excluded.refused_at, " +
-  "asked_by = excluded.asked_by";
+  "asked_by = excluded.asked_by, hash = excluded.hash";
 /** Deletes some of the oldest: more than a batch adds, and few enough that orders do not wait. */
 const deleteRefusals =
   "delete from refusal where position in (select position from refusal order by position limit 512) " +
@@ -144,8 +148,8 @@ const findReversed = `${selectFound} where journal.id = any(${listOf(1, "uuid")}
 const insertEntries = insertInto("journal", journalColumns);
 const selectInForce = "select epoch, table_id from accepted_table order by epoch desc limit $1";
 const insertAccepted =
-  "insert into accepted_table (epoch, table_id, accepted_at, overridden_by) " +
-  `select $1::bigint, $2::text, $3::bigint, $4::text where ${inTransaction(5)}`;
+  "insert into accepted_table (epoch, table_id, accepted_at, overridden_by, hash) " +
+  `select $1::bigint, $2::text, $3::bigint, $4::text, $5::text where ${inTransaction(6)}`;
 const tableColumns = ["id", "source", "number", "trading_date", "effective_date", "rates"] as const;
 const tableList = tableColumns.join(", ");
 const insertTables = `${insertInto("rate_table", tableColumns, {})} on conflict do nothing`;
@@ -157,6 +161,14 @@ export const selectTables =
   "order by effective_date, number, coalesce(epoch, 0)";
 export const selectTablesVersion =
   "select (select count(*)::int from rate_table) as kept, (select max(epoch)::int from accepted_table) as epoch";
+
+export const pageRows = (name: keyof KeptRows, hasPlace: boolean): string =>
+  `select * from ${name} ${hasPlace ? `where ${pagedBy[name]} > $2` : ""} order by ${pagedBy[name]} limit $1`;
+export const pageReversals = (hasPlace: boolean): string =>
+  `select reversed, reversed_by from reversal ${hasPlace ? "where reversed > $2" : ""} order by reversed limit $1`;
+export const selectStrayWords =
+  "select distinct pesel from name_word where pesel > $1 and pesel <= $2 " +
+  "and not exists (select 1 from account where account.pesel = name_word.pesel)";
 
 /** Keeps tables, where they are not kept yet. */
 export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {
@@ -332,13 +344,12 @@ function reversalOf({ entry: { id, reverses } }: SealedEntry) {
   return reverses === undefined ? [] : [{ reversed: reverses, reversed_by: id }];
 }
 
-function acceptStatements(
-  { table, at, overriddenBy }: NonNullable<Writes["accepted"]>,
-  epoch: number,
-): Statement[] {
+function acceptStatements(accepted: NonNullable<Writes["accepted"]>, newEpoch: number): Statement[] {
+  const row = encodeAcceptance(newEpoch, accepted);
+  const { epoch, table_id, accepted_at, overridden_by, hash } = row;
   return [
-    ...rowsStatement(insertTables, tableColumns, [encodeTable(table)]),
-    [insertAccepted, [epoch, table.id, at.getTime(), overriddenBy ?? null]],
+    ...rowsStatement(insertTables, tableColumns, [encodeTable(accepted.table)]),
+    [insertAccepted, [epoch, table_id, accepted_at, overridden_by, hash]],
   ];
 }
 

@@ -2,13 +2,12 @@ import type { StatementSyncInstance } from "@photostructure/sqlite";
 import type { IdRange } from "../ledger/entry-id.ts";
 import { foundEntry } from "../ledger/rows.ts";
 import type { FoundEntry } from "../ledger/store.ts";
-import { reversedBy } from "./statements.ts";
+import { idOf, reversedBy } from "./statements.ts";
 
-/** An entry's text begins with its id. */
-const selectId = "select substr(entry, 8, 36) as id from journal where position = ?";
+const selectId = `select ${idOf("journal")} as id from journal where position = ?`;
 const selectEntries =
   `select *, ${reversedBy} from journal ` +
-  "where position >= ? and position < ? and substr(entry, 8, 36) between ? and ? limit ?";
+  `where position >= ? and position < ? and ${idOf("journal")} between ? and ? limit ?`;
 /** Of an id: the milliseconds since 1970. */
 const timeDigits = 13;
 

@@ -13,7 +13,8 @@ const selectRefused =
   "select 1 from json_each(?) cross join refusal " +
   "on idempotency_key = substr(value, 12) and pesel = cast(substr(value, 1, 11) as integer) limit 1";
 const insertRefusal =
-  "insert or replace into refusal (pesel, idempotency_key, digest, code, message, refused_at, asked_by) values (?, ?, ?, ?, ?, ?, ?)";
+  "insert or replace into refusal (pesel, idempotency_key, digest, code, message, refused_at, asked_by, hash) " +
+  "values (?, ?, ?, ?, ?, ?, ?, ?)";
 /** Looks at as many of the oldest as the last parameter says. */
 const deleteRefusals =
   "delete from refusal where (refused_at < ? or position <= (select max(position) from refusal) - ?) " +
@@ -76,7 +77,7 @@ export class Keys {
   keep({ kept, limits }: NonNullable<Writes["refusals"]>): void {
     for (const refusal of kept) {
       const { pesel, ...rest } = encodeRefusal(refusal);
-      const { idempotency_key, digest, code, message, refused_at, asked_by } = rest;
+      const { idempotency_key, digest, code, message, refused_at, asked_by, hash } = rest;
       this.#statement(insertRefusal).get(
         Number(pesel),
         idempotency_key,
@@ -85,6 +86,7 @@ export class Keys {
         message,
         refused_at,
         asked_by,
+        hash,
       );
     }
     // Twice as many as were added, so that those that are to go do not pile up.

@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
 import type { FxError } from "../core/errors.ts";
 import { NewFile } from "../ledger/new-file.ts";
+import { newIdentityKey } from "../ledger/rows.ts";
 import type { OpenOptions } from "../ledger/store.ts";
 import { busyCode, storageFailure, unusable } from "./failures.ts";
 import { LedgerFile, removeDatabase, resolveLedger } from "./file.ts";
@@ -53,8 +54,6 @@ const memoryPath = "file:ledger?vfs=memdb";
 const settings =
   `pragma synchronous = full; pragma journal_mode = wal; pragma wal_autocheckpoint = ${checkpointPages}; ` +
   `pragma cache_size = -${cacheKibibytes}`;
-/** Makes the tables of a ledger, and ends the transaction. */
-const create = `${schema} pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}; commit`;
 /** SQLite's primary result codes. */
 const readOnlyCode = 8;
 const corruptCode = 11;
@@ -72,7 +71,7 @@ export function openDatabase(given: string, options: SqliteOptions): OpenDatabas
   const { access = "create", onNotice } = options;
   if (given === ":memory:") {
     const database = new DatabaseSync(memoryPath);
-    database.exec(`begin; ${create}; ${settings}`);
+    database.exec(`${creation()}; ${settings}`);
     return { database, isReadOnly: false, requireFile: () => {}, ownsLog: () => true };
   }
   if (access === "create") createUnlessThere(given);
@@ -234,7 +233,7 @@ function createUnlessThere(given: string): void {
     try {
       file = new NewFile(path);
       const database = new DatabaseSync(file.draft);
-      database.exec(`${settings}; begin; ${create}`);
+      database.exec(`${settings}; ${creation()}`);
       database.close();
       file.keep();
     } catch (error) {
@@ -245,6 +244,15 @@ function createUnlessThere(given: string): void {
       if (file !== undefined) removeDatabase(file.draft);
     }
   });
+}
+
+/** The SQL that makes a ledger. */
+function creation(): string {
+  const { id, value, hash } = newIdentityKey();
+  return (
+    `begin; ${schema} insert into identity_key values (${id}, '${value}', '${hash}'); ` +
+    `pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}; commit`
+  );
 }
 
 /** @throws FxError storage-unavailable unless the database has the schema of this fx */

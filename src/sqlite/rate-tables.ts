@@ -1,7 +1,13 @@
 import type { StatementSyncInstance } from "@photostructure/sqlite";
 import { endOfTime } from "../core/date.ts";
 import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
-import { decodeAcceptedTable, decodeTable, encodeTable, missingTable } from "../ledger/rows.ts";
+import {
+  decodeAcceptedTable,
+  decodeTable,
+  encodeAcceptance,
+  encodeTable,
+  missingTable,
+} from "../ledger/rows.ts";
 import type { AcceptedTableRow, RateTableRow, Writes } from "../ledger/store.ts";
 import {
   insertAccepted,
@@ -40,7 +46,9 @@ export class RateTables {
   }
 
   accepted(): AcceptedTable[] {
-    return (this.#statement(selectAccepted).all() as AcceptedTableRow[]).map(decodeAcceptedTable);
+    return (this.#statement(selectAccepted).all() as (AcceptedTableRow & RateTableRow)[]).map(
+      decodeAcceptedTable,
+    );
   }
 
   of({ source, since, before = endOfTime }: Parameters<TableLedger["tables"]>[0]): RateTable[] {
@@ -61,9 +69,10 @@ export class RateTables {
     this.#statement(insertTable).get(id, source, number, trading_date, effective_date, rates);
   }
 
-  accept(epoch: number, { table, at, overriddenBy }: NonNullable<Writes["accepted"]>): void {
-    this.save(table);
-    this.#statement(insertAccepted).get(epoch, table.id, at.getTime(), overriddenBy ?? null);
+  accept(epoch: number, accepted: NonNullable<Writes["accepted"]>): void {
+    this.save(accepted.table);
+    const { table_id, accepted_at, overridden_by, hash } = encodeAcceptance(epoch, accepted);
+    this.#statement(insertAccepted).get(epoch, table_id, accepted_at, overridden_by, hash);
   }
 
   /** Call it when what was accepted is committed. */

@@ -54,7 +54,8 @@ export const schema = `
     digest text not null,
     code text not null,
     message text not null,
-    refused_at integer not null -- in milliseconds since 1970
+    refused_at integer not null, -- in milliseconds since 1970
+    hash text not null -- of all of it but the position
   ) strict;
   create unique index refusal_key on refusal (idempotency_key, pesel);
 
@@ -72,7 +73,8 @@ export const schema = `
     epoch integer not null primary key, -- 1 for the first, then one more for each
     table_id text not null,
     accepted_at integer not null, -- when it came into force, in milliseconds since 1970
-    overridden_by text -- the operator who let it through in spite of the sanity check
+    overridden_by text, -- the operator who let it through in spite of the sanity check
+    hash text not null -- of all of it
   ) strict;
 
   -- The words of the holders' names, by which accounts are found.
@@ -86,7 +88,7 @@ export const schema = `
   -- The key under which a customer's id is made of a PESEL. It never leaves the ledger.
   create table identity_key (
     id integer primary key check (id = 1),
-    value text not null
+    value text not null,
+    hash text not null -- of the value
   ) strict;
-  insert into identity_key values (1, hex(randomblob(32)));
 `;

@@ -1,3 +1,4 @@
+import { type KeptRows, pagedBy } from "../ledger/store.ts";
 import { journalColumns, lookedAtOnce } from "./links.ts";
 
 /** The SQL of the store. */
@@ -8,9 +9,11 @@ export const insertAccount = "insert into account (pesel, name, surname, newest)
 export const updateAccount = "update account set newest = ? where pesel = ?";
 export const renameAccount = "update account set newest = ?, name = ?, surname = ? where pesel = ?";
 export const insertReversal = "insert into reversal (reversed, reversed_by) values (?, ?)";
+/** An entry's text begins with its id. */
+export const idOf = (journal: string): string => `substr(${journal}.entry, 8, 36)`;
 /** The id of the entry's reversal, where the journal is `journal`. */
 export const reversedBy =
-  "(select later.entry ->> 'id' from reversal join journal as later on later.position = reversal.reversed_by " +
+  `(select ${idOf("later")} from reversal join journal as later on later.position = reversal.reversed_by ` +
   "where reversal.reversed = journal.position) as reversed_by";
 /** An account is as its newest entry leaves it; without that entry, which an audit tells, it holds nothing. */
 const accountColumns =
@@ -24,7 +27,7 @@ export const insertTable =
   "insert into rate_table (id, source, number, trading_date, effective_date, rates) values (?, ?, ?, ?, ?, ?) " +
   "on conflict do nothing";
 export const insertAccepted =
-  "insert into accepted_table (epoch, table_id, accepted_at, overridden_by) values (?, ?, ?, ?)";
+  "insert into accepted_table (epoch, table_id, accepted_at, overridden_by, hash) values (?, ?, ?, ?, ?)";
 export const selectInForce =
   "select epoch, table_id, rate_table.* from accepted_table left join rate_table on id = table_id order by epoch desc limit 1";
 export const selectTable = "select * from rate_table where id = ?";
@@ -36,6 +39,16 @@ export const selectTables =
   "where source = ? and effective_date >= ? and effective_date < ? order by effective_date, number, epoch";
 export const selectTablesVersion =
   "select (select count(*) from rate_table) as kept, (select max(epoch) from accepted_table) as epoch";
+export const pageReversals =
+  `select reversed as at, coalesce(${idOf("undone")}, 'position ' || reversed) as reversed, ` +
+  `coalesce(${idOf("later")}, 'position ' || reversed_by) as by from reversal ` +
+  "left join journal as undone on undone.position = reversed " +
+  "left join journal as later on later.position = reversed_by where reversed > ? order by reversed limit ?";
+export const pageRows = (name: keyof KeptRows, hasPlace: boolean): string =>
+  `select * from ${name} ${hasPlace ? `where ${pagedBy[name]} > ?` : ""} order by ${pagedBy[name]} limit ?`;
+export const strayWords =
+  "select distinct pesel from name_word where pesel > ? and pesel <= ? " +
+  "and not exists (select 1 from account where account.pesel = name_word.pesel)";
 export const pageJournal =
   `select ${journalColumns} from journal ` +
   `where position > ? and position <= min(? + ${lookedAtOnce}, ?) and pesel > ? and pesel <= ? order by position limit ?`;

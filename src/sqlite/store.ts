@@ -4,12 +4,21 @@ import type { Pesel } from "../core/pesel.ts";
 import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, type IdRange, positionInId } from "../ledger/entry-id.ts";
-import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey } from "../ledger/rows.ts";
+import {
+  decodeAccount,
+  decodeEntry,
+  foundEntry,
+  keptRow,
+  missingIdentityKey,
+  peselText,
+  rangeOf,
+} from "../ledger/rows.ts";
 import type {
   AccountsPage,
   Decision,
   FoundEntry,
   JournalRow,
+  KeptRows,
   ListedAccountRow,
   Loaded,
   ReversalLink,
@@ -43,9 +52,12 @@ import {
   insertReversal,
   pageEntries,
   pageEntriesBack,
+  pageReversals,
+  pageRows,
   renameAccount,
   reversedBy,
   selectAccount,
+  strayWords,
   updateAccount,
 } from "./statements.ts";
 import { whenUnlocked } from "./write-lock.ts";
@@ -227,13 +239,23 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#keys.entry(pesel, key));
   }
 
-  async reversals({ after, limit }: { after?: string | undefined; limit: number }): Promise<ReversalLink[]> {
-    return this.#all<{ reversed: string; by: string }>(
-      `select entry ->> 'id' as reversed, ${reversedBy.replace("as reversed_by", "as by")}
-       from reversal join journal on position = reversed where position > ? order by position limit ?`,
-      after === undefined ? 0 : positionInId(after),
-      limit,
-    );
+  async reversals({ after, limit }: Parameters<Store["reversals"]>[0]): Promise<ReversalLink[]> {
+    const place = (after as (ReversalLink & { at: number }) | undefined)?.at ?? Number.MIN_SAFE_INTEGER;
+    return this.#all<ReversalLink>(pageReversals, place, limit);
+  }
+
+  async rows<Name extends keyof KeptRows>(
+    name: Name,
+    { after, limit }: { after?: string | number | undefined; limit: number },
+  ): Promise<KeptRows[Name][]> {
+    const place = after === undefined ? [] : [after];
+    const rows = this.#all<KeptRows[Name]>(pageRows(name, place.length > 0), ...place, limit);
+    return rows.map(keptRow);
+  }
+
+  async strayWords(range: Parameters<Store["strayWords"]>[0]): Promise<string[]> {
+    const found = this.#all<{ pesel: number }>(strayWords, ...rangeOf(range));
+    return found.map(({ pesel }) => peselText(pesel));
   }
 
   /** Positions have no gaps, and to count would be to read the whole journal. */

@@ -168,7 +168,7 @@ describe("the text of an entry", () => {
       "an exchange at a table without an id",
       '{"kind":"exchange","balances":{},"side":"toBuy","sold":"1 PLN","bought":"1 USD","bid":null,"ask":null,"table":"","effectiveDate":""}',
       "RangeError",
-      "an entry of kind exchange has no exchange",
+      "an entry of kind exchange needs exchange",
     ],
     [
       "a rate that is no decimal",

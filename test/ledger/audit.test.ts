@@ -168,7 +168,8 @@ for (const { name, database } of adapters) {
         await tamper(`update journal set pesel = '${adult(3)}' where pesel = ?`, 3);
         await tamper(`update account set pesel = '${adult(3)}' where pesel = ?`);
         const found = [1, 2, 3].map((number) => `${adult(3)} ${number} PESEL of the row`);
-        assert.deepEqual(await problems(), [...found, `${adult(3)} - words of the names`]);
+        const words = (index: number) => `${adult(index)} - words of the names`;
+        assert.deepEqual(await problems(), [words(0), ...found, words(3)]);
       });
 
       test("an entry that cannot be read, with the id that the store finds it by, if it has one", async (t) => {
@@ -247,8 +248,12 @@ for (const { name, database } of adapters) {
         await database.run("update accepted_table set epoch = 3 where epoch = 1");
         const { findings } = await service.audit();
         assert.deepEqual(
-          findings.map(({ entry, problem, recomputed }) => [entry, problem, recomputed]),
-          [[3, "rate table in force", "not in force then"]],
+          findings.map(({ entry, problem }) => [entry, problem]),
+          [
+            [3, "rate table in force"],
+            [undefined, "number of a table in force"],
+            [undefined, "hash of table in force 3"],
+          ],
         );
       });
     });

@@ -48,7 +48,12 @@ interface ModelAccount {
   readonly balances: ReadonlyMap<string, bigint>;
   readonly closed: boolean;
   readonly entries: ModelEntry[];
+  /** Of the newest entry. */
+  readonly timeMs: number;
 }
+
+/** No entry is dated further ahead of the clock. */
+export const aheadAtMostMs = 5 * 60_000;
 
 class Refused extends Error {
   readonly code: ErrorCode;
@@ -67,6 +72,7 @@ function refuse(code: ErrorCode): never {
 export class Model {
   readonly accounts = new Map<string, ModelAccount>();
   table: RateTable | undefined;
+  clock = 0;
   /** By PESEL and key. */
   readonly #answered = new Map<
     string,
@@ -102,11 +108,13 @@ export class Model {
         if (changed > balanceLimit) refuse("balance-limit");
         balances.set(currency, changed);
       }
+      const timeMs = Math.max(account?.timeMs ?? 0, this.clock);
+      if (timeMs > this.clock + aheadAtMostMs) refuse("storage-unavailable");
       const entries = account?.entries ?? [];
       entry.by = request.by;
       entries.push(entry);
       if (entry.reverses !== undefined) entry.reverses.reversedBy = entry;
-      this.accounts.set(request.pesel, { balances, closed: entry.kind === "closing", entries });
+      this.accounts.set(request.pesel, { balances, closed: entry.kind === "closing", entries, timeMs });
       return { balances };
     } catch (error) {
       if (error instanceof Refused) return { refused: error.code };

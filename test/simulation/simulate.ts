@@ -18,7 +18,7 @@ import { adult, decimal, now } from "../support/fixture.ts";
 import { valueAtBid } from "../support/fractions.ts";
 import { Bank } from "./bank.ts";
 import { type Fault, FaultyStore } from "./faulty-store.ts";
-import { type Expected, flows, Model, type ModelEntry, type Side } from "./model.ts";
+import { aheadAtMostMs, type Expected, flows, Model, type ModelEntry, type Side } from "./model.ts";
 
 const dayMs = 86_400_000;
 const accounts = 6;
@@ -66,6 +66,8 @@ class Game {
   readonly #banks: readonly Bank[];
   readonly #processes: Process[] = [];
   #clock = now.getTime();
+  /** The latest that the clock has been. */
+  #newest = this.#clock;
 
   constructor(seed: number, open: () => Promise<Store>) {
     this.#chance = chanceFrom(seed);
@@ -80,6 +82,7 @@ class Game {
       this.#processes.push(await this.#look(this.#banks[bank] as Bank, store));
     }
     for (let step = 0; step < steps; step += 1) await this.#step();
+    this.#clock = this.#newest;
     const { service } = this.#processes[0] as Process;
     const report = await service.audit();
     assert.deepEqual(report.findings, []);
@@ -90,7 +93,8 @@ class Game {
   }
 
   async #step(): Promise<void> {
-    this.#clock += this.#below(8) === 0 ? -this.#below(2 * dayMs) : this.#below(12 * 3_600_000);
+    this.#turnClock();
+    if (this.#clock < this.#newest - aheadAtMostMs) return this.#stepWithWrongClock();
     const today = warsawDate(new Date(this.#clock));
     for (const bank of this.#banks) if (this.#below(3) === 0) bank.publish(today);
     const place = this.#below(this.#processes.length);
@@ -100,9 +104,7 @@ class Game {
       this.#processes[place] = await this.#look(known.bank, known.store);
     }
     const { service, store, rates, bank } = this.#processes[place] as Process;
-    const inForce = await store.inForce();
-    const isOurs = inForce === undefined || inForce.table.source === bank.name;
-    this.#model.table = isOurs ? (inForce ?? { table: rates.status().table }).table : undefined;
+    await this.#tellTable(this.#processes[place] as Process);
     store.fault = this.#pick<Fault>([
       "none",
       "none",
@@ -124,6 +126,38 @@ class Game {
     await this.#compare((this.#processes[place] as Process).service);
     const added = this.#entries().filter((entry) => !before.has(entry));
     this.#requireNoGain(added.filter(({ kind }) => kind === "exchange"));
+  }
+
+  /** Lets the model know at which table a process settles. */
+  async #tellTable({ store, rates, bank }: Process): Promise<void> {
+    const inForce = await store.inForce();
+    const isOurs = inForce === undefined || inForce.table.source === bank.name;
+    this.#model.table = isOurs ? (inForce ?? { table: rates.status().table }).table : undefined;
+  }
+
+  /** Forward from the newest time there was, or back from it: by up to five minutes, or by up to two days. */
+  #turnClock(): void {
+    const isBack = this.#below(8) === 0;
+    const furthest = this.#below(2) === 0 ? aheadAtMostMs : 2 * dayMs;
+    this.#clock = this.#newest + (isBack ? -this.#below(furthest + 1) : this.#below(12 * 3_600_000));
+    this.#newest = Math.max(this.#newest, this.#clock);
+    this.#model.clock = this.#clock;
+  }
+
+  /** No process looks at its bank, and nobody exchanges: an audit would tell of what came before its table. */
+  async #stepWithWrongClock(): Promise<void> {
+    const process = this.#pick(this.#processes);
+    const { service, store } = process;
+    await this.#tellTable(process);
+    store.fault = this.#pick<Fault>(["none", "fails", "answer lost"]);
+    await this.#turn(
+      service,
+      store,
+      1 + this.#below(commandsPerStep),
+      (request) => request.kind !== "exchange",
+    );
+    store.fault = "none";
+    await this.#compare(service);
   }
 
   /** A process that opens its rates, or looks at its bank again: both look at the ledger, and judge alike. */
@@ -182,9 +216,14 @@ class Game {
   }
 
   /** Sends commands together, so that they share a commit, and checks what each is answered. */
-  async #turn(service: LedgerService, store: FaultyStore, count: number): Promise<void> {
+  async #turn(
+    service: LedgerService,
+    store: FaultyStore,
+    count: number,
+    isWanted: (request: Request) => boolean = () => true,
+  ): Promise<void> {
     const { fault } = store;
-    const commands = Array.from({ length: count }, () => this.#command());
+    const commands = Array.from({ length: count }, () => this.#command()).filter(isWanted);
     const answers = commands.map((request) => answerOf(send(service, request)));
     if (FaultyStore.written(fault)) {
       const expected = commands.map((request) => this.#model.answer(request));
