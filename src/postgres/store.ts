@@ -37,7 +37,7 @@ import type {
   StoredAccount,
   Touch,
 } from "../ledger/store.ts";
-import { misplacedAccount, misplacedEntry } from "./columns.ts";
+import { misplacedAccount, misplacedEntry, pageReversals, pageRows, selectStrayWords } from "./columns.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
 import { isRetryable, storageFailure } from "./failures.ts";
 import { KnownAccounts } from "./known-accounts.ts";
@@ -50,13 +50,10 @@ import {
   journalList,
   loadTable,
   pageAccounts,
-  pageReversals,
-  pageRows,
   readInForce,
   saveTables,
   selectFound,
   selectNewest,
-  selectStrayWords,
   selectTables,
   selectTablesVersion,
   spanOfAccounts,

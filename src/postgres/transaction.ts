@@ -20,7 +20,6 @@ import type {
   AccountRow,
   Decision,
   JournalRow,
-  KeptRows,
   Loaded,
   RateTableRow,
   Refusal,
@@ -29,7 +28,6 @@ import type {
   Touch,
   Writes,
 } from "../ledger/store.ts";
-import { pagedBy } from "../ledger/store.ts";
 import {
   type Connection,
   ConnectionLost,
@@ -161,14 +159,6 @@ export const selectTables =
   "order by effective_date, number, coalesce(epoch, 0)";
 export const selectTablesVersion =
   "select (select count(*)::int from rate_table) as kept, (select max(epoch)::int from accepted_table) as epoch";
-
-export const pageRows = (name: keyof KeptRows, hasPlace: boolean): string =>
-  `select * from ${name} ${hasPlace ? `where ${pagedBy[name]} > $2` : ""} order by ${pagedBy[name]} limit $1`;
-export const pageReversals = (hasPlace: boolean): string =>
-  `select reversed, reversed_by from reversal ${hasPlace ? "where reversed > $2" : ""} order by reversed limit $1`;
-export const selectStrayWords =
-  "select distinct pesel from name_word where pesel > $1 and pesel <= $2 " +
-  "and not exists (select 1 from account where account.pesel = name_word.pesel)";
 
 /** Keeps tables, where they are not kept yet. */
 export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {
@@ -345,8 +335,7 @@ function reversalOf({ entry: { id, reverses } }: SealedEntry) {
 }
 
 function acceptStatements(accepted: NonNullable<Writes["accepted"]>, newEpoch: number): Statement[] {
-  const row = encodeAcceptance(newEpoch, accepted);
-  const { epoch, table_id, accepted_at, overridden_by, hash } = row;
+  const { epoch, table_id, accepted_at, overridden_by, hash } = encodeAcceptance(newEpoch, accepted);
   return [
     ...rowsStatement(insertTables, tableColumns, [encodeTable(accepted.table)]),
     [insertAccepted, [epoch, table_id, accepted_at, overridden_by, hash]],

@@ -1,4 +1,3 @@
-import { type KeptRows, pagedBy } from "../ledger/store.ts";
 import { journalColumns, lookedAtOnce } from "./links.ts";
 
 /** The SQL of the store. */
@@ -39,16 +38,6 @@ export const selectTables =
   "where source = ? and effective_date >= ? and effective_date < ? order by effective_date, number, epoch";
 export const selectTablesVersion =
   "select (select count(*) from rate_table) as kept, (select max(epoch) from accepted_table) as epoch";
-export const pageReversals =
-  `select reversed as at, coalesce(${idOf("undone")}, 'position ' || reversed) as reversed, ` +
-  `coalesce(${idOf("later")}, 'position ' || reversed_by) as by from reversal ` +
-  "left join journal as undone on undone.position = reversed " +
-  "left join journal as later on later.position = reversed_by where reversed > ? order by reversed limit ?";
-export const pageRows = (name: keyof KeptRows, hasPlace: boolean): string =>
-  `select * from ${name} ${hasPlace ? `where ${pagedBy[name]} > ?` : ""} order by ${pagedBy[name]} limit ?`;
-export const strayWords =
-  "select distinct pesel from name_word where pesel > ? and pesel <= ? " +
-  "and not exists (select 1 from account where account.pesel = name_word.pesel)";
 export const pageJournal =
   `select ${journalColumns} from journal ` +
   `where position > ? and position <= min(? + ${lookedAtOnce}, ?) and pesel > ? and pesel <= ? order by position limit ?`;

@@ -4,24 +4,14 @@ import type { Pesel } from "../core/pesel.ts";
 import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, type IdRange, positionInId } from "../ledger/entry-id.ts";
-import {
-  decodeAccount,
-  decodeEntry,
-  foundEntry,
-  keptRow,
-  missingIdentityKey,
-  peselText,
-  rangeOf,
-} from "../ledger/rows.ts";
+import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey } from "../ledger/rows.ts";
 import type {
   AccountsPage,
   Decision,
   FoundEntry,
   JournalRow,
-  KeptRows,
   ListedAccountRow,
   Loaded,
-  ReversalLink,
   SealedEntry,
   Store,
   StoredAccount,
@@ -29,6 +19,7 @@ import type {
   Writes,
 } from "../ledger/store.ts";
 import { AccountCache, type Head, headOf, type LinkedAccount } from "./account-cache.ts";
+import { keptRows, reversalsPage, type SelectRows, strayWords } from "./audited.ts";
 import { CommitDeadline } from "./commit-deadline.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { entriesIn } from "./ids.ts";
@@ -52,12 +43,9 @@ import {
   insertReversal,
   pageEntries,
   pageEntriesBack,
-  pageReversals,
-  pageRows,
   renameAccount,
   reversedBy,
   selectAccount,
-  strayWords,
   updateAccount,
 } from "./statements.ts";
 import { whenUnlocked } from "./write-lock.ts";
@@ -82,12 +70,16 @@ export class SqliteStore implements Store {
   readonly #database: DatabaseSyncInstance;
   readonly #accounts: AccountCache;
   readonly #select: Select = (sql, ...parameters) => this.#arrays(sql, ...parameters);
+  readonly #selectRows: SelectRows = (sql, ...parameters) => this.#all(sql, ...parameters);
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
   #tuning = tuningFor(0);
   readonly #lockWaitMs: number;
   readonly accountSpan: Store["accountSpan"] = async (page) => accountSpan(this.#select, page);
+  readonly reversals: Store["reversals"] = async (page) => reversalsPage(this.#selectRows, page);
+  readonly rows: Store["rows"] = async (name, page) => keptRows(this.#selectRows, name, page);
+  readonly strayWords: Store["strayWords"] = async (range) => strayWords(this.#selectRows, range);
   readonly chains: Store["journal"] = async (page) => chainsPage(this.#select, page);
   readonly journal: Store["journal"] = async (page) =>
     journalPage(this.#select, page, () => this.#lastPosition());
@@ -237,25 +229,6 @@ export class SqliteStore implements Store {
 
   async entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined> {
     return this.#read(() => this.#keys.entry(pesel, key));
-  }
-
-  async reversals({ after, limit }: Parameters<Store["reversals"]>[0]): Promise<ReversalLink[]> {
-    const place = (after as (ReversalLink & { at: number }) | undefined)?.at ?? Number.MIN_SAFE_INTEGER;
-    return this.#all<ReversalLink>(pageReversals, place, limit);
-  }
-
-  async rows<Name extends keyof KeptRows>(
-    name: Name,
-    { after, limit }: { after?: string | number | undefined; limit: number },
-  ): Promise<KeptRows[Name][]> {
-    const place = after === undefined ? [] : [after];
-    const rows = this.#all<KeptRows[Name]>(pageRows(name, place.length > 0), ...place, limit);
-    return rows.map(keptRow);
-  }
-
-  async strayWords(range: Parameters<Store["strayWords"]>[0]): Promise<string[]> {
-    const found = this.#all<{ pesel: number }>(strayWords, ...rangeOf(range));
-    return found.map(({ pesel }) => peselText(pesel));
   }
 
   /** Positions have no gaps, and to count would be to read the whole journal. */
