@@ -7,7 +7,7 @@ import type { ThreadedBulk } from "./bulk-thread.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { type Exit, Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
-import { withoutSecrets } from "./place.ts";
+import { type Place, withoutLinks, withoutSecrets } from "./place.ts";
 import { writeDocument } from "./terminal/output.ts";
 import { type Terminal, takeScreen, write } from "./terminal/terminal.ts";
 
@@ -36,6 +36,8 @@ export class Context {
   #ignoreSignals: (() => void) | undefined;
   #stop: ((signal: Interrupted["signal"]) => void) | undefined;
   #stoppingSince = Number.NEGATIVE_INFINITY;
+  /** Where `#service` works. */
+  #place: Place | undefined;
   #service: ExchangeService | undefined;
   #bulk: ThreadedBulk | undefined;
 
@@ -70,9 +72,10 @@ export class Context {
   /** Opens the service that the settings name, here or behind HTTP. */
   async service(options: CommandOptions, needs: Needs): Promise<ExchangeService> {
     const { settings } = this.asking(options);
+    this.#place = withoutLinks(settings.url);
     this.watchSignals();
     const { openService } = await import("./open.ts");
-    this.#service = await openService(settings, needs);
+    this.#service = await openService({ ...settings, url: this.#place }, needs);
     return this.#service;
   }
 
@@ -82,8 +85,8 @@ export class Context {
     options: CommandOptions,
     { rates }: Needs,
   ): Promise<Pick<ExchangeService, "bulk">> {
-    const { settings } = this.config(options);
-    if (settings.url.kind !== "sqlite" || availableParallelism() === 1) return service;
+    if (this.#place?.kind !== "sqlite" || availableParallelism() === 1) return service;
+    const settings = { ...this.config(options).settings, url: this.#place };
     const { ThreadedBulk } = await import("./bulk-thread.ts");
     this.#bulk = new ThreadedBulk(service, { settings, rates });
     return this.#bulk;

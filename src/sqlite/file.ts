@@ -10,9 +10,11 @@ import { unusable } from "./failures.ts";
  * system's code
  */
 export function resolveLedger(given: string): string {
+  // First: another process may be making the file just now.
+  const found = existing(() => statSync(given));
   const path = existing(() => realName(given)) ?? given;
   const stat = existing(() => statSync(path));
-  if (stat?.ino !== existing(() => statSync(given))?.ino) {
+  if (found !== undefined && stat?.ino !== found.ino) {
     throw unusable(
       `${given} leads to a file that was removed or moved, so its log cannot be found. Name the path that the ledger has now.`,
     );

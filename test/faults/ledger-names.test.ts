@@ -21,7 +21,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { adult } from "../support/fixture.ts";
-import { type Ran, runFx, type Served, startFx } from "../support/run-fx.ts";
+import { type Ran, runFx, type Served, spawnFx, startFx, until } from "../support/run-fx.ts";
 
 const pesel = adult();
 /** They end with the test. */
@@ -378,4 +378,30 @@ test("a server answers nothing while a link on its path leads elsewhere, and no 
   );
   assert.deepEqual(balances, [998, 1000]);
   assert.deepEqual(logsIn(folder), []);
+});
+
+test("a batch goes to the ledger where it began, although a link on the path is switched meanwhile", async (t) => {
+  const { folder, server } = await servedLedger(t);
+  await server.stop();
+  cpSync(join(folder, "data"), join(folder, "older"), { recursive: true });
+  symlinkSync("data", join(folder, "current"));
+  const lines = (count: number) => `deposit,${pesel},1,PLN\n`.repeat(count);
+  // Without keys, equal lines are told apart by their places. So many are carried out in more than one thread.
+  const [first, rest] = [10, 9000];
+  const args = ["batch", "-", "--id", "b", "--url", "sqlite:current/fx.db", "--yes", "--json"];
+  const { child, output, ended } = spawnFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
+  child.stdin.write(`kind,pesel,amount,currency\n${lines(first)}`);
+  await until(() => output().stdout.split("\n").length > first);
+  symlinkSync("older", join(folder, "next"));
+  renameSync(join(folder, "next"), join(folder, "current"));
+  child.stdin.end(lines(rest));
+  const { exit, stderr } = await ended;
+  assert.equal(exit, 0, stderr);
+  const balances = await Promise.all(
+    ["data/fx.db", "older/fx.db"].map(async (name) => {
+      const { show = [] } = commands(name);
+      return plnOf(JSON.parse((await runFx(show, { cwd: folder })).stdout));
+    }),
+  );
+  assert.deepEqual(balances, [1000 + first + rest, 1000]);
 });
