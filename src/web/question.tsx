@@ -24,7 +24,7 @@ export function Facts({ order }: { readonly order: Order }) {
       `${texts.balance} ${symbol}`,
       before === after
         ? format.money({ symbol, amount: before })
-        : `${format.amount(before, symbol)} → ${format.money({ symbol, amount: after })}`,
+        : `${format.amount(before, symbol)} → ${format.money({ symbol, amount: after }).replace("-", "−")}`,
     ]),
   ] as const;
   const isShort = !isOut && changes.some(({ after }) => after < 0);

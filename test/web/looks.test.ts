@@ -62,7 +62,17 @@ describe("the page", { skip: noBrowser }, () => {
     await look("a wrong amount");
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1" });
     await look("an offer");
-    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.route("**/api/exchange/*", (route) => route.abort());
+    await confirm.click();
+    await parts(page).alert.waitFor();
+    await look("an order without an answer");
+    await page.getByRole("button", { name: "Position" }).click();
+    await page.getByText("not known yet").waitFor();
+    await look("an order without an answer, from another view");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.unroute("**/api/exchange/*");
+    await page.getByRole("button", { name: "See whether it was done" }).click();
+    await parts(page).alert.getByText("not done").waitFor();
     await statement
       .getByRole("button", { name: /^Receipt/ })
       .first()
@@ -71,6 +81,7 @@ describe("the page", { skip: noBrowser }, () => {
     await page.getByText("Cash and corrections").click();
     await confirm.waitFor({ state: "detached" });
     await statement.getByRole("button", { name: "Reverse" }).first().click();
+    await page.locator(".asked").waitFor();
     await look("a receipt, cash and a reversal");
     await page.getByRole("button", { name: "Position" }).click();
     await page.getByRole("rowheader", { name: "EUR" }).waitFor();

@@ -45,6 +45,7 @@ describe("what the page reads", () => {
           if (does === "stale") reads.stale(key);
           if (does === "put") reads.put(key, { key, version: server.get(key) });
           if (does === "answer" && scheduler.count() > 0) await scheduler.waitOne();
+          await told();
           for (const [name] of server) {
             const { value } = reads.get<{ key: string; version: number }>(name);
             assert.ok(value === undefined || value.key === name, "an answer to another question");

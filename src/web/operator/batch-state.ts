@@ -58,9 +58,10 @@ export function stepBatch(state: BatchState, event: BatchEvent): BatchState {
     case "chosen":
       return isBusy(state) ? state : { ...noBatch, results: [], nth, name: event.name, step: "reading" };
     case "unfit":
+      if (state.step !== "reading") return state;
       return { ...state, step: "choose", fault: event.fault, undecoded: event.undecoded };
     case "read":
-      return { ...state, step: "checking", file: event.file };
+      return state.step === "reading" ? { ...state, step: "checking", file: event.file } : state;
     case "carried out": {
       if (state.step === "checked") {
         return { ...state, nth, step: "working", results: [], count: none, fault: undefined };
@@ -68,6 +69,7 @@ export function stepBatch(state: BatchState, event: BatchEvent): BatchState {
       return state.step === "stopped" ? { ...state, nth, step: "working", fault: undefined } : state;
     }
     case "results":
+      if (state.step === "reading") return state;
       state.results.push(...event.more);
       return { ...state, count: counted(state.count, event.more) };
     case "ended":
