@@ -108,7 +108,7 @@ test("only cli/open.ts names a concrete adapter, but for what has no other", () 
     // A backup is of a SQLite file, and doctor looks at each thing by itself.
     "cli/commands/backup.ts": ["sqlite/backup.ts"],
     "cli/commands/completion/completion.ts": ["rates/recorded.ts"],
-    "cli/commands/doctor/checkup.ts": ["client/http-service.ts", "client/transport.ts", "rates/nbp.ts"],
+    "cli/commands/doctor/checkup.ts": ["client/http-service.ts", "client/transport.ts", "rates/inspect.ts"],
     "cli/commands/serve/server.ts": [
       ...["http/admin.ts", "http/origin.ts", "http/paths.ts", "http/server.ts"],
       "rates/ledger-rates.ts",

@@ -348,7 +348,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         await refuses(
           service.rateHistory(terms(words).to, 90),
           "unsupported-currency",
-          "Table 108/C/NBP/2026 does not quote that currency.",
+          "No rate table of these days quotes that currency.",
         );
       }
     });

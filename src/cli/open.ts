@@ -4,7 +4,7 @@ import type { ExchangeService } from "../core/service.ts";
 import type { Books } from "../ledger/books.ts";
 import type { LedgerService } from "../ledger/service.ts";
 import type { Access, OpenOptions, Store } from "../ledger/store.ts";
-import type { RatesOptions } from "../rates/current.ts";
+import type { RatesOptions } from "../rates/ledger-rates.ts";
 import type { Settings } from "./config.ts";
 import type { StorePlace } from "./place.ts";
 
@@ -64,7 +64,7 @@ export async function openLedger(
 ): Promise<Ledger> {
   const store = await openStore(place, options);
   try {
-    const { openRates } = await import("../rates/current.ts");
+    const { openRates } = await import("../rates/ledger-rates.ts");
     const { rates: source, maxTableAge: maxAgeDays, acceptTable, changeSource } = settings;
     const trades = options.access !== "read";
     const rates = await openRates({
@@ -76,7 +76,7 @@ export async function openLedger(
       operator: operatorOf(),
       maxAgeDays,
       acceptTable,
-      onEvent,
+      ...(onEvent && { onEvent }),
     });
     const { LedgerService } = await import("../ledger/service.ts");
     // A command has no orders that would wait.

@@ -49,6 +49,9 @@ const longestProblem = 65_536;
 /** The longest that a server's Retry-After is waited for. */
 const longestWaitSeconds = 5;
 
+/** Without `accept-encoding`, an answer could come in any coding. */
+const usualHeaders = { "user-agent": "fx", "accept-encoding": "identity" } as const;
+
 /**
  * HTTP to one server, over connections that stay open. A request whose outcome is unknown is sent again until it is
  * settled.
@@ -113,7 +116,7 @@ export class Transport {
     return (await this.#load()).stream(`${this.#base}${path}`, {
       ...this.#common(query),
       method,
-      headers: { accept: headers?.["content-type"], "user-agent": "fx", ...headers, ...this.#authorization },
+      headers: { accept: headers?.["content-type"], ...usualHeaders, ...headers, ...this.#authorization },
       timeout: {
         ...this.#connectTimeouts,
         ...(readsJournal ? { send: journalTimeoutMs, response: journalTimeoutMs } : { socket }),
@@ -158,7 +161,7 @@ export class Transport {
       const answer = got(`${this.#base}${path}`, {
         ...this.#common(query),
         method,
-        headers: { accept: "application/json", "user-agent": "fx", ...headers, ...this.#authorization },
+        headers: { accept: "application/json", ...usualHeaders, ...headers, ...this.#authorization },
         ...(body !== undefined && { json: body }),
         timeout: { ...this.#connectTimeouts, request: readsJournal ? journalTimeoutMs : answerTimeoutMs },
       });

@@ -21,7 +21,7 @@ export interface PublishedTable {
 
 /** A table of one source. */
 export interface RateTable extends PublishedTable {
-  /** "nbp", "demo", the real path of a file, or a base URL without user and query. */
+  /** "nbp", "demo", the absolute path of a file as it was configured, or a base URL without user and query. */
   readonly source: string;
   /** 32 hexadecimal digits, made from source, number, dates, bids and asks by `identifyTable`. */
   readonly id: string;
@@ -47,7 +47,7 @@ export interface Acceptance extends Pick<AcceptedTable, "epoch" | "at" | "overri
 
 /** Where a ledger keeps the table in force, for every process that works on it. */
 export interface TableLedger {
-  /** Undefined until the first exchange. */
+  /** Undefined until a process that trades has started. */
   inForce(): Promise<TableInForce | undefined>;
   /** All that have been in force, oldest first. */
   acceptedTables(): Promise<readonly AcceptedTable[]>;
@@ -67,19 +67,17 @@ export interface TableLedger {
     readonly since: CalendarDate;
     readonly before?: CalendarDate;
   }): Promise<RateTable[]>;
-  /** Another one after each table that is kept or put in force. */
-  tablesVersion(): Promise<string>;
 }
 
 /** The tables that one process trades and quotes at. */
 export interface CurrentRates {
   /**
-   * The table that an order settles at, from memory. `inForce` is what the order's transaction read in the ledger.
+   * The table that an order settles at. `inForce` is what the order's transaction read in the ledger.
    * @throws FxError rates-unavailable, with the seconds after which to try again where that may help
    */
   forOrder(inForce: TableInForce | undefined): RateTable;
   /**
-   * The table of an order that came now; or, where the ledger trades at another source, this process's own.
+   * The table of an order that came now; or, where the ledger trades at another source, the newest of this process's.
    * @throws FxError rates-unavailable, storage-unavailable
    */
   forQuote(): Promise<RateTable>;

@@ -135,6 +135,14 @@ export function openMetrics({
     },
   });
   new Gauge({
+    name: "fx_trading",
+    help: "1 while orders are settled, 0 while they are not; /health/ready says why",
+    registers,
+    collect() {
+      this.set(probes.rates().trading.trading ? 1 : 0);
+    },
+  });
+  new Gauge({
     name: "fx_waiting_requests",
     help: "Requests and lines of bulks that wait for a commit",
     registers,

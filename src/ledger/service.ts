@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
 import { type Change, planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
-import { type CurrencyCode, pln } from "../core/currency.ts";
+import type { CurrencyCode } from "../core/currency.ts";
 import { addDays, endOfTime, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
@@ -126,10 +126,10 @@ export class LedgerService implements ExchangeService {
 
   async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
     const { table } = await this.#rates.latest();
-    if (currency === pln || !table.rates.has(currency)) {
-      throw new FxError("unsupported-currency", `Table ${table.number} does not quote that currency.`);
-    }
     const tables = await this.#tablesUpTo(table, days);
+    if (!tables.some(({ rates }) => rates.has(currency))) {
+      throw new FxError("unsupported-currency", "No rate table of these days quotes that currency.");
+    }
     return tables.flatMap(({ number, effectiveDate, rates }) => {
       const rate = rates.get(currency);
       return rate === undefined ? [] : [{ table: number, effectiveDate, bid: rate.bid, ask: rate.ask }];

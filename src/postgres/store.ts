@@ -55,7 +55,6 @@ import {
   selectFound,
   selectNewest,
   selectTables,
-  selectTablesVersion,
   spanOfAccounts,
   Transaction,
 } from "./transaction.ts";
@@ -312,11 +311,6 @@ export class PostgresStore implements Store {
   async tables({ source, since, before = endOfTime }: Parameters<Store["tables"]>[0]): Promise<RateTable[]> {
     const rows = await this.#all(selectTables, source, since, before);
     return rows.map((row) => decodeTable(row as unknown as RateTableRow));
-  }
-
-  async tablesVersion(): Promise<string> {
-    const [counts = {}] = await this.#all(selectTablesVersion);
-    return Object.values(counts).join(" ");
   }
 
   table(id: string): Promise<RateTable | undefined> {

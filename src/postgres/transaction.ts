@@ -157,8 +157,6 @@ export const selectTables =
   "(select table_id, max(epoch) as epoch from accepted_table group by table_id) as accepted on table_id = id " +
   "where source = $1 and effective_date >= $2 and effective_date < $3 " +
   "order by effective_date, number, coalesce(epoch, 0)";
-export const selectTablesVersion =
-  "select (select count(*)::int from rate_table) as kept, (select max(epoch)::int from accepted_table) as epoch";
 
 /** Keeps tables, where they are not kept yet. */
 export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { addDays, type CalendarDate, warsawDate } from "../core/date.ts";
+import { type CalendarDate, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import {
   type CurrentRates,
@@ -11,10 +11,23 @@ import {
   type TableLedger,
   type TableRules,
 } from "../core/rates.ts";
-import { isNewer, judge, newest, newestEffective } from "./acceptance.ts";
-import { KeptTables } from "./kept-tables.ts";
-import { MemoryTables } from "./memory-tables.ts";
-import { isLive, type RateSource } from "./source.ts";
+import { effectiveOn, isNewer, newest } from "./judge.ts";
+import { historyOf } from "./kept.ts";
+import { LedgerFollower } from "./ledger-follower.ts";
+import { commandLimits, type FetchLimits, fetchLimits, mostTables, openApi } from "./nbp.ts";
+import { openRecorded } from "./recorded.ts";
+import { isLive, type RateSource, sourceName } from "./source.ts";
+import {
+  clockProblem,
+  dayOf,
+  type Facts,
+  type Halt,
+  haltOf,
+  isClockOff,
+  nothingKnown,
+  problemOf,
+  tableHalt,
+} from "./trading.ts";
 
 const longestCloseMs = 1000;
 /** A ledger that trades at another source may be switched to this one, but probably not soon. */
@@ -24,62 +37,107 @@ const retryElsewhereSeconds = 60;
 export type RatesEvent =
   | { readonly kind: "in-force"; readonly table: RateTable; readonly from: "bank" | "recording" | "ledger" }
   | { readonly kind: "not-trading"; readonly problem: string }
-  | { readonly kind: "refused"; readonly table: string; readonly problem: string; readonly retryInMs: number }
+  | { readonly kind: "refused"; readonly table: string; readonly problem: string }
   | { readonly kind: "failed"; readonly problem: string; readonly retryInMs: number }
-  | { readonly kind: "history-failed"; readonly problem: string };
+  | { readonly kind: "history-failed"; readonly problem: string }
+  | { readonly kind: "clock"; readonly problem: string };
 
-export interface LedgerRatesOptions {
-  readonly source: RateSource;
+export interface RatesOptions {
+  /**
+   * "nbp"; the http(s) base URL of an API of the same shape, which is asked for `<base>/exchangerates/tables/C/`;
+   * the path of a JSON file of tables as the bank publishes them; or "demo", which is such a recording.
+   */
+  readonly source: string | RateSource;
   readonly ledger: TableLedger;
+  /** Whether this process may put tables in force. Otherwise it writes nothing. */
   readonly trades: boolean;
-  readonly serves: boolean;
-  readonly changeSource: string | undefined;
-  readonly operator: string;
-  readonly now: () => Date;
-  readonly rules: TableRules;
-  readonly onEvent: (event: RatesEvent) => void;
-  readonly refreshMs: number;
+  /** Whether this process goes on without a table, and looks again. One that does not waits for its source's first word. */
+  readonly serves?: boolean;
+  /** Another source: if the ledger trades at it, it is to trade at `source` from now on. */
+  readonly changeSource?: string | undefined;
+  readonly maxAgeDays?: number;
+  readonly acceptTable?: string | undefined;
+  /** Who answers for a table that `acceptTable` lets through. */
+  readonly operator?: string;
+  readonly now?: () => Date;
+  readonly onEvent?: (event: RatesEvent) => void;
+  /** How long to wait at most for the first refresh of a live source, where there is a table without it. */
+  readonly firstWaitMs?: number;
+  readonly refreshMs?: number;
   /** The pause after a first failure. It doubles with each further one, up to `refreshMs`. */
-  readonly retryMs: number;
-  readonly followMs: number;
-  /** How many tables to ask for as the history. */
-  readonly historyTables: number;
+  readonly retryMs?: number;
+  /** How often to look in the ledger for the table in force. */
+  readonly followMs?: number;
+  readonly limits?: Partial<FetchLimits>;
+}
+
+const defaults = {
+  serves: true,
+  maxAgeDays: 7,
+  operator: "unknown",
+  now: () => new Date(),
+  onEvent: (_event: RatesEvent) => {},
+  firstWaitMs: 2000,
+  refreshMs: 5 * 60_000,
+  retryMs: 1000,
+  followMs: 1000,
+};
+
+/**
+ * Opens the rates of a source. A live one opens whether the bank answers or not, and has its first table when it
+ * does answer, or as soon as it does.
+ * @throws FxError rates-unavailable if the source is not one of those, or its recording cannot be used
+ */
+export async function openRates(given: RatesOptions): Promise<CurrentRates> {
+  const options = { ...defaults, ...given };
+  const limits = { ...(options.serves ? fetchLimits : commandLimits), ...options.limits };
+  const source = typeof given.source === "string" ? await openSource(given.source, limits) : given.source;
+  const rates = new LedgerRates({ ...options, source });
+  const started = rates.start();
+  const limit = new AbortController();
+  const waited = source.recorded
+    ? started
+    : Promise.race([started, pause(options.firstWaitMs, undefined, { signal: limit.signal })]);
+  await waited.finally(() => limit.abort());
+  if (!options.serves && !rates.hasFresh) await started;
+  return rates;
+}
+
+/** @throws FxError rates-unavailable */
+export function openSource(source: string, limits: FetchLimits): RateSource | Promise<RateSource> {
+  return isLive(source) ? openApi(source, limits) : openRecorded(source);
 }
 
 /**
- * The table in force is what the ledger says. This process looks there, often, and at its source, now and then: a newer
- * table that passes the checks is written into the ledger, and so comes into force for all processes at once.
+ * The table in force is what the ledger says. A process looks there every second, and asks its source every few
+ * minutes. One that trades puts the newest table that it knows, and that is effective and passes the checks, into the
+ * ledger, and so in force for all. One that only reads, or whose ledger trades at another source, writes nothing; it
+ * asks its source only where the ledger has no table of it, and quotes at the newest.
  */
-export class LedgerRates implements CurrentRates {
-  readonly #options: LedgerRatesOptions;
+class LedgerRates implements CurrentRates {
+  readonly #options: RatesOptions & typeof defaults & { readonly source: RateSource };
   readonly #closing = new AbortController();
-  /** Judged by this process alone. */
-  readonly #own = new MemoryTables();
-  readonly #kept: KeptTables;
-  /** What the ledger said last. */
-  #inForce: TableInForce | undefined;
-  /** Published and not effective yet. */
-  #held: RateTable | undefined;
-  #changeSource: string | undefined;
-  #rules: TableRules;
-  #history: readonly RateTable[] | undefined;
-  #historyIn: TableLedger | undefined;
-  #problem: string | undefined;
-  /** Whether the source has answered yet. */
-  #answered = false;
-  #failures = 0;
+  readonly #known = nothingKnown();
+  readonly #ledger: LedgerFollower;
   readonly #fetches = noFetches();
+  #rules: TableRules;
+  #historyIsKept = false;
+  #failures = 0;
   /** On the clock of `performance.now()`. */
   #nextRefresh = 0;
-  #announced = "";
+  /** Both clocks when the source was asked last. */
+  #asked: { readonly wall: number; readonly steady: number };
+  readonly #told = new Map<string, unknown>();
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(options: LedgerRatesOptions) {
+  constructor(options: RatesOptions & typeof defaults & { readonly source: RateSource }) {
+    const { changeSource, maxAgeDays, acceptTable } = options;
     this.#options = options;
-    this.#kept = new KeptTables(options.ledger);
-    this.#changeSource = options.changeSource;
-    this.#rules = options.rules;
+    const changed = changeSource === undefined ? undefined : sourceName(changeSource);
+    this.#ledger = new LedgerFollower(options, this.#known, changed);
+    this.#rules = { maxAgeDays, acceptTable };
+    this.#asked = { wall: options.now().getTime(), steady: performance.now() };
   }
 
   /** Reads the ledger and begins to refresh. Resolves when the first refresh is over, however it went. */
@@ -89,63 +147,60 @@ export class LedgerRates implements CurrentRates {
   }
 
   refresh(rules: TableRules): Promise<void> {
-    this.#rules = rules;
     this.#turn = this.#turn.then(() => {
       clearTimeout(this.#timer);
+      this.#rules = rules;
       this.#nextRefresh = 0;
       // A recording may have other tables by now.
-      this.#history = undefined;
-      this.#historyIn = undefined;
+      this.#historyIsKept = false;
       return this.#takeTurn();
     });
     return this.#turn;
   }
 
   forOrder(inForce: TableInForce | undefined): RateTable {
-    const elsewhere = this.#tradesElsewhere(inForce);
-    if (elsewhere !== undefined) {
-      throw new FxError("rates-unavailable", elsewhere, { retryAfterSeconds: retryElsewhereSeconds });
-    }
-    return this.#fresh(inForce?.table ?? this.#own.current?.table);
+    const halt = haltOf(inForce, this.#facts());
+    if (halt !== undefined) throw this.#unavailable(halt);
+    return (inForce as TableInForce).table;
   }
 
   async forQuote(): Promise<RateTable> {
-    this.#follow(await this.#options.ledger.inForce());
-    return this.#fresh(this.#quoted());
+    await this.#ledger.follow();
+    const table = this.#quoted();
+    const halt = tableHalt(table, this.#facts());
+    if (table === undefined || halt !== undefined) throw this.#unavailable(halt as Halt);
+    return table;
   }
 
   async latest(): Promise<LatestTable> {
-    this.#follow(await this.#options.ledger.inForce());
-    const table = this.#quoted() ?? this.#inForce?.table;
-    if (table === undefined) return this.#fresh(table);
-    return {
-      table,
-      recorded: !isLive(table.source),
-      notTraded: this.#tradesElsewhere(this.#inForce) ?? this.#objectionTo(table),
-    };
+    await this.#ledger.follow();
+    const table = this.#quoted() ?? this.#known.inForce?.table;
+    const halt = this.#halt();
+    if (table === undefined) throw this.#unavailable(halt as Halt);
+    return { table, recorded: !isLive(table.source), notTraded: halt?.reason };
   }
 
-  async history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]> {
-    const range = { source: table.source, since, through: table.effectiveDate };
-    const known = [...(await this.#own.tables(range)), ...(await this.#kept.tables(range))];
-    const byNumber = new Map([...known, table].map((one) => [one.number, one]));
-    return [...byNumber.values()]
-      .filter(({ effectiveDate }) => effectiveDate >= since && effectiveDate <= table.effectiveDate)
-      .sort((a, b) => (isNewer(a, b) ? 1 : -1));
+  history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]> {
+    return historyOf(table, since, this.#known.tables, this.#options.ledger);
   }
 
   status(): RatesStatus {
     const { name, recorded } = this.#options.source;
-    const reason = this.#tradesElsewhere(this.#inForce) ?? this.#objectionTo(this.#quoted());
+    const halt = this.#halt();
     return {
       source: name,
       recorded,
       table: this.#quoted(),
-      trading: reason === undefined ? { trading: true } : { trading: false, reason },
-      problem: this.#tradesElsewhere(this.#inForce) ?? this.#problem,
-      clock: undefined,
+      trading: halt === undefined ? { trading: true } : { trading: false, reason: halt.reason },
+      problem: problemOf(this.#known),
+      clock: clockProblem(this.#known.clockAheadMs, name),
       fetches: this.#fetches,
     };
+  }
+
+  /** Whether there is a table to quote at. */
+  get hasFresh(): boolean {
+    return tableHalt(this.#quoted(), this.#facts()) === undefined;
   }
 
   /** Resolves when nothing of it uses the ledger any more, or when the ledger has not answered for a second. */
@@ -157,131 +212,112 @@ export class LedgerRates implements CurrentRates {
     limit.abort();
   }
 
-  /** The table of the ledger; this process's own, where the ledger has none of its source that is young enough. */
-  #quoted(): RateTable | undefined {
-    const own = this.#own.current?.table;
-    if (this.#inForce?.table.source !== this.#options.source.name) return own;
-    const isOwnNewer = !this.#options.trades && own !== undefined && !this.#isFresh(this.#inForce.table);
-    return isOwnNewer ? own : this.#inForce.table;
-  }
-
-  #tradesElsewhere(inForce: TableInForce | undefined): string | undefined {
-    const { name } = this.#options.source;
-    if (inForce === undefined || inForce.table.source === name) return undefined;
-    const { source } = inForce.table;
-    const way =
-      source === this.#changeSource
-        ? `The ledger changes to ${name} when its first table is there.`
-        : `Use --rates ${source}, or change the ledger's source with fx serve --rates ${name} --change-source ${source}.`;
-    return `The ledger trades at the rates of ${source}, and this fx has those of ${name}, at which it only quotes. ${way}`;
-  }
-
-  #isFresh({ effectiveDate }: RateTable): boolean {
+  #facts(): Facts {
     const { source, now } = this.#options;
-    return source.recorded || warsawDate(now()) <= addDays(effectiveDate, this.#rules.maxAgeDays);
+    return {
+      source,
+      changeSource: this.#ledger.changeSource,
+      maxAgeDays: this.#rules.maxAgeDays,
+      now: now(),
+      known: this.#known,
+      asksSource: this.#needsSource(),
+    };
   }
 
-  /** Whether there is a table to quote at. */
-  get hasFresh(): boolean {
-    const table = this.#quoted();
-    return table !== undefined && this.#isFresh(table);
+  /** Why no order is settled now. What reads a new ledger takes it that a process that trades puts its table in force. */
+  #halt(): Halt | undefined {
+    const { inForce } = this.#known;
+    const isNew = inForce === undefined && !this.#options.trades;
+    return isNew ? tableHalt(this.#quoted(), this.#facts()) : haltOf(inForce, this.#facts());
   }
 
-  /** @throws FxError rates-unavailable */
-  #fresh(table: RateTable): RateTable;
-  #fresh(table: undefined): never;
-  #fresh(table: RateTable | undefined): RateTable;
-  #fresh(table: RateTable | undefined): RateTable {
-    const objection = this.#objectionTo(table);
-    if (table !== undefined && objection === undefined) return table;
+  #unavailable({ kind, reason }: Halt): FxError {
     // A command looks once.
-    if (!this.#options.serves) throw new FxError("rates-unavailable", `${objection}`);
-    const retryAfterSeconds = Math.max(1, Math.ceil((this.#nextRefresh - performance.now()) / 1000));
-    throw new FxError(
-      "rates-unavailable",
-      `${objection} Try again in ${retryAfterSeconds} s, when fx asks the source again.`,
-      { retryAfterSeconds },
-    );
+    if (!this.#options.serves) return new FxError("rates-unavailable", reason);
+    const seconds = Math.max(1, Math.ceil((this.#nextRefresh - performance.now()) / 1000));
+    return kind === "other source"
+      ? new FxError("rates-unavailable", reason, { retryAfterSeconds: retryElsewhereSeconds })
+      : new FxError(
+          "rates-unavailable",
+          `${reason} Try again in ${seconds} s, when fx asks the source again.`,
+          { retryAfterSeconds: seconds },
+        );
   }
 
-  /** Why a table of this source, or none, is not traded at. */
-  #objectionTo(table: RateTable | undefined): string | undefined {
-    const { name } = this.#options.source;
-    if (table === undefined) {
-      const elsewhere = this.#tradesElsewhere(this.#inForce);
-      const reason = this.#problem ?? `The first is being fetched from ${name}.`;
-      return `There is no rate table yet. ${reason}${elsewhere === undefined ? "" : ` ${elsewhere}`}`;
-    }
-    if (this.#isFresh(table)) return undefined;
-    const { maxAgeDays } = this.#rules;
-    const outcome = this.#answered
-      ? `${name} has no newer one.`
-      : `A newer one is being fetched from ${name}.`;
-    return (
-      `The newest rate table, ${table.number}, is of ${table.effectiveDate}, and fx trades at a table for at most ` +
-      `${maxAgeDays} day${maxAgeDays === 1 ? "" : "s"}. ${this.#problem ?? outcome}`
-    );
+  /** The table of the ledger, if that trades at this process's source or has none; otherwise the source's own. */
+  #quoted(): RateTable | undefined {
+    const { inForce, tables, kept } = this.#known;
+    if (this.#ledger.isOurs(inForce)) return inForce?.table;
+    return newest(effectiveOn(warsawDate(this.#options.now()), tables.length > 0 ? tables : (kept ?? [])));
   }
 
-  #follow(inForce: TableInForce | undefined): void {
-    this.#inForce = inForce;
-    if (inForce === undefined) return;
-    const { source } = inForce.table;
-    if (source !== this.#changeSource) this.#changeSource = undefined;
-    const elsewhere = this.#tradesElsewhere(inForce);
-    if (elsewhere === undefined) this.#announce(inForce.table, "ledger");
-    else if (this.#announced !== source && this.#changeSource === undefined) {
-      this.#announced = source;
-      this.#options.onEvent({ kind: "not-trading", problem: elsewhere });
-    }
-  }
-
-  #announce(table: RateTable, from: "bank" | "recording" | "ledger"): void {
-    if (this.#announced === table.id) return;
-    this.#announced = table.id;
-    // Another process may have accepted the table that this one refused.
-    this.#problem = undefined;
-    this.#options.onEvent({ kind: "in-force", table, from });
+  #needsSource(): boolean {
+    return this.#options.trades || !this.#ledger.isOurs(this.#known.inForce);
   }
 
   async #takeTurn(): Promise<void> {
-    const { ledger, now, followMs } = this.#options;
-    // If the ledger cannot be read, orders fail and say so.
-    await failureOf(async () => this.#follow(await ledger.inForce()));
-    if (performance.now() >= this.#nextRefresh) await this.#refresh();
-    else if (this.#held !== undefined && this.#held.effectiveDate <= warsawDate(now())) {
-      const held = this.#held;
-      this.#held = undefined;
-      const failure = await failureOf(() => this.#consider([held]));
-      if (failure !== undefined) this.#report(failure, this.#nextRefresh - performance.now());
-    }
+    const { now, followMs } = this.#options;
+    const jumpedMs = now().getTime() - this.#asked.wall - (performance.now() - this.#asked.steady);
+    // After a clock was set, or a machine slept, the source is asked first: its answer tells whether the day is right.
+    const hasJumped = isClockOff(jumpedMs);
+    if (!hasJumped) await this.#settle();
+    const isDue = hasJumped || performance.now() >= this.#nextRefresh;
+    if (isDue && this.#needsSource()) await this.#refresh();
     if (this.#closing.signal.aborted) return;
+    this.#tell();
     const untilRefresh = Math.max(0, this.#nextRefresh - performance.now());
-    this.#timer = setTimeout(
-      () => {
-        this.#turn = this.#takeTurn();
-      },
-      Math.min(followMs, untilRefresh),
-    ).unref();
+    const waitMs = this.#needsSource() ? Math.min(followMs, untilRefresh) : followMs;
+    this.#timer = setTimeout(() => {
+      this.#turn = this.#takeTurn();
+    }, waitMs).unref();
   }
 
+  /** Asks the source, and judges what it answers. */
   async #refresh(): Promise<void> {
-    const failure = this.#isServedByLedger() ? undefined : await failureOf(() => this.#fetch());
+    const before = this.#ledger.accepted;
+    const failure = await failureOf(() => this.#fetch());
     if (this.#closing.signal.aborted) return;
-    if (failure !== undefined) this.#fetches[failure instanceof Refusal ? "refused" : "failed"] += 1;
-    this.#problem = failure?.message;
-    this.#failures = failure === undefined ? 0 : this.#failures + 1;
-    const pauseMs = this.#pauseMs();
-    this.#nextRefresh = performance.now() + pauseMs;
-    if (failure !== undefined) this.#report(failure, pauseMs);
-    else if (!this.#isServedByLedger()) await this.#keepHistory();
+    const known = this.#known;
+    known.fetchFailure = failure?.message;
+    const hasFailed = failure !== undefined || known.ledgerFailure !== undefined;
+    // Meanwhile there may be tables that this process never sees as the newest.
+    if (hasFailed) this.#historyIsKept = false;
+    this.#failures = hasFailed ? this.#failures + 1 : 0;
+    const retryInMs = this.#pauseMs();
+    this.#nextRefresh = performance.now() + retryInMs;
+    if (hasFailed) this.#fetches.failed += 1;
+    else if (this.#ledger.accepted !== before) this.#fetches.accepted += 1;
+    else this.#fetches[known.heldBack === undefined ? "unchanged" : "refused"] += 1;
+    if (failure !== undefined) this.#options.onEvent({ kind: "failed", problem: failure.message, retryInMs });
   }
 
-  /** Whether this process only reads, and finds a usable table in the ledger. */
-  #isServedByLedger(): boolean {
-    const { trades, source } = this.#options;
-    const table = this.#inForce?.table;
-    return !trades && table?.source === source.name && this.#isFresh(table);
+  async #fetch(): Promise<void> {
+    const { now, onEvent } = this.#options;
+    const known = this.#known;
+    const latest = await this.#ask(1);
+    const isWaiting = effectiveOn(dayOf(now(), known.clockAheadMs), latest).length === 0;
+    // While the newest waits for its date, the one before it is needed. Until both are there, nothing is given up.
+    known.tables = isWaiting ? await this.#ask(mostTables) : latest;
+    await this.#settle();
+    if (!isWaiting && known.heldBack === undefined && !this.#lacksHistory()) return;
+    const failure = await failureOf(async () => {
+      if (!isWaiting) {
+        known.tables = await this.#ask(mostTables);
+        await this.#settle();
+      }
+      if (this.#lacksHistory()) await this.#keepHistory();
+    });
+    if (failure !== undefined && !this.#closing.signal.aborted) {
+      onEvent({ kind: "history-failed", problem: failure.message });
+    }
+  }
+
+  async #ask(count: number): Promise<readonly RateTable[]> {
+    const { source, now } = this.#options;
+    this.#asked = { wall: now().getTime(), steady: performance.now() };
+    const { tables, date } = await source.tables(count, this.#closing.signal);
+    if (date !== undefined) this.#known.clockAheadMs = now().getTime() - date.getTime();
+    return tables;
   }
 
   #pauseMs(): number {
@@ -291,102 +327,56 @@ export class LedgerRates implements CurrentRates {
     return Math.round(longest * (0.5 + Math.random() / 2));
   }
 
-  #report(failure: Error, retryInMs: number): void {
-    const report = { problem: failure.message, retryInMs: Math.round(retryInMs) };
-    this.#options.onEvent(
-      failure instanceof Refusal
-        ? { kind: "refused", table: failure.table, ...report }
-        : { kind: "failed", ...report },
-    );
-  }
-
-  async #fetch(): Promise<void> {
-    const { source, now, historyTables } = this.#options;
-    const { signal } = this.#closing;
-    const today = warsawDate(now());
-    const latest = newest(await source.tables(1, signal)) as RateTable;
-    const isHeld = latest.effectiveDate > today;
-    // The newest is not effective yet, so the one before it is needed.
-    const tables = isHeld ? await source.tables(historyTables, signal) : [latest];
-    this.#answered = true;
-    this.#held = isHeld ? latest : undefined;
-    this.#fetches[(await this.#consider(tables)) ? "accepted" : "unchanged"] += 1;
-  }
-
-  /**
-   * Puts the newest effective table in force, unless a check holds it back.
-   * @returns whether it is a new one
-   */
-  async #consider(tables: readonly RateTable[]): Promise<boolean> {
-    const { source, ledger, trades, now, operator } = this.#options;
-    const table = newestEffective(tables, warsawDate(now()));
-    if (table === undefined) {
-      const { number, effectiveDate } = newest(tables) as RateTable;
-      if (this.#quoted() !== undefined) return false;
-      throw new Error(`The first table of ${source.name}, ${number}, takes effect on ${effectiveDate}.`);
-    }
-    for (;;) {
-      const inForce = await ledger.inForce();
-      this.#follow(inForce);
-      const ledgerSource = inForce?.table.source;
-      const changes =
-        ledgerSource !== undefined && ledgerSource !== source.name && ledgerSource === this.#changeSource;
-      const place = trades && (changes || ledgerSource === source.name) ? ledger : this.#own;
-      const before = place === ledger ? inForce : (this.#own.current ?? this.#seed(inForce));
-      const verdict =
-        before === undefined || changes
-          ? "accept"
-          : judge(
-              table,
-              { inForce: before.table, accepted: await place.acceptedTables() },
-              this.#rules.acceptTable,
-            );
-      if (verdict === "in force") return false;
-      if (typeof verdict !== "string") throw new Refusal(table.number, verdict.refusal);
-      const isOverridden = verdict === "overridden";
-      const overriddenBy = isOverridden ? operator : undefined;
-      const accepted = { epoch: before?.epoch ?? 0, at: now(), overriddenBy };
-      if (!(await place.acceptTable(table, accepted))) continue;
-      if (isOverridden) this.#rules = { ...this.#rules, acceptTable: undefined };
-      if (changes) this.#changeSource = undefined;
-      this.#inForce = await ledger.inForce();
-      // Where the ledger trades elsewhere, it is only quoted at.
-      if (this.#tradesElsewhere(this.#inForce) === undefined) {
-        this.#announce(table, source.recorded ? "recording" : "bank");
-      }
-      return true;
-    }
-  }
-
-  /** A process that only reads judges by what the ledger has, as an order would. */
-  #seed(inForce: TableInForce | undefined): TableInForce | undefined {
-    return inForce?.table.source === this.#options.source.name ? inForce : undefined;
+  /** Whether to ask for the tables before the newest: once, and where they are in memory only, each time. */
+  #lacksHistory(): boolean {
+    const { trades, serves } = this.#options;
+    if (!trades || !this.#ledger.isOurs(this.#known.inForce)) return true;
+    return !this.#historyIsKept && (serves || this.#ledger.accepted !== undefined);
   }
 
   /** Keeps the tables before the one in force. Only the history of rates needs them. */
   async #keepHistory(): Promise<void> {
-    const { source, ledger, trades, historyTables, onEvent } = this.#options;
-    const inForce = this.#quoted();
-    const place = trades && this.#inForce?.table.source === source.name ? ledger : this.#own;
-    if (inForce === undefined || place === this.#historyIn) return;
-    const failure = await failureOf(async () => {
-      this.#history ??= await source.tables(historyTables, this.#closing.signal);
-      await place.saveTables(this.#history.filter((table) => isNewer(inForce, table)));
-      this.#historyIn = place;
-    });
-    if (failure !== undefined && !this.#closing.signal.aborted) {
-      onEvent({ kind: "history-failed", problem: failure.message });
-    }
+    const { inForce, tables } = this.#known;
+    if (!this.#options.trades || inForce === undefined || !this.#ledger.isOurs(inForce)) return;
+    await this.#options.ledger.saveTables(tables.filter((table) => isNewer(inForce.table, table)));
+    this.#historyIsKept = true;
   }
-}
 
-/** A well-formed table that fails a check. */
-class Refusal extends Error {
-  readonly table: string;
+  async #settle(): Promise<void> {
+    this.#known.ledgerFailure = (
+      await failureOf(() => this.#ledger.settle(this.#rules.acceptTable))
+    )?.message;
+    if (!this.#closing.signal.aborted && this.#halt() === undefined) this.#tell();
+  }
 
-  constructor(table: string, reason: string) {
-    super(`Table ${table} is refused: ${reason}.`);
-    this.table = table;
+  /** Tells what has changed. */
+  #tell(): void {
+    const { inForce, heldBack, ledgerFailure, clockAheadMs } = this.#known;
+    const { source, followMs, onEvent } = this.#options;
+    const halt = this.#halt();
+    const table = inForce?.table;
+    const from = table?.id !== this.#ledger.accepted ? "ledger" : source.recorded ? "recording" : "bank";
+    const problem = problemOf(this.#known) ?? "";
+    const clock = clockProblem(clockAheadMs, source.name);
+    const news: Record<string, readonly [state: unknown, event: RatesEvent | undefined]> = {
+      trading:
+        halt === undefined
+          ? [table?.id, table && { kind: "in-force", table, from }]
+          : [`${halt.kind} ${table?.source}`, { kind: "not-trading", problem: halt.reason }],
+      heldBack: [heldBack?.table.id, heldBack && { kind: "refused", table: heldBack.table.number, problem }],
+      ledger: [
+        ledgerFailure,
+        ledgerFailure === undefined
+          ? undefined
+          : { kind: "failed", problem: ledgerFailure, retryInMs: followMs },
+      ],
+      clock: [clock !== undefined, clock === undefined ? undefined : { kind: "clock", problem: clock }],
+    };
+    for (const [what, [state, event]] of Object.entries(news)) {
+      if (this.#told.get(what) === state) continue;
+      this.#told.set(what, state);
+      if (event !== undefined) onEvent(event);
+    }
   }
 }
 

@@ -43,7 +43,7 @@ export const commandLimits: FetchLimits = {
  * The bank's API, as "nbp", or another one of its shape, by its base URL.
  * @throws FxError rates-unavailable if that is no URL
  */
-export function openApi(source: string, limits: Partial<FetchLimits>): RateSource {
+export function openApi(source: string, limits: FetchLimits): RateSource {
   const baseUrl = source === "nbp" ? nbpBaseUrl : source;
   if (!URL.canParse(baseUrl)) {
     throw new FxError("rates-unavailable", `No rates from ${source}: it is not an http(s) address.`);
@@ -52,8 +52,11 @@ export function openApi(source: string, limits: Partial<FetchLimits>): RateSourc
   return {
     name,
     recorded: false,
-    tables: async (count, signal) =>
-      tablesOf(name, await fetchTables(baseUrl, count, signal, { ...fetchLimits, ...limits })),
+    isNamed: (other) => other === name,
+    async tables(count, signal) {
+      const { tables, date } = await fetchTables(baseUrl, count, signal, limits);
+      return { tables: tablesOf(name, tables), date };
+    },
   };
 }
 
@@ -68,7 +71,7 @@ export async function fetchTables(
   count: number,
   signal: AbortSignal,
   limits: FetchLimits = fetchLimits,
-): Promise<readonly PublishedTable[]> {
+): Promise<{ readonly tables: readonly PublishedTable[]; readonly date: Date | undefined }> {
   const url = new URL(baseUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/exchangerates/tables/C/${count === 1 ? "" : `last/${count}/`}`;
   url.searchParams.set("format", "json");
@@ -87,11 +90,17 @@ export async function fetchTables(
     throw new Error(`${where} answered ${response.statusCode}: ${instead}.`);
   }
   try {
-    return parseTables(String(response.body));
+    return { tables: parseTables(String(response.body)), date: timeOf(response.headers) };
   } catch (error) {
     if (!(error instanceof InvalidRateTable)) throw error;
     throw new Error(`${where} did not answer with rate tables: ${error.message}.`, { cause: error });
   }
+}
+
+/** The time at which an answer left. One from a cache says how many seconds ago it was made. */
+function timeOf({ date, age }: Response["headers"]): Date | undefined {
+  const made = Date.parse(date ?? "");
+  return Number.isNaN(made) ? undefined : new Date(made + 1000 * (Number(age) || 0));
 }
 
 async function answerOf(url: URL, signal: AbortSignal, limits: FetchLimits): Promise<Response<string>> {
@@ -99,7 +108,7 @@ async function answerOf(url: URL, signal: AbortSignal, limits: FetchLimits): Pro
   const { got } = await import("got");
   const request = got(url, {
     signal,
-    headers: { accept: "application/json", "user-agent": "fx" },
+    headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "fx" },
     throwHttpErrors: false,
     followRedirect: false,
     // A compressed answer could be a thousand times as long as what arrives.

@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { realpath } from "node:fs/promises";
 import { FxError } from "../core/errors.ts";
 import { InvalidRateTable, type PublishedTable } from "../core/rates.ts";
 import demo from "./demo-tables.json" with { type: "json" };
@@ -12,13 +13,19 @@ import { parseTableList, parseTables } from "./tables.ts";
  */
 export async function openRecorded(source: string): Promise<RateSource> {
   const name = sourceName(source);
-  const published = source === "demo" ? demoTables() : await readTables(source);
-  const tables = tablesOf(name, published);
-  return {
-    name,
-    recorded: true,
-    tables: async () => (source === "demo" ? tables : tablesOf(name, await readTables(source))),
+  if (source === "demo") {
+    const tables = tablesOf(name, demoTables());
+    return { name, recorded: true, isNamed: (other) => other === name, tables: async () => ({ tables }) };
+  }
+  // A ledger may know the file by the path that its links led to.
+  const names = new Set([name]);
+  const read = async () => {
+    const tables = tablesOf(name, await readTables(source));
+    names.add(await realpath(source).catch(() => name));
+    return { tables };
   };
+  await read();
+  return { name, recorded: true, isNamed: (other) => names.has(other), tables: read };
 }
 
 /** In bytes: sixty years of tables. */

@@ -1,19 +1,27 @@
 import { hash } from "node:crypto";
-import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { identifyTable, type PublishedTable, type RateTable } from "../core/rates.ts";
 
 /** Where tables come from. */
 export interface RateSource {
-  /** "nbp", "demo", the real path of a file, or a base URL without user and query. */
+  /** "nbp", "demo", the absolute path of a file as it was configured, or a base URL without user and query. */
   readonly name: string;
   /** Whether its tables are recorded ones, which do not age. */
   readonly recorded: boolean;
+  /** Whether a ledger that trades at the source of this name trades at this one. */
+  isNamed(name: string): boolean;
   /**
-   * The newest `count` tables or more, oldest first. Never none.
+   * The newest `count` tables or more.
    * @throws Error with a message that says what was received instead
    */
-  tables(count: number, signal: AbortSignal): Promise<readonly RateTable[]>;
+  tables(count: number, signal: AbortSignal): Promise<SourceAnswer>;
+}
+
+export interface SourceAnswer {
+  /** Oldest first. Never none. */
+  readonly tables: readonly RateTable[];
+  /** The time at the source. */
+  readonly date?: Date | undefined;
 }
 
 /** Published tables as those of a source. */
@@ -26,16 +34,15 @@ export function isLive(source: string): boolean {
   return source === "nbp" || /^https?:/i.test(source);
 }
 
-/** The name of the source that an operator calls `source`: the same for all ways to write it. */
+/**
+ * The name of the source that an operator calls `source`. Links in a path are not resolved: the name has to stay the
+ * same when a link is set to another folder, as a ConfigMap's is with each change.
+ */
 export function sourceName(source: string): string {
   if (source === "nbp" || source === "demo") return source;
   if (isLive(source) && URL.canParse(source))
     return addressWithoutSecrets(new URL(source)).replace(/\/+$/, "");
-  try {
-    return realpathSync(source);
-  } catch {
-    return resolve(source);
-  }
+  return resolve(source);
 }
 
 /** An address without the user, password and query, which may be secret. */

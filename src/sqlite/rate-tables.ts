@@ -16,7 +16,6 @@ import {
   selectInForce,
   selectTable,
   selectTables,
-  selectTablesVersion,
 } from "./statements.ts";
 
 /** The tables that are kept, and which of them is in force. */
@@ -53,10 +52,6 @@ export class RateTables {
 
   of({ source, since, before = endOfTime }: Parameters<TableLedger["tables"]>[0]): RateTable[] {
     return (this.#statement(selectTables).all(source, since, before) as RateTableRow[]).map(decodeTable);
-  }
-
-  version(): string {
-    return Object.values(this.#statement(selectTablesVersion).get() as object).join(" ");
   }
 
   table(id: string): RateTable | undefined {

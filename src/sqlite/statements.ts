@@ -36,8 +36,6 @@ export const selectTables =
   "select rate_table.* from rate_table left join " +
   "(select table_id, max(epoch) as epoch from accepted_table group by table_id) on table_id = id " +
   "where source = ? and effective_date >= ? and effective_date < ? order by effective_date, number, epoch";
-export const selectTablesVersion =
-  "select (select count(*) from rate_table) as kept, (select max(epoch) from accepted_table) as epoch";
 export const pageJournal =
   `select ${journalColumns} from journal ` +
   `where position > ? and position <= min(? + ${lookedAtOnce}, ?) and pesel > ? and pesel <= ? order by position limit ?`;

@@ -266,10 +266,6 @@ export class SqliteStore implements Store {
     return this.#read(() => this.#tables.of(range));
   }
 
-  async tablesVersion(): Promise<string> {
-    return this.#read(() => this.#tables.version());
-  }
-
   async table(id: string): Promise<RateTable | undefined> {
     return this.#read(() => this.#tables.table(id));
   }

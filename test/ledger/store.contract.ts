@@ -605,22 +605,6 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await store.tables(all))[2]?.id, tables[2]?.id);
     });
 
-    test("have another version after each that is kept or comes into force", async (t) => {
-      const store = await adapter.open(t);
-      const versions = [await store.tablesVersion()];
-      for (const change of [
-        () => store.saveTables([table, next]),
-        () => store.acceptTable(table, first),
-        () => store.acceptTable(next, acceptance(1)),
-      ]) {
-        await change();
-        versions.push(await store.tablesVersion());
-      }
-      assert.equal(new Set(versions).size, versions.length);
-      await store.saveTables([table]);
-      assert.equal(await store.tablesVersion(), versions.at(-1));
-    });
-
     test("come into force one after the other", async (t) => {
       const store = await adapter.open(t);
       assert.equal(await store.acceptTable(table, first), true);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import type { CurrentRates, RateTable } from "../../src/core/rates.ts";
-import { openRates, type RatesOptions } from "../../src/rates/current.ts";
+import { openRates, type RatesOptions } from "../../src/rates/ledger-rates.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
@@ -233,7 +233,7 @@ describe("a fetched table is refused", () => {
 
   test("when it is older than the one in force", async () => {
     const { problem } = await refused(publishedOf("107/C/NBP/2026", "2026-06-05"));
-    assert.match(problem, /^Table 107\/C\/NBP\/2026 is refused: it is of 2026-06-05, older than/);
+    assert.match(problem, /^Table 107\/C\/NBP\/2026 is held back: it is of 2026-06-05, older than/);
   });
 
   test("when it differs under the same number", async () => {
@@ -246,7 +246,7 @@ describe("a fetched table is refused", () => {
     const { problem, number } = await refused(leaped, { ledger });
     assert.equal(number, "109/C/NBP/2026");
     assert.match(problem, /USD bid 4 to 8, ask 4.08 to 8.16.*--accept-table 109\/C\/NBP\/2026\.$/);
-    assert.deepEqual((await ledger.acceptedTables()).length, 0);
+    assert.deepEqual((await ledger.acceptedTables()).length, 1);
   });
 
   test("unless the operator accepts it, which lets one table through and no correction of it", async () => {
@@ -437,16 +437,32 @@ describe("a refresh that is asked for", () => {
   });
 });
 
-describe("before the ledger's first exchange", () => {
-  test("nothing is written, and each process judges for itself", async () => {
+describe("a ledger without a table", () => {
+  test("gets its first one from the process that trades, at its start", async () => {
     const ledger = openSqlite(":memory:");
     const bank = await standIn(older);
     const rates = await openLive(bank, { ledger });
+    assert.deepEqual(await ledger.inForce(), { epoch: 1, table: of(bank, older) });
     assert.equal(await traded(rates, ledger), "108/C/NBP/2026");
-    bank.tables = json(leaped);
-    await rates.events.next("refused");
+  });
+
+  test("is quoted at the source's newest table by a process that only reads, which writes nothing", async () => {
+    const ledger = openSqlite(":memory:");
+    const bank = await standIn(older, newer);
+    const rates = await openLive(bank, { ledger, trades: false });
+    assert.equal(await quoted(rates), "109/C/NBP/2026");
+    assert.equal((await rates.latest()).notTraded, undefined);
     assert.equal(await ledger.inForce(), undefined);
     assert.deepEqual(await ledger.tables({ source: bank.url, since: "" }), []);
+  });
+
+  test("has one source, whichever of two processes with different ones was first", async () => {
+    const ledger = openSqlite(":memory:");
+    const banks = [await standIn(older), await standIn(newer)];
+    const all = await Promise.all(banks.map((bank) => openLive(bank, { ledger })));
+    const trading = all.map((rates) => rates.status().trading.trading);
+    assert.deepEqual(trading.sort(), [false, true]);
+    assert.equal((await ledger.acceptedTables()).length, 1);
   });
 
   test("the first that trades says what is in force, and the others follow it", async () => {
@@ -516,7 +532,7 @@ describe("a ledger that trades", () => {
     assert.equal((await ledger.inForce())?.epoch, 1);
   });
 
-  test("is read, where its table is too old, with a newer one in memory only", async () => {
+  test("is not quoted at by a process that only reads, where its table is too old", async () => {
     const { ledger, bank } = await openTrading();
     bank.tables = json(publishedOf("120/C/NBP/2026", "2026-06-25"));
     const rates = await openLive(bank, {
@@ -524,14 +540,18 @@ describe("a ledger that trades", () => {
       trades: false,
       now: () => new Date("2026-06-26T10:00:00Z"),
     });
-    assert.equal(await quoted(rates), "120/C/NBP/2026");
+    const { message } = await unavailable(rates);
+    assert.match(
+      message,
+      /for at most 7 days\. fx serve, or a command that settles an order, fetches a newer one\./,
+    );
+    assert.deepEqual(bank.requests, []);
     assert.equal((await ledger.inForce())?.epoch, 1);
-    assert.deepEqual(await ledger.tables({ source: bank.url, since: "2026-06-09" }), []);
   });
 });
 
 describe("a ledger of another source", () => {
-  const demo = tablesOf("demo", demoTables()).at(-1) as RateTable;
+  const demo = of({ url: "demo" }, publishedOf("069/C/NBP/2022", "2022-04-08", { USD: [4.2, 4.3] }));
   async function openBeside(options: Partial<RatesOptions> = {}) {
     const ledger = openSqlite(":memory:");
     await putInForce(ledger, demo);
@@ -550,7 +570,7 @@ describe("a ledger of another source", () => {
     );
     const inForce = await ledger.inForce();
     assert.throws(() => rates.forOrder(inForce), { code: "rates-unavailable", message: problem });
-    assert.equal(rates.status().problem, problem);
+    assert.deepEqual(rates.status().trading, { trading: false, reason: problem });
     assert.deepEqual(await ledger.inForce(), { epoch: 1, table: demo });
   });
 
@@ -564,7 +584,7 @@ describe("a ledger of another source", () => {
     );
   });
 
-  test("is changed by a process that is told to, to the first table of the new one, whatever it says", async () => {
+  test("is changed by a process that is told to, to the first table of the new one, whatever its date and number", async () => {
     const { ledger, bank, rates } = await openBeside({ changeSource: "demo" });
     assert.deepEqual(await ledger.inForce(), { epoch: 2, table: of(bank, older) });
     assert.equal(await traded(rates, ledger), "108/C/NBP/2026");
@@ -589,7 +609,10 @@ describe("a ledger of another source", () => {
   });
 
   test("is changed once by a process: two that are told to change it both ways do not go on for ever", async () => {
-    const { ledger, bank } = await openBeside({ changeSource: "demo" });
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, tablesOf("demo", demoTables()).at(-1) as RateTable);
+    const bank = await standIn(...tablesUpTo("2026-06-08").slice(-1));
+    await openLive(bank, { ledger, changeSource: "demo" });
     const back = await openRates({
       source: "demo",
       ledger,
@@ -661,7 +684,7 @@ describe("the history", () => {
   const asked = (bank: NbpStandIn) => bank.requests.filter((path) => path.includes("/last/67/")).length;
   const all = (bank: NbpStandIn) => ({ source: bank.url, since: "" });
 
-  test("is fetched once, after the first good fetch, and is in memory until the ledger trades", async () => {
+  test("is fetched once, after the first good fetch, and kept in the ledger", async () => {
     const ledger = openSqlite(":memory:");
     const bank = await standIn(...tablesUpTo("2026-06-09"));
     const rates = await openLive(bank, { ledger });
@@ -669,10 +692,6 @@ describe("the history", () => {
     assert.equal((await rates.history(await rates.forQuote(), "2026-01-01")).length, 67);
     assert.equal(asked(bank), 1);
     assert.match(bank.requests[0] ?? "", /\/C\/\?/);
-    assert.deepEqual(await ledger.tables(all(bank)), []);
-    await putInForce(ledger, await rates.forQuote());
-    const { length } = bank.requests;
-    while (bank.requests.length < length + 3) await bank.asked();
     assert.equal((await ledger.tables(all(bank))).length, 67);
     assert.equal(asked(bank), 1);
   });

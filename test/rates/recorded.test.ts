@@ -1,15 +1,23 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
-import { openRates, type RatesOptions } from "../../src/rates/current.ts";
+import { openRates, type RatesOptions } from "../../src/rates/ledger-rates.ts";
 import { demoTables, openRecorded } from "../../src/rates/recorded.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { now, putInForce, table } from "../support/fixture.ts";
+import { identified, now, putInForce, table } from "../support/fixture.ts";
 import { quoted, traded } from "../support/live-rates.ts";
 import { publishedTable } from "../support/nbp-stand-in.ts";
 import { publishedOf, ratesEvents } from "../support/rates.ts";
@@ -17,6 +25,7 @@ import { publishedOf, ratesEvents } from "../support/rates.ts";
 const folder = mkdtempSync(join(tmpdir(), "fx-recorded-"));
 after(() => rmSync(folder, { recursive: true }));
 
+const first = JSON.stringify(publishedOf("108/C/NBP/2026", "2026-06-08"));
 const ahead = publishedOf("110/C/NBP/2026", "2026-06-10");
 
 function openOver(options: Partial<RatesOptions> & { source: string }) {
@@ -112,26 +121,81 @@ describe("demo", () => {
 describe("a file of tables", () => {
   test("puts its newest effective table in force, wherever it stands", async () => {
     const source = recording(
-      JSON.stringify([JSON.parse(publishedTable), ahead, publishedOf("107/C/NBP/2026", "2026-06-05")]),
+      JSON.stringify([JSON.parse(first), ahead, publishedOf("107/C/NBP/2026", "2026-06-05")]),
     );
     const rates = await openOver({ source, now: () => now });
     assert.equal(await quoted(rates), "108/C/NBP/2026");
     await rates.close();
   });
 
-  test("is one source, whichever way its path is written", async () => {
-    const source = recording(`[${publishedTable}]`);
+  test("is named by its path as it was configured, made absolute, with no link resolved", async () => {
+    const source = recording(`[${first}]`);
     const link = `${source}.link`;
     symlinkSync(source, link);
-    for (const path of [source, link, relative(process.cwd(), source)]) {
+    for (const [path, name] of [
+      [source, source],
+      [link, link],
+      [relative(process.cwd(), link), link],
+    ] as const) {
       const rates = await openOver({ source: path });
-      assert.equal(rates.status().source, realpathSync(source));
+      assert.equal(rates.status().source, name);
       await rates.close();
     }
   });
 
+  /** A folder as a ConfigMap is mounted: `current` leads to the last version. */
+  function mounted(...versions: (readonly object[])[]) {
+    const root = mkdtempSync(join(folder, "mounted-"));
+    const paths = versions.map((tables, index) => {
+      const version = join(root, `version-${index + 1}`);
+      mkdirSync(version);
+      writeFileSync(join(version, "rates.json"), JSON.stringify(tables));
+      return join(version, "rates.json");
+    });
+    const show = (index: number) => {
+      symlinkSync(`version-${index + 1}`, join(root, "next"));
+      renameSync(join(root, "next"), join(root, "current"));
+    };
+    show(0);
+    return { path: join(root, "current", "rates.json"), paths, show };
+  }
+  const second = publishedOf("109/C/NBP/2026", "2026-06-09", { USD: [3.63, 3.71] });
+  const third = publishedOf("110/C/NBP/2026", "2026-06-10", { USD: [3.64, 3.72] });
+  const tenth = () => new Date("2026-06-10T10:00:00Z");
+
+  test("goes on trading when a link in its path is set to another folder, and after a restart", async () => {
+    const { path, show } = mounted([JSON.parse(first)], [second], [third]);
+    const ledger = openSqlite(":memory:");
+    for (const [index, number] of ["108", "109", "110"].entries()) {
+      show(index);
+      const rates = await openOver({ source: path, ledger, now: tenth });
+      assert.equal(await traded(rates, ledger), `${number}/C/NBP/2026`);
+      if (index < 2) {
+        show(index + 1);
+        await rates.refresh({ maxAgeDays: 7, acceptTable: undefined });
+        assert.equal(await traded(rates, ledger), `${Number(number) + 1}/C/NBP/2026`);
+      }
+      await rates.close();
+    }
+  });
+
+  test("goes on over a ledger that knows it by the path that its links led to", async () => {
+    const { path, paths, show } = mounted([JSON.parse(first)], [second]);
+    const ledger = openSqlite(":memory:");
+    const [resolved = ""] = paths;
+    await putInForce(ledger, identified(JSON.parse(first), realpathSync(resolved)));
+    const rates = await openOver({ source: path, ledger, now: tenth });
+    assert.equal(await traded(rates, ledger), "108/C/NBP/2026");
+    assert.equal((await ledger.inForce())?.epoch, 1);
+    show(1);
+    await rates.refresh({ maxAgeDays: 7, acceptTable: undefined });
+    assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
+    assert.equal((await ledger.inForce())?.table.source, path);
+    await rates.close();
+  });
+
   test("is read again when it is asked for, history and all, and one that makes no sense changes nothing", async () => {
-    const source = recording(`[${publishedTable}]`);
+    const source = recording(`[${first}]`);
     const ledger = openSqlite(":memory:");
     const rates = await openOver({ source, ledger, now: () => new Date("2026-06-10T10:00:00Z") });
     await putInForce(ledger, await rates.forQuote());
@@ -142,7 +206,7 @@ describe("a file of tables", () => {
     assert.equal(await quoted(rates), "108/C/NBP/2026");
     assert.match(rates.status().problem ?? "", /not JSON/);
     const between = publishedOf("109/C/NBP/2026", "2026-06-09");
-    writeFileSync(source, `[${publishedTable},${JSON.stringify(between)},${JSON.stringify(ahead)}]`);
+    writeFileSync(source, `[${first},${JSON.stringify(between)},${JSON.stringify(ahead)}]`);
     await rates.refresh(rules);
     const history = await rates.history(await rates.forQuote(), "2026-06-01");
     assert.deepEqual(
@@ -154,7 +218,7 @@ describe("a file of tables", () => {
 
   test("brings the next of its tables into force on its day", async () => {
     let time = now;
-    const source = recording(JSON.stringify([JSON.parse(publishedTable), ahead]));
+    const source = recording(JSON.stringify([JSON.parse(first), ahead]));
     const rates = await openOver({ source, now: () => time, followMs: 10 });
     assert.equal(await quoted(rates), "108/C/NBP/2026");
     time = new Date("2026-06-09T22:00:00Z");

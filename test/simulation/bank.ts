@@ -1,6 +1,6 @@
 import { addDays, type CalendarDate } from "../../src/core/date.ts";
 import type { PublishedTable, RateTable } from "../../src/core/rates.ts";
-import { type RateSource, tablesOf } from "../../src/rates/source.ts";
+import { type RateSource, type SourceAnswer, tablesOf } from "../../src/rates/source.ts";
 import { table } from "../support/fixture.ts";
 
 /** A bank that publishes by chance: moves of a few per cent, leaps, corrections, and tables of days to come. */
@@ -19,10 +19,14 @@ export class Bank implements RateSource {
     this.published = [...tablesOf(name, [table])];
   }
 
-  async tables(): Promise<readonly RateTable[]> {
+  isNamed(name: string): boolean {
+    return name === this.name;
+  }
+
+  async tables(): Promise<SourceAnswer> {
     if (this.mood === "fails") throw new Error(`${this.name} does not answer.`);
     const lag = this.mood === "lags" ? this.#below(this.published.length) : 0;
-    return this.published.slice(0, this.published.length - lag);
+    return { tables: this.published.slice(0, this.published.length - lag) };
   }
 
   publish(today: CalendarDate): void {

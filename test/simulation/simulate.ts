@@ -8,11 +8,11 @@ import { FxError } from "../../src/core/errors.ts";
 import { parseTerms } from "../../src/core/exchange.ts";
 import type { Receipt } from "../../src/core/journal.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
-import type { RateTable } from "../../src/core/rates.ts";
+import type { CurrentRates, RateTable } from "../../src/core/rates.ts";
 import type { Recorded, Settlement } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
-import { LedgerRates } from "../../src/rates/ledger-rates.ts";
+import { openRates } from "../../src/rates/ledger-rates.ts";
 import { chanceFrom } from "../support/chance.ts";
 import { adult, decimal, now } from "../support/fixture.ts";
 import { valueAtBid } from "../support/fractions.ts";
@@ -29,7 +29,7 @@ const currencies = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR", "THB"];
 /**
  * Plays one seed against a ledger that several processes work on: clients that send every kind of request, and repeat
  * and misuse keys, their own and those of other tokens; banks that publish, correct and predate tables; processes that look at their bank now and then, or
- * trade at another one; clocks that jump back; and commits that fail, whose answers are lost, or in which the process
+ * trade at another one; clocks that jump back, and for which a table is not effective yet; and commits that fail, whose answers are lost, or in which the process
  * dies. Every answer and, after every step, every account and entry is compared with the model. After every step,
  * customers and house together have what was paid in and not out, no time of an account goes back, and no exchange has
  * left anybody richer than the table in force allows. At the end the audit must be clean. The same seed plays the same
@@ -54,7 +54,7 @@ export function surviving(store: Store): { open(): Promise<Store> } {
 interface Process {
   readonly bank: Bank;
   readonly store: FaultyStore;
-  readonly rates: LedgerRates;
+  readonly rates: CurrentRates;
   readonly service: LedgerService;
 }
 
@@ -73,7 +73,7 @@ class Game {
     this.#chance = chanceFrom(seed);
     this.#open = open;
     const below = (limit: number) => this.#below(limit);
-    this.#banks = ["bank", "other bank"].map((name) => new Bank(name, below));
+    this.#banks = ["http://bank", "http://other-bank"].map((name) => new Bank(name, below));
   }
 
   async play(): Promise<void> {
@@ -129,10 +129,11 @@ class Game {
   }
 
   /** Lets the model know at which table a process settles. */
-  async #tellTable({ store, rates, bank }: Process): Promise<void> {
+  async #tellTable({ store, bank }: Process): Promise<void> {
     const inForce = await store.inForce();
-    const isOurs = inForce === undefined || inForce.table.source === bank.name;
-    this.#model.table = isOurs ? (inForce ?? { table: rates.status().table }).table : undefined;
+    const today = warsawDate(new Date(this.#clock));
+    const isTraded = inForce?.table.source === bank.name && inForce.table.effectiveDate <= today;
+    this.#model.table = isTraded ? inForce.table : undefined;
   }
 
   /** Forward from the newest time there was, or back from it: by up to five minutes, or by up to two days. */
@@ -164,23 +165,21 @@ class Game {
   async #look(bank: Bank, store: FaultyStore): Promise<Process> {
     const { id, number } = this.#pick(bank.published);
     const override = this.#below(3) === 0 ? this.#pick([id, number]) : undefined;
-    const rates = new LedgerRates({
+    bank.mood = this.#pick(["answers", "answers", "answers", "lags", "fails"]);
+    const rates = await openRates({
       source: bank,
       ledger: store,
       trades: true,
-      serves: true,
       changeSource: this.#below(8) === 0 ? this.#pick(this.#banks).name : undefined,
       operator: "anna@desk",
       now: () => new Date(this.#clock),
-      rules: { maxAgeDays: 36_500, acceptTable: override },
-      onEvent: () => {},
+      maxAgeDays: 36_500,
+      acceptTable: override,
+      firstWaitMs: dayMs,
       refreshMs: dayMs,
       retryMs: dayMs,
       followMs: dayMs,
-      historyTables: 67,
     });
-    bank.mood = this.#pick(["answers", "answers", "answers", "lags", "fails"]);
-    await rates.start();
     return { bank, store, rates, service: new LedgerService(store, rates, () => new Date(this.#clock)) };
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { FxError } from "../../src/core/errors.ts";
 import type { CurrentRates, TableLedger } from "../../src/core/rates.ts";
-import { openRates, type RatesOptions } from "../../src/rates/current.ts";
+import { openRates, type RatesOptions } from "../../src/rates/ledger-rates.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { type Mode, type NbpStandIn, startNbpStandIn } from "./nbp-stand-in.ts";
 import { publishedOf, ratesEvents } from "./rates.ts";
@@ -33,6 +33,7 @@ export async function standIn(...tables: (object | string)[]): Promise<NbpStandI
 /** Rates of `bank` that refresh every 10 ms, at noon of 9 June 2026, and their events. */
 export async function openLive(bank: NbpStandIn, options: Partial<RatesOptions> = {}) {
   const events = ratesEvents();
+  bank.clock = options.now ?? (() => noon);
   const rates = await openRates({
     source: bank.url,
     ledger: openSqlite(":memory:"),
@@ -84,7 +85,6 @@ export function faultyLedger() {
     acceptTable: (table, accepted) => unlessBroken(() => store.acceptTable(table, accepted)),
     saveTables: (tables) => unlessBroken(() => store.saveTables(tables)),
     tables: (range) => unlessBroken(() => store.tables(range)),
-    tablesVersion: () => unlessBroken(() => store.tablesVersion()),
   };
   return {
     ledger,

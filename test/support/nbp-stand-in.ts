@@ -10,6 +10,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
 import { addDays, warsawDate } from "../../src/core/date.ts";
 import { publishedDemo } from "../../src/rates/recorded.ts";
 
@@ -40,8 +41,12 @@ export function tablesUpTo(last: string): string[] {
 const text = (status: number, body: string) => (_request: IncomingMessage, response: ServerResponse) => {
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(body);
 };
-const json = (body: string) => (_request: IncomingMessage, response: ServerResponse) => {
-  response.writeHead(200, { "content-type": "application/json; charset=utf-8" }).end(body);
+/** Compressed, unless the request rules that out: without `accept-encoding`, any coding is allowed. */
+const json = (body: string) => (request: IncomingMessage, response: ServerResponse) => {
+  const isPlain = request.headers["accept-encoding"] === "identity";
+  const headers = { "content-type": "application/json; charset=utf-8" };
+  response.writeHead(200, isPlain ? headers : { ...headers, "content-encoding": "gzip" });
+  response.end(isPlain ? body : gzipSync(body));
 };
 
 /** What the stand-in does with a request, other than to answer it, and "refuses", which closes its port. */
@@ -88,6 +93,8 @@ export interface NbpStandIn {
   tables: string[];
   /** The paths that were asked for, in order, whatever became of it. */
   readonly requests: string[];
+  /** The time that its answers carry. Change it at will. */
+  clock: () => Date;
   /** Resolves with the next request. */
   asked(): Promise<void>;
   /** The most requests that were ever open at once. */
@@ -97,7 +104,7 @@ export interface NbpStandIn {
 }
 
 export async function startNbpStandIn(tables: string[] = [publishedTable], port = 0): Promise<NbpStandIn> {
-  const standIn = { tables, requests: [] as string[], mostAtOnce: 0 };
+  const standIn = { tables, requests: [] as string[], clock: () => new Date(), mostAtOnce: 0 };
   let mode: Mode = "answers";
   let open = 0;
 
@@ -112,6 +119,7 @@ export async function startNbpStandIn(tables: string[] = [publishedTable], port 
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", "http://stand-in").pathname;
     standIn.requests.push(request.url ?? "/");
+    response.setHeader("date", standIn.clock().toUTCString());
     for (const resolve of onAsked) resolve();
     onAsked = [];
     open += 1;

@@ -4,6 +4,7 @@ import type { Transport } from "../../../client/transport.ts";
 import { warsawDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import { maskPesels } from "../../../core/mask.ts";
+import type { TableLedger } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { type Config, definitions, flagOf, type SettingName, type Settings } from "../../config.ts";
 import { type StorePlace, withoutSecrets } from "../../place.ts";
@@ -101,13 +102,14 @@ async function examineServer(
     const state = `${transport.place}: ${status}, fx ${version}, store ${store}${isGone}, rates ${rates.source}`;
     const problem =
       rates.problem ?? (rates.table === null ? `no answer from ${rates.source} yet` : undefined);
+    const isAsked = !rates.recorded || problem !== undefined;
     return [
       { check: "server", ok: status === "ready", detail: state },
       ...(await examineToken(transport, token)),
       schemaCheck(schemaVersion, "the server"),
       await examineTable(service),
-      ...(rates.recorded ? [] : [bankCheck(problem, `${rates.source}, asked by the server`)]),
-      compareClocks(String(answer.headers.date), receivedAt),
+      ...(isAsked ? [bankCheck(problem, `${rates.source}, asked by the server`)] : []),
+      clockCheck(rates.clock) ?? compareClocks(String(answer.headers.date), receivedAt),
     ];
   } catch (error) {
     return [{ check: "server", ok: false, detail: reasonOf(error) }];
@@ -149,28 +151,29 @@ async function examineToken(transport: Transport, sent: string | undefined): Pro
 
 async function examineStore(place: StorePlace, settings: Settings): Promise<Check[]> {
   const { openLedger } = await import("../../open.ts");
-  const bank = examineBank(settings.rates);
   if (place.kind === "sqlite" && !existsSync(place.path)) {
     const detail = `there is no file ${place.path} yet; fx serve, fx account create and fx batch create it`;
-    return [{ check: "store", ok: false, detail }, ...(await bank)];
+    return [{ check: "store", ok: false, detail }, ...(await examineSource(settings.rates)).checks];
   }
   try {
     const { service, store, rates } = await openLedger(place, settings, { access: "read", serves: false });
     try {
       await store.ping();
+      const source = await examineSource(settings.rates, store);
       return [
         { check: "store", ok: true, detail: `${withoutSecrets(place.address)} answers` },
         schemaCheck(store.schemaVersion, `this fx ${packageJson.version}`),
         await examineTable(service),
-        ...(await bank),
-        examineClock(rates.status().table?.effectiveDate, new Date()),
+        ...source.checks,
+        clockCheck(source.clock) ?? examineClock(rates.status().table?.effectiveDate, new Date()),
       ];
     } finally {
       await service.close();
     }
   } catch (error) {
     const check = error instanceof FxError && error.code === "rates-unavailable" ? "table" : "store";
-    return [{ check, ok: false, detail: reasonOf(error) }, ...(await bank)];
+    const { checks } = await examineSource(settings.rates);
+    return [{ check, ok: false, detail: reasonOf(error) }, ...checks];
   }
 }
 
@@ -193,24 +196,28 @@ async function examineTable(service: ExchangeService): Promise<Check> {
   }
 }
 
-/** Nothing for recorded rates, which need no bank. */
-async function examineBank(source: string): Promise<Check[]> {
-  const { commandLimits, fetchTables, nbpBaseUrl } = await import("../../../rates/nbp.ts");
-  const baseUrl = source === "nbp" ? nbpBaseUrl : source;
-  if (!/^https?:/i.test(baseUrl)) return [];
+/** No check for recorded rates, which need no bank, unless a table of them is held back. */
+async function examineSource(
+  name: string,
+  ledger?: TableLedger,
+): Promise<{ checks: Check[]; clock?: string | undefined }> {
+  const { inspectSource } = await import("../../../rates/inspect.ts");
   const start = performance.now();
-  try {
-    const signal = AbortSignal.timeout(commandLimits.requestTimeoutMs);
-    const [newest] = await fetchTables(baseUrl, 1, signal, commandLimits);
-    const ms = Math.round(performance.now() - start);
-    return [bankCheck(undefined, `answered in ${ms} ms, with table ${newest?.number}`)];
-  } catch (error) {
-    return [bankCheck(reasonOf(error), "")];
-  }
+  const { recorded, table, problem, clock } = await inspectSource(name, ledger, () => new Date());
+  const ms = Math.round(performance.now() - start);
+  if (recorded && (problem === undefined || table === undefined)) return { checks: [] };
+  return {
+    checks: [bankCheck(problem && maskPesels(problem), `answered in ${ms} ms, with table ${table}`)],
+    clock,
+  };
 }
 
 function bankCheck(problem: string | undefined, detail: string): Check {
-  return { check: "bank", ok: problem === undefined, detail: problem ?? detail };
+  return { check: "bank", ok: problem === undefined, detail: withoutStop(problem ?? detail) };
+}
+
+function clockCheck(problem: string | null | undefined): Check | undefined {
+  return problem ? { check: "clock", ok: false, detail: withoutStop(problem) } : undefined;
 }
 
 /** Against a server's Date header, which has whole seconds. */

@@ -68,11 +68,10 @@ export function defineServe(program: Command, context: Context): void {
 }
 
 function serverPairs(server: RunningServer, settings: Settings, isRich: boolean): Pairs {
-  const { source, recorded, table, problem } = server.rates();
-  const state =
-    table === undefined
-      ? `no table yet. ${problem ?? "The first is being fetched."}`
-      : `table ${table.number} of ${table.effectiveDate}${problem === undefined ? "" : `. ${problem}`}`;
+  const { source, recorded, table, trading, problem, clock } = server.rates();
+  const inForce = table === undefined ? "no table yet" : `table ${table.number} of ${table.effectiveDate}`;
+  const notes = [trading.trading ? problem : `No order is settled. ${trading.reason}`, clock];
+  const state = [inForce, ...notes.filter((note) => note !== undefined)].join(". ").replace(/\.\. /g, ". ");
   const tokens: Pairs =
     settings.tokens === undefined ? [] : [["tokens", `${server.tokenCount}, of ${settings.tokens}`]];
   const anonymously = settings.tokens === undefined ? ", without tokens" : "";
