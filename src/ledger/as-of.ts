@@ -33,7 +33,7 @@ export function requireSettled(at: Date | undefined, now: Date, store: Store): v
 }
 
 /** An account's entries from the one before `before`, newest first; the first `atFirst` are read at once. */
-async function* backwards(
+export async function* backwards(
   store: Store,
   pesel: Pesel,
   between: Between,

@@ -34,6 +34,7 @@ import { type Books, booksOf } from "./books.ts";
 import { tableOf } from "./checkpoint.ts";
 import { clockToleranceMs } from "./clock.ts";
 import { idsFrom, isEntryId } from "./entry-id.ts";
+import { Holders } from "./holders.ts";
 import type { RefusalRetention } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { FoundEntry, Store, StoredAccount } from "./store.ts";
@@ -53,6 +54,7 @@ export class LedgerService implements ExchangeService {
   readonly #now: () => Date;
   readonly #batcher: Batcher;
   readonly #books: Books;
+  readonly #holders: Holders;
 
   constructor(
     store: Store,
@@ -74,10 +76,11 @@ export class LedgerService implements ExchangeService {
     this.#now = now;
     this.#batcher = new Batcher(store, now, { retention, bulkLimit });
     this.#books = books;
+    this.#holders = new Holders(store);
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
-    return this.#batcher.run(this.#command({ kind: "opening", ...opening }));
+    return this.#run({ kind: "opening", ...opening });
   }
 
   async account(pesel: Pesel, at?: Date, between?: Between): Promise<Account> {
@@ -91,17 +94,20 @@ export class LedgerService implements ExchangeService {
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
-    return this.#batcher.run(this.#command({ kind: "exchange", ...order }) as Command<Settlement>);
+    return this.#run({ kind: "exchange", ...order }) as Promise<Settlement>;
   }
 
   change(change: Change): Promise<Settlement> {
-    return this.#batcher.run(this.#command(change) as Command<Settlement>);
+    return this.#run(change) as Promise<Settlement>;
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
     const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(line));
     return Readable.from(this.#paced(lines)).map(
-      (chunk: readonly BulkLine[]) => this.#batcher.runAll(chunk.map(commandOf)),
+      async (chunk: readonly BulkLine[]) => {
+        const decided = await this.#batcher.runAll(chunk.map(commandOf));
+        return decided.some(isRepeat) ? this.#repeated(decided) : decided;
+      },
       { concurrency: chunksAtOnce },
     );
   }
@@ -222,7 +228,31 @@ export class LedgerService implements ExchangeService {
     yield* this.#books.export(request);
   }
 
-  #command(request: Request): Command<Settlement | Recorded> {
+  async #run(request: Request): Promise<Settlement | Recorded> {
+    const decided = await this.#batcher.run(this.#command(request));
+    return isRepeat(decided) ? this.#firstAnswer(decided) : decided;
+  }
+
+  async #repeated(decided: readonly (Decided | FxError)[]): Promise<BulkAnswer[]> {
+    const answers: BulkAnswer[] = [];
+    for (const each of decided) {
+      try {
+        answers.push(isRepeat(each) ? await this.#firstAnswer(each) : each);
+      } catch (error) {
+        if (!(error instanceof FxError)) throw error;
+        answers.push(error);
+      }
+    }
+    return answers;
+  }
+
+  /** What the request that led to an entry was answered, whatever has happened to the account since. */
+  async #firstAnswer({ entry, account }: Repeat): Promise<Settlement | Recorded> {
+    const holder = entry.kind === "opening" ? undefined : await this.#holders.at(entry, account);
+    return answerOf(entry, holder, true);
+  }
+
+  #command(request: Request): Command<Decided> {
     const { kind, pesel, key, by } = request;
     const body = () => requestText(request);
     const reverses = kind === "reversal" ? request.reverses : undefined;
@@ -231,7 +261,7 @@ export class LedgerService implements ExchangeService {
       decide: (stored, { earlier, inForce, nextId, entryOf }) => {
         if (earlier !== undefined) {
           requireSameRequest(requestTextOf(earlier) === body());
-          return { answer: answerOf(earlier, stored, true) };
+          return { answer: { entry: earlier, account: stored ?? accountNotFound() } };
         }
         const now = this.#now();
         if (kind === "opening") requireAdult(pesel, warsawDate(now));
@@ -290,6 +320,20 @@ function entryTime(account: StoredAccount | undefined, now: Date): Date {
     `The account's newest entry is dated ${time.toISOString()}, more than five minutes after this clock's ` +
       `${now.toISOString()}. Nothing was changed. Check the clock; docs/OPERATIONS.md says what to do if it is right.`,
   );
+}
+
+/** That the request was carried out before, which led to this entry. */
+interface Repeat {
+  readonly entry: Entry;
+  /** As it is now. */
+  readonly account: StoredAccount;
+}
+
+/** What a request came to in its commit. */
+type Decided = Settlement | Recorded | Repeat;
+
+function isRepeat(decided: Decided | FxError): decided is Repeat {
+  return "entry" in decided;
 }
 
 /** @param before the holder before the entry; an opening has none, or one that was closed */
