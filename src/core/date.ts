@@ -43,9 +43,9 @@ export function addDays(date: CalendarDate, days: number): CalendarDate {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** Reads a date of the years 1000 to 2999. */
+/** Reads a date of the years 1 to 9999. */
 export function parseDate(text: string): CalendarDate | undefined {
-  return /^[12]\d{3}-\d\d-\d\d$/.test(text) && dateExists(text) ? text : undefined;
+  return /^(?!0000)\d{4}-\d\d-\d\d$/.test(text) && dateExists(text) ? text : undefined;
 }
 
 /** Whether there is such a day: the text must have the form. Date.parse accepts 30 February, and is slower. */

@@ -113,7 +113,7 @@ export interface PageRequest {
 }
 
 export interface AccountsRequest extends PageRequest {
-  /** As `parseNameSought` reads it, of the names that holders have now. */
+  /** As `parseNameSought` reads it, of the names that holders have, or had at `at`. */
   readonly name?: readonly string[] | undefined;
   /**
    * As they were then, as for `account`. Those that were not open yet are left out, so that a page may have fewer than
@@ -126,7 +126,7 @@ export interface StatementRequest extends PageRequest {
   /** The first and the last day, in Poland. */
   readonly from?: CalendarDate | undefined;
   readonly to?: CalendarDate | undefined;
-  /** Only the entry with this idempotency key. */
+  /** Only the entry with this idempotency key. Not with a cursor or a period. */
   readonly key?: string | undefined;
 }
 

@@ -1,17 +1,16 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Account } from "../core/account.ts";
+import type { Account, Holder } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
 import { accountAfter, type Entry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
+import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Between } from "../core/service.ts";
 import { readEntriesBack } from "./journal-reader.ts";
-import type { FoundEntry, Store } from "./store.ts";
+import { decodeAccount } from "./rows.ts";
+import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
 
-/**
- * What an account was at a time is what its last entry in sequence that is not later left. In entries made by an older
- * fx times may go back; then that entry may follow one that is later.
- */
+/** An account at a time is what its last entry that is not later left. */
 
 /** An entry is in the ledger at most so long after its time: see `Store.commitsWithinMs`, and docs/LEDGER.md. */
 const settledAfterMs = 10_000;
@@ -19,6 +18,9 @@ const settledAfterMs = 10_000;
 const sliceSize = 128;
 /** Accounts that are looked back on at once. */
 const accountsAtOnce = 16;
+/** No index has the names of the past: accounts are looked at in slices of this size, and at most so many for a page. */
+const nameSlice = 500;
+const nameSlices = 20;
 
 /** @throws FxError invalid-request if entries from before `at` may still be on their way */
 export function requireSettled(at: Date | undefined, now: Date, store: Store): void {
@@ -76,22 +78,53 @@ export async function accountAt(
   return undefined;
 }
 
-/** Those of the accounts that were open, as they were. */
-export async function accountsAt(
+/** The accounts as they were, each in its place; undefined where one was not open yet. */
+async function accountsThen(
   store: Store,
-  accounts: readonly Account[],
+  accounts: readonly StoredAccount[],
   at: Date,
-  between: Between = nextTurn,
-): Promise<Account[]> {
-  const found: Account[] = [];
+  between: Between,
+): Promise<(Account | undefined)[]> {
+  const then: (Account | undefined)[] = [];
   for (let start = 0; start < accounts.length; start += accountsAtOnce) {
     const some = accounts.slice(start, start + accountsAtOnce);
-    for (const account of await Promise.all(some.map((each) => accountAt(store, each, at, between)))) {
-      if (account !== undefined) found.push(account);
-    }
+    const asThen = (each: StoredAccount) => (each.time <= at ? each : accountAt(store, each, at, between));
+    then.push(...(await Promise.all(some.map(asThen))));
     await between();
   }
-  return found;
+  return then;
+}
+
+/**
+ * A page of the accounts that were open, as they were. Without a name, it is what is left of `limit` accounts. With one,
+ * accounts are looked at until `limit` are found whose names were so, but not all of a large ledger for one page.
+ */
+export async function accountsAt(
+  store: Store,
+  { after, limit, name, at }: AccountsPage & { readonly at: Date },
+  between: Between = nextTurn,
+): Promise<{ readonly items: readonly Account[]; readonly last: Pesel | undefined }> {
+  const items: Account[] = [];
+  const slice = name === undefined ? limit : nameSlice;
+  let last = after as Pesel | undefined;
+  for (let left = name === undefined ? 1 : nameSlices; left > 0; left -= 1) {
+    const rows = await store.accounts({ after: last, limit: slice + 1 });
+    const accounts = rows.slice(0, slice).map(decodeAccount);
+    const then = await accountsThen(store, accounts, at, between);
+    for (const [index, { pesel }] of accounts.entries()) {
+      last = pesel;
+      const account = then[index];
+      if (account !== undefined && isCalled(account, name)) items.push(account);
+      if (items.length === limit) return { items, last: index + 1 < rows.length ? last : undefined };
+    }
+    if (rows.length <= slice) return { items, last: undefined };
+  }
+  return { items, last };
+}
+
+function isCalled(holder: Holder, name: readonly string[] = []): boolean {
+  const words = holderWords(holder);
+  return name.every((beginning) => words.some((word) => word.startsWith(beginning)));
 }
 
 /** From `start` until before `end`. */
@@ -116,12 +149,15 @@ export async function entriesOf(
   const isFirst = before === undefined;
   const page: FoundEntry[] = [];
   let hasMore = false;
+  // A cursor may be of an entry after the period.
+  let isReached = before !== undefined && end !== undefined && before.time < end;
   let opening: readonly Money[] = [];
   let closing: readonly Money[] | undefined;
   const atFirst = isFirst && end !== undefined ? 1 : limit + 1;
   for await (const found of backwards(store, pesel, between, { before, atFirst })) {
     const { time, balances } = found.entry;
-    if (isFirst && closing === undefined && end !== undefined && time >= end) continue;
+    isReached ||= end === undefined || time < end;
+    if (!isReached) continue;
     closing ??= balances;
     if (start !== undefined && time < start) {
       opening = balances;

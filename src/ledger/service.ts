@@ -37,7 +37,7 @@ import { idsFrom, isEntryId } from "./entry-id.ts";
 import { Holders } from "./holders.ts";
 import type { RefusalRetention } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
-import type { FoundEntry, Store, StoredAccount } from "./store.ts";
+import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
 
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
@@ -153,6 +153,9 @@ export class LedgerService implements ExchangeService {
     { limit, cursor, from, to, key }: StatementRequest,
     between?: Between,
   ): Promise<Statement> {
+    if (key !== undefined && (cursor ?? from ?? to) !== undefined) {
+      throw unfit("/key", "finds one entry, and cannot be given with from, to or cursor");
+    }
     await this.account(pesel);
     if (key !== undefined) {
       const found = await this.#store.entryWithKey(pesel, key);
@@ -162,7 +165,7 @@ export class LedgerService implements ExchangeService {
     const before = cursor === undefined ? undefined : await this.#entryAt(cursor);
     if (before !== undefined && before.pesel !== pesel) unknownCursor();
     const start = from === undefined ? undefined : startOfDay(from);
-    const end = to === undefined ? undefined : startOfDay(addDays(to, 1));
+    const end = to === undefined || to === endOfTime ? undefined : startOfDay(addDays(to, 1));
     const found = await entriesOf(this.#store, pesel, { start, end, before, limit }, between);
     const { page, hasMore, opening, closing } = found;
     const items = page.map(receiptOf);
@@ -198,13 +201,18 @@ export class LedgerService implements ExchangeService {
   async accounts({ limit, cursor, name, at }: AccountsRequest, between?: Between): Promise<Page<Account>> {
     requireSettled(at, this.#now(), this.#store);
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
-    const rows = await this.#store.accounts({ after, limit: limit + 1, name });
-    const accounts = rows.map(decodeAccount);
-    const page = accounts.slice(0, limit);
-    const items = at === undefined ? page : await accountsAt(this.#store, page, at, between);
-    const last = accounts.length > limit ? page.at(-1) : undefined;
-    const [newest] = last === undefined ? [] : await this.#store.statement(last.pesel, { limit: 1 });
+    const { items, last } =
+      at === undefined
+        ? await this.#accountsNow({ after, limit, name })
+        : await accountsAt(this.#store, { after, limit, name, at }, between);
+    const [newest] = last === undefined ? [] : await this.#store.statement(last, { limit: 1 });
     return { items, next: newest?.entry.id };
+  }
+
+  async #accountsNow({ limit, ...page }: AccountsPage) {
+    const rows = await this.#store.accounts({ ...page, limit: limit + 1 });
+    const items = rows.slice(0, limit).map(decodeAccount);
+    return { items, last: rows.length > limit ? items.at(-1)?.pesel : undefined };
   }
 
   async position(at?: Date, signal?: AbortSignal): Promise<Position> {

@@ -237,7 +237,8 @@ export const operations = {
     description:
       "Newest first: all, or those of the days from `from` to `to`, both included, in Poland. `opening` and what the " +
       "entries moved add up to `closing`. `next` is the cursor of the next page. With `key`, only the entry whose " +
-      "request had that `Idempotency-Key`, or none: a request that was refused, or has not arrived, made none.",
+      "request had that `Idempotency-Key`, or none: a request that was refused, or has not arrived, made none; it is not " +
+      "given with `from`, `to` or `cursor`.",
     tag: "accounts",
     role: "viewer",
     query: queries.statementQuery,
@@ -250,7 +251,7 @@ export const operations = {
     summary: "All accounts, or those of a name, by PESEL",
     description:
       "A teller must give a `name` of three letters or more. `next` is the cursor of the next page. With `at`, the " +
-      "accounts as they were then. Those that were not open yet are left out, so a page may have fewer than `limit` " +
+      "accounts as they were then, found by the names of then. Those that were not open yet are left out, so a page may have fewer than `limit` " +
       "and not be the last.",
     tag: "ledger",
     role: "teller",

@@ -48,13 +48,13 @@ test("a time is read with its offset, to the millisecond", () => {
   }
 });
 
-test("a date is read if it exists, of the years 1000 to 2999", () => {
-  assert.deepEqual(["1000-01-01", "2028-02-29", "2999-12-31"].map(parseDate), [
-    "1000-01-01",
+test("a date is read if it exists, of the years 1 to 9999", () => {
+  assert.deepEqual(["0001-01-01", "2028-02-29", "9999-12-31"].map(parseDate), [
+    "0001-01-01",
     "2028-02-29",
-    "2999-12-31",
+    "9999-12-31",
   ]);
-  for (const text of ["2026-02-29", "0999-12-31", "3000-01-01", "2026-6-8", "2026-06-08T"]) {
+  for (const text of ["2026-02-29", "0000-12-31", "10000-01-01", "2026-6-8", "2026-06-08T"]) {
     assert.equal(parseDate(text), undefined, text);
   }
 });
