@@ -71,19 +71,18 @@ function TableInForce() {
   );
 }
 
+/** Whether orders are settled. Why they are not is said in the server's own words, which are English. */
 function RatesBanner({ failure }: { readonly failure: unknown }) {
-  const { rates, texts, language } = useApp();
-  if (rates === undefined) {
-    return failure instanceof Refusal ? <p class="banner warn">{texts.noRates}</p> : null;
+  const { rates, texts } = useApp();
+  const refusal = failure instanceof Refusal ? failure.problem.detail : undefined;
+  if (rates === undefined && refusal === undefined) return null;
+  if (rates?.tradable === true) {
+    return rates.recorded ? <p class="banner">{texts.recordedRates}</p> : null;
   }
-  if (!rates.tradable) {
-    const reason = language === "en" && rates.reason !== null ? ` ${rates.reason}` : "";
-    return (
-      <p class="banner warn">
-        {texts.staleRates}
-        {reason}
-      </p>
-    );
-  }
-  return rates.recorded ? <p class="banner">{texts.recordedRates}</p> : null;
+  return (
+    <p class="banner warn">
+      {rates === undefined ? texts.noRates : texts.staleRates}{" "}
+      <span lang="en">{rates?.reason ?? refusal}</span>
+    </p>
+  );
 }

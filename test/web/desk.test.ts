@@ -181,4 +181,20 @@ describe("what is under way at the counter", () => {
     assert.deepEqual(server.sent[0], server.sent[1]);
     assert.equal(server.done.size, 1);
   });
+
+  test("two tabs that know the same order without an answer carry it out once", async () => {
+    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
+    const fated: Fate[] = ["answered", "lost on its way"];
+    const server = serverOf(scheduler, () => fated.shift() ?? "answered");
+    const kept = new Map<string, string>();
+    const desk = new Desk(server, new Reads(), storage(kept));
+    await desk.ask("1", { kind: "withdrawal", money: { symbol: "PLN", amount: 5 } });
+    const { at } = desk.customer("1");
+    assert.ok(at?.stage === "asked");
+    await desk.confirm("1", at.order.key);
+    const duplicate = new Desk(server, new Reads(), storage(new Map(kept)));
+    await Promise.all([desk.confirm("1", at.order.key), duplicate.confirm("1", at.order.key)]);
+    assert.deepEqual([desk.out, duplicate.out], [[], []]);
+    assert.deepEqual([server.sent.length, server.done.size], [3, 1]);
+  });
 });

@@ -331,10 +331,37 @@ describe("the page of a server without rates", { skip: noBrowser }, () => {
   });
   after(() => server?.stop());
 
+  for (const locale of ["en-GB", "pl-PL"]) {
+    test(`says why no orders are settled at a rate table that is too old, in ${locale}`, async (t) => {
+      const { page } = await visit(t, server.url, { locale });
+      const reason = "The rate table is 9 days old, and none older than 7 days is traded at.";
+      const rates = {
+        table: "1/C/NBP/2026",
+        tableId: "1",
+        tradingDate: "2026-11-15",
+        effectiveDate: "2026-11-16",
+      };
+      const old = {
+        ...rates,
+        rates: [],
+        source: "nbp",
+        recorded: false,
+        tradable: false,
+        reason,
+        previous: null,
+      };
+      await page.route("**/api/rates", (route) => route.fulfill({ json: old }));
+      await page.goto(server.url);
+      await page.locator(".banner").getByText(reason).waitFor();
+    });
+  }
+
   test("says so, opens accounts, and says why it cannot exchange", async (t) => {
     const { page, changes } = await visit(t, server.url);
     const { exchange, alert, amount, to } = parts(page);
     await page.getByText("no rates yet").waitFor();
+    const { detail } = (await (await fetch(`${server.url}/api/rates`)).json()) as { detail: string };
+    await page.locator(".banner").getByText(detail).waitFor();
     await openAccount(page, { pesel: adult(41), first: "Jan", surname: "Kowalski" });
     assert.deepEqual(await balancesOn(page), { PLN: "1,000.00" });
     assert.equal(await to.inputValue(), "USD");
