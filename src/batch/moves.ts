@@ -31,7 +31,8 @@ export function sumsOf(results: readonly Outcome[], sums: Sums = new Map()): Sum
       request.kind === "opening"
         ? ([pln, request.initial] as const)
         : ([request.currency, request.amount] as const);
-    const minor = minorUnitsOf(amount, knownDigits(currency)) ?? 0n;
+    const minor = minorUnitsOf(amount, knownDigits(currency));
+    if (minor === undefined) throw new RangeError("an order that was done has whole minor units");
     if (minor > 0n) add({ currency, minor }, request.kind === "withdrawal" ? "out" : "into");
   }
   return sums;

@@ -1,4 +1,13 @@
-import { type Account, credit, debit, type Holder, type Opening, parseText, planOpening } from "./account.ts";
+import {
+  type Account,
+  balanceOf,
+  credit,
+  debit,
+  type Holder,
+  type Opening,
+  parseText,
+  planOpening,
+} from "./account.ts";
 import { type CurrencyCode, minorUnitDigits, parseCurrencyCode, pln } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import { type Decimal, formatDecimal } from "./decimal.ts";
@@ -115,7 +124,7 @@ export function planChange(
   if (request.kind === "opening") {
     const opened = planOpening(account, request);
     const { name, surname } = opened;
-    const initial = minorUnitsOf(request.initial, 2) ?? 0n;
+    const initial = balanceOf(opened, pln) - (account === undefined ? 0n : balanceOf(account, pln));
     return planOf(opened, { holder: { name, surname }, credited: { currency: pln, minor: initial } });
   }
   if (account === undefined) {

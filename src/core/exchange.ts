@@ -74,12 +74,12 @@ export function parseTerms(fields: {
  * @throws FxError unsupported-currency, invalid-amount, amount-too-small
  */
 export function priceExchange(terms: ExchangeTerms, table: RateTable): Exchange {
-  const bid = quotation(terms.from, table)?.bid;
-  const ask = quotation(terms.to, table)?.ask;
+  const { bid } = quotation(terms.from, table);
+  const { ask } = quotation(terms.to, table);
   const asked = askedAmount(terms);
   // sold × bid = bought × ask, both in PLN, with every decimal point moved out into two whole factors.
-  const soldFactor = (bid?.coefficient ?? 1n) * powerOfTen((ask?.scale ?? 0) + knownDigits(terms.to));
-  const boughtFactor = (ask?.coefficient ?? 1n) * powerOfTen((bid?.scale ?? 0) + knownDigits(terms.from));
+  const soldFactor = bid.coefficient * powerOfTen(ask.scale + knownDigits(terms.to));
+  const boughtFactor = ask.coefficient * powerOfTen(bid.scale + knownDigits(terms.from));
   const sold = terms.side === "toSell" ? asked : ceilDivide(asked * boughtFactor, soldFactor);
   const bought = terms.side === "toBuy" ? asked : (asked * soldFactor) / boughtFactor;
   if (bought === 0n) {
@@ -93,8 +93,8 @@ export function priceExchange(terms: ExchangeTerms, table: RateTable): Exchange 
     side: terms.side,
     sold: { currency: terms.from, minor: sold },
     bought: { currency: terms.to, minor: bought },
-    bid,
-    ask,
+    bid: terms.from === pln ? undefined : bid,
+    ask: terms.to === pln ? undefined : ask,
     table: table.number,
     tableId: table.id,
     effectiveDate: table.effectiveDate,
@@ -131,8 +131,14 @@ export function quoteExchange(terms: ExchangeTerms, table: RateTable): Quote {
   return { ...exchange, tableId: table.id, source: table.source };
 }
 
-function quotation(currency: CurrencyCode, table: RateTable): { bid: Decimal; ask: Decimal } | undefined {
-  if (currency === pln) return undefined;
+/** The złoty, which the bank does not quote, is worth one złoty. */
+const zloty: Decimal = { coefficient: 1n, scale: 0 };
+
+function quotation(
+  currency: CurrencyCode,
+  table: RateTable,
+): { readonly bid: Decimal; readonly ask: Decimal } {
+  if (currency === pln) return { bid: zloty, ask: zloty };
   const rate = table.rates.get(currency);
   if (rate !== undefined) return rate;
   throw new FxError(

@@ -1,6 +1,6 @@
-import { type CurrencyCode, minorUnitDigits, pln } from "../core/currency.ts";
+import { type CurrencyCode, pln } from "../core/currency.ts";
 import { getOrMake } from "../core/maps.ts";
-import type { Money } from "../core/money.ts";
+import { knownDigits, type Money } from "../core/money.ts";
 import type { RatesStatus } from "../core/rates.ts";
 
 /** Takes a value with the labels that it has. */
@@ -44,7 +44,7 @@ export class ExchangeCounts {
     const quoted = this.#rates().table?.rates.keys() ?? [];
     const currencies = new Set([pln, ...quoted, ...this.#volume.sold.keys(), ...this.#volume.bought.keys()]);
     for (const currency of currencies) {
-      const unit = 10 ** (minorUnitDigits(currency) ?? 0);
+      const unit = 10 ** knownDigits(currency);
       for (const side of ["sold", "bought"] as const) {
         put({ currency, side }, (this.#volume[side].get(currency) ?? 0) / unit);
       }

@@ -65,7 +65,7 @@ export function bookingOf(
   };
 }
 
-/** What takes so much off the spread earned, so that whole grosze are left of it. */
+/** The closing entry that rounds the spread of the export to whole grosze. */
 export function roundingBooking(date: CalendarDate, lost: Decimal): Booking {
   const { coefficient, scale } = lost;
   return {

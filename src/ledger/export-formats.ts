@@ -1,6 +1,7 @@
 import { csvCell } from "../core/csv.ts";
-import { currencies, minorUnitDigits } from "../core/currency.ts";
+import { currencies } from "../core/currency.ts";
 import type { ExportFormat, ExportRequest } from "../core/export.ts";
+import { knownDigits } from "../core/money.ts";
 import { type Booking, customerAccount, facts, houseAccounts, privateFacts } from "./booking.ts";
 
 /** How an export is written. Every text ends with a line feed, or is empty. */
@@ -22,9 +23,7 @@ const formats: Readonly<Record<ExportFormat, (request: ExportRequest) => Format>
     head: lines(
       ...introduction(request),
       "decimal-mark .",
-      ...currencies.map(
-        (currency) => `commodity 1000.${"0".repeat(minorUnitDigits(currency) ?? 0)} ${currency}`,
-      ),
+      ...currencies.map((currency) => `commodity 1000.${"0".repeat(knownDigits(currency))} ${currency}`),
       ...houseAccounts.map((account) => `account ${account}`),
     ),
     customer: (id) => lines(`account ${customerAccount(id)}`),

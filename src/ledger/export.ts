@@ -10,7 +10,7 @@ import type { Store } from "./store.ts";
 
 /**
  * The journal as double entry: text, a part at a time, in flat memory, in the order in which the entries were made. The
- * spread of each exchange is exact; at the end, what their sum has beside whole grosze is taken off.
+ * spread of each exchange is exact; at the end, what rounding takes from their sum is taken off.
  * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
  */
 export async function* exportJournal(store: Store, request: ExportRequest): AsyncGenerator<string> {
@@ -19,6 +19,7 @@ export async function* exportJournal(store: Store, request: ExportRequest): Asyn
   const key = await store.identityKey();
   const tables = new TableReader(store);
   let count = 0;
+  let earnedBefore = 0n;
   let earned = 0n;
   let last: CalendarDate | undefined;
   yield format.head;
@@ -30,17 +31,20 @@ export async function* exportJournal(store: Store, request: ExportRequest): Asyn
       const customer = customerId(entry.pesel, key);
       // Those of earlier customers, too: which of them the export has is not known before its end.
       if (entry.sequence === 1) text += format.customer(customer);
-      if (date < from) continue;
       const twice = await twiceSpreadOf(entry, tables);
+      if (date < from) {
+        if (twice !== undefined) earnedBefore += twice;
+        continue;
+      }
+      if (twice !== undefined) earned += twice;
       const spread = twice === undefined ? undefined : exactSpread(twice);
       text += format.booking(bookingOf(entry, { date, customer, spread, full }));
       count += 1;
-      earned += twice ?? 0n;
       last = date;
     }
     yield text;
   }
-  const lost = lostInRounding(earned);
+  const lost = lostInRounding(earnedBefore, earned);
   if (last !== undefined && lost.coefficient !== 0n) yield format.booking(roundingBooking(last, lost));
   yield format.end(count);
 }

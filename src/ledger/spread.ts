@@ -1,19 +1,25 @@
 import { pln } from "../core/currency.ts";
 import type { Decimal } from "../core/decimal.ts";
+import { FxError } from "../core/errors.ts";
 import { knownDigits, type Money } from "../core/money.ts";
 import type { RateTable } from "../core/rates.ts";
 
 /** Mid values are summed in whole 10^−20 PLN, finer than any rate times any minor unit, so the sum is exact. */
 const valueScale = 20;
 
-/** Twice the spread that an exchange earned at the table's mid rates, in 10^−20 PLN. Twice, so that it stays whole. */
+const twiceGrosz = 2n * 10n ** BigInt(valueScale - 2);
+
+/**
+ * Twice the spread that an exchange earned at the table's mid rates, in 10^−20 PLN. Twice, so that it stays whole.
+ * @throws FxError internal if the table has no rate of a currency
+ */
 export function twiceSpread(sold: Money, bought: Money, table: RateTable): bigint {
   return twiceMidValue(sold, table) - twiceMidValue(bought, table);
 }
 
 /** The spread in whole grosze, rounded down. */
 export function spreadEarned(twice: bigint): Money {
-  return { currency: pln, minor: twice / (2n * 10n ** BigInt(valueScale - 2)) };
+  return { currency: pln, minor: twice / twiceGrosz };
 }
 
 /** The spread in PLN, exactly. */
@@ -21,15 +27,25 @@ export function exactSpread(twice: bigint): Decimal {
   return { coefficient: twice * 5n, scale: valueScale + 1 };
 }
 
-/** What rounding down takes from the spread, exactly. */
-export function lostInRounding(twice: bigint): Decimal {
-  return exactSpread(twice % (2n * 10n ** BigInt(valueScale - 2)));
+/**
+ * What rounding takes from the spread of a period, exactly: both ends of it are rounded as sums since the ledger's
+ * beginning, so that the periods of any partition add up to the whole.
+ * @param before twice the spread earned before the period
+ */
+export function lostInRounding(before: bigint, twice: bigint): Decimal {
+  return exactSpread(((before + twice) % twiceGrosz) - (before % twiceGrosz));
 }
 
 function twiceMidValue({ currency, minor }: Money, table: RateTable): bigint {
   const digits = knownDigits(currency);
+  if (currency === pln) return 2n * minor * 10n ** BigInt(valueScale - digits);
   const rate = table.rates.get(currency);
-  if (currency === pln || rate === undefined) return 2n * minor * 10n ** BigInt(valueScale - digits);
+  if (rate === undefined) {
+    throw new FxError(
+      "internal",
+      `An exchange was settled at table ${table.number}, which has no rate of ${currency}. Run fx audit.`,
+    );
+  }
   const scale = Math.max(rate.bid.scale, rate.ask.scale);
   const twiceMid =
     rate.bid.coefficient * 10n ** BigInt(scale - rate.bid.scale) +

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { parse } from "csv-parse/sync";
+import fc from "fast-check";
+import { addDays, startOfDay } from "../../src/core/date.ts";
 import { exportFormats, isWholeExport } from "../../src/core/export.ts";
 import { entryKinds } from "../../src/core/journal.ts";
 import { formatMoney } from "../../src/core/money.ts";
+import type { RateTable } from "../../src/core/rates.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { customerId } from "../../src/ledger/customer-id.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
@@ -11,6 +14,7 @@ import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adapters } from "../support/adapters.ts";
 import { type Balances, bookkeepers, exported, shortest } from "../support/bookkeeping.ts";
+import { chanceFrom } from "../support/chance.ts";
 import { seedEveryKind, seededPesels, wildNote } from "../support/every-kind.ts";
 import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
 import { everyPage, refuses } from "../support/service.ts";
@@ -38,8 +42,78 @@ async function balancesOf(service: ExchangeService, store: Store): Promise<Balan
   return balances;
 }
 
+/** The store, which has this table in place of every one. */
+function withTable(store: Store, instead: RateTable | undefined): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      if (name === "table") return async () => instead;
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
+
+/** What an export books as the spread earned, in 10^−21 PLN, from its text in any format. */
+function spreadIn(text: string): bigint {
+  const postings = text.matchAll(
+    /Income:Spread(?:[ ,]+|","amount":")(-?\d+)(?:\.(\d+))?[ ,"]+(?:currency":")?PLN/g,
+  );
+  let sum = 0n;
+  for (const [, whole = "", fraction = ""] of postings) sum -= BigInt(whole + fraction.padEnd(21, "0"));
+  return sum;
+}
+
+/** Random days, each the first of a part. */
+const cuts = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 8 });
+
 for (const { name, open } of adapters) {
   describe(`an export over ${name}`, () => {
+    test("of the days of any partition adds up to the whole, and to what the position says, in every format", async (t) => {
+      const store = await open(t);
+      const first = Date.parse("2026-05-29T10:00:00Z");
+      let clock = first;
+      const service = new LedgerService(store, fixedRates(table, store), () => new Date(clock));
+      const pesel = adult();
+      await service.createAccount(opening({ pln: "100000" }));
+      const chance = chanceFrom(7);
+      const done: string[] = [];
+      for (let nth = 0; nth < 120; nth += 1) {
+        clock += Math.floor(chance() * 16 * 3_600_000);
+        const undone = done.length > 0 && chance() < 0.25 ? done.pop() : undefined;
+        if (undone !== undefined) {
+          await service.change({ kind: "reversal", pesel, reverses: undone, reason: "a slip" });
+          continue;
+        }
+        const amount = (1 + Math.floor(chance() * 9999)) / 100;
+        const order = terms(`buy ${amount} ${chance() < 0.5 ? "USD" : "EUR"} for PLN`);
+        done.push((await service.exchange({ ...order, pesel })).receiptId);
+      }
+      clock += 60_000;
+      const grosz = 10n ** 19n;
+      const earnedBy = async (day: string) => {
+        const at = new Date(Math.min(startOfDay(day).getTime() - 1, clock - 30_000));
+        return (await service.position(at)).spreadEarned.minor * grosz;
+      };
+      const whole = (await service.position()).spreadEarned.minor * grosz;
+      await fc.assert(
+        fc.asyncProperty(cuts, fc.constantFrom(...exportFormats), async (chosen, format) => {
+          const starts = chosen.sort((a, b) => a - b).map((days) => addDays("2026-05-29", days));
+          let sum = 0n;
+          for (let nth = 0; nth <= starts.length; nth += 1) {
+            const [from, next] = [starts[nth - 1], starts[nth]];
+            const to = next && addDays(next, -1);
+            const part = spreadIn(await exported(service, { format, from, to }));
+            const before = from === undefined ? 0n : await earnedBy(from);
+            assert.equal(part, (next === undefined ? whole : await earnedBy(next)) - before);
+            sum += part;
+          }
+          assert.equal(sum, whole);
+          assert.equal(spreadIn(await exported(service, { format })), whole);
+        }),
+        { numRuns: 20 },
+      );
+    });
+
     for (const { format, missing, check, balances } of bookkeepers) {
       test(`of every kind of entry in every currency is right for ${format}, with the balances of fx`, {
         skip: missing,
@@ -188,8 +262,7 @@ describe("an export", () => {
       for (const part of parts) assert.equal(check(part), "");
       const sums: Record<string, number> = {};
       for (const [account, amount] of parts.flatMap((part) => Object.entries(balances(part)))) {
-        // Each part rounds its spread by itself.
-        if (!account.includes("Spread")) sums[account] = (sums[account] ?? 0) + Number(amount);
+        sums[account] = (sums[account] ?? 0) + Number(amount);
       }
       const whole = Object.entries(balances(await exported(service, { format })));
       assert.deepEqual(
@@ -198,11 +271,7 @@ describe("an export", () => {
             .map(([account, sum]) => [account, sum.toFixed(2)])
             .filter(([, sum]) => Number(sum) !== 0),
         ),
-        Object.fromEntries(
-          whole
-            .filter(([account]) => !account.includes("Spread"))
-            .map(([account, amount]) => [account, Number(amount).toFixed(2)]),
-        ),
+        Object.fromEntries(whole.map(([account, amount]) => [account, Number(amount).toFixed(2)])),
       );
     });
   }
@@ -250,17 +319,24 @@ describe("an export", () => {
     const own = new LedgerService(path, fixedRates());
     await own.createAccount(opening());
     await own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
-    const broken = new Proxy(path, {
-      get: (target, name) => {
-        if (name === "table") return async () => undefined;
-        const member: unknown = Reflect.get(target, name);
-        return typeof member === "function" ? member.bind(target) : member;
-      },
-    });
+    const broken = withTable(path, undefined);
     await refuses(
       exported(new LedgerService(broken, fixedRates()), { format: "csv" }),
       "internal",
       /missing from the store. Run fx audit/,
     );
+  });
+
+  test("and a position fail where a table lacks the rate of what was exchanged at it, as an audit says", async () => {
+    const whole = openSqlite(":memory:");
+    const own = new LedgerService(whole, fixedRates());
+    await own.createAccount(opening());
+    await own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
+    const without = new Map([...table.rates].filter(([currency]) => currency !== "USD"));
+    const broken = new LedgerService(withTable(whole, { ...table, rates: without }), fixedRates());
+    const lacks = /settled at table 108\/C\/NBP\/2026, which has no rate of USD\. Run fx audit/;
+    await refuses(exported(broken, { format: "csv" }), "internal", lacks);
+    await refuses(broken.position(), "internal", lacks);
+    assert.equal((await broken.audit()).findings[0]?.problem, "unreadable entry");
   });
 });
