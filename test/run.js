@@ -14,6 +14,10 @@ const wanted = process.argv.slice(2).filter((argument) => argument !== "--fast")
  * names it.
  */
 const isLeftOut = (file) => /^test\/(deploy\/|faults\/|privacy|proxies|.*transcripts)/.test(file);
+/** Without the settings of fx and of PostgreSQL's clients that whoever runs the tests has for other uses. */
+const surroundings = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(FX_(?!TEST_)|PG)/.test(name)),
+);
 const files = readdirSync(new URL("test", root), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts"))
   .map((file) => `test/${file}`)
@@ -86,7 +90,7 @@ function imports(file, name, seen = new Set()) {
 }
 
 async function run(env, command, ...args) {
-  const child = spawn(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
+  const child = spawn(command, args, { cwd: root, stdio: "inherit", env: { ...surroundings, ...env } });
   const [status] = await once(child, "exit");
   if (status !== 0) process.exit(status ?? 1);
 }

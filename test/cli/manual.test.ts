@@ -45,8 +45,8 @@ describe("the manual that the build writes", () => {
   test("is read by groff without a warning", { skip: missing }, () => {
     for (const page of readdirSync(folder)) {
       const env = { PATH: process.env.PATH ?? "", LC_ALL: "C.UTF-8" };
-      const args = ["-man", "-Tutf8", "-Kutf8", "-ww", folder + page];
-      const { status, stderr } = spawnSync("groff", args, { env });
+      const args = ["-man", "-Tutf8", "-Kutf8", "-ww", page];
+      const { status, stderr } = spawnSync("groff", args, { cwd: folder, env });
       assert.deepEqual([String(stderr), status], ["", 0], page);
     }
   });

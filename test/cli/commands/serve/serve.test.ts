@@ -242,7 +242,9 @@ describe("fx serve", () => {
     test("stops it where the terminal at which it was started is closed", async () => {
       const log = join(folder, "closed.log");
       const command = `exec ${fxInShell} serve --port 0 --rates demo 2>${quoted(log)}`;
-      const terminal = spawn("script", ["-qfec", command, "/dev/null"]);
+      const terminal = spawn("script", ["-qfec", command, "/dev/null"], {
+        env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", TERM: "xterm", SHELL: "/bin/sh" },
+      });
       let shown = "";
       terminal.stdout.setEncoding("utf8").on("data", (text) => {
         shown += text;
