@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import { type Caller, includes, type Tokens } from "../core/role.ts";
 import type { Operation } from "../wire/operation.ts";
+import { clientAddress } from "./client-address.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -65,8 +66,8 @@ function refused(
   message: string,
   name?: string,
 ): FxError {
-  const { id, ip, server } = request;
-  server.log.warn({ id, address: ip, fault, by: name }, "token refused");
+  const { id, server } = request;
+  server.log.warn({ id, address: clientAddress(request), fault, by: name }, "token refused");
   return unauthorized(message);
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import { isProbe } from "../wire/operation.ts";
+import { clientAddress } from "./client-address.ts";
 
 const windowMs = 1000;
 
@@ -37,11 +38,12 @@ export class RateLimit {
     }
   }
 
-  #hasRoom({ caller, ip }: FastifyRequest): boolean {
+  #hasRoom(request: FastifyRequest): boolean {
+    const { caller } = request;
     const window = Math.floor(performance.now() / windowMs);
     if (window !== this.#window) this.#counts.clear();
     this.#window = window;
-    const asking = caller === undefined ? networkOf(ip) : `token ${caller.name}`;
+    const asking = caller === undefined ? networkOf(clientAddress(request)) : `token ${caller.name}`;
     const count = (this.#counts.get(asking) ?? 0) + 1;
     this.#counts.set(asking, count);
     return count <= this.#perSecond;
@@ -50,7 +52,8 @@ export class RateLimit {
 
 /** An address; of version 6 its first half, since the other half is the client's to choose. */
 function networkOf(address: string): string {
-  const ofVersion4 = address.replace(/^::ffff:(?=[\d.]+$)/i, "");
-  if (!ofVersion4.includes(":")) return ofVersion4;
-  return `${address.split("::")[0]?.split(":").slice(0, 4).join(":")}::/64`;
+  if (!address.includes(":")) return address;
+  const [before = [], after = []] = address.split("::").map((part) => part.split(":").filter(Boolean));
+  const zeros = Array<string>(Math.max(0, 8 - before.length - after.length)).fill("0");
+  return [...before, ...zeros, ...after].slice(0, 4).join(":");
 }

@@ -22,6 +22,7 @@ import { type AccessOptions, endRefused, openAccess } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
 import { Admission, ExpensiveReads, isCounted } from "./admission.ts";
 import type { Handlers } from "./answers.ts";
+import { trustedProxies } from "./client-address.ts";
 import { type ConnectionOptions, type Connections, guardConnections, nodeOptions } from "./connections.ts";
 import { registerDocs } from "./docs.ts";
 import { answerError, answerMalformed, disconnected, refuse, toFxError } from "./errors.ts";
@@ -89,7 +90,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     genReqId: requestIds(),
     http: nodeOptions,
     https: tls === undefined ? null : { ...nodeOptions, ...tls },
-    trustProxy: trustProxy.length > 0 && [...trustProxy],
+    trustProxy: trustProxy.length > 0 && trustedProxies(trustProxy),
     requestTimeout: options.requestTimeoutMs ?? 30_000,
     forceCloseConnections: "idle",
     return503OnClosing: false,

@@ -5,7 +5,7 @@ import type { Caller } from "../../src/core/role.ts";
 import type { ServerOptions } from "../../src/http/server.ts";
 import { BulkClient } from "../support/bulk.ts";
 import { adult } from "../support/fixture.ts";
-import { isProblem, send } from "../support/http.ts";
+import { isProblem, send, sendWithHeaders } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
 
 /** More than fit into the seconds that sending them may take. */
@@ -95,6 +95,74 @@ describe("a server with a limit of 5 requests a second", () => {
     assert.equal((await ask({ "x-forwarded-for": "2001:db8:0:2::1" })).status, 200);
   });
 
+  describe("counts what is no address in X-Forwarded-For for the proxy that sent it", () => {
+    const texts = [
+      "client-#",
+      "unknown",
+      "_hidden#",
+      "203.0.113.#.1",
+      "fe80::1%#",
+      "[2001:db8::1%#]",
+      "::#::",
+      "#",
+    ];
+    for (const text of [
+      ...texts,
+      "203.0.113.1:port#",
+      "[203.0.113.1",
+      "2001:db8::1]:#",
+      "0x#",
+      "203.0.113.01#",
+      "<#>",
+    ]) {
+      test(text, async (t) => {
+        const { ask, log } = await limited(t, { trustProxy: ["loopback"], tokens });
+        const answers = await Promise.all(
+          Array.from({ length: many }, (_, nth) =>
+            ask({ ...bearer("unknown"), "x-forwarded-for": text.replace("#", `${nth + 1000}`) }),
+          ),
+        );
+        assert.ok(statuses(answers).has(429));
+        for (const [, address] of log().matchAll(/"address":"([^"]*)"/g)) assert.equal(address, "127.0.0.1");
+      });
+    }
+  });
+
+  test("takes an address with a port or in brackets for the same client, whatever its port", async (t) => {
+    for (const [plain, written] of [
+      ["203.0.113.7", (nth: number) => `203.0.113.7:${1000 + nth}`],
+      ["2001:db8::1", (nth: number) => `[2001:db8::1]:${1000 + nth}`],
+      ["2001:db8::1", () => "[2001:0DB8:0:0::0001]"],
+      ["203.0.113.7", () => "::ffff:203.0.113.7"],
+      ["203.0.113.7", (nth: number) => `203.0.113.7:${1000 + nth}, 10.0.0.9:443, [::1]:80`],
+    ] as const) {
+      const { ask, log } = await limited(t, { trustProxy: ["loopback", "10.0.0.0/8"], tokens });
+      const all = Array.from({ length: many }, (_, nth) =>
+        ask({ ...bearer("unknown"), "x-forwarded-for": written(nth) }),
+      );
+      assert.ok(statuses(await Promise.all(all)).has(429));
+      const addresses = [...log().matchAll(/"address":"([^"]*)"/g)].map(([, address]) => address);
+      assert.deepEqual(new Set(addresses), new Set([plain]));
+      const other = await ask({ "x-forwarded-for": "198.51.100.1:1000" });
+      assert.equal(other.status, 401);
+    }
+  });
+
+  test("counts a network of version 6 once, however its addresses are written", async (t) => {
+    const { ask } = await limited(t, { trustProxy: ["loopback"] });
+    const from = (address: string) => ask({ "x-forwarded-for": address });
+    for (const written of ["1::2:1:2:3:4", "1:0:0:2:0:0:0:9", "1:0:0:2:ffff::", "[1::2:a:b:c:d]:9"]) {
+      const seen = new Set<number>();
+      // The second may end between the two.
+      for (let left = 10; left > 0 && !seen.has(429); left -= 1) {
+        await pause(1100);
+        await Promise.all(Array.from({ length: 4 * limit }, () => from("1:0:0:2::5")));
+        seen.add((await from(written)).status);
+      }
+      assert.ok(seen.has(429), written);
+    }
+  });
+
   test("counts the refused lines of a bulk, and answers them all", async (t) => {
     const { url, ask } = await limited(t);
     const bulk = new BulkClient(url);
@@ -118,4 +186,23 @@ describe("a server with a limit of 5 requests a second", () => {
 test("a server without a limit refuses nobody", async (t) => {
   const { askOften } = await limited(t, { rateLimit: 0 });
   assert.deepEqual(statuses(await askOften()), new Set([200]));
+});
+
+test("what a proxy says of host, scheme and prefix changes nothing", async (t) => {
+  const { url, ask } = await limited(t, { rateLimit: 0, trustProxy: ["loopback"] });
+  const forwarded = {
+    "x-forwarded-host": "evil.example",
+    "x-forwarded-proto": "javascript",
+    "x-forwarded-port": "1",
+    "x-forwarded-prefix": "/evil",
+    forwarded: "for=203.0.113.1;host=evil.example;proto=https",
+  };
+  const answer = await ask(forwarded);
+  assert.equal(answer.status, 200);
+  assert.ok(![answer.text, ...answer.headers.values()].join().includes("evil"));
+  const foreign = await sendWithHeaders(url, "GET /api/rates", {
+    host: "evil.example",
+    "x-forwarded-host": "localhost",
+  });
+  isProblem(foreign, "forbidden");
 });
