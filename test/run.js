@@ -39,13 +39,13 @@ if (isFast) {
     { FX_TEST_POSTGRES: "none" },
     process.execPath,
     ...runner,
-    "--test-timeout=600000",
+    "--test-timeout=1800000",
     ...bundles(inProcess, cores),
   );
 } else {
   const [env] = await Promise.all([sharedPostgres(), run({}, "npm", "run", "--silent", "build")]);
   const all = [withProcesses, inProcess].flatMap((files) => bundles(files, 2 * cores));
-  await run(env, process.execPath, ...runner, "--test-timeout=600000", ...all);
+  await run(env, process.execPath, ...runner, "--test-timeout=1800000", ...all);
 }
 
 /**
