@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
+import fc from "fast-check";
+import type { Change } from "../src/core/change.ts";
+import { type CurrencyCode, pln } from "../src/core/currency.ts";
 import { FxError } from "../src/core/errors.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../src/core/service.ts";
@@ -88,6 +91,114 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
         told(again),
         first.map((answer) => answer instanceof FxError || [answer.receiptId, true]),
       );
+    });
+  });
+  const usd = "USD" as CurrencyCode;
+  let unused = 9000;
+  /** Accounts that exist or not, keys that were used or not, and orders that may be refused. */
+  const wish = fc.record({
+    kind: fc.constantFrom("opening", "exchange", "exchange", "deposit", "withdrawal", "unreadable"),
+    account: fc.integer({ min: 0, max: 2 }),
+    amount: fc.constantFrom("0", "0.01", "1", "300", "900", "9007199254740993"),
+    currency: fc.constantFrom(pln, usd, "XXX" as CurrencyCode),
+    key: fc.constantFrom(undefined, "a", "b", "c"),
+    by: fc.constantFrom(undefined, "anna", "jan"),
+  });
+  type Wish = typeof wish extends fc.Arbitrary<infer T> ? T : never;
+
+  const lineOf = (pesels: readonly Pesel[], { kind, account, amount, currency, key, by }: Wish): BulkLine => {
+    const pesel = pesels[account] as Pesel;
+    const common = { pesel, key, by };
+    switch (kind) {
+      case "opening":
+        return { kind, name: "Anna", surname: "Nowak", initial: decimal(amount), ...common };
+      case "exchange":
+        return { kind, from: pln, to: currency, side: "toSell", amount: decimal(amount), ...common };
+      case "deposit":
+      case "withdrawal":
+        return { kind, currency, amount: decimal(amount), note: undefined, ...common };
+      default:
+        return new FxError("invalid-request", "It cannot be read.");
+    }
+  };
+
+  async function tried(lines: readonly BulkLine[], size: number): Promise<BulkAnswer[]> {
+    async function* chunks() {
+      for (let start = 0; start < lines.length; start += size) yield lines.slice(start, start + size);
+    }
+    const answers: BulkAnswer[] = [];
+    for await (const some of service.dryRun(chunks())) answers.push(...some);
+    return answers;
+  }
+
+  /** What an answer says, but for the receipt of what a dry run has not made. */
+  const said = (answers: readonly BulkAnswer[], dry: readonly BulkAnswer[]) =>
+    answers.map((answer, index) => {
+      if (answer instanceof FxError) return [answer.code, answer.message, answer.replayed];
+      const like = dry[index];
+      const isMade = like !== undefined && "receiptId" in like && like.receiptId === "";
+      return { sold: undefined, bought: undefined, ...answer, receiptId: isMade ? "" : answer.receiptId };
+    });
+
+  describe("a dry run", () => {
+    test("answers every line as the run then does, whatever was done, refused or asked under its keys before", async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(wish, { maxLength: 8 }),
+          fc.array(wish, { minLength: 1, maxLength: 12 }),
+          fc.integer({ min: 1, max: 12 }),
+          async (earlier, wishes, size) => {
+            unused += 1;
+            const pesels = [await person(), await person(), adult(unused)];
+            await run(earlier.map((each) => lineOf(pesels, each)));
+            // What was refused for want of money could be done now.
+            const cash = { kind: "deposit", currency: pln, note: undefined } as const;
+            await run([{ ...cash, pesel: pesels[0] as Pesel, amount: decimal("1000") }]);
+            const lines = wishes.map((each) => lineOf(pesels, each));
+            const before = await Promise.all(pesels.slice(0, 2).map((pesel) => service.account(pesel)));
+            const dry = await tried(lines, size);
+            const after = await Promise.all(pesels.slice(0, 2).map((pesel) => service.account(pesel)));
+            assert.deepEqual(after, before);
+            const real = await run(lines);
+            assert.deepEqual(said(dry, dry), said(real, dry));
+          },
+        ),
+        { numRuns: 40 },
+      );
+    });
+
+    test("answers every change of an account as the change then is, with its key used before or not", async () => {
+      const pesel = await person();
+      const [exchanged] = await run([{ kind: "exchange", pesel, ...terms("buy 10 USD for PLN") }]);
+      assert.ok(exchanged !== undefined && "receiptId" in exchanged);
+      const { receiptId: reverses } = exchanged;
+      const withdrawal = { kind: "withdrawal", pesel, currency: pln, note: undefined } as const;
+      const changes: readonly Change[] = [
+        { kind: "closing", pesel, key: "close" },
+        { ...withdrawal, amount: decimal("5000"), key: "w" },
+        { kind: "deposit", pesel, currency: pln, amount: decimal("5000"), note: undefined, key: "d" },
+        { ...withdrawal, amount: decimal("5000"), key: "w" },
+        { ...withdrawal, amount: decimal("1"), key: "w" },
+        { kind: "reversal", pesel, reverses, reason: "wrong", key: "r" },
+        { kind: "reversal", pesel, reverses, reason: "wrong", key: "r" },
+        { kind: "reversal", pesel, reverses, reason: "wrong", key: "r2" },
+        { kind: "reversal", pesel, reverses, reason: "another", key: "r" },
+        { kind: "renaming", pesel, name: "Ewa", surname: "Nowak", key: "n" },
+        { kind: "renaming", pesel, name: "Ewa", surname: "Nowak", key: "d" },
+        { ...withdrawal, amount: decimal("6000"), key: "all" },
+        { kind: "closing", pesel, key: "close" },
+        { kind: "closing", pesel, key: "close-2" },
+        { kind: "renaming", pesel, name: "Ewa", surname: "Nowak", key: "n2" },
+      ];
+      for (const change of changes) {
+        const dry: BulkAnswer[] = [];
+        async function* once() {
+          yield [change];
+        }
+        for await (const answers of service.dryRun(once())) dry.push(...answers);
+        const real = await service.change(change).catch((error: unknown) => error as FxError);
+        assert.deepEqual(said(dry, dry), said([real], dry), JSON.stringify({ ...change, amount: undefined }));
+      }
     });
   });
 }

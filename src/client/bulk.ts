@@ -1,18 +1,21 @@
 import { once } from "node:events";
 import type { Request as GotStream, PlainResponse, RequestError } from "got";
-import type { BulkRequest } from "../core/change.ts";
-import { type ErrorCode, FxError, undecided } from "../core/errors.ts";
-import type { BulkAnswer, BulkLine } from "../core/service.ts";
+import type { Request } from "../core/change.ts";
+import { FxError, undecided } from "../core/errors.ts";
+import type { BulkAnswer } from "../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../wire/bulk.ts";
 import { notAnAnswer } from "../wire/codecs.ts";
 import { readLines } from "../wire/lines.ts";
 import { decodeProblem } from "../wire/problem.ts";
-import { Lanes } from "./lanes.ts";
-import { type Answer, answerOf, outcomeOf, type Transport, textOf, whatAnswered } from "./transport.ts";
+import type { Fault } from "./retries.ts";
+import { type Answer, answerOf, type Transport, textOf, whatAnswered } from "./transport.ts";
+
+/** What a line asks for. One that cannot be read is its own answer. */
+type Line = Request | FxError;
 
 /** A line that was taken in. */
 interface Entry {
-  readonly line: BulkLine;
+  readonly line: Line;
   /** As it is sent. */
   readonly text: string;
   answer: BulkAnswer | undefined;
@@ -20,35 +23,20 @@ interface Entry {
   isOpen: boolean;
 }
 
-/** How an attempt failed. `isBusy`: the server is there, and begins nothing at the moment. */
-interface Fault {
-  readonly failure: Error;
-  readonly isOpen: boolean;
-  readonly isBusy?: boolean;
-  readonly retryAfterSeconds?: number | undefined;
-}
-
 /** Lines taken in and not answered, or answered and not read, at most. */
 const windowSize = 16_384;
-/** Attempts in a row that bring no answer. */
-const attempts = 6;
-/** The same, where the server answers that it is busy. */
-const busyAttempts = 100;
 /** In bytes: more than any answer to a line has. */
 const longestLine = 16_384;
 const longestWaitMs = 60_000;
-/** Requests under way at once, where lines are sent one by one. */
-const singlesAtOnce = 64;
-const busyCodes: readonly ErrorCode[] = ["overloaded", "rate-limited"];
 
 /**
  * One bulk at a server, over one stream as long as nothing happens to it. Lines without an answer are sent again with
- * their keys. A server that knows no bulk gets a request for each line, from `single`.
+ * their keys. A dry run is only begun again while nothing of it was answered: its answers rest on the lines before.
  */
 export class Bulk {
   readonly #transport: Transport;
-  readonly #lines: AsyncIterator<readonly BulkLine[]>;
-  readonly #single: (line: BulkRequest) => Promise<BulkAnswer>;
+  readonly #lines: AsyncIterator<readonly Line[]>;
+  readonly #isDry: boolean;
   /** In their order, from the first whose answer was not read. */
   readonly #entries: Entry[] = [];
   /** How many of them were looked at to be sent over this connection. */
@@ -61,12 +49,12 @@ export class Bulk {
 
   constructor(
     transport: Transport,
-    lines: AsyncIterable<readonly BulkLine[]>,
-    single: (line: BulkRequest) => Promise<BulkAnswer>,
+    lines: AsyncIterable<readonly Line[]>,
+    { dryRun }: { readonly dryRun: boolean },
   ) {
     this.#transport = transport;
     this.#lines = lines[Symbol.asyncIterator]();
-    this.#single = single;
+    this.#isDry = dryRun;
   }
 
   async *answers(): AsyncGenerator<readonly BulkAnswer[]> {
@@ -101,26 +89,25 @@ export class Bulk {
   }
 
   async #work(): Promise<void> {
-    let failures: Error[] = [];
-    let isReached = false;
+    const retries = this.#transport.retries(this.#method);
     while (await this.#hasUnanswered()) {
       const answered = this.#answered;
       const fault = await this.#connect();
-      if (fault === "unknown path") return this.#sendSingly();
-      if (this.#answered > answered) failures = [];
+      if (this.#answered > answered) retries.progress();
       const left = this.#unanswered();
       if (fault === undefined || left.length === 0) continue;
-      failures.push(fault.failure);
+      if (this.#isDry && this.#answered > 0) return this.#fail(fault.failure, fault.failure);
       const open = left.filter(({ isOpen }) => isOpen);
-      isReached ||= this.#answered > 0 || fault.isBusy === true || open.length > 0;
-      // A server may start listening in a moment, which is worth the wait once something was begun.
-      const isPassing = fault.isOpen || fault.isBusy === true || codeOf(fault.failure) === "unreachable";
-      // Who has lines that may have been done is told soon.
-      const most = fault.isBusy && open.length === 0 ? busyAttempts : attempts;
       const isSafe = open.every(({ line }) => "key" in line && line.key !== undefined);
-      if (!isReached || !isPassing || !isSafe || failures.length >= most) return this.#fail(failures);
-      await this.#transport.pause(Math.min(failures.length, attempts), fault.retryAfterSeconds);
+      const isOpen = this.#isDry ? fault.isOpen : open.length > 0;
+      const failure = await retries.after({ ...fault, isOpen }, isSafe);
+      if (failure !== undefined) return this.#fail(failure, fault.failure);
     }
+  }
+
+  /** A dry run does nothing, so its outcome is never unknown. */
+  get #method(): "GET" | "POST" {
+    return this.#isDry ? "GET" : "POST";
   }
 
   #unanswered(): Entry[] {
@@ -160,7 +147,7 @@ export class Bulk {
   }
 
   /** Sends lines over a new connection, and takes their answers. */
-  async #connect(): Promise<Fault | "unknown path" | undefined> {
+  async #connect(): Promise<Fault | undefined> {
     /** And not answered, in their order. */
     const sent: Entry[] = [];
     this.#sent = 0;
@@ -168,6 +155,7 @@ export class Bulk {
       method: "POST",
       path: "/api/bulk",
       headers: { "content-type": bulkType },
+      ...(this.#isDry && { query: { dryRun: "true" } }),
     });
     this.#request = request;
     // What fails is told to whoever reads the answers.
@@ -177,7 +165,7 @@ export class Bulk {
       const [response] = (await once(request, "response")) as [PlainResponse];
       if (response.statusCode !== 200) {
         const refused = this.#refused(answerOf(response, await textOf(request)));
-        if (refused !== "unknown path" && refused.isOpen) markOpen(sent);
+        if (refused.isOpen) this.#markOpen(sent);
         return refused;
       }
       let answered = 0;
@@ -188,7 +176,7 @@ export class Bulk {
         else if (performance.now() - heard > longestWaitMs) throw notAnAnswer("a line that does not end");
         for (const [index, { bytes }] of lines.entries()) {
           const { line, answer } = decodeBulkAnswer(JSON.parse(bytes.toString()));
-          if (line === null) return { failure: requireError(answer), isOpen: false, isBusy: true };
+          if (line === null) return this.#ended(requireError(answer), sent);
           const entry = sent[index];
           answered += 1;
           this.#answered += 1;
@@ -200,12 +188,10 @@ export class Bulk {
         this.#tellChange();
       }
       if (sent.length === 0 && answered > 0) return undefined;
-      markOpen(sent);
-      return { failure: this.#unknown("and no answer came (connection lost)"), isOpen: true };
+      this.#markOpen(sent);
+      return this.#transport.noAnswer(this.#method, "connection lost");
     } catch (error) {
-      const fault = this.#faultOf(error);
-      if (fault.isOpen) markOpen(sent);
-      return fault;
+      return this.#faultOf(error, sent);
     } finally {
       request.destroy();
     }
@@ -224,30 +210,46 @@ export class Bulk {
   }
 
   /** What an answer to the whole bulk means. */
-  #refused(answer: Answer): Fault | "unknown path" {
+  #refused(answer: Answer): Fault {
     const { status, body, retryAfterSeconds } = answer;
     const problem = decodeProblem(body, status, { retryAfterSeconds });
-    if (problem === undefined) return this.#transport.notFx("POST", whatAnswered(answer, false));
-    if (problem.code === "not-found" || problem.code === "method-not-allowed") return "unknown path";
-    const isBusy = busyCodes.includes(problem.code);
-    return { failure: problem, isOpen: undecided.includes(problem.code), isBusy, retryAfterSeconds };
+    if (problem === undefined) return this.#transport.notFx(this.#method, whatAnswered(answer, false));
+    return { failure: problem, isOpen: undecided.includes(problem.code), retryAfterSeconds };
   }
 
-  #faultOf(error: unknown): Fault {
-    if (error instanceof FxError || error instanceof SyntaxError) {
-      return { failure: this.#unknown("and what answered is not fx"), isOpen: true };
-    }
-    return this.#transport.failureOf("POST", error as RequestError);
+  /** Why the server ended the stream early. What it had taken in is answered, unless it does not know. */
+  #ended(reason: FxError, sent: readonly Entry[]): Fault {
+    const isOpen = undecided.includes(reason.code);
+    if (isOpen) this.#markOpen(sent);
+    return { failure: reason, isOpen, retryAfterSeconds: reason.retryAfterSeconds };
   }
 
-  /** Answers the lines that have no answer, and all that come, with the failure. */
-  async #fail(failures: readonly Error[]): Promise<void> {
-    const last = failures.at(-1) as Error;
-    const outcome = outcomeOf("POST", failures);
-    const open = [...undecided, "outcome-unknown"].includes(codeOf(outcome))
+  #faultOf(error: unknown, sent: readonly Entry[]): Fault {
+    const isForeign = error instanceof FxError || error instanceof SyntaxError;
+    const fault = isForeign
+      ? this.#transport.notFx(this.#method, "an answer to a line is none of fx")
+      : this.#transport.failureOf(this.#method, error as RequestError);
+    if (fault.isOpen) this.#markOpen(sent);
+    return fault;
+  }
+
+  /** Lines that were sent and have no answer may have been done. */
+  #markOpen(sent: readonly Entry[]): void {
+    if (this.#isDry) return;
+    for (const entry of sent) entry.isOpen ||= entry.answer === undefined;
+  }
+
+  /**
+   * Answers the lines that have no answer, and all that come, with the failure.
+   * @param outcome of all attempts
+   * @param last of the last one
+   */
+  async #fail(outcome: Error, last: Error): Promise<void> {
+    const isUnknown = (failure: Error) => [...undecided, "outcome-unknown"].includes(codeOf(failure));
+    const open = isUnknown(outcome)
       ? (outcome as FxError)
       : this.#unknown(`and no answer came. Sent again: ${last.message}`);
-    const unsent = [...undecided, "outcome-unknown"].includes(codeOf(last))
+    const unsent = isUnknown(last)
       ? new FxError("unreachable", `It was not sent: the connection to ${this.#transport.place} was lost.`)
       : (last as FxError);
     for (;;) {
@@ -260,35 +262,6 @@ export class Bulk {
 
   #unknown(why: string): FxError {
     return new FxError("outcome-unknown", `The request was sent to ${this.#transport.place}, ${why}.`);
-  }
-
-  /** Sends a request for each line: those of one account one after the other, because the server decides them as they come. */
-  async #sendSingly(): Promise<void> {
-    const lanes = new Lanes(singlesAtOnce);
-    this.#sent = 0;
-    for (;;) {
-      for (const entry of this.#unsent()) {
-        const line = entry.line as BulkRequest;
-        void lanes.run(line.pesel, async () => {
-          entry.answer = await this.#settle(line);
-          this.#tellChange();
-        });
-      }
-      if (this.#hasEnded) return;
-      await this.#take();
-    }
-  }
-
-  async #settle(line: BulkRequest): Promise<BulkAnswer> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#single(line);
-      } catch (error) {
-        if (!(error instanceof FxError)) return new FxError("internal", String(error), { cause: error });
-        if (!busyCodes.includes(error.code) || attempt === busyAttempts) return error;
-        await this.#transport.pause(1, error.retryAfterSeconds ?? 1);
-      }
-    }
   }
 
   /** Resolves at the next change of what was taken in, sent or answered. */
@@ -310,7 +283,7 @@ export class Bulk {
 }
 
 /** A line that cannot be sent is its own answer. */
-function entryOf(line: BulkLine): Entry {
+function entryOf(line: Line): Entry {
   if (line instanceof FxError) return { line, text: "", answer: line, isOpen: false };
   try {
     return { line, text: `${encodeBulkLine(line)}\n`, answer: undefined, isOpen: false };
@@ -318,11 +291,6 @@ function entryOf(line: BulkLine): Entry {
     if (error instanceof FxError) return { line, text: "", answer: error, isOpen: false };
     throw error;
   }
-}
-
-/** Those without an answer may have been done. */
-function markOpen(sent: readonly Entry[]): void {
-  for (const entry of sent) entry.isOpen ||= entry.answer === undefined;
 }
 
 function codeOf(failure: Error): string {

@@ -1,5 +1,5 @@
 import type { Account, Opening } from "../core/account.ts";
-import type { BulkRequest, Change } from "../core/change.ts";
+import type { Change, Request } from "../core/change.ts";
 import { isClean } from "../core/checkpoint.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError, undecided } from "../core/errors.ts";
@@ -91,11 +91,11 @@ class HttpService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const single = (line: BulkRequest): Promise<BulkAnswer> => {
-      if (line.kind === "opening") return this.createAccount(line);
-      return line.kind === "exchange" ? this.exchange(line) : this.change(line);
-    };
-    return new Bulk(this.#transport, lines, single).answers();
+    return new Bulk(this.#transport, lines, { dryRun: false }).answers();
+  }
+
+  dryRun(lines: AsyncIterable<readonly (Request | FxError)[]>): AsyncIterable<readonly BulkAnswer[]> {
+    return new Bulk(this.#transport, lines, { dryRun: true }).answers();
   }
 
   quote(terms: ExchangeTerms): Promise<Quote> {

@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from "node:https";
 import type { Got, Request as GotStream, PlainResponse, RequestError, Response } from "got";
 import { FxError } from "../core/errors.ts";
 import { refusePlainHttp } from "../wire/plain-http.ts";
+import { type Fault, Retries } from "./retries.ts";
 
 export interface Request {
   readonly method: "GET" | "POST";
@@ -25,8 +26,8 @@ export interface Answer {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The result of an attempt, or a failure, which may leave the outcome of the request unknown. */
-export type Attempt<T> = { readonly value: T } | { readonly failure: Error; readonly isOpen: boolean };
+/** The result of an attempt, or why there is none. */
+export type Attempt<T> = { readonly value: T } | Fault;
 
 export interface TransportOptions {
   /** Sent with every request, to this server only. */
@@ -41,13 +42,10 @@ export interface TransportOptions {
   readonly journalTimeoutMs?: number;
 }
 
-const attempts = 4;
 /** In bytes. A page of 1000 accounts with every currency has 2.3 MB, one of 1000 entries with notes 2.7 MB. */
 export const longestAnswer = 4 * 1024 * 1024;
 /** In bytes. */
 const longestProblem = 65_536;
-/** The longest that a server's Retry-After is waited for. */
-const longestWaitSeconds = 5;
 
 /** Without `accept-encoding`, an answer could come in any coding. */
 const usualHeaders = { "user-agent": "fx", "accept-encoding": "identity" } as const;
@@ -90,18 +88,18 @@ export class Transport {
    * @throws what `read` throws; FxError unreachable, outcome-unknown, and the failure of the only attempt or of all alike
    */
   async send<T>(request: Request, read: (answer: Answer) => Attempt<T>): Promise<T> {
-    const failures: Error[] = [];
-    let isOpen = false;
+    const retries = this.retries(request.method);
     for (;;) {
-      const { retryAfterSeconds = 0, ...attempt } = await this.#attempt(request, read);
+      const attempt = await this.#attempt(request, read);
       if ("value" in attempt) return attempt.value;
-      failures.push(attempt.failure);
-      isOpen ||= attempt.isOpen;
-      // A server may start listening in a moment, but only a request whose outcome is unknown is worth the wait.
-      if (!isOpen || !request.repeatable || failures.length === attempts)
-        throw outcomeOf(request.method, failures);
-      await this.pause(failures.length, retryAfterSeconds);
+      const failure = await retries.after(attempt, request.repeatable);
+      if (failure !== undefined) throw failure;
     }
+  }
+
+  /** When the attempts at a request are repeated. */
+  retries(method: "GET" | "POST"): Retries {
+    return new Retries(method, this.#options.pauseMs);
   }
 
   /**
@@ -138,21 +136,12 @@ export class Transport {
     }
   }
 
-  /** Waits before the attempt after so many failed ones. */
-  async pause(failures: number, retryAfterSeconds = 0): Promise<void> {
-    const waitMs = 1000 * Math.min(retryAfterSeconds, longestWaitSeconds);
-    await pause(waitMs + Math.random() * this.#options.pauseMs * 2 ** (failures - 1));
-  }
-
   close(): void {
     this.#agents.http.destroy();
     this.#agents.https.destroy();
   }
 
-  async #attempt<T>(
-    request: Request,
-    read: (answer: Answer) => Attempt<T>,
-  ): Promise<Attempt<T> & { readonly retryAfterSeconds?: number | undefined }> {
+  async #attempt<T>(request: Request, read: (answer: Answer) => Attempt<T>): Promise<Attempt<T>> {
     const { method, path, query, headers, body, readsJournal } = request;
     const got = await this.#load();
     const { answerTimeoutMs, journalTimeoutMs } = this.#options;
@@ -173,7 +162,7 @@ export class Transport {
       return this.failureOf(method, error as RequestError);
     }
     const answer = answerOf(response, String(response.body));
-    return { ...read(answer), retryAfterSeconds: answer.retryAfterSeconds };
+    return { retryAfterSeconds: answer.retryAfterSeconds, ...read(answer) };
   }
 
   /**
@@ -203,7 +192,7 @@ export class Transport {
   }
 
   /** What an error of a connection is, and whether it leaves the outcome of the request unknown. */
-  failureOf(method: "GET" | "POST", error: RequestError): { failure: Error; isOpen: boolean } {
+  failureOf(method: "GET" | "POST", error: RequestError): Fault {
     const fault = certificateFaults[error.code];
     if (fault !== undefined) {
       const hint = fault === untrusted ? trustHint : "Ask whoever runs the server.";
@@ -220,6 +209,11 @@ export class Transport {
       const failure = new FxError("unreachable", `Nothing answers at ${this.place} (${reason}).`);
       return { failure, isOpen: false };
     }
+    return this.noAnswer(method, reason);
+  }
+
+  /** The failure of a request that was sent. */
+  noAnswer(method: "GET" | "POST", reason: string): Fault {
     const failure =
       method === "GET"
         ? new FxError("unreachable", `No answer came from ${this.place} (${reason}).`)
@@ -231,7 +225,7 @@ export class Transport {
   }
 
   /** The failure of a request that was answered by something else than fx. */
-  notFx(method: "GET" | "POST", what: string): { failure: FxError; isOpen: boolean } {
+  notFx(method: "GET" | "POST", what: string): Fault & { readonly failure: FxError } {
     if (method === "GET") {
       const failure = new FxError("internal", `What answers at ${this.place} is not fx (${what}).`);
       return { failure, isOpen: false };
@@ -282,17 +276,6 @@ function placeOf(location: string): string {
   return (URL.canParse(path) ? `${new URL(path).origin}${new URL(path).pathname}` : path).slice(0, 200);
 }
 
-/** The failure of a request whose last attempt settled it no more than those before did. */
-export function outcomeOf(method: "GET" | "POST", failures: readonly Error[]): Error {
-  const [first, last] = [failures[0] as Error, failures.at(-1) as Error];
-  if (method === "GET" || failures.every((failure) => kindOf(failure) === kindOf(first))) return last;
-  return new FxError("outcome-unknown", `${first.message} Sent again: ${last.message}`);
-}
-
-function kindOf(failure: Error): string {
-  return failure instanceof FxError ? failure.code : failure.name;
-}
-
 /** A request is on its way from the moment there is a connection; before that, nothing can have been sent. */
 function wasSent({ timings, options }: RequestError): boolean {
   const { connect, secureConnect } = timings ?? {};
@@ -339,8 +322,4 @@ function parseBody(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,5 +1,6 @@
 import { FxError } from "../core/errors.ts";
 import { decodeProblem } from "../wire/problem.ts";
+import { type Fault, isBusy } from "./retries.ts";
 import { type Answer, type Transport, whatAnswered } from "./transport.ts";
 
 /** What a proxy answers while it cannot reach the server behind it. */
@@ -15,8 +16,9 @@ export function problemOf({ status, body, retryAfterSeconds, headers }: Answer):
  * Why a request that only reads was not answered, and whether it is worth to ask again.
  * @throws FxError the problem that fx answered with
  */
-export function unfit(answer: Answer, transport: Transport): { failure: FxError; isOpen: boolean } {
+export function unfit(answer: Answer, transport: Transport): Fault & { readonly failure: FxError } {
   const problem = problemOf(answer);
+  if (problem !== undefined && isBusy(problem)) return { failure: problem, isOpen: false };
   if (problem !== undefined) throw problem;
   const { status } = answer;
   const { place } = transport;

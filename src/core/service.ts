@@ -1,5 +1,5 @@
 import type { Account, Opening } from "./account.ts";
-import type { BulkRequest, Change } from "./change.ts";
+import type { BulkRequest, Change, Request } from "./change.ts";
 import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
@@ -34,6 +34,11 @@ export interface ExchangeService {
    * Lines are taken in as they can be carried out: a few chunks ahead of the answers that were read.
    */
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]>;
+  /**
+   * What `bulk`, or the request by itself, would answer now, each on the ledger as those before it would leave it.
+   * Moves nothing and keeps nothing. What would be done has no receipt.
+   */
+  dryRun(lines: AsyncIterable<readonly (Request | FxError)[]>): AsyncIterable<readonly BulkAnswer[]>;
   /** What the order would do now. Moves nothing. */
   quote(terms: ExchangeTerms): Promise<Quote>;
   /** The last table, even if no order settles at it. */
@@ -62,6 +67,7 @@ export interface ExchangeService {
 
 /** Where the receipt is. */
 export interface Recorded {
+  /** Empty if nothing was done, as in a dry run. */
   readonly receiptId: string;
   /** Whether an earlier request with the same key had done it. */
   readonly replayed: boolean;

@@ -1,73 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Holder } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
 import { Histogram, secondsBounds } from "../core/histogram.ts";
-import type { Entry } from "../core/journal.ts";
-import type { RateTable, TableInForce } from "../core/rates.ts";
-import { isFinal, requireSameRequest, requireSameToken } from "../core/refusal.ts";
 import type { CommitFigures } from "../core/service.ts";
 import { gather } from "./gather.ts";
-import { type RefusalRetention, refusalRetention, replayOf } from "./refusal.ts";
-import { sealEntry, sha256 } from "./seal.ts";
-import type {
-  Loaded,
-  Refusal,
-  RefusalLimits,
-  SealedEntry,
-  Store,
-  StoredAccount,
-  Touch,
-  Writes,
-} from "./store.ts";
-
-/**
- * The result of one command: an answer and, if it changes anything, the entry and the holder, and the table if it was
- * settled at one.
- */
-export interface Outcome<T> {
-  readonly answer: T;
-  readonly written?: {
-    readonly entry: Entry;
-    readonly holder: Holder;
-    readonly table?: RateTable | undefined;
-  };
-}
-
-/** What decides a command besides its account. */
-interface Circumstances {
-  /** The entry that an earlier request with the same key led to. */
-  readonly earlier: Entry | undefined;
-  /** The ledger's table in force: undefined until the first exchange. */
-  readonly inForce: TableInForce | undefined;
-  /** An entry that the command names, and the id of its reversal. */
-  readonly entryOf: (id: string) => { entry: Entry; reversedBy: string | undefined } | undefined;
-  /** The id of the entry to be written. Called once, and only if there is one. */
-  readonly nextId: () => string;
-}
-
-/** Decides one command on the account as its predecessors leave it. Pure; refuses by throwing an FxError. */
-export type Decide<T> = (account: StoredAccount | undefined, circumstances: Circumstances) => Outcome<T>;
-
-/** What a command is about. */
-export interface Request extends Touch {
-  /** The name of the token that it came with. */
-  readonly by?: string | undefined;
-  /** What it asks for: the same text for requests that are the same. */
-  readonly body: () => string;
-}
-
-export interface Command<T> {
-  readonly request: Request;
-  readonly decide: Decide<T>;
-}
+import { type RefusalRetention, refusalRetention } from "./refusal.ts";
+import type { Store } from "./store.ts";
+import { answerOf, type Command, Overlay, type Verdict, Work } from "./work.ts";
 
 /** A command that waits for its commit. */
 interface Pending extends Command<unknown> {
   readonly queuedAtMs: number;
   readonly settle: (verdict: Verdict) => void;
 }
-
-type Verdict = { readonly answer: unknown } | { readonly refusal: unknown };
 
 /** Single commands in a commit at most. */
 const batchLimit = 256;
@@ -85,7 +29,6 @@ const idleBesideSingle = { share: 0.4, longestWaitMs: 50 };
 /** A file's next lines take longer than a turn to be read, and a small commit costs each of its lines more. */
 const bulkPatienceMs = 1;
 const queueLimit = 16_384;
-const dayMs = 86_400_000;
 /** When the store does not answer, one batch waits for its deadline, and those queued behind it do not wait again. */
 const longestWaitMs = 10_000;
 /** Of the histogram of batches. */
@@ -178,7 +121,7 @@ export class Batcher {
         if (command instanceof FxError) continue;
         left += 1;
         const settle = (verdict: Verdict) => {
-          answers[index] = "answer" in verdict ? (verdict.answer as T) : failureOf(verdict.refusal);
+          answers[index] = answerOf<T>(verdict);
           settled();
         };
         const { request, decide } = command;
@@ -274,124 +217,10 @@ export class Batcher {
       batch.map(({ request }) => request),
       (loaded) => {
         const time = this.#now();
-        const { days, most } = this.#retention;
-        const work = new Work(loaded, time, { since: new Date(time.getTime() - days * dayMs), most });
+        const work = new Work(loaded, new Overlay(), { time, retention: this.#retention });
         const answer = batch.map((pending) => work.take(pending));
         return { writes: work.writes(), answer };
       },
     );
   }
-}
-
-/** The state of a batch while it is decided: what was loaded, overlaid by what was decided so far. */
-class Work {
-  readonly #loaded: Loaded;
-  readonly #time: Date;
-  readonly #limits: RefusalLimits;
-  readonly #accounts = new Map<string, StoredAccount>();
-  /** By PESEL and key. */
-  readonly #answered = new Map<string, Entry | Refusal>();
-  readonly #entries: SealedEntry[] = [];
-  /** The ids of entries and of their reversals. */
-  readonly #reversed = new Map<string, string>();
-  readonly #refusals: Refusal[] = [];
-  #inForce: TableInForce | undefined;
-  /** The table that the ledger's first exchange puts in force. */
-  #accepted: Writes["accepted"];
-
-  constructor(loaded: Loaded, time: Date, limits: RefusalLimits) {
-    this.#loaded = loaded;
-    this.#time = time;
-    this.#limits = limits;
-    this.#inForce = loaded.inForce;
-  }
-
-  take(pending: Pending): Verdict {
-    try {
-      return { answer: this.#decide(pending) };
-    } catch (refusal) {
-      if (isFinal(refusal)) this.#keep(pending.request, refusal);
-      return { refusal };
-    }
-  }
-
-  #decide({ request, decide }: Pending): unknown {
-    const { pesel, key, body } = request;
-    const account = this.#accounts.get(pesel) ?? this.#loaded.account(pesel);
-    // Joined once: V8 computes the hash of each new string again.
-    const place = key === undefined ? undefined : pesel + key;
-    const earlier = place === undefined ? undefined : this.#earlier(request, place);
-    if (earlier !== undefined) requireSameToken(earlier, request.by);
-    if (earlier?.kind === "refusal") {
-      requireSameRequest(earlier.digest === sha256(body()));
-      throw replayOf(earlier);
-    }
-    const circumstances = {
-      earlier,
-      inForce: this.#inForce,
-      nextId: this.#loaded.nextId,
-      entryOf: (id: string) => this.#entryOf(id),
-    };
-    const { answer, written } = decide(account, circumstances);
-    if (written !== undefined) this.#append(written, account?.hash ?? "", place);
-    return answer;
-  }
-
-  #earlier({ pesel, key = "" }: Touch, place: string): Entry | Refusal | undefined {
-    const earlier = this.#answered.get(place) ?? this.#loaded.answered(pesel, key);
-    return earlier?.kind === "refusal" && earlier.time < this.#limits.since ? undefined : earlier;
-  }
-
-  #entryOf(id: string) {
-    const found = this.#loaded.entry(id);
-    return found && { entry: found.entry, reversedBy: this.#reversed.get(id) ?? found.reversedBy };
-  }
-
-  #keep({ pesel, key, by, body }: Request, { code, message }: FxError): void {
-    if (key === undefined) return;
-    const digest = sha256(body());
-    const refusal: Refusal = { kind: "refusal", pesel, key, by, digest, code, message, time: this.#time };
-    this.#refusals.push(refusal);
-    this.#answered.set(pesel + key, refusal);
-  }
-
-  writes(): Writes {
-    return {
-      accounts: [...this.#accounts.values()],
-      entries: this.#entries,
-      accepted: this.#accepted,
-      refusals: this.#refusals.length === 0 ? undefined : { kept: this.#refusals, limits: this.#limits },
-    };
-  }
-
-  #append(
-    { entry, holder, table }: NonNullable<Outcome<unknown>["written"]>,
-    previousHash: string,
-    place: string | undefined,
-  ): void {
-    const sealed = sealEntry(entry, previousHash);
-    const { pesel, sequence, time, balances } = entry;
-    this.#entries.push(sealed);
-    this.#accounts.set(pesel, {
-      pesel,
-      name: holder.name,
-      surname: holder.surname,
-      balances,
-      sequence,
-      hash: sealed.hash,
-      time,
-      closed: entry.kind === "closing",
-    });
-    if (entry.reverses !== undefined) this.#reversed.set(entry.reverses, entry.id);
-    if (place !== undefined) this.#answered.set(place, entry);
-    if (table !== undefined && this.#inForce === undefined) {
-      this.#inForce = { epoch: 1, table };
-      this.#accepted = { table, at: time, overriddenBy: undefined };
-    }
-  }
-}
-
-function failureOf(thrown: unknown): FxError {
-  if (thrown instanceof FxError) return thrown;
-  return new FxError("internal", "Something went wrong in fx itself.", { cause: thrown });
 }

@@ -1,15 +1,14 @@
 import { Readable } from "node:stream";
-import { type Account, type Holder, type Opening, requireAdult } from "../core/account.ts";
-import { type Change, planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
-import type { CurrencyCode } from "../core/currency.ts";
-import { addDays, endOfTime, startOfDay, warsawDate } from "../core/date.ts";
+import type { Account, Opening } from "../core/account.ts";
+import type { Change, Request } from "../core/change.ts";
+import { type CurrencyCode, pln } from "../core/currency.ts";
+import { addDays, endOfTime, startOfDay } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
 import type { ExportRequest } from "../core/export.ts";
-import { accountAfter, type Entry, type Receipt } from "../core/journal.ts";
+import type { Entry, Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
-import { requireSameRequest } from "../core/refusal.ts";
 import type {
   AccountsRequest,
   AuditOptions,
@@ -29,15 +28,25 @@ import type {
   StatementRequest,
 } from "../core/service.ts";
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
-import { Batcher, type Command } from "./batch.ts";
+import { Batcher } from "./batch.ts";
 import { type Books, booksOf } from "./books.ts";
 import { tableOf } from "./checkpoint.ts";
-import { clockToleranceMs } from "./clock.ts";
+import {
+  accountNotFound,
+  answerOf,
+  commandOf,
+  type Decided,
+  isRepeat,
+  type Repeat,
+  type TableOf,
+} from "./decision.ts";
 import { idsFrom, isEntryId } from "./entry-id.ts";
 import { Holders } from "./holders.ts";
-import type { RefusalRetention } from "./refusal.ts";
+import { type RefusalRetention, refusalRetention } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
+import { Trial } from "./trial.ts";
+import type { Command } from "./work.ts";
 
 const dayMs = 86_400_000;
 /** Longer than any holidays, so the table before is among those of these days. */
@@ -55,13 +64,14 @@ export class LedgerService implements ExchangeService {
   readonly #batcher: Batcher;
   readonly #books: Books;
   readonly #holders: Holders;
+  readonly #retention: RefusalRetention;
 
   constructor(
     store: Store,
     rates: CurrentRates,
     now: () => Date = () => new Date(),
     {
-      retention,
+      retention = refusalRetention,
       books = booksOf(store),
       bulkLimit,
     }: {
@@ -77,6 +87,7 @@ export class LedgerService implements ExchangeService {
     this.#batcher = new Batcher(store, now, { retention, bulkLimit });
     this.#books = books;
     this.#holders = new Holders(store);
+    this.#retention = retention;
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
@@ -112,7 +123,42 @@ export class LedgerService implements ExchangeService {
     );
   }
 
-  async *#paced(lines: AsyncIterable<readonly BulkLine[]>): AsyncGenerator<readonly BulkLine[]> {
+  async *dryRun(lines: AsyncIterable<readonly (Request | FxError)[]>): AsyncGenerator<readonly BulkAnswer[]> {
+    const trial = new Trial(this.#store, this.#now, this.#retention);
+    const holders = new Holders(this.#store);
+    /** Of an entry of the journal, without what only the trial has made. */
+    const at = async (entry: Entry, now: StoredAccount) =>
+      entry.id === "" ? now : holders.at(entry, (await this.#store.account(entry.pesel)) ?? now);
+    for await (const chunk of this.#paced(lines)) {
+      const table = await this.#tableOfTrial(chunk);
+      const decided = await trial.decide(
+        chunk.map((line) => (line instanceof FxError ? line : this.#command(line, table))),
+      );
+      yield await this.#repeated(decided, { at });
+    }
+  }
+
+  /**
+   * The table of an order. A process that only reads puts none in force: if the ledger has none that is young enough,
+   * the run would bring its own.
+   */
+  async #tableOfTrial(lines: readonly (Request | FxError)[]): Promise<TableOf> {
+    const needsTable = (line: Request | FxError) =>
+      !(line instanceof FxError) &&
+      (line.kind === "exchange" || (line.kind === "deposit" && line.currency !== pln));
+    if (!lines.some(needsTable)) return (inForce) => this.#rates.forOrder(inForce);
+    const latest = await this.#rates.latest().catch(() => undefined);
+    return (inForce) => {
+      try {
+        return this.#rates.forOrder(inForce);
+      } catch (refusal) {
+        if (latest === undefined || latest.notTraded !== undefined) throw refusal;
+        return latest.table;
+      }
+    };
+  }
+
+  async *#paced<Line>(lines: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly Line[]> {
     for await (const chunk of lines) {
       await this.#batcher.admit();
       yield chunk;
@@ -241,11 +287,14 @@ export class LedgerService implements ExchangeService {
     return isRepeat(decided) ? this.#firstAnswer(decided) : decided;
   }
 
-  async #repeated(decided: readonly (Decided | FxError)[]): Promise<BulkAnswer[]> {
+  async #repeated(
+    decided: readonly (Decided | FxError)[],
+    holders: Pick<Holders, "at"> = this.#holders,
+  ): Promise<BulkAnswer[]> {
     const answers: BulkAnswer[] = [];
     for (const each of decided) {
       try {
-        answers.push(isRepeat(each) ? await this.#firstAnswer(each) : each);
+        answers.push(isRepeat(each) ? await this.#firstAnswer(each, holders) : each);
       } catch (error) {
         if (!(error instanceof FxError)) throw error;
         answers.push(error);
@@ -255,51 +304,19 @@ export class LedgerService implements ExchangeService {
   }
 
   /** What the request that led to an entry was answered, whatever has happened to the account since. */
-  async #firstAnswer({ entry, account }: Repeat): Promise<Settlement | Recorded> {
-    const holder = entry.kind === "opening" ? undefined : await this.#holders.at(entry, account);
+  async #firstAnswer(
+    { entry, account }: Repeat,
+    holders: Pick<Holders, "at"> = this.#holders,
+  ): Promise<Settlement | Recorded> {
+    const holder = entry.kind === "opening" ? undefined : await holders.at(entry, account);
     return answerOf(entry, holder, true);
   }
 
-  #command(request: Request): Command<Decided> {
-    const { kind, pesel, key, by } = request;
-    const body = () => requestText(request);
-    const reverses = kind === "reversal" ? request.reverses : undefined;
-    return {
-      request: { pesel, key, by, reverses, body },
-      decide: (stored, { earlier, inForce, nextId, entryOf }) => {
-        if (earlier !== undefined) {
-          requireSameRequest(requestTextOf(earlier) === body());
-          return { answer: { entry: earlier, account: stored ?? accountNotFound() } };
-        }
-        const now = this.#now();
-        if (kind === "opening") requireAdult(pesel, warsawDate(now));
-        const plan = planChange(stored, request, {
-          table: () => this.#rates.forOrder(inForce),
-          entry: entryOf,
-        });
-        // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
-        const entry: Entry = {
-          kind,
-          id: nextId(),
-          pesel,
-          sequence: (stored?.sequence ?? 0) + 1,
-          time: entryTime(stored, now),
-          key,
-          by,
-          holder: plan.holder,
-          reverses: plan.reverses,
-          note: plan.note,
-          debited: plan.debited,
-          credited: plan.credited,
-          exchange: plan.exchange,
-          balances: plan.account.balances,
-        };
-        return {
-          answer: answerOf(entry, stored, false),
-          written: { entry, holder: plan.account, table: plan.table },
-        };
-      },
-    };
+  #command(
+    request: Request,
+    tableOf: TableOf = (inForce) => this.#rates.forOrder(inForce),
+  ): Command<Decided> {
+    return commandOf(request, { now: this.#now, tableOf });
   }
 
   get commits(): CommitFigures {
@@ -315,50 +332,8 @@ export class LedgerService implements ExchangeService {
   }
 }
 
-/**
- * An entry is never dated before the account's last one. Where that is far ahead of the clock, one of the two is wrong,
- * and the entry would be dated for a day that has not come.
- */
-function entryTime(account: StoredAccount | undefined, now: Date): Date {
-  if (account === undefined || account.time <= now) return now;
-  const { time } = account;
-  if (time.getTime() <= now.getTime() + clockToleranceMs) return time;
-  throw new FxError(
-    "storage-unavailable",
-    `The account's newest entry is dated ${time.toISOString()}, more than five minutes after this clock's ` +
-      `${now.toISOString()}. Nothing was changed. Check the clock; docs/OPERATIONS.md says what to do if it is right.`,
-  );
-}
-
-/** That the request was carried out before, which led to this entry. */
-interface Repeat {
-  readonly entry: Entry;
-  /** As it is now. */
-  readonly account: StoredAccount;
-}
-
-/** What a request came to in its commit. */
-type Decided = Settlement | Recorded | Repeat;
-
-function isRepeat(decided: Decided | FxError): decided is Repeat {
-  return "entry" in decided;
-}
-
-/** @param before the holder before the entry; an opening has none, or one that was closed */
-function answerOf(entry: Entry, before: Holder | undefined, replayed: boolean): Settlement | Recorded {
-  const { kind, id: receiptId, debited, credited } = entry;
-  if (kind === "opening") return { receiptId, replayed };
-  const account = accountAfter(entry, before ?? accountNotFound());
-  if (kind !== "exchange") return { account, receiptId, replayed };
-  return { account, receiptId, replayed, sold: debited, bought: credited };
-}
-
 function receiptOf({ entry, reversedBy }: FoundEntry): Receipt {
   return { ...entry, reversedBy };
-}
-
-function accountNotFound(message = "There is no account for this PESEL."): never {
-  throw new FxError("account-not-found", message);
 }
 
 function unfit(pointer: string, detail: string): FxError {

@@ -19,6 +19,8 @@ export interface Store extends TableLedger {
    * lost connection or a key that turns out to be taken makes the store start again.
    */
   transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T>;
+  /** Lets `see` have what `transact` would load, at one moment. Locks and writes nothing, and gives no ids. */
+  look<T>(touched: readonly Touch[], see: (loaded: Loaded) => T): Promise<T>;
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
   /**
    * By PESEL, from the one after `after`: all, or those of whose names a word begins with each of `name`. As rows,

@@ -44,17 +44,15 @@ import { KnownAccounts } from "./known-accounts.ts";
 import { Pool } from "./pool.ts";
 import { refusePooler } from "./pooler.ts";
 import { prepareLedger } from "./prepare.ts";
+import { loadTable, readInForce, selectTables } from "./rate-tables.ts";
 import { readTogether } from "./read-together.ts";
 import { schemaVersion } from "./schema.ts";
 import {
   journalList,
-  loadTable,
   pageAccounts,
-  readInForce,
   saveTables,
   selectFound,
   selectNewest,
-  selectTables,
   spanOfAccounts,
   Transaction,
 } from "./transaction.ts";
@@ -148,6 +146,10 @@ export class PostgresStore implements Store {
       first: true,
       mayBeDone: () => transaction.mayBeDone,
     });
+  }
+
+  look<T>(touched: readonly Touch[], see: (loaded: Loaded) => T): Promise<T> {
+    return this.#persist((connection) => Transaction.look(connection, touched, see, this.#tables));
   }
 
   account(pesel: Pesel): Promise<StoredAccount | undefined> {

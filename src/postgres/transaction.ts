@@ -2,26 +2,23 @@ import { randomUUID } from "node:crypto";
 import type { Entry } from "../core/journal.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { RateTable, TableInForce } from "../core/rates.ts";
+import type { RateTable } from "../core/rates.ts";
 import { entryId } from "../ledger/entry-id.ts";
 import {
   decodeAccount,
   decodeEntry,
   decodeRefusal,
-  decodeTable,
   encodeAcceptance,
   encodeAccount,
   encodeRefusal,
   encodeTable,
   foundEntry,
-  missingTable,
 } from "../ledger/rows.ts";
 import type {
   AccountRow,
   Decision,
   JournalRow,
   Loaded,
-  RateTableRow,
   Refusal,
   RefusalRow,
   SealedEntry,
@@ -38,6 +35,7 @@ import {
   type Row,
 } from "./connection.ts";
 import { isRolledBack } from "./failures.ts";
+import { readInForce, tableColumns } from "./rate-tables.ts";
 
 const typeOf: Readonly<Record<string, ListType>> = {
   pesel: "bigint",
@@ -100,9 +98,8 @@ export const pageAccounts = (words: number): string =>
 export const spanOfAccounts =
   "select count(*) as count, max(pesel) as through from " +
   "(select pesel from account where pesel > $1 order by pesel limit $2) as span";
-const lockAccounts =
-  `select ${accountList} from account where pesel = any(${listOf(1, "bigint")}) ` +
-  "order by pesel for update";
+const findAccounts = `select ${accountList} from account where pesel = any(${listOf(1, "bigint")}) order by pesel`;
+const lockAccounts = `${findAccounts} for update`;
 const findKeys =
   `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
   `from ${unnest(["pesel", "key"])} as k (pesel, key) join journal j on j.pesel = k.pesel and j.idempotency_key = k.key`;
@@ -144,44 +141,15 @@ const deleteWords = `delete from name_word where pesel = any(${listOf(1, "bigint
 const insertWords = insertInto("name_word", wordColumns);
 const findReversed = `${selectFound} where journal.id = any(${listOf(1, "uuid")})`;
 const insertEntries = insertInto("journal", journalColumns);
-const selectInForce = "select epoch, table_id from accepted_table order by epoch desc limit $1";
 const insertAccepted =
   "insert into accepted_table (epoch, table_id, accepted_at, overridden_by, hash) " +
   `select $1::bigint, $2::text, $3::bigint, $4::text, $5::text where ${inTransaction(6)}`;
-const tableColumns = ["id", "source", "number", "trading_date", "effective_date", "rates"] as const;
-const tableList = tableColumns.join(", ");
 const insertTables = `${insertInto("rate_table", tableColumns, {})} on conflict do nothing`;
-const selectTable = `select ${tableList} from rate_table where id = $1`;
-export const selectTables =
-  `select ${tableList} from rate_table left join ` +
-  "(select table_id, max(epoch) as epoch from accepted_table group by table_id) as accepted on table_id = id " +
-  "where source = $1 and effective_date >= $2 and effective_date < $3 " +
-  "order by effective_date, number, coalesce(epoch, 0)";
-
 /** Keeps tables, where they are not kept yet. */
 export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {
   const token = randomUUID();
   await begin(connection, "read committed", token);
   await commit(connection, rowsStatement(insertTables, tableColumns, tables.map(encodeTable)), token);
-}
-
-/** The table in force, as the connection's transaction sees it. `tables` are those that are known, by id. */
-export async function readInForce(
-  connection: Connection,
-  tables: Map<string, RateTable>,
-): Promise<TableInForce | undefined> {
-  const [row] = await connection.query(selectInForce, [1]);
-  if (row === undefined) return undefined;
-  const id = String(row.table_id);
-  const table = tables.get(id) ?? (await loadTable(connection, id));
-  if (table === undefined) throw missingTable(id);
-  tables.set(id, table);
-  return { epoch: Number(row.epoch), table };
-}
-
-export async function loadTable(connection: Connection, id: string): Promise<RateTable | undefined> {
-  const [row] = await connection.query(selectTable, [id]);
-  return row && decodeTable(row as unknown as RateTableRow);
 }
 
 /** A decision whose COMMIT was sent and not answered. */
@@ -201,7 +169,8 @@ interface Sent<T> {
 export class Transaction<T> {
   readonly #touched: readonly Touch[];
   readonly #decide: (loaded: Loaded) => Decision<T>;
-  readonly #isolation: string;
+  #isolation: string;
+  #findAccounts = lockAccounts;
   readonly #tables: Map<string, RateTable>;
   readonly #sent: Sent<T>[] = [];
 
@@ -250,6 +219,24 @@ export class Transaction<T> {
     }
   }
 
+  /** Gives `see` what `try` would load, as of one moment, without locks. */
+  static async look<T>(
+    connection: Connection,
+    touched: readonly Touch[],
+    see: (loaded: Loaded) => T,
+    tables: Map<string, RateTable>,
+  ): Promise<T> {
+    const reading = new Transaction<T>(touched, neverDecides, { serializable: false, tables });
+    reading.#isolation = "repeatable read, read only";
+    reading.#findAccounts = findAccounts;
+    try {
+      const { loaded } = await reading.#load(connection, randomUUID());
+      return see({ ...loaded, nextId: () => "" });
+    } finally {
+      if (connection.usable) await connection.query("rollback").catch(() => {});
+    }
+  }
+
   async #load(connection: Connection, token: string): Promise<{ loaded: Loaded; done: Sent<T> | undefined }> {
     const keyed = this.#touched.filter(({ key }) => key !== undefined);
     const ids = this.#sent.flatMap(({ hashes }) => [...hashes.keys()]);
@@ -260,7 +247,9 @@ export class Transaction<T> {
       begin(connection, this.#isolation, token),
       this.#touched.length === 0
         ? none
-        : connection.query(lockAccounts, [listText([...new Set(this.#touched.map(({ pesel }) => pesel))])]),
+        : connection.query(this.#findAccounts, [
+            listText([...new Set(this.#touched.map(({ pesel }) => pesel))]),
+          ]),
       keyed.length === 0 ? none : connection.query(findKeys, keys),
       keyed.length === 0 ? none : connection.query(findRefusals, keys),
       reversed.length === 0 ? none : connection.query(findReversed, [listText(reversed)]),
@@ -317,6 +306,10 @@ export class Transaction<T> {
       ...(refusals === undefined ? [] : refusalStatements(refusals)),
     ];
   }
+}
+
+function neverDecides(): never {
+  throw new Error("what only looks decides nothing");
 }
 
 function encodeEntry({ entry, text, hash }: SealedEntry) {

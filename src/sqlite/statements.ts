@@ -50,6 +50,13 @@ export const pageChains = `with recursive chain as (
   select journal.* from chain join journal
     on journal.position = chain.previous and journal.pesel = chain.pesel and journal.position < chain.position
 ) select ${journalColumns} from chain order by position`;
+/** Takes a PESEL, or the position of the entry that the page comes before, and the limit. */
+export const pageStatement = (isFirst: boolean) => `with recursive page as (
+  select 1 as nth, * from journal where position =
+    (${isFirst ? "select newest from account where pesel = ?" : "select previous from journal where position = ?"})
+  union all
+  select nth + 1, journal.* from page join journal on journal.position = page.previous where nth < ?
+) select journal.*, ${reversedBy} from page as journal`;
 export const pageEntries =
   "select entry, hash from journal where position > ? and position <= ? order by position limit ?";
 export const pageEntriesBack =

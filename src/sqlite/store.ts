@@ -43,6 +43,7 @@ import {
   insertReversal,
   pageEntries,
   pageEntriesBack,
+  pageStatement,
   renameAccount,
   reversedBy,
   selectAccount,
@@ -156,6 +157,23 @@ export class SqliteStore implements Store {
     return answer;
   }
 
+  async look<T>(_touched: readonly Touch[], see: (loaded: Loaded) => T): Promise<T> {
+    const seen = this.#guard(() =>
+      this.#inTransaction(() => {
+        this.#accounts.refresh();
+        return see({
+          inForce: this.#tables.inForce(),
+          account: (pesel) => this.#account(pesel)?.account,
+          answered: (pesel, key) => this.#keys.answered(pesel, key),
+          entry: (id) => this.#entry(id),
+          nextId: () => "",
+        });
+      }, "deferred"),
+    );
+    this.#opened.requireFile();
+    return seen;
+  }
+
   #tuneFor(commands: number): void {
     const tuning = tuningFor(commands);
     if (tuning === this.#tuning) return;
@@ -180,15 +198,8 @@ export class SqliteStore implements Store {
     pesel: Pesel,
     { before, limit }: { before?: Entry | undefined; limit: number },
   ): Promise<FoundEntry[]> {
-    const start = before
-      ? "select previous from journal where position = ?"
-      : "select newest from account where pesel = ?";
     return this.#all<JournalRow>(
-      `with recursive page as (
-         select 1 as nth, * from journal where position = (${start})
-         union all
-         select nth + 1, journal.* from page join journal on journal.position = page.previous where nth < ?
-       ) select journal.*, ${reversedBy} from page as journal`,
+      pageStatement(before === undefined),
       before === undefined ? Number(pesel) : positionInId(before.id),
       limit,
     ).map(foundEntry);
@@ -325,8 +336,8 @@ export class SqliteStore implements Store {
     });
   }
 
-  #inTransaction<T>(work: () => T): T {
-    this.#run("begin immediate");
+  #inTransaction<T>(work: () => T, lock: "immediate" | "deferred" = "immediate"): T {
+    this.#run(`begin ${lock}`);
     try {
       const result = work();
       this.#run("commit");

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import {
-  account,
   buyOrder,
   cash,
+  closing,
   entryId,
+  listedAccount,
   money,
   openingBody,
   openingWithBoth,
@@ -12,6 +13,8 @@ import {
   orderBody,
   pesel,
   problem,
+  renaming,
+  reversal,
   sellOrder,
   tableInForce,
 } from "./schemas.ts";
@@ -38,6 +41,17 @@ export const cashLine = cash.extend({ kind: z.enum(["deposit", "withdrawal"]), p
   id: "CashLine",
 });
 
+/** What only a dry run takes: the body of another request, with what it has in its path. */
+export const reversalLine = reversal
+  .extend({ kind: z.literal("reversal"), pesel, receipt: entryId, ...lineKey })
+  .meta({ id: "ReversalLine", description: "Only in a dry run", examples: undefined });
+export const renamingLine = renaming
+  .extend({ kind: z.literal("renaming"), pesel, ...lineKey })
+  .meta({ id: "RenamingLine", description: "Only in a dry run", examples: undefined });
+export const closingLine = closing
+  .extend({ kind: z.literal("closing"), pesel, ...lineKey })
+  .meta({ id: "ClosingLine", description: "Only in a dry run", examples: undefined });
+
 /** A line of a bulk as it is published. */
 export const bulkLine = z
   .xor([
@@ -47,6 +61,9 @@ export const bulkLine = z
     openingWithInitial.extend(lineKey).meta({ id: "OpeningWithInitialLine" }),
     openingWithBoth.extend(lineKey).meta({ id: "OpeningWithBothLine" }),
     cashLine,
+    reversalLine,
+    renamingLine,
+    closingLine,
   ])
   .meta({ id: "BulkLine", description: "One line" });
 
@@ -61,13 +78,21 @@ const lineNumber = z
   .meta({ format: "int64", description: "The number of the line, counted from 1" });
 const done = {
   line: lineNumber,
-  receipt: entryId,
+  receipt: entryId
+    .optional()
+    .meta({ description: "The id of the receipt; absent for what a dry run would do" }),
   replayed: z.boolean().meta({ description: "Whether an earlier request with the same key had done it" }),
 };
 
 const exchanged = money.optional().meta({ description: "Of an order" });
 export const settledLine = z
-  .object({ status: z.literal(200).meta(int32), ...done, account, sold: exchanged, bought: exchanged })
+  .object({
+    status: z.literal(200).meta(int32),
+    ...done,
+    account: listedAccount,
+    sold: exchanged,
+    bought: exchanged,
+  })
   .meta({ id: "SettledLine", description: "The order, deposit or withdrawal is done" });
 
 export const openedLine = z

@@ -1,15 +1,23 @@
-import { parseOpening } from "../core/account.ts";
-import { type BulkRequest, parseCash } from "../core/change.ts";
+import { parseHolder, parseOpening } from "../core/account.ts";
+import { type BulkRequest, parseCash, parseReason, type Request } from "../core/change.ts";
 import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { parseTerms } from "../core/exchange.ts";
 import { jsonString } from "../core/journal.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { BulkAnswer } from "../core/service.ts";
-import { openedLine, refusedLine, settledLine } from "./bulk-schemas.ts";
-import { accountOf, accountText, decodeMoney, moneyText, notAnAnswer, read } from "./codecs.ts";
+import {
+  closingLine,
+  openedLine,
+  refusedLine,
+  renamingLine,
+  reversalLine,
+  settledLine,
+} from "./bulk-schemas.ts";
+import { accountOf, accountText, decodeMoney, moneyText, notAnAnswer, read as readAnswer } from "./codecs.ts";
 import { decodeProblem, encodeProblem } from "./problem.ts";
 import {
+  checkedKey,
   encodeCash,
   encodeOpening,
   exactNumber,
@@ -17,6 +25,7 @@ import {
   parseJson,
   parseOpeningLine,
   parseOrderLine,
+  read,
   requireKey,
 } from "./requests.ts";
 
@@ -31,6 +40,29 @@ export const bulkType = "application/x-ndjson";
  */
 export function parseBulkLine(text: string, today: CalendarDate, by?: string): BulkRequest {
   return parseLine(parseJson(text, "line"), today, by);
+}
+
+/** Reads a line of a dry run, which may also ask for what no bulk does. */
+export function parseTrialLine(text: string, today: CalendarDate, by?: string): Request {
+  const line = parseJson(text, "line");
+  const { kind } = Object(line) as { readonly kind?: unknown };
+  if (kind === "reversal") {
+    const { pesel, receipt: reverses, reason, key } = read(reversalLine, line, "line");
+    return { kind, ...accountAndKey(pesel, key), by, reverses, reason: parseReason(reason) };
+  }
+  if (kind === "renaming") {
+    const { pesel, key, ...holder } = read(renamingLine, line, "line");
+    return { kind, ...parseHolder(holder), ...accountAndKey(pesel, key), by };
+  }
+  if (kind === "closing") {
+    const { pesel, key } = read(closingLine, line, "line");
+    return { kind, ...accountAndKey(pesel, key), by };
+  }
+  return parseLine(line, today, by);
+
+  function accountAndKey(pesel: string, key: string | undefined) {
+    return { key: checkedKey(key), pesel: parsePesel(pesel, today) };
+  }
 }
 
 /** Reads what JSON.parse made of a line, as `parseBulkLine` does. */
@@ -48,12 +80,19 @@ export function parseLine(line: unknown, today: CalendarDate, by?: string): Bulk
 }
 
 /**
- * The line that `parseBulkLine` reads as this, without a line feed.
+ * The line that `parseTrialLine`, and for what a bulk does `parseBulkLine`, reads as this, without a line feed.
  * @throws FxError invalid-amount if a JSON number cannot say the amount exactly, invalid-request if it has no valid key
  */
-export function encodeBulkLine(line: BulkRequest): string {
+export function encodeBulkLine(line: Request): string {
   const { kind, pesel, key } = line;
   if (key !== undefined) requireKey(key);
+  if (kind === "reversal") {
+    return JSON.stringify({ kind, pesel, receipt: line.reverses, reason: line.reason, key });
+  }
+  if (kind === "renaming") {
+    return JSON.stringify({ kind, pesel, name: line.name, surname: line.surname, key });
+  }
+  if (kind === "closing") return JSON.stringify({ kind, pesel, key });
   if (kind === "opening") return JSON.stringify({ ...encodeOpening(line), key });
   if (kind !== "exchange") return JSON.stringify({ kind, pesel, ...encodeCash(line), key });
   const { from, to, side, amount, table } = line;
@@ -70,11 +109,12 @@ export function encodeBulkLine(line: BulkRequest): string {
 export function bulkAnswerText(line: number | null, answer: BulkAnswer, requestId: string): string {
   if ("code" in answer) return refusalText(line, answer, requestId);
   const { receiptId, replayed } = answer;
-  const receipt = `"receipt":"${receiptId}","replayed":${replayed}`;
+  const receipt = `${receiptId === "" ? "" : `"receipt":"${receiptId}",`}"replayed":${replayed}`;
   if (!("account" in answer)) return `{"line":${line},"status":204,${receipt}}`;
   const { account, sold, bought } = answer;
   const exchanged = sold && bought ? `,"sold":${moneyText(sold)},"bought":${moneyText(bought)}` : "";
-  return `{"line":${line},"status":200,"account":${accountText(account)},${receipt}${exchanged}}`;
+  const state = account.closed ? `${accountText(account).slice(0, -1)},"closed":true}` : accountText(account);
+  return `{"line":${line},"status":200,"account":${state},${receipt}${exchanged}}`;
 }
 
 function refusalText(line: number | null, error: FxError, requestId: string): string {
@@ -97,15 +137,23 @@ export function decodeBulkAnswer(body: unknown): {
 } {
   const { status } = Object(body) as { status?: unknown };
   if (status === 204) {
-    const { line, receipt, replayed } = read(openedLine, body);
-    return { line, answer: { receiptId: receipt, replayed } };
+    const { line, receipt, replayed } = readAnswer(openedLine, body);
+    return { line, answer: { receiptId: receipt ?? "", replayed } };
   }
   if (status === 200) {
-    const { line, receipt, replayed, account, sold, bought } = read(settledLine, body);
+    const { line, receipt, replayed, account, sold, bought } = readAnswer(settledLine, body);
     const exchanged = sold && bought && { sold: decodeMoney(sold), bought: decodeMoney(bought) };
-    return { line, answer: { account: accountOf(account), receiptId: receipt, replayed, ...exchanged } };
+    return {
+      line,
+      answer: {
+        account: accountOf(account, account.closed),
+        receiptId: receipt ?? "",
+        replayed,
+        ...exchanged,
+      },
+    };
   }
-  const refused = read(refusedLine, body);
+  const refused = readAnswer(refusedLine, body);
   const answer = decodeProblem(refused.problem, refused.status, { replayed: refused.replayed ?? false });
   if (answer === undefined) throw notAnAnswer(`status ${refused.status}`);
   return { line: refused.line, answer };

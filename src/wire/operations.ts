@@ -114,9 +114,12 @@ export const operations = {
       "be: with `status` and the account or the problem. One that fails stops no other. Lines of one account are " +
       "done in their order. Blank lines count and are not answered. A last line whose `line` is null says why the " +
       "server ends the stream early. After that, or if the connection breaks, send the lines without an answer " +
-      "again, with the same keys.",
+      "again, with the same keys. With `dryRun=true` nothing is done or kept: each line is answered as it would be, on " +
+      "the ledger as the lines before it would leave it, and what would be done has no `receipt`. A dry run also takes " +
+      "reversals, renamings and closings, has at most 200,000 lines, and begins anew if it breaks off.",
     tag: "exchange",
     role: "teller",
+    query: queries.bulkQuery,
     lines: "both",
     // A line has its own key and rate table.
     headers: [],

@@ -58,3 +58,7 @@ function given(fields: Readonly<Record<string, string | undefined>>): Record<str
     Object.entries(fields).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])),
   );
 }
+
+export function parseBulkQuery(query: unknown): { readonly dryRun: boolean } {
+  return { dryRun: read(schemas.bulkQuery, query, "query").dryRun === "true" };
+}

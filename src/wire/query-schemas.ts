@@ -89,3 +89,10 @@ export const exportQuery = z.strictObject({
 export function timeIn(text: string): Date | undefined {
   return parseTime(text.replace(/ (?=\d\d:\d\d$)/, "+"));
 }
+
+export const bulkQuery = z.strictObject({
+  dryRun: z
+    .enum(["true", "false"])
+    .default("false")
+    .meta({ description: "`true`: answer what each line would come to, and do nothing" }),
+});

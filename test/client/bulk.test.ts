@@ -96,29 +96,6 @@ function cutter(t: TestContext, url: string, bytesOf: (connection: number) => nu
   return listening(t, server);
 }
 
-/** A server of an earlier fx: without the path, and otherwise as it is. Keeps the most requests that came at once. */
-async function olderServer(t: TestContext, url: string) {
-  const seen = { atOnce: 0, most: 0 };
-  const server = createServer((request, response) => {
-    if (request.url === "/api/bulk") {
-      const problem = encodeProblem(new FxError("not-found", "There is nothing under this path."), "1");
-      response.writeHead(404, { "content-type": "application/problem+json" }).end(JSON.stringify(problem));
-      return;
-    }
-    seen.atOnce += 1;
-    seen.most = Math.max(seen.most, seen.atOnce);
-    const { method, headers } = request;
-    const passed = forward(`${url}${request.url}`, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(response).on("finish", () => {
-        seen.atOnce -= 1;
-      });
-    });
-    request.pipe(passed);
-  });
-  return { url: await listening(t, server), seen };
-}
-
 describe("a bulk at a server", () => {
   test("is answered line by line, in order, with what was sold and bought", async (t) => {
     const { url } = await instance(t);
@@ -237,19 +214,5 @@ describe("a bulk whose connection breaks", () => {
     });
     const answers = await bulk(t, await listening(t, server), [order(0), order(1)]);
     assert.deepEqual([answers.map(outcome), await exchanges()], [["done", "done"], 2]);
-  });
-});
-
-describe("a bulk at an older server", () => {
-  test("is sent as single requests, at most 64 at once, those of an account in their order", async (t) => {
-    const { url, exchanges } = await instance(t);
-    const older = await olderServer(t, url);
-    const lines = Array.from({ length: 100 }, (_, index) =>
-      order(index, `k${index}`, index < 2 ? "buy 1 USD for PLN" : "sell 0.01 USD for PLN"),
-    );
-    const answers = await bulk(t, older.url, [...lines, opened, deposit]);
-    assert.deepEqual(new Set(answers.map(outcome)), new Set(["done"]));
-    assert.equal(await exchanges(), 100);
-    assert.ok(older.seen.most <= 64);
   });
 });

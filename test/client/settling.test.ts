@@ -139,7 +139,8 @@ describe("the only attempt", { concurrency: 16 }, () => {
     });
   }
 
-  for (const code of answerCodes.filter((one) => !["internal", "storage-unavailable"].includes(one))) {
+  const repeated = ["internal", "storage-unavailable", "rate-limited", "overloaded"];
+  for (const code of answerCodes.filter((one) => !repeated.includes(one))) {
     test(`answered with ${code} is that, and is not sent again`, async (t) => {
       const { url, requests } = await openStandIn(problem(code));
       await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
@@ -152,6 +153,34 @@ describe("the only attempt", { concurrency: 16 }, () => {
       const { url, requests } = await openStandIn(problem(code));
       await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
       assert.equal(requests.length, 4);
+    });
+  }
+
+  for (const code of ["rate-limited", "overloaded"] as const) {
+    for (const key of ["k", undefined]) {
+      const keyed = key === undefined ? "without a key" : "with a key";
+      test(`${keyed} answered with ${code} was not begun, and is sent again until there is room`, async (t) => {
+        const { url, requests } = await openStandIn(problem(code), problem(code), problem(code), done);
+        assert.equal((await client(t, url).exchange({ ...order, key })).receiptId, "r1");
+        assert.equal(requests.length, 4);
+      });
+    }
+
+    test(`that only reads is asked again after ${code}, as soon as Retry-After says`, async (t) => {
+      const read = rawAnswer(200, account, "Content-Type: application/json");
+      const { url, requests } = await openStandIn(problem(code, "Retry-After: 1"), read);
+      const start = performance.now();
+      assert.equal((await client(t, url).account(pesel)).name, "Jan");
+      assert.ok(requests.length === 2 && performance.now() - start > 990);
+    });
+
+    test(`answered with ${code} for good is that, after no more than 20 attempts or a minute`, async (t) => {
+      const always = await openStandIn(problem(code));
+      await assert.rejects(client(t, always.url).exchange(order), { name: "FxError", code });
+      assert.equal(always.requests.length, 20);
+      const late = await openStandIn(problem(code, "Retry-After: 61"));
+      await assert.rejects(client(t, late.url).exchange(order), { name: "FxError", code });
+      assert.equal(late.requests.length, 1);
     });
   }
 });

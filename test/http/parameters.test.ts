@@ -66,7 +66,8 @@ async function state(): Promise<string> {
 function unfitQueries({ query }: Operation): string[] {
   const known = Object.keys(query?.shape ?? {});
   return [
-    ...["dryRun=true", "dryRun", "dryRun=", "%64ryRun=true", "dry+run=1", "=1", "=", "x=1&x=2", "at[from]=x"],
+    ...(known.includes("dryRun") ? ["dryRun=yes", "dryRun=1"] : ["dryRun=true", "%64ryRun=true"]),
+    ...["dryRun", "dryRun=", "dry+run=1", "dry-run=true", "=1", "=", "x=1&x=2", "at[from]=x"],
     ...["__proto__=1", "constructor=1", "toString", "pesel=1", `${pesel}=1`, "%zz=1", "%00", "a;b=1"],
     ...known.flatMap((name) => [`${name}[]=1`, `${name}[0]=1`, `${name.toUpperCase()}=1`, `${name}s=1`]),
     ...known.flatMap((name) => [`${name}=1&${name}=1`, `${name}=1&%${hex(name)}=1`, `%20${name}=1`]),
@@ -84,7 +85,9 @@ describe("an operation is refused with parameters that it does not take, and not
       for (const query of unfitQueries(operation)) {
         const { detail } = isProblem(await ask(id, operation, query), "invalid-request");
         assert.match(detail, /^The query is not valid: /, query);
-        assert.ok(!/dry.?run|constructor|toString/i.test(detail), detail);
+        // A name near that of a parameter is told.
+        if (id !== "bulk") assert.ok(!/dry.?run/i.test(detail), detail);
+        assert.ok(!/constructor|toString/i.test(detail), detail);
         if (operation.method === "GET") {
           const head = await ask(id, operation, query, "HEAD");
           assert.deepEqual([head.status, head.text], [400, ""], query);
@@ -110,7 +113,7 @@ describe("an unknown parameter is refused before anything else of the request is
     test(`${id}, whose body has not been sent yet`, async () => {
       const { socket, until, received } = await openConnection(server.url);
       socket.write(
-        `POST ${pathOf(operation)}?dryRun=true HTTP/1.1\r\nHost: localhost\r\n` +
+        `POST ${pathOf(operation)}?dry-run=true HTTP/1.1\r\nHost: localhost\r\n` +
           `Content-Type: ${typeOf(operation)}\r\nContent-Length: 20\r\n\r\n`,
       );
       await until(/"code":"invalid-request"/);

@@ -37,6 +37,7 @@ export class FaultyStore implements Store {
     throw new FxError("storage-unavailable", "The disk failed on purpose.");
   }
 
+  look: Store["look"] = (touched, see) => this.#store.look(touched, see);
   account: Store["account"] = (pesel) => this.#store.account(pesel);
   accountSpan: Store["accountSpan"] = (page) => this.#store.accountSpan(page);
   accounts: Store["accounts"] = (page) => this.#store.accounts(page);

@@ -37,7 +37,7 @@ export function changeOrder(
     return planChange(account, change, { table, entry });
   };
   return {
-    pesel: change.pesel,
+    request: change,
     question: questions[change.kind],
     tell: async () => {
       const account = await service.account(change.pesel);

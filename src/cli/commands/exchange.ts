@@ -37,7 +37,7 @@ export function defineExchange(program: Command, context: Context): void {
       return {
         rates: true,
         order: (service) => ({
-          pesel,
+          request: { kind: "exchange", ...terms, pesel, key, table },
           question: "Exchange?",
           tell: async () => tellQuote(context, options, await service.quote(terms)),
           show: async () => {

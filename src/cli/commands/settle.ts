@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { type Account, balanceOf } from "../../core/account.ts";
-import type { Pesel } from "../../core/pesel.ts";
-import type { ExchangeService, Settlement } from "../../core/service.ts";
+import type { Request } from "../../core/change.ts";
+import { FxError } from "../../core/errors.ts";
+import type { BulkAnswer, ExchangeService, Settlement } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { Declined } from "../errors.ts";
 import { replayNote, withKeyOption } from "../options.ts";
@@ -24,9 +25,9 @@ export function withSettleOptions(command: Command, dryRun: string): Command {
 
 /** What a command was told to do. */
 export interface Order<Shown> {
-  readonly pesel: Pesel;
+  readonly request: Request;
   readonly question: string;
-  /** Prints what it would do, as the result of --dry-run. */
+  /** Prints what it would do now, as the result of --dry-run. */
   readonly tell: () => Promise<void>;
   /** Shows on stderr what it is about to do. */
   readonly show: () => Promise<Shown>;
@@ -54,13 +55,26 @@ export async function settle<Shown>(
   const { rates, order: orderAt } = await read(key);
   const service = await context.service(options, { rates, access: dryRun ? "read" : "write" });
   const order = await orderAt(service);
-  if (dryRun) return order.tell();
   const send = (shown?: Shown) => context.send(key, () => order.send(shown));
-  // What was done with the key is not done again, and need not be possible again.
-  const isDone = async () =>
-    givenKey !== undefined && (await service.statement(order.pesel, { limit: 1, key })).items.length > 0;
-  const settlement = isAsked && !(await isDone()) ? await ask(context, order, send) : await send();
-  await tellSettlement(context, options, service, { ...settlement, key });
+  if (!dryRun && !isAsked) return tell(await send());
+  const expected = await tryOut(service, order.request);
+  if (expected instanceof FxError) throw expected;
+  // What was done with the key is not done again.
+  if (dryRun) return expected.replayed ? tell(expected as Settlement) : order.tell();
+  return tell(expected.replayed ? await send() : await ask(context, order, send));
+
+  function tell(settlement: Settlement): Promise<void> {
+    return tellSettlement(context, options, service, { ...settlement, key });
+  }
+}
+
+/** What the request would be answered now. */
+async function tryOut(service: ExchangeService, request: Request): Promise<BulkAnswer> {
+  async function* once() {
+    yield [request];
+  }
+  for await (const [answer] of service.dryRun(once())) if (answer !== undefined) return answer;
+  throw new Error("a dry run has no answer to its line");
 }
 
 async function ask<Shown>(

@@ -1,14 +1,19 @@
 import type { Socket } from "node:net";
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
+import type { Request } from "../../core/change.ts";
 import { type CalendarDate, warsawDate } from "../../core/date.ts";
 import { type AnswerCode, FxError } from "../../core/errors.ts";
+import { type Caller, includes, type Role } from "../../core/role.ts";
 import type { BulkAnswer, BulkLine } from "../../core/service.ts";
-import { bulkAnswerText, bulkType, parseBulkLine } from "../../wire/bulk.ts";
+import { bulkAnswerText, bulkType, parseBulkLine, parseTrialLine } from "../../wire/bulk.ts";
 import { faultOf, type Line, readLines } from "../../wire/lines.ts";
+import { operations } from "../../wire/operations.ts";
 import { statusOf } from "../../wire/problem.ts";
+import { parseBulkQuery } from "../../wire/queries.ts";
+import { tooLittle } from "../access.ts";
 import { type BulkOutcome, beginAnswer, type Handler, type HandlerContext } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
@@ -18,6 +23,8 @@ import type { RateLimit } from "../rate-limit.ts";
 export interface Stream {
   readonly request: FastifyRequest;
   readonly socket: Socket;
+  /** Whether it is a bulk that does nothing. */
+  readonly dryRun?: boolean;
   /**
    * A bulk takes in no more lines, answers those that were taken in, and says the reason in the last line; an export
    * breaks off.
@@ -35,6 +42,8 @@ type Counts = Record<string, number>;
 
 /** Bulks and exports at once. Each holds up to a thousand lines. */
 const mostStreams = 64;
+/** A dry run keeps what each of its lines would come to, up to a kilobyte. */
+const dryRunLimits = { atOnce: 2, lines: 200_000, answerBytes: 128 * 1024 * 1024 };
 /** How long a client that still sends is listened to after its bulk has been ended. */
 const lingerMs = 1000;
 
@@ -45,14 +54,17 @@ export function bulkHandlers(
   limit: RateLimit | undefined,
 ) {
   const bulk: Handler = async (request, reply) => {
+    const { dryRun } = parseBulkQuery(request.query);
     if (request.body === undefined) {
       throw new FxError("invalid-request", `The body must be sent as Content-Type: ${bulkType}.`);
     }
     if (lifecycle.draining) throw draining();
-    if (lifecycle.streams.size >= mostStreams) throw tooMany();
+    if (lifecycle.streams.size >= mostStreams) throw tooMany(mostStreams, "bulks");
+    const dryRuns = [...lifecycle.streams].filter((each) => each.dryRun === true).length;
+    if (dryRun && dryRuns >= dryRunLimits.atOnce) throw tooMany(dryRunLimits.atOnce, "dry runs");
     const response = beginAnswer(reply, 200, { "content-type": `${bulkType}; charset=utf-8` });
     response.flushHeaders();
-    const stream = new BulkStream(request, metrics, limit, () => warsawDate(now()));
+    const stream = new BulkStream(request, { metrics, limit, dryRun, today: () => warsawDate(now()) });
     lifecycle.streams.add(stream);
     response.setTimeout(idleMs, () => {
       // One that does not read its answers would not read the reason either.
@@ -61,7 +73,13 @@ export function bulkHandlers(
     });
     let isCut = false;
     try {
-      await pipeline(stream.answers(service.bulk(stream.lines())), response);
+      const answers = dryRun
+        ? service.dryRun(stream.lines(readTrialLine))
+        : service.bulk(stream.lines(readBulkLine));
+      const texts = Readable.from(stream.answers(answers));
+      // A browser reads nothing before it has sent all.
+      const kept = dryRun ? [new PassThrough({ highWaterMark: dryRunLimits.answerBytes })] : [];
+      await pipeline([texts, ...kept, response]);
     } catch {
       // The client has gone. What was taken in is done or not, and the same lines with the same keys do the rest.
       isCut = true;
@@ -79,23 +97,33 @@ export function bulkHandlers(
 class BulkStream implements Stream {
   readonly request: FastifyRequest;
   readonly socket: Socket;
+  readonly dryRun: boolean;
   readonly #metrics: Metrics;
   readonly #limit: RateLimit | undefined;
   readonly #today: () => CalendarDate;
   /** Not the request itself: destroying that would close the connection, and so cut off the answers. */
   readonly #body = new PassThrough();
   /** The lines that were taken in and not answered yet. */
-  readonly #taken: { readonly number: number; readonly asked: BulkLine }[] = [];
+  readonly #taken: { readonly number: number; readonly asked: Request | FxError }[] = [];
   readonly #counts: Counts = {};
   readonly #logged = new Set<string>();
   #reason: FxError | undefined;
 
   constructor(
     request: FastifyRequest,
-    metrics: Metrics,
-    limit: RateLimit | undefined,
-    today: () => CalendarDate,
+    {
+      metrics,
+      limit,
+      dryRun,
+      today,
+    }: {
+      readonly metrics: Metrics;
+      readonly limit: RateLimit | undefined;
+      readonly dryRun: boolean;
+      readonly today: () => CalendarDate;
+    },
   ) {
+    this.dryRun = dryRun;
     this.socket = request.raw.socket;
     this.request = request;
     this.#metrics = metrics;
@@ -116,15 +144,21 @@ class BulkStream implements Stream {
     this.#body.destroy(this.#reason);
   }
 
-  async *lines(): AsyncGenerator<readonly BulkLine[]> {
+  async *lines<Asked extends Request>(
+    read: (text: string, today: CalendarDate, caller: Caller | undefined) => Asked,
+  ): AsyncGenerator<readonly (Asked | FxError)[]> {
+    let count = 0;
     try {
       for await (const lines of readLines(this.#body)) {
         if (lines.length === 0) continue;
+        count += lines.length;
+        if (this.dryRun && count > dryRunLimits.lines) return this.end(tooLong());
         const today = this.#today();
-        const by = this.request.caller?.name;
-        const taken = lines.map((line) => ({ number: line.number, asked: readLine(line, today, by) }));
-        for (const each of taken) this.#taken.push(each);
-        yield taken.map(({ asked }) => asked);
+        const asked = lines.map((line) => readLine(line, (text) => read(text, today, this.request.caller)));
+        for (const [index, { number }] of lines.entries()) {
+          this.#taken.push({ number, asked: asked[index] as Asked | FxError });
+        }
+        yield asked;
         // Single requests take their turn.
         await nextTurn();
       }
@@ -138,6 +172,7 @@ class BulkStream implements Stream {
       for await (const chunk of chunks) {
         yield this.#text(chunk);
         // A refusal may be kept, like that of a single request, which counts.
+        if (this.dryRun) continue;
         const refused = chunk.filter((answer) => answer instanceof FxError).length;
         await this.#limit?.waitFor(this.request, refused, () => this.isEnded);
       }
@@ -155,7 +190,7 @@ class BulkStream implements Stream {
     for (const [index, answer] of chunk.entries()) {
       const { number, asked } = taken[index] as (typeof taken)[number];
       text += `${bulkAnswerText(number, answer, this.request.id)}\n`;
-      const result = this.#metrics.bulkLine(asked, answer);
+      const result = this.dryRun ? wouldBe(answer) : this.#metrics.bulkLine(asked as BulkLine, answer);
       this.#counts[result] = (this.#counts[result] ?? 0) + 1;
       if (answer instanceof FxError) this.#log(answer);
     }
@@ -176,15 +211,39 @@ class BulkStream implements Stream {
   }
 }
 
-function readLine(line: Line, today: CalendarDate, by: string | undefined): BulkLine {
+/** The result of a line of a dry run. */
+function wouldBe(answer: BulkAnswer): string {
+  if (answer instanceof FxError) return answer.code;
+  return answer.replayed ? "replayed" : "would-be-done";
+}
+
+function readLine<Asked>(line: Line, read: (text: string) => Asked): Asked | FxError {
   try {
     const fault = faultOf(line);
     if (fault !== undefined) throw new FxError("invalid-request", fault);
-    return parseBulkLine(line.bytes.toString(), today, by);
+    return read(line.bytes.toString());
   } catch (error) {
     return toFxError(error);
   }
 }
+
+const readBulkLine = (text: string, today: CalendarDate, caller: Caller | undefined) =>
+  parseBulkLine(text, today, caller?.name);
+
+/** @throws FxError forbidden for what the caller may not do by itself */
+function readTrialLine(text: string, today: CalendarDate, caller: Caller | undefined): Request {
+  const asked = parseTrialLine(text, today, caller?.name);
+  const role = rolesOf[asked.kind] ?? "teller";
+  if (caller !== undefined && !includes(caller.role, role)) {
+    throw tooLittle(caller, `This takes the role ${role}`);
+  }
+  return asked;
+}
+
+const rolesOf: Partial<Record<Request["kind"], Role>> = {
+  reversal: operations.reverse.role,
+  closing: operations.closeAccount.role,
+};
 
 /** Closes a connection whose request was not read to its end. At once, that could take the answers back. */
 function closeSoon({ raw }: FastifyRequest, socket: Socket): void {
@@ -199,8 +258,15 @@ export function draining(): FxError {
   return new FxError("overloaded", message, { retryAfterSeconds: 1 });
 }
 
-function tooMany(): FxError {
-  const message = `${mostStreams} bulks are under way, and no more are taken at once. Nothing was begun.`;
+function tooLong(): FxError {
+  return new FxError(
+    "invalid-request",
+    `A dry run takes at most ${dryRunLimits.lines} lines. Try the file in parts.`,
+  );
+}
+
+function tooMany(most: number, what: string): FxError {
+  const message = `${most} ${what} are under way, and no more are taken at once. Nothing was begun.`;
   return new FxError("overloaded", message, { retryAfterSeconds: 5 });
 }
 

@@ -1,4 +1,3 @@
-import { DryRun } from "../../batch/dry-run.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 import { warsawDate } from "../../core/date.ts";
 import type { Api } from "../api.ts";
@@ -48,9 +47,7 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
     const { step } = this.tell({ is: "read", nth, file });
     if (step !== "checking") return;
     const place = this.#place(api);
-    const trial = new DryRun(place, { today, id: file.id });
-    const customers = new Set(file.lines.map(({ pesel }) => pesel)).size;
-    await this.#run(trial, () => place.readAccounts(customers));
+    await this.#run({ bulk: (lines) => place.dryRun(lines) });
   }
 
   /** Carries out what was tried, or goes on with the rest. */
@@ -70,12 +67,11 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
     return new Place(api.copy(), this.#control.signal, this.#open);
   }
 
-  async #run(service: Parameters<typeof carryOut>[0], prepare = async () => {}): Promise<void> {
+  async #run(service: Parameters<typeof carryOut>[0]): Promise<void> {
     const { nth, file, results } = this.state;
     const had = new Set(results.map(({ line }) => line));
     const left = (file?.lines ?? []).filter((line) => !had.has(line));
     try {
-      await prepare();
       const fault = await carryOut(service, left, (more) => this.tell({ is: "results", nth, more }));
       this.tell({ is: "ended", nth, fault });
     } catch (fault) {

@@ -1,7 +1,5 @@
 import type { Readable } from "node:stream";
 import type { Command } from "commander";
-import type { CalendarDate } from "../../../core/date.ts";
-import type { ExchangeService } from "../../../core/service.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { Declined, tellWarning, UsageError } from "../../errors.ts";
 import { command, serviceCommand, wholeArgument } from "../../options.ts";
@@ -81,7 +79,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   tellDoneBefore(stderr, doneBefore, { json });
   if (isAsked && batch.again !== undefined) {
     const { tellOutlook } = await import("./outlook.ts");
-    const trial = await dryRunOf(service, { today, id: batch.id });
+    const trial = { bulk: service.dryRun.bind(service) };
     await tellOutlook(stderr, { service: trial, batch: await batch.again(), today });
   }
   if (isAsked && !(await context.confirm("Carry it out?"))) throw new Declined();
@@ -94,9 +92,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   }
   const rejects = options.rejects === undefined ? undefined : new Rejects(options.rejects, format.header);
   const runner = new BatchRunner({
-    service: dryRun
-      ? await dryRunOf(service, { today, id: batch.id })
-      : await context.bulk(service, options, needs),
+    service: dryRun ? { bulk: service.dryRun.bind(service) } : await context.bulk(service, options, needs),
     batch,
     today,
     concurrency: options.concurrency ?? (stopOnError ? linesAtOnce.toStop : linesAtOnce.default),
@@ -135,14 +131,6 @@ function tellPlan(
     ["of", format.holds],
     ["place", withoutSecrets(address)],
   ]);
-}
-
-async function dryRunOf(
-  service: ExchangeService,
-  options: { readonly today: CalendarDate; readonly id: string },
-): Promise<Pick<ExchangeService, "bulk">> {
-  const { DryRun } = await import("../../../batch/dry-run.ts");
-  return new DryRun(service, options);
 }
 
 function tellId(stderr: Screen, id: string, json: boolean): void {

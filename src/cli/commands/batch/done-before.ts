@@ -1,7 +1,6 @@
 import { type KeyedLine, LineKeys, type LineRequest } from "../../../batch/keys.ts";
-import { Lookup } from "../../../batch/lookup.ts";
 import type { CalendarDate } from "../../../core/date.ts";
-import { FxError } from "../../../core/errors.ts";
+import { FxError, isOfRequest } from "../../../core/errors.ts";
 import type { BulkAnswer, ExchangeService } from "../../../core/service.ts";
 import { digestOf } from "./digest.ts";
 import type { Batch } from "./file.ts";
@@ -45,7 +44,10 @@ export async function findDoneBefore(
   );
   const done = asked.flatMap((line, index) => {
     const answer = answers[index];
-    return answer !== undefined && "receiptId" in answer && answer.replayed ? [{ line, answer }] : [];
+    // Equal keys within the file are no earlier run.
+    const isDone =
+      answer !== undefined && "receiptId" in answer && answer.replayed && answer.receiptId !== "";
+    return isDone ? [{ line, answer }] : [];
   });
   const [first] = done;
   if (first === undefined) return undefined;
@@ -53,17 +55,22 @@ export async function findDoneBefore(
   return { ...found, lines: done.length, among: isAll ? undefined : glance };
 }
 
-/** If the place fails, so does the batch, which tells it. */
+/** @throws FxError if the place cannot answer now: then nobody is to be asked whether to go on */
 async function answersTo(
   requests: readonly LineRequest[],
   service: ExchangeService,
-): Promise<readonly (BulkAnswer | undefined)[]> {
-  try {
-    return await new Lookup(service).answersOf(requests);
-  } catch (error) {
-    if (error instanceof FxError) return [];
-    throw error;
-  }
+): Promise<readonly BulkAnswer[]> {
+  const answers: BulkAnswer[] = [];
+  for await (const some of service.dryRun(once(requests))) answers.push(...some);
+  const failed = answers.find(
+    (answer) => answer instanceof FxError && !isOfRequest(answer.code) && answer.code !== "rates-unavailable",
+  );
+  if (failed !== undefined) throw failed;
+  return answers;
+}
+
+async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+  if (items.length > 0) yield items;
 }
 
 /** What is told of the first line that was done before. */

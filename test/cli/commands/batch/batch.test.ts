@@ -12,9 +12,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { parse } from "csv-parse/sync";
+import fc from "fast-check";
 import { adult } from "../../../support/fixture.ts";
 import { type Ran, runFx, spawnFx, startFx, until } from "../../../support/run-fx.ts";
 import { runHere } from "../../../support/run-here.ts";
+import { startServer } from "../../../support/server.ts";
 import { runAtTerminal } from "../../../support/terminal.ts";
 
 interface Result {
@@ -322,6 +324,110 @@ describe("fx batch --dry-run", () => {
     assert.deepEqual([dry.exit, run.exit], [3, 3]);
     assert.match(dry.stderr, /\ndry run\tnothing was done\nwould be done\t/);
     assert.match(dry.stdout, /"dryRun":true/);
+  });
+});
+
+describe("fx batch --dry-run, and then the run", () => {
+  const pick = fc.record({
+    kind: fc.constantFrom("order", "open", "deposit", "withdrawal"),
+    account: fc.integer({ min: 0, max: 2 }),
+    amount: fc.constantFrom(0, 1, 400, 1200),
+    key: fc.constantFrom("", "", "k", "l"),
+  });
+  type Pick = typeof pick extends fc.Arbitrary<infer T> ? T : never;
+  const lineOf = ({ kind, account, amount, key }: Pick) => {
+    const pesel = adult(account);
+    const own = key === "" ? {} : { key };
+    if (kind === "order") return JSON.stringify({ ...own, pesel, from: "PLN", to: "USD", toSell: amount });
+    if (kind === "open") return JSON.stringify({ ...own, pesel, name: "Ewa", surname: "Lis", pln: amount });
+    return JSON.stringify({ ...own, kind, pesel, currency: "PLN", amount });
+  };
+
+  for (const place of ["a store", "a server"] as const) {
+    test(`agree line by line and in their exit at ${place}, also with keys that were used before`, async () => {
+      const file = fc.array(pick, { minLength: 1, maxLength: 8 });
+      await fc.assert(
+        fc.asyncProperty(file, file, fc.boolean(), async (first, second, isSame) => {
+          const folder = mkdtempSync(join(tmpdir(), "fx-dry-"));
+          const server = place === "a server" ? await startServer() : undefined;
+          const env = { FX_URL: server?.url ?? `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
+          const fx = (args: string) => runHere(args.split(" "), { env, cwd: folder });
+          await fx(`account create ${adult()} --name Jan --surname Nowak --pln 1000`);
+          writeFileSync(join(folder, "first"), `${first.map(lineOf).join("\n")}\n`);
+          writeFileSync(join(folder, "second"), `${second.map(lineOf).join("\n")}\n`);
+          await fx("batch first --id b");
+          // What was refused for want of money could be done now.
+          await fx(`account deposit ${adult()} --amount 3000 --currency PLN`);
+          const id = isSame ? "b" : "c";
+          const [dry, run] = [
+            await fx(`batch second --id ${id} --dry-run`),
+            await fx(`batch second --id ${id}`),
+          ];
+          const told = (ran: Ran) =>
+            results(ran).map((result) => ({ ...result, dryRun: undefined, receipt: undefined }));
+          assert.deepEqual([told(dry), dry.exit], [told(run), run.exit]);
+          await server?.close();
+          rmSync(folder, { recursive: true });
+        }),
+        { numRuns: 12 },
+      );
+    });
+  }
+
+  test("of a single command agree, with a key that was done, refused or used for another request", async (t) => {
+    const { fx } = await desk(t);
+    const withdraw = (amount: number, key: string) =>
+      `account withdraw ${adult()} --amount ${amount} --currency PLN --key ${key} --json`;
+    const exchange = (amount: number, key: string) =>
+      `exchange ${adult()} --from PLN --to USD --to-sell ${amount} --key ${key} --json`;
+    await fx(withdraw(2000, "refused"));
+    await fx(exchange(2000, "refused-too"));
+    await fx(withdraw(1, "done"));
+    const { stdout } = await fx(exchange(1, "exchanged"));
+    await fx(`account deposit ${adult()} --amount 5000 --currency PLN`);
+    const { receipt } = JSON.parse(stdout);
+    const reverse = (key: string, reason = "a") =>
+      `receipt reverse ${receipt} --reason ${reason} --key ${key} --json`;
+    await fx(reverse("reversed"));
+    for (const [command, exit] of [
+      [withdraw(2000, "refused"), 3],
+      [exchange(2000, "refused-too"), 3],
+      [withdraw(1, "done"), 0],
+      [withdraw(2, "done"), 3],
+      [exchange(1, "done"), 3],
+      [exchange(9000, "new"), 3],
+      [exchange(1, "exchanged"), 0],
+      [reverse("reversed"), 0],
+      [reverse("reversed", "b"), 3],
+      [reverse("again"), 3],
+      [`account close ${adult()} --key close --json`, 3],
+      [`account close ${adult()} --key done --json`, 3],
+      [`account rename ${adult()} --name A --surname B --key done --json`, 3],
+      [`account withdraw ${adult(5)} --amount 1 --currency PLN --key x --json`, 4],
+    ] as const) {
+      const dry = await fx(`${command} --dry-run`);
+      const run = await fx(command);
+      assert.deepEqual([dry.exit, run.exit], [exit, exit], `${command}: ${dry.stderr} ${run.stderr}`);
+      if (exit === 0) assert.equal(dry.stdout, run.stdout);
+      else assert.equal(JSON.parse(dry.stderr).code, JSON.parse(run.stderr).code);
+    }
+  });
+
+  test("of 400 accounts are possible at a server with a limit of 100 requests a second", async (t) => {
+    const { fx, write, path } = await desk(t);
+    const server = await startServer({}, "", { rateLimit: 100 });
+    t.after(() => server.close());
+    const accounts = Array.from({ length: 400 }, (_, index) => `Jan,Nowak,${adult(index)},10`);
+    write("accounts.csv", ["name,surname,pesel,pln", ...accounts]);
+    const orders = accounts.map((_, index) => `${adult(index)},PLN,USD,1,`);
+    write("orders.csv", [header, ...orders, ...orders]);
+    const at = ` --url ${server.url}`;
+    for (const file of ["accounts.csv", "orders.csv"]) {
+      const dry = await fx(`batch ${path(file)} --dry-run${at}`);
+      assert.equal(dry.exit, 0, dry.stderr.slice(0, 500));
+      assert.equal((await fx(`batch ${path(file)}${at}`)).exit, 0);
+    }
+    assert.equal(results(await fx(`batch ${path("orders.csv")} --dry-run${at}`)).length, 800);
   });
 });
 

@@ -1,0 +1,88 @@
+import { FxError } from "../core/errors.ts";
+
+/** Why an attempt brought no answer. */
+export interface Fault {
+  readonly failure: Error;
+  /** Whether the request may have been done. */
+  readonly isOpen: boolean;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** Attempts in a row that bring nothing, once one may have been done. */
+const attempts = 4;
+/** The same, where the server is busy and has begun nothing; and the longest that all of them are waited for. */
+const busy = { attempts: 20, longestWaitMs: 60_000 };
+const busyCodes: readonly string[] = ["overloaded", "rate-limited"];
+
+/**
+ * Decides after each failed attempt at a request whether another is safe and worth the wait, and waits for it. All that
+ * fx sends to a server is repeated by this one rule.
+ */
+export class Retries {
+  readonly #method: "GET" | "POST";
+  readonly #pauseMs: number;
+  #failures: Error[] = [];
+  #waitedMs = 0;
+  /** Whether a server was there. One may start listening in a moment, but only then is that worth the wait. */
+  #isReached = false;
+  #isOpen = false;
+
+  constructor(method: "GET" | "POST", pauseMs: number) {
+    this.#method = method;
+    this.#pauseMs = pauseMs;
+  }
+
+  /** To call when something was answered: attempts from before count no more. */
+  progress(): void {
+    this.#failures = [];
+    this.#waitedMs = 0;
+    this.#isReached = true;
+    this.#isOpen = false;
+  }
+
+  /**
+   * @param repeatable whether what may have been done is not done twice if it is sent again
+   * @returns the failure of all attempts, if there is to be no other
+   */
+  async after(
+    { failure, isOpen, retryAfterSeconds = 0 }: Fault,
+    repeatable: boolean,
+  ): Promise<Error | undefined> {
+    this.#failures.push(failure);
+    this.#isOpen ||= isOpen;
+    const wasBusy = isBusy(failure);
+    const wasReached = this.#isReached;
+    this.#isReached ||= isOpen || wasBusy;
+    const isWorthIt = this.#isOpen || wasBusy || (wasReached && kindOf(failure) === "unreachable");
+    const most = wasBusy && !this.#isOpen ? busy.attempts : attempts;
+    const pauses = 2 ** Math.min(this.#failures.length - 1, 5);
+    const waitMs = 1000 * retryAfterSeconds + Math.random() * this.#pauseMs * pauses;
+    this.#waitedMs += waitMs;
+    const isOver = this.#failures.length >= most || this.#waitedMs > busy.longestWaitMs;
+    if (!isWorthIt || isOver || (this.#isOpen && !repeatable)) {
+      return this.#isOpen ? outcomeOf(this.#method, this.#failures) : failure;
+    }
+    await pause(waitMs);
+    return undefined;
+  }
+}
+
+/** Whether the server says that it has begun nothing, and could in a moment. */
+export function isBusy(failure: Error): boolean {
+  return failure instanceof FxError && busyCodes.includes(failure.code);
+}
+
+/** The failure of a request whose last attempt settled it no more than those before did. */
+function outcomeOf(method: "GET" | "POST", failures: readonly Error[]): Error {
+  const [first, last] = [failures[0] as Error, failures.at(-1) as Error];
+  if (method === "GET" || failures.every((failure) => kindOf(failure) === kindOf(first))) return last;
+  return new FxError("outcome-unknown", `${first.message} Sent again: ${last.message}`);
+}
+
+function kindOf(failure: Error): string {
+  return failure instanceof FxError ? failure.code : failure.name;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
