@@ -70,8 +70,7 @@ export async function quoted(rates: CurrentRates): Promise<string> {
 }
 
 /** A ledger that can be made to fail, and that counts how often it is read. */
-export function faultyLedger() {
-  const store = openSqlite(":memory:");
+export function faultyLedger(store: TableLedger = openSqlite(":memory:")) {
   let works = true;
   let reads = 0;
   const unlessBroken = <T>(work: () => Promise<T>): Promise<T> => {

@@ -95,6 +95,8 @@ export interface NbpStandIn {
   readonly requests: string[];
   /** The time that its answers carry. Change it at will. */
   clock: () => Date;
+  /** For how long a cache has had its answers. */
+  ageSeconds: number;
   /** Resolves with the next request. */
   asked(): Promise<void>;
   /** The most requests that were ever open at once. */
@@ -104,7 +106,7 @@ export interface NbpStandIn {
 }
 
 export async function startNbpStandIn(tables: string[] = [publishedTable], port = 0): Promise<NbpStandIn> {
-  const standIn = { tables, requests: [] as string[], clock: () => new Date(), mostAtOnce: 0 };
+  const standIn = { tables, requests: [] as string[], clock: () => new Date(), ageSeconds: 0, mostAtOnce: 0 };
   let mode: Mode = "answers";
   let open = 0;
 
@@ -120,6 +122,7 @@ export async function startNbpStandIn(tables: string[] = [publishedTable], port 
     const path = new URL(request.url ?? "/", "http://stand-in").pathname;
     standIn.requests.push(request.url ?? "/");
     response.setHeader("date", standIn.clock().toUTCString());
+    if (standIn.ageSeconds > 0) response.setHeader("age", standIn.ageSeconds);
     for (const resolve of onAsked) resolve();
     onAsked = [];
     open += 1;
