@@ -70,13 +70,18 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const needs = { rates: format.needsRates, access: dryRun ? "read" : "create" } as const;
   const service = await context.service(options, needs);
   const { BatchRunner } = await import("./runner.ts");
-  const { findDoneBefore } = await import("./done-before.ts");
-  const { Report, tellDoneBefore } = await import("./report.ts");
+  const { findDoneBefore, firstLines } = await import("./done-before.ts");
+  const { Report, tellDoneBefore, tellLikeness } = await import("./report.ts");
   const { Rejects } = await import("./rejects.ts");
   const today = await context.today();
-  const doneBefore = batch.again && !dryRun ? await findDoneBefore(service, batch.again, today) : undefined;
+  const first = batch.again && (await firstLines(batch.again, today));
+  const doneBefore = first === undefined || dryRun ? undefined : await findDoneBefore(service, first);
   if (isAsked) tellPlan(context, path, batch, options);
   tellDoneBefore(stderr, doneBefore, { json });
+  if (first !== undefined && doneBefore === undefined) {
+    const { findLikeness } = await import("./likeness.ts");
+    tellLikeness(stderr, await findLikeness(first.lines, service), json);
+  }
   if (isAsked && batch.again !== undefined) {
     const { tellOutlook } = await import("./outlook.ts");
     const trial = { bulk: service.dryRun.bind(service) };

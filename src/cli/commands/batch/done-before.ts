@@ -19,12 +19,11 @@ export interface DoneBefore {
 /** How many lines are looked at. Every run begins at the top, so these show whether there was one. */
 const glance = 1000;
 
-/** Finds how many of a batch's first lines were done before, and carries out none. */
-export async function findDoneBefore(
-  service: ExchangeService,
+/** A batch's first lines, by which an earlier run is found, and whether these are all. */
+export async function firstLines(
   again: () => Promise<Batch>,
   today: CalendarDate,
-): Promise<DoneBefore | undefined> {
+): Promise<{ readonly lines: readonly KeyedLine[]; readonly isAll: boolean }> {
   const batch = await again();
   const keys = new LineKeys(batch.id, today, digestOf);
   const lines: KeyedLine[] = [];
@@ -37,6 +36,14 @@ export async function findDoneBefore(
     if (!isAll) break;
   }
   batch.close();
+  return { lines, isAll };
+}
+
+/** Finds how many of a batch's first lines were done before, and carries out none. */
+export async function findDoneBefore(
+  service: ExchangeService,
+  { lines, isAll }: Awaited<ReturnType<typeof firstLines>>,
+): Promise<DoneBefore | undefined> {
   const asked = lines.filter(({ request }) => !(request instanceof Error));
   const answers = await answersTo(
     asked.map(({ request }) => request as LineRequest),

@@ -19,6 +19,7 @@ import { duration, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { type DoneBefore, firstDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
+import type { Likeness } from "./likeness.ts";
 import type { Rejects } from "./rejects.ts";
 import type { LineResult } from "./runner.ts";
 
@@ -279,6 +280,21 @@ export function tellDoneBefore(
         ? `1 line${of} was done before${time && `, at ${time}`}, and is not done again.`
         : `${lines} lines${of} were done before${time && `, the first at ${time}`}, and are not done again.`;
   writeText(stderr, `${text} ${hint}`);
+}
+
+/** Warns, before anything is sent, that most lines look like those of an earlier batch. */
+export function tellLikeness(stderr: Screen, likeness: Likeness | undefined, json: boolean): void {
+  if (likeness === undefined) return;
+  const { lines, among, last } = likeness;
+  if (json) return writeJson(stderr, { likeEarlierBatch: { lines, among, last: last.toISOString() } });
+  const looked = among === 1 ? "The line" : `${lines} of ${among} lines that were looked at`;
+  writeText(
+    stderr,
+    `${looked} ask for what another batch has done, at ${timeText(stderr, last)} at the latest, and would be done once ` +
+      "more. If this is a corrected or a longer version of that file, run it with --id and the id of that batch, which " +
+      "its summary told: then only what is new is done.",
+    stderr.paint.yellow,
+  );
 }
 
 function doneBeforeDocument({ lines, among, first, hint }: DoneBefore): object {

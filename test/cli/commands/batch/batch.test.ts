@@ -327,6 +327,42 @@ describe("fx batch --dry-run", () => {
   });
 });
 
+describe("fx batch of a corrected or longer file", () => {
+  const rows = Array.from({ length: 9 }, (_, index) => `${adult()},PLN,USD,0.${index + 1}0,`);
+
+  for (const [what, lines] of [
+    ["with one line corrected", [...rows.slice(0, 8), `${adult()},PLN,USD,7,`]],
+    ["with lines added", [...rows, `${adult()},PLN,USD,7,`, `${adult()},PLN,USD,8,`]],
+    ["with lines taken away, and others moved", rows.slice(2).reverse()],
+  ] as const) {
+    test(`${what} says before anything is sent that most of it was done before`, async (t) => {
+      const { fx, write, balances } = await desk(t);
+      write("orders.csv", [header, ...rows]);
+      await fx("batch orders.csv");
+      write("orders.csv", [header, ...lines]);
+      const before = await balances();
+      const told = /^\d+ of \d+ lines that were looked at ask for what another batch has done/m;
+      const dry = await fx("batch orders.csv --dry-run");
+      assert.match(dry.stderr, told);
+      assert.deepEqual(await balances(), before);
+      const { stderr } = await fx("batch orders.csv --json");
+      const document = JSON.parse(stderr.split("\n")[0] ?? "");
+      assert.equal(document.likeEarlierBatch.among, lines.length);
+    });
+  }
+
+  test("says nothing of a file with other orders, of the same file, or of lines with keys of their own", async (t) => {
+    const { fx, write } = await desk(t);
+    write("orders.csv", [header, ...rows]);
+    await fx("batch orders.csv");
+    write("others.csv", [header, ...rows.slice(0, 4), ...rows.map((row) => row.replace("USD", "EUR"))]);
+    write("keyed.csv", [`${header},key`, ...rows.map((row, index) => `${row},k${index}`)]);
+    for (const file of ["orders.csv", "others.csv", "keyed.csv"]) {
+      assert.doesNotMatch((await fx(`batch ${file}`)).stderr, /another batch/);
+    }
+  });
+});
+
 describe("fx batch --dry-run, and then the run", () => {
   const pick = fc.record({
     kind: fc.constantFrom("order", "open", "deposit", "withdrawal"),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { findDoneBefore } from "../../../../src/cli/commands/batch/done-before.ts";
+import { findDoneBefore, firstLines } from "../../../../src/cli/commands/batch/done-before.ts";
 import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
 import { Rejects } from "../../../../src/cli/commands/batch/rejects.ts";
 import { BatchRunner, type LineResult } from "../../../../src/cli/commands/batch/runner.ts";
@@ -63,7 +63,7 @@ async function desk(t: TestContext) {
     const found = async (content: string, id?: string) => {
       writeFileSync(path, content);
       const { again } = await openBatch(path, Readable.from([]), id);
-      return again && findDoneBefore(service, again, today);
+      return again && findDoneBefore(service, await firstLines(again, today));
     };
     return {
       service,
