@@ -286,11 +286,13 @@ export function tellDoneBefore(
 export function tellLikeness(stderr: Screen, likeness: Likeness | undefined, json: boolean): void {
   if (likeness === undefined) return;
   const { lines, among, last } = likeness;
-  if (json) return writeJson(stderr, { likeEarlierBatch: { lines, among, last: last.toISOString() } });
-  const looked = among === 1 ? "The line" : `${lines} of ${among} lines that were looked at`;
+  if (json) {
+    writeJson(stderr, { likeEarlierBatch: { lines, among, last: last.toISOString() } });
+    return;
+  }
   writeText(
     stderr,
-    `${looked} ask for what another batch has done, at ${timeText(stderr, last)} at the latest, and would be done once ` +
+    `${lines} of ${among} lines that were looked at ask for what another batch has done, at ${timeText(stderr, last)} at the latest, and would be done once ` +
       "more. If this is a corrected or a longer version of that file, run it with --id and the id of that batch, which " +
       "its summary told: then only what is new is done.",
     stderr.paint.yellow,
