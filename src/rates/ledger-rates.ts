@@ -159,9 +159,9 @@ class LedgerRates implements CurrentRates {
   }
 
   forOrder(inForce: TableInForce | undefined): RateTable {
-    const halt = haltOf(inForce, this.#facts());
-    if (halt !== undefined) throw this.#unavailable(halt);
-    return (inForce as TableInForce).table;
+    const { table, halt } = this.#at(inForce);
+    if (table === undefined || halt !== undefined) throw this.#unavailable(halt as Halt);
+    return table;
   }
 
   async forQuote(): Promise<RateTable> {
@@ -224,11 +224,18 @@ class LedgerRates implements CurrentRates {
     };
   }
 
-  /** Why no order is settled now. What reads a new ledger takes it that a process that trades puts its table in force. */
-  #halt(): Halt | undefined {
-    const { inForce } = this.#known;
+  /** The table that an order settles at where the ledger has `inForce`, and why none does. */
+  #at(inForce: TableInForce | undefined): { table: RateTable | undefined; halt: Halt | undefined } {
+    const facts = this.#facts();
     const isNew = inForce === undefined && !this.#options.trades;
-    return isNew ? tableHalt(this.#quoted(), this.#facts()) : haltOf(inForce, this.#facts());
+    if (!isNew) return { table: inForce?.table, halt: haltOf(inForce, facts) };
+    // A new ledger gets the source's newest table from the first process that trades.
+    const table = this.#quoted();
+    return { table, halt: tableHalt(table, facts) };
+  }
+
+  #halt(): Halt | undefined {
+    return this.#at(this.#known.inForce).halt;
   }
 
   #unavailable({ kind, reason }: Halt): FxError {

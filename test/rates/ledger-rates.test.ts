@@ -451,6 +451,7 @@ describe("a ledger without a table", () => {
     const bank = await standIn(older, newer);
     const rates = await openLive(bank, { ledger, trades: false });
     assert.equal(await quoted(rates), "109/C/NBP/2026");
+    assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
     assert.equal((await rates.latest()).notTraded, undefined);
     assert.equal(await ledger.inForce(), undefined);
     assert.deepEqual(await ledger.tables({ source: bank.url, since: "" }), []);
