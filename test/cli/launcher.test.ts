@@ -19,6 +19,7 @@ function runOn(version: string) {
   writeFileSync(join(place, "bin/fx.js"), text);
   writeFileSync(join(place, "dist/main.js"), 'console.log("loaded");\n');
   const { stdout, stderr, status } = spawnSync(process.execPath, [join(place, "bin/fx.js")], {
+    env: { PATH: process.env.PATH ?? "" },
     encoding: "utf8",
   });
   return [stdout, stderr, status];
