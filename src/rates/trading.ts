@@ -74,13 +74,14 @@ export function tableHalt(table: RateTable | undefined, facts: Facts): Halt | un
   return { kind: "too old", reason };
 }
 
-function sourceHalt(inForce: TableInForce | undefined, { source, changeSource }: Facts): Halt | undefined {
+function sourceHalt(inForce: TableInForce | undefined, facts: Facts): Halt | undefined {
+  const { source, changeSource } = facts;
   if (inForce === undefined || source.isNamed(inForce.table.source)) return undefined;
   const { name } = source;
   const theirs = inForce.table.source;
   const way =
     theirs === changeSource
-      ? `The ledger changes to ${name} when its first table is there.`
+      ? `The ledger changes to ${name} with its first table that may come into force. ${newsOf(facts)}`
       : `Use --rates ${theirs}, or change the ledger's source with fx serve --rates ${name} --change-source ${theirs}.`;
   const reason = `The ledger trades at the rates of ${theirs}, and this fx has those of ${name}, at which it only quotes. ${way}`;
   return { kind: "other source", reason };

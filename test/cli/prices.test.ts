@@ -188,9 +188,17 @@ for (const { name, database } of adapters) {
       const a = await serve();
       await openAccount(a);
       await order(a, { from: "PLN", to: "USD", toSell: 100 });
-      const other = await standIn(at("101", yesterday, 8));
+      const dear = at("101", yesterday, 8);
+      const other = await standIn(dear);
+      const change = { FX_RATES: other.url, FX_CHANGE_SOURCE: bank.url };
+      const held = await serve(change);
+      const refused = await send(held.url, "POST", `/api/exchange/${pesel}`, {
+        body: { pesel, from: "PLN", to: "USD", toSell: 100 },
+      });
+      assert.match(refused.text, /is held back: a rate moved by more than 30 %.*--accept-table 101/);
+      await held.stop();
       for (let start = 0; start < 2; start += 1) {
-        const b = await serve({ FX_RATES: other.url, FX_CHANGE_SOURCE: bank.url });
+        const b = await serve({ ...change, FX_ACCEPT_TABLE: dear.no });
         const { usd } = await order(b, { from: "PLN", to: "USD", toSell: 8.16 });
         const { json } = await send(b.url, "GET", "/api/rates");
         assert.equal((json as { source: string }).source, other.url);
