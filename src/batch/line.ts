@@ -47,7 +47,7 @@ export interface Format {
 export function inAnotherEncoding(number: number): UnfitFile {
   return new UnfitFile(
     "encoding",
-    `Line ${number} is not valid UTF-8. If the file comes from Excel, try --encoding windows-1250.`,
+    `Line ${number} is not valid UTF-8. Save the file as CSV UTF-8, or name its encoding with --encoding.`,
   );
 }
 

@@ -5,9 +5,12 @@ export type FileFault = "workbook" | "encoding" | "ends" | "header" | "changed";
 export class UnfitFile extends Error {
   override readonly name = "UnfitFile";
   readonly fault: FileFault;
+  /** The encoding in which the file may be read instead. */
+  readonly encoding: string | undefined;
 
-  constructor(fault: FileFault, message: string) {
+  constructor(fault: FileFault, message: string, { encoding }: { readonly encoding?: string } = {}) {
     super(message);
     this.fault = fault;
+    this.encoding = encoding;
   }
 }

@@ -108,7 +108,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
     const { page } = await visit(t, server.url);
     await open(page, "Batch");
     await drop(page, path);
-    await page.getByRole("button", { name: "Read it as Windows-1250" }).click();
+    await page.getByRole("button", { name: "Read it as windows-1250" }).click();
     await page.getByRole("button", { name: "Carry out the lines: 1" }).click();
     await page.getByText("The batch is done.").waitFor();
     const answer = await fetch(new URL("api/user/44051401359", server.url));

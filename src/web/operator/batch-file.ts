@@ -1,6 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { Beginning, empty } from "../../batch/beginning.ts";
 import { encodingMarked } from "../../batch/encoding.ts";
+import { EncodingEvidence } from "../../batch/encoding-evidence.ts";
 import { BatchId, type KeyedLine, LineKeys } from "../../batch/keys.ts";
 import { type BatchLine, type Format, inAnotherEncoding, invalid, type TextLine } from "../../batch/line.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
@@ -20,9 +21,10 @@ const longestLine = 16_384;
  * @param encoding of its text: UTF-8 by default, or what its byte-order mark says
  * @throws UnfitFile
  */
-export function readBatch(bytes: Uint8Array, today: string, encoding = "utf-8"): BatchFile {
+export function readBatch(bytes: Uint8Array, today: string, encoding?: string): BatchFile {
   const mark = encodingMarked(bytes.subarray(0, 4));
-  const name = mark ?? encoding;
+  const name = mark ?? encoding ?? "utf-8";
+  if (mark === undefined) requireLikely(bytes, encoding);
   const [whole, last] = textLines(decoded(bytes, name));
   const isMarked = mark !== undefined || name !== "utf-8";
   const begun = new Beginning(isMarked).formatIn([...whole, ...last]);
@@ -47,6 +49,14 @@ export function readBatch(bytes: Uint8Array, today: string, encoding = "utf-8"):
   const { id } = batch;
   const keys = new LineKeys(id, today, digestOf);
   return { id, format, lines: read.map((line) => keys.of(line)) };
+}
+
+/** @throws UnfitFile if the text cannot be in that encoding */
+function requireLikely(bytes: Uint8Array, encoding: string | undefined): void {
+  const evidence = new EncodingEvidence(encoding);
+  evidence.add(bytes);
+  const fault = evidence.fault();
+  if (fault !== undefined) throw fault;
 }
 
 function decoded(bytes: Uint8Array, encoding: string): string {

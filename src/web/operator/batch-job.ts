@@ -39,7 +39,7 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
       file = readBatch(new Uint8Array(await chosen.arrayBuffer()), today, encoding);
     } catch (fault) {
       if (!(fault instanceof UnfitFile)) return void unfit("unreadable");
-      const undecoded = fault.fault === "encoding" && encoding === undefined ? chosen : undefined;
+      const undecoded = fault.encoding === undefined ? undefined : { chosen, encoding: fault.encoding };
       return void this.tell({ is: "unfit", nth, fault, undecoded });
     }
     if (file.lines.length === 0) return void unfit("empty");

@@ -15,7 +15,12 @@ export interface BatchState {
   readonly count: Readonly<Record<LineResult["state"], number>>;
   readonly fault: unknown;
   /** What may be read in another encoding. */
-  readonly undecoded: File | undefined;
+  readonly undecoded: Undecoded | undefined;
+}
+
+interface Undecoded {
+  readonly chosen: File;
+  readonly encoding: string;
 }
 
 export type BatchEvent =
@@ -24,7 +29,7 @@ export type BatchEvent =
       readonly is: "unfit";
       readonly nth: number;
       readonly fault: unknown;
-      readonly undecoded?: File | undefined;
+      readonly undecoded?: Undecoded | undefined;
     }
   | { readonly is: "read"; readonly nth: number; readonly file: BatchFile }
   | { readonly is: "carried out" }

@@ -41,7 +41,7 @@ const en = {
   unread: "These columns are not read:",
   tooLarge: "The file is larger than 32 MiB. Run it with fx batch.",
   unreadable: "The file cannot be read. Choose it again.",
-  tryOther: "Read it as Windows-1250",
+  tryOther: (encoding: string) => `Read it as ${encoding}`,
   kinds: {
     orders: "orders",
     "new accounts": "new accounts",
@@ -94,7 +94,7 @@ const pl: BatchTexts = {
   unread: "Te kolumny nie są czytane:",
   tooLarge: "Plik ma ponad 32 MiB. Użyj polecenia fx batch.",
   unreadable: "Pliku nie można odczytać. Wybierz go jeszcze raz.",
-  tryOther: "Wczytaj jako Windows-1250",
+  tryOther: (encoding: string) => `Wczytaj jako ${encoding}`,
   kinds: {
     orders: "zlecenia",
     "new accounts": "nowe rachunki",
@@ -103,7 +103,7 @@ const pl: BatchTexts = {
   },
   fileFault: {
     workbook: "To jest skoroszyt Excela. Zapisz go w Excelu jako CSV UTF-8 i wybierz tamten plik.",
-    encoding: "Tekst pliku nie jest w UTF-8. Excel zapisuje czasem Windows-1250.",
+    encoding: "Tekst pliku nie jest w tym kodowaniu. Zapisz go w Excelu jako CSV UTF-8.",
     ends: "Wiersze pliku kończą się jak na starym Macu (CR). Zapisz go jako CSV UTF-8.",
     header:
       "Pierwszy wiersz nie jest ani obiektem JSON, ani nagłówkiem CSV, który fx zna. Sprawdź nazwy kolumn.",

@@ -73,8 +73,11 @@ export function Batch({ job }: { readonly job: BatchJob }) {
               </p>
             )}
             {undecoded !== undefined && (
-              <button type="button" onClick={() => void job.choose(api, undecoded, "windows-1250")}>
-                {own.tryOther}
+              <button
+                type="button"
+                onClick={() => void job.choose(api, undecoded.chosen, undecoded.encoding)}
+              >
+                {own.tryOther(undecoded.encoding)}
               </button>
             )}
             <Drop label={own.choose} hint={own.drop} onFile={(chosen) => void job.choose(api, chosen)} />

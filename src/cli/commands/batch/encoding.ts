@@ -1,4 +1,5 @@
 import { encodingMarked } from "../../../batch/encoding.ts";
+import type { EncodingEvidence } from "../../../batch/encoding-evidence.ts";
 import { UsageError } from "../../errors.ts";
 
 /** A file's text as UTF-8 bytes. */
@@ -10,10 +11,15 @@ export interface Decoded {
 
 /**
  * Reads a file in `encoding`, UTF-8 by default. A byte-order mark in the file says it better.
+ * @param evidence is shown all that it reads, unless there is a mark
  * @throws UnfitFile if it is no text but a workbook
  * @throws UsageError while it is read, if it is not valid UTF-16
  */
-export async function decode(source: AsyncIterable<Buffer>, encoding = "utf-8"): Promise<Decoded> {
+export async function decode(
+  source: AsyncIterable<Buffer>,
+  encoding?: string,
+  evidence?: EncodingEvidence,
+): Promise<Decoded> {
   const chunks = source[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);
   while (head.length < 4) {
@@ -22,8 +28,9 @@ export async function decode(source: AsyncIterable<Buffer>, encoding = "utf-8"):
     head = Buffer.concat([head, value]);
   }
   const mark = encodingMarked(head);
-  const name = mark ?? encodingNamed(encoding);
-  const whole = chain(head, { [Symbol.asyncIterator]: () => chunks });
+  const name = mark ?? encodingNamed(encoding ?? "utf-8");
+  const bytes = chain(head, { [Symbol.asyncIterator]: () => chunks });
+  const whole = mark === undefined && evidence !== undefined ? shown(bytes, evidence) : bytes;
   return name === "utf-8"
     ? { chunks: withLines(whole), isMarked: mark !== undefined }
     : { chunks: withLines(transcode(whole, name)), isMarked: true };
@@ -51,8 +58,22 @@ export function encodingNamed(label: string): string {
   try {
     return new TextDecoder(label).encoding;
   } catch {
-    throw new UsageError(`"${label}" is not an encoding that fx reads. Try windows-1250.`);
+    throw new UsageError(`"${label}" is not an encoding that fx reads. Save the file as CSV UTF-8.`);
   }
+}
+
+/** Shows the evidence whole lines, before anybody reads them. */
+async function* shown(chunks: AsyncIterable<Buffer>, evidence: EncodingEvidence): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf("\n") + 1;
+    if (end > 0) {
+      evidence.add(Buffer.concat([rest, chunk.subarray(0, end)]));
+      rest = chunk.subarray(end);
+    } else if (rest.length < endless) rest = Buffer.concat([rest, chunk]);
+    yield chunk;
+  }
+  evidence.add(rest);
 }
 
 async function* chain(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -66,7 +87,7 @@ async function* transcode(chunks: AsyncIterable<Buffer>, encoding: string): Asyn
     try {
       return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }));
     } catch {
-      throw new UsageError(`The file is not valid ${encoding}.`);
+      throw new UsageError(`The file is not valid ${encoding}. Save it as CSV UTF-8, and run that file.`);
     }
   };
   for await (const chunk of chunks) yield decoded(chunk);

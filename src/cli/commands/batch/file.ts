@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { Beginning, empty } from "../../../batch/beginning.ts";
+import { EncodingEvidence } from "../../../batch/encoding-evidence.ts";
 import { BatchId } from "../../../batch/keys.ts";
 import {
   type BatchLine,
@@ -66,7 +67,14 @@ async function open(
   facts: Pick<Batch, "id"> & Partial<Pick<Batch, "isRandomId" | "lineCount" | "again">>,
   encoding: string | undefined,
 ): Promise<Batch> {
-  const { format, first, later } = await reading(path, () => begin(source, encoding));
+  // A file was judged as a whole, and a pipe can be read but once: its first lines have to do.
+  const evidence = facts.again === undefined && encoding !== undefined ? evidenceFor(encoding) : undefined;
+  const { format, first, later } = await reading(path, async () => {
+    const begun = await begin(source, encoding, evidence);
+    const fault = evidence?.fault();
+    if (fault !== undefined) throw fault;
+    return begun;
+  });
   return {
     isRandomId: false,
     lineCount: undefined,
@@ -78,9 +86,13 @@ async function open(
   };
 }
 
+function evidenceFor(encoding: string | undefined): EncodingEvidence {
+  return new EncodingEvidence(encoding === undefined ? undefined : encodingNamed(encoding));
+}
+
 /** The format, the first lines for it to read, and what follows. */
-async function begin(source: Readable, encoding: string | undefined) {
-  const { chunks, isMarked } = await decode(source, encoding);
+async function begin(source: Readable, encoding: string | undefined, evidence?: EncodingEvidence) {
+  const { chunks, isMarked } = await decode(source, encoding, evidence);
   const later = new Lines(chunks);
   const beginning = new Beginning(isMarked);
   for (;;) {
@@ -152,15 +164,18 @@ async function survey(path: string, encoding: string | undefined): Promise<Surve
   if (version === undefined) return undefined;
   const source = createReadStream(path);
   const batch = new BatchId(digestOf);
+  const evidence = evidenceFor(encoding);
   let lineCount: number;
   try {
-    const { format, first, later } = await begin(source, encoding);
+    const { format, first, later } = await begin(source, encoding, evidence);
     for await (const lines of readAll(format, first, later)) {
       for (const line of lines) {
-        if (line.fault instanceof UnfitFile) throw line.fault;
+        if (line.fault instanceof UnfitFile) throw evidence.fault() ?? line.fault;
         batch.add(line);
       }
     }
+    const fault = evidence.fault();
+    if (fault !== undefined) throw fault;
     lineCount = later.count;
   } finally {
     source.destroy();

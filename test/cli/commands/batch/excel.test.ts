@@ -146,7 +146,7 @@ describe("a file that a Polish Excel saved", () => {
     assert.deepEqual([exit, stdout], [2, ""]);
     assert.match(
       stderr,
-      /Line 2 is not valid UTF-8\. If the file comes from Excel, try --encoding windows-1250\./,
+      /The file is not valid UTF-8\. It seems to be in windows-1250: try --encoding windows-1250\./,
     );
   });
 

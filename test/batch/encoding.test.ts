@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { describe, type TestContext, test } from "node:test";
+import { UnfitFile } from "../../src/batch/unfit-file.ts";
+import { openBatch } from "../../src/cli/commands/batch/file.ts";
+import { readBatch } from "../../src/web/operator/batch-file.ts";
+import { adult, today } from "../support/fixture.ts";
+
+const polish = "ąćęłńóśźżĄĆĘŁŃÓŚŹŻ";
+/** The bytes of these letters in DOS's encoding, which no decoder of the platform knows. */
+const cp852 = [
+  ...[0xa5, 0x86, 0xa9, 0x88, 0xe4, 0xa2, 0x98, 0xab, 0xbe],
+  ...[0xa4, 0x8f, 0xa8, 0x9d, 0xe3, 0xe0, 0x97, 0x8d, 0xbd],
+];
+
+function bytesOf(text: string, encoding: string): Buffer {
+  if (encoding === "utf-8") return Buffer.from(text);
+  const decoder = encoding === "cp852" ? undefined : new TextDecoder(encoding);
+  return Buffer.from(
+    Array.from(text, (letter) => {
+      if (letter.charCodeAt(0) < 0x80) return letter.charCodeAt(0);
+      const byte =
+        decoder === undefined
+          ? cp852[polish.indexOf(letter)]
+          : Array.from({ length: 128 }, (_, nth) => nth + 0x80).find(
+              (each) => decoder.decode(Uint8Array.of(each)) === letter,
+            );
+      return byte ?? assert.fail(`${letter} is not in ${encoding}`);
+    }),
+  );
+}
+
+const names = [
+  ...["Żółć", "Dąbrowski", "Święcicka", "Źródlak", "Bożena", "Wałęsa", "Zając", "Kuźma", "Kozińska", "Łódź"],
+  ...["ŻÓŁĆ", "DĄBROWSKI", "ŚWIĘCICKA", "ŹRÓDLAK", "BOŻENA", "WAŁĘSA", "ZAJĄC", "KUŹMA", "KOZIŃSKA", "ŁÓDŹ"],
+];
+const files: readonly (readonly string[])[] = [names, ["Zażółć gęślą jaźń"], ...names.map((name) => [name])];
+const csv = (surnames: readonly string[]) =>
+  ["name,surname,pesel,pln", ...surnames.map((surname, nth) => `Jan,${surname},${adult(nth)},1`), ""].join(
+    "\n",
+  );
+
+function opener(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), "fx-encoding-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "accounts.csv");
+  return async (bytes: Buffer, encoding?: string): Promise<readonly string[] | string> => {
+    writeFileSync(path, bytes);
+    try {
+      const found: string[] = [];
+      const batch = await openBatch(path, Readable.from([]), undefined, encoding);
+      for await (const lines of batch.lines) {
+        for (const { body } of lines) found.push((body as { surname: string }).surname);
+      }
+      return found;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+}
+
+const ascii = /^[\0-\x7f]*$/;
+
+describe("a file with Polish names", () => {
+  for (const stored of ["utf-8", "windows-1250", "iso-8859-2", "cp852"]) {
+    for (const named of [
+      undefined,
+      "utf-8",
+      "windows-1250",
+      "iso-8859-2",
+      "windows-1257",
+      "windows-1251",
+      "gbk",
+    ]) {
+      test(`in ${stored}, read as ${named ?? "nothing was said"}, is read as it was written or refused`, async (t) => {
+        const open = opener(t);
+        for (const surnames of files) {
+          const bytes = bytesOf(csv(surnames), stored);
+          const read = await open(bytes, named);
+          const isSame = named !== undefined && bytes.equals(bytesIn(csv(surnames), named));
+          if (stored === (named ?? "utf-8") || isSame) assert.deepEqual(read, surnames, String(surnames));
+          else {
+            assert.equal(typeof read, "string", `${surnames} was read as ${read}`);
+            await refutesNothing(open, bytes, surnames, String(read));
+          }
+        }
+      });
+    }
+  }
+
+  /** In an encoding that may lack its letters. */
+  function bytesIn(text: string, encoding: string): Buffer {
+    try {
+      return bytesOf(text, encoding);
+    } catch {
+      return Buffer.alloc(0);
+    }
+  }
+
+  /** What a refusal advises is what the file is in: whoever follows it reads the names as they were written. */
+  async function refutesNothing(
+    open: ReturnType<typeof opener>,
+    bytes: Buffer,
+    surnames: readonly string[],
+    message: string,
+  ): Promise<void> {
+    const [, advised] = /try --encoding ([\w-]+)/.exec(message) ?? [];
+    if (advised !== undefined) assert.deepEqual(await open(bytes, advised), surnames, message);
+    else if (/Leave out --encoding/.test(message)) assert.deepEqual(await open(bytes), surnames, message);
+    else assert.match(message, /Save (it|the file) as CSV UTF-8/);
+  }
+});
+
+describe("a file with names of other countries", () => {
+  for (const [encoding, surnames] of [
+    ["windows-1250", ["Dvořák", "Müller", "Šebestová", "Kovács"]],
+    ["iso-8859-2", ["Dvořák", "Müller", "Kovács"]],
+    ["windows-1251", ["Иванов", "Шевченко"]],
+    ["iso-8859-7", ["Παπαδόπουλος"]],
+    ["utf-8", ["Иванов", "Παπαδόπουλος", "Nguyễn", "O’Brien"]],
+  ] as const) {
+    test(`is read in ${encoding}, if that is named`, async (t) => {
+      const bytes = bytesOf(csv(surnames), encoding);
+      assert.ok(!ascii.test(surnames.join("")));
+      assert.deepEqual(await opener(t)(bytes, encoding), surnames);
+    });
+  }
+});
+
+test("quotes, dashes and signs beside Polish letters are read", async (t) => {
+  const text = csv(["Żak-Łęcka"])
+    .replace("pln\n", "pln,uwagi\n")
+    .replace(/,1\n/, ",1,„ważne” – 5 °C ± 2 § 7 €…\n");
+  for (const encoding of ["windows-1250", "utf-8"]) {
+    assert.deepEqual(await opener(t)(bytesOf(text, encoding), encoding), ["Żak-Łęcka"]);
+  }
+});
+
+test("a byte-order mark counts more than --encoding", async (t) => {
+  const bytes = Buffer.from(`\ufeff${csv(["Żółć"])}`);
+  assert.deepEqual(await opener(t)(bytes, "windows-1250"), ["Żółć"]);
+});
+
+test("an encoding that fx does not read is refused without a guess", async (t) => {
+  const read = String(await opener(t)(bytesOf(csv(names), "cp852"), "cp852"));
+  assert.match(read, /^"cp852" is not an encoding that fx reads\. Save the file as CSV UTF-8\.$/);
+});
+
+test("standard input in another encoding than the one named is refused before a line of it is given", async () => {
+  const input = Readable.from([bytesOf(csv(names), "iso-8859-2")]);
+  await assert.rejects(openBatch("-", input, "b", "windows-1250"), {
+    name: "UsageError",
+    message: /line \d+ would have ".+"\. It seems to be in iso-8859-2: try --encoding iso-8859-2\./,
+  });
+});
+
+test("the page judges a file as the command does, and names what it may be read in", () => {
+  const bytes = bytesOf(csv(names), "iso-8859-2");
+  for (const encoding of [undefined, "windows-1250"]) {
+    assert.throws(
+      () => readBatch(bytes, today, encoding),
+      (error: unknown) => error instanceof UnfitFile && error.encoding === "iso-8859-2",
+    );
+  }
+  assert.equal(readBatch(bytes, today, "iso-8859-2").lines.length, names.length);
+});
