@@ -13,11 +13,7 @@ const staging = `dist-${process.pid}`;
 // The dependencies have native parts or files beside their code, and stay in node_modules. What else the code imports
 // loads faster from one file than from the hundreds of its own: it is bundled, and a devDependency.
 export default defineConfig({
-  entry: {
-    main: "src/cli/main.ts",
-    "books-worker": "src/cli/books-worker.ts",
-    "bulk-worker": "src/cli/bulk-worker.ts",
-  },
+  entry: { main: "src/cli/main.ts" },
   outDir: staging,
   format: "esm",
   platform: "node",

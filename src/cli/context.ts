@@ -1,13 +1,11 @@
-import { availableParallelism } from "node:os";
 import type { ReadStream } from "node:tty";
 import type { CalendarDate } from "../core/date.ts";
 import { type Pesel, parsePesel } from "../core/pesel.ts";
 import type { ExchangeService } from "../core/service.ts";
-import type { ThreadedBulk } from "./bulk-thread.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { type Exit, Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
-import { type Place, withoutLinks, withoutSecrets } from "./place.ts";
+import { withoutSecrets } from "./place.ts";
 import { writeDocument } from "./terminal/output.ts";
 import { type Terminal, takeScreen, write } from "./terminal/terminal.ts";
 
@@ -36,10 +34,7 @@ export class Context {
   #ignoreSignals: (() => void) | undefined;
   #stop: ((signal: Interrupted["signal"]) => void) | undefined;
   #stoppingSince = Number.NEGATIVE_INFINITY;
-  /** Where `#service` works. */
-  #place: Place | undefined;
   #service: ExchangeService | undefined;
-  #bulk: ThreadedBulk | undefined;
 
   constructor(terminal: Terminal, version: string) {
     this.terminal = terminal;
@@ -72,24 +67,10 @@ export class Context {
   /** Opens the service that the settings name, here or behind HTTP. */
   async service(options: CommandOptions, needs: Needs): Promise<ExchangeService> {
     const { settings } = this.asking(options);
-    this.#place = withoutLinks(settings.url);
     this.watchSignals();
     const { openService } = await import("./open.ts");
-    this.#service = await openService({ ...settings, url: this.#place }, needs);
+    this.#service = await openService(settings, needs);
     return this.#service;
-  }
-
-  /** What carries out a batch at `service`, which `options` and `needs` opened. */
-  async bulk(
-    service: ExchangeService,
-    options: CommandOptions,
-    { rates }: Needs,
-  ): Promise<Pick<ExchangeService, "bulk">> {
-    if (this.#place?.kind !== "sqlite" || availableParallelism() === 1) return service;
-    const settings = { ...this.config(options).settings, url: this.#place };
-    const { ThreadedBulk } = await import("./bulk-thread.ts");
-    this.#bulk = new ThreadedBulk(service, { settings, rates });
-    return this.#bulk;
   }
 
   /** At the first signal `stop` is called, for the command to end by itself; the next one interrupts it. */
@@ -168,14 +149,8 @@ export class Context {
     });
   }
 
-  /** Ends what a process must not end in: SQLite at work in a thread would make it abort. */
-  async endThreads(): Promise<void> {
-    await this.#bulk?.close();
-  }
-
   async close(): Promise<void> {
     try {
-      await this.endThreads();
       await this.#service?.close();
     } finally {
       this.#ignoreSignals?.();

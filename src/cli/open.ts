@@ -1,7 +1,6 @@
 import { hostname, userInfo } from "node:os";
 import { type CurrentRates, noFetches } from "../core/rates.ts";
 import type { ExchangeService } from "../core/service.ts";
-import type { Books } from "../ledger/books.ts";
 import type { LedgerService } from "../ledger/service.ts";
 import type { Access, OpenOptions, Store } from "../ledger/store.ts";
 import type { RatesOptions } from "../rates/ledger-rates.ts";
@@ -20,17 +19,10 @@ export interface Needs {
   /** Without them, an embedded service has no rates. */
   readonly rates: boolean;
   readonly access: Access;
-  /** Whether it reads everything. */
-  readonly whole?: boolean;
-  /** Of a service that only carries out a bulk: lines in a commit at most. */
-  readonly bulkLimit?: number;
 }
 
 /** The service that `settings.url` names. */
-export async function openService(
-  settings: Settings,
-  { rates, access, whole = false, bulkLimit }: Needs,
-): Promise<ExchangeService> {
+export async function openService(settings: Settings, { rates, access }: Needs): Promise<ExchangeService> {
   const { url } = settings;
   if (url.kind === "server") {
     const { openHttpService } = await import("../client/http-service.ts");
@@ -38,29 +30,19 @@ export async function openService(
     return openHttpService(url.address, { token, allowPlainHttp });
   }
   if (rates) {
-    const { service } = await openLedger(url, settings, { access, serves: false, bulkLimit });
+    const { service } = await openLedger(url, settings, { access, serves: false });
     return service;
   }
   const { LedgerService } = await import("../ledger/service.ts");
   const store = await openStore(url, { access });
-  const isHelped = whole && url.kind === "sqlite";
-  const books = isHelped ? (await import("./books.ts")).helpedBooks(url, store) : undefined;
-  return new LedgerService(store, noRates, undefined, { books, bulkLimit });
+  return new LedgerService(store, noRates);
 }
 
 /** An instance over the store at `place`, settling at the rates that `settings` name. */
 export async function openLedger(
   place: StorePlace,
   settings: Settings,
-  {
-    serves,
-    onEvent,
-    bulkLimit,
-    ...options
-  }: OpenOptions & {
-    readonly serves: boolean;
-    readonly bulkLimit?: number | undefined;
-  } & Pick<RatesOptions, "onEvent">,
+  { serves, onEvent, ...options }: OpenOptions & { readonly serves: boolean } & Pick<RatesOptions, "onEvent">,
 ): Promise<Ledger> {
   const store = await openStore(place, options);
   try {
@@ -79,22 +61,11 @@ export async function openLedger(
       ...(onEvent && { onEvent }),
     });
     const { LedgerService } = await import("../ledger/service.ts");
-    // A command has no orders that would wait.
-    const books = serves ? await openBooks(place, store) : undefined;
-    return { service: new LedgerService(store, rates, undefined, { books, bulkLimit }), store, rates };
+    return { service: new LedgerService(store, rates, undefined, { rests: serves }), store, rates };
   } catch (error) {
     await store.close();
     throw error;
   }
-}
-
-async function openBooks(place: StorePlace, store: Store): Promise<Books> {
-  const { sharedBooks } = await import("../ledger/shared-books.ts");
-  if (place.kind !== "memory") return sharedBooks((await import("./books.ts")).openBooks(place, store));
-  // No other thread sees it.
-  const { booksOf } = await import("../ledger/books.ts");
-  const { pacedReader } = await import("../ledger/pace.ts");
-  return sharedBooks(booksOf(store, pacedReader(store)));
 }
 
 export async function openStore(place: StorePlace, options: OpenOptions): Promise<Store> {

@@ -74,10 +74,7 @@ async function carryOut(argv: readonly string[], context: Context, json: boolean
       write(stderr, visibleLines(where));
     }
     context.exit = failure.exit;
-    if (thrown instanceof Interrupted) {
-      await context.endThreads();
-      return failure.exit;
-    }
+    if (thrown instanceof Interrupted) return failure.exit;
   }
   try {
     await context.close();

@@ -23,7 +23,7 @@ export interface ExchangeService {
   /**
    * @param at the account as it was then; at least 10 seconds ago, so that no entry from before is on its way any more
    */
-  account(pesel: Pesel, at?: Date, between?: Between): Promise<Account>;
+  account(pesel: Pesel, at?: Date): Promise<Account>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
   /** Does what else changes an account. Resolves only when that is durable. */
@@ -46,11 +46,11 @@ export interface ExchangeService {
   /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
   /** The account's entries, all or those of a period, newest first. */
-  statement(pesel: Pesel, page: StatementRequest, between?: Between): Promise<Statement>;
+  statement(pesel: Pesel, page: StatementRequest): Promise<Statement>;
   /** @param id its beginning is enough, from 8 characters on, where no other receipt begins so */
   receipt(id: string): Promise<Receipt>;
   /** All accounts, or those of a name, by PESEL. */
-  accounts(page: AccountsRequest, between?: Between): Promise<Page<Account>>;
+  accounts(page: AccountsRequest): Promise<Page<Account>>;
   /**
    * @param at as it was then, as for `account`
    * @param signal ends it where nobody else waits for it; it then fails
@@ -72,9 +72,6 @@ export interface Recorded {
   /** Whether an earlier request with the same key had done it. */
   readonly replayed: boolean;
 }
-
-/** Called, and waited for, between the parts of what takes long to read in this process. */
-export type Between = () => Promise<unknown>;
 
 /** The account after a request, and its receipt. */
 export interface Settlement extends Recorded {

@@ -3,9 +3,12 @@ import { performance } from "node:perf_hooks";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
-import type { Between, PageRequest } from "../core/service.ts";
-import { Turns } from "../core/turns.ts";
+import type { PageRequest } from "../core/service.ts";
 import type { OperationId } from "../wire/operations.ts";
+import { SingleFlight } from "./single-flight.ts";
+
+/** Is called, and waited for, between the parts of what takes long. */
+export type Between = () => Promise<unknown>;
 
 /** Probes are always answered; what takes long is limited in other ways. */
 const uncounted: readonly string[] = [
@@ -102,25 +105,21 @@ export class Admission {
 
 /** Expensive reads that wait, each for its turn. */
 const mostWaiting = 64;
-/** Of the time of the event loop: what long reads do besides, to caches and to the heap, costs orders as much again. */
-const share = 0.125;
 /** Parts that took less are one, because no timer is that short. */
 const shortMs = 0.25;
-/** Of a pause: below that the event loop has nothing else to do. */
-const idleShare = 0.1;
 /** Of those that wait for one read, in a turn of the event loop: to send an answer takes a tenth of a millisecond. */
 const answersAtOnce = 4;
 
 /**
- * Does expensive reads one at a time, in parts, and answers few at a time. While other requests come in, this takes an
- * eighth of the time.
+ * Does expensive reads one at a time, in parts, and answers few at a time. After each part it rests for as long as that
+ * took, so that other requests are served.
  */
 export class ExpensiveReads {
   #rested = Promise.resolve();
   /** Each lets one go on whose answer has been read. */
   readonly #answers: (() => void)[] = [];
   #answered = Promise.resolve();
-  readonly #turns = new Turns({
+  readonly #turns = new SingleFlight({
     mostWaiting,
     busy: () => overloaded(`${mostWaiting} requests for what takes long to read are waiting.`),
     before: () => this.#rested.then(() => this.#answered),
@@ -138,16 +137,16 @@ export class ExpensiveReads {
       const took = () => performance.now() - startedMs;
       const restBetween = async () => {
         if (took() < shortMs) return nextTurn();
-        await rest(took());
+        await pause(took());
         startedMs = performance.now();
       };
       try {
         return await work(restBetween);
       } finally {
-        this.#rested = rest(took());
+        this.#rested = pause(took());
       }
     };
-    const read = await this.#turns.ask(about, inParts, closingOf(request));
+    const read = await this.#turns.run(about, inParts, closingOf(request));
     await new Promise<void>((resolve) => {
       if (this.#answers.push(resolve) === 1) this.#answered = this.#answer();
     });
@@ -165,17 +164,9 @@ export class ExpensiveReads {
       await nextTurn();
       const tookMs = performance.now() - startedMs;
       this.#answers.splice(0, answersAtOnce);
-      await rest(tookMs);
+      await pause(tookMs);
     }
   }
-}
-
-/** After something that took so long, leaves the event loop to others, if there are any. */
-async function rest(tookMs: number): Promise<void> {
-  const before = performance.eventLoopUtilization();
-  await pause(tookMs / 4);
-  if (performance.eventLoopUtilization(before).utilization < idleShare) return;
-  await pause(tookMs * (1 / share - 1.25));
 }
 
 /** So many items are read at once: half a millisecond to a whole one, in which orders wait. */

@@ -36,6 +36,7 @@ import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
 import { type Lifecycle, type Probes, serverHandlers } from "./handlers/server.ts";
 import { securityHeaders } from "./headers.ts";
+import { JournalReads } from "./journal-reads.ts";
 import { openMetrics } from "./metrics.ts";
 import { corsOptions, type OriginOptions, openOriginCheck } from "./origin.ts";
 import { registerPage } from "./page.ts";
@@ -119,6 +120,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const lifecycle = drainOnClose(app, options, connections);
   const metrics = openMetrics(options);
   const expensive = new ExpensiveReads();
+  const journal = new JournalReads(options.service);
   const tellRefused = (refused: number) =>
     app.log.warn({ code: "overloaded", refused }, "more requests than can be answered soon");
   const access = openAccess(options);
@@ -197,9 +199,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     ...changeHandlers({ ...options, prefix }, metrics),
     ...bulkHandlers(options, metrics, lifecycle, limit),
     ...rateHandlers(options, expensive),
-    ...ledgerHandlers(options, expensive),
-    ...checkpointHandlers(options, lifecycle),
-    ...exportHandlers(options, lifecycle),
+    ...ledgerHandlers(options, expensive, journal),
+    ...checkpointHandlers(options, journal, lifecycle),
+    ...exportHandlers(options, journal, lifecycle),
     ...serverHandlers(options, metrics, lifecycle, document),
   };
   const routeOf = (id: string, operation: Operation): RouteOptions => {

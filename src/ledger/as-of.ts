@@ -5,8 +5,7 @@ import { accountAfter, type Entry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { Between } from "../core/service.ts";
-import { readEntriesBack } from "./journal-reader.ts";
+import { type Pause, readEntriesBack } from "./journal-reader.ts";
 import { decodeAccount } from "./rows.ts";
 import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
 
@@ -38,7 +37,7 @@ export function requireSettled(at: Date | undefined, now: Date, store: Store): v
 export async function* backwards(
   store: Store,
   pesel: Pesel,
-  between: Between,
+  pause: Pause,
   { before, atFirst = 1 }: { before?: Entry | undefined; atFirst?: number } = {},
 ): AsyncGenerator<FoundEntry> {
   let place = before;
@@ -47,13 +46,13 @@ export async function* backwards(
     yield* found;
     if (found.length < limit) return;
     place = found.at(-1)?.entry;
-    await between();
+    await pause();
   }
 }
 
 /** The last entry of an account that is not later than `at`. */
-async function lastEntryAt(store: Store, pesel: Pesel, at: Date): Promise<Entry | undefined> {
-  for await (const { entry } of backwards(store, pesel, nextTurn)) if (entry.time <= at) return entry;
+async function lastEntryAt(store: Store, pesel: Pesel, at: Date, pause: Pause): Promise<Entry | undefined> {
+  for await (const { entry } of backwards(store, pesel, pause)) if (entry.time <= at) return entry;
   return undefined;
 }
 
@@ -62,11 +61,11 @@ export async function accountAt(
   store: Store,
   account: Account,
   at: Date,
-  between: Between = nextTurn,
+  pause: Pause = nextTurn,
 ): Promise<Account | undefined> {
   let last: Entry | undefined;
   let isRenamed = false;
-  for await (const { entry } of backwards(store, account.pesel, between)) {
+  for await (const { entry } of backwards(store, account.pesel, pause)) {
     if (last === undefined && entry.time > at) {
       isRenamed ||= entry.holder !== undefined;
       continue;
@@ -83,14 +82,14 @@ async function accountsThen(
   store: Store,
   accounts: readonly StoredAccount[],
   at: Date,
-  between: Between,
+  pause: Pause,
 ): Promise<(Account | undefined)[]> {
   const then: (Account | undefined)[] = [];
   for (let start = 0; start < accounts.length; start += accountsAtOnce) {
     const some = accounts.slice(start, start + accountsAtOnce);
-    const asThen = (each: StoredAccount) => (each.time <= at ? each : accountAt(store, each, at, between));
+    const asThen = (each: StoredAccount) => (each.time <= at ? each : accountAt(store, each, at, pause));
     then.push(...(await Promise.all(some.map(asThen))));
-    await between();
+    await pause();
   }
   return then;
 }
@@ -102,7 +101,7 @@ async function accountsThen(
 export async function accountsAt(
   store: Store,
   { after, limit, name, at }: AccountsPage & { readonly at: Date },
-  between: Between = nextTurn,
+  pause: Pause = nextTurn,
 ): Promise<{ readonly items: readonly Account[]; readonly last: Pesel | undefined }> {
   const items: Account[] = [];
   const slice = name === undefined ? limit : nameSlice;
@@ -110,7 +109,7 @@ export async function accountsAt(
   for (let left = name === undefined ? 1 : nameSlices; left > 0; left -= 1) {
     const rows = await store.accounts({ after: last, limit: slice + 1 });
     const accounts = rows.slice(0, slice).map(decodeAccount);
-    const then = await accountsThen(store, accounts, at, between);
+    const then = await accountsThen(store, accounts, at, pause);
     for (const [index, { pesel }] of accounts.entries()) {
       last = pesel;
       const account = then[index];
@@ -138,7 +137,7 @@ export async function entriesOf(
   store: Store,
   pesel: Pesel,
   { start, end, before, limit }: Period & { readonly before: Entry | undefined; readonly limit: number },
-  between: Between = nextTurn,
+  pause: Pause = nextTurn,
 ): Promise<{
   readonly page: readonly FoundEntry[];
   readonly hasMore: boolean;
@@ -154,7 +153,7 @@ export async function entriesOf(
   let opening: readonly Money[] = [];
   let closing: readonly Money[] | undefined;
   const atFirst = isFirst && end !== undefined ? 1 : limit + 1;
-  for await (const found of backwards(store, pesel, between, { before, atFirst })) {
+  for await (const found of backwards(store, pesel, pause, { before, atFirst })) {
     const { time, balances } = found.entry;
     isReached ||= end === undefined || time < end;
     if (!isReached) continue;
@@ -182,19 +181,23 @@ const keptEnds = 10_000;
  * From the newest back, so that most of those that are later are known by having none after them that is not.
  * @throws FxError internal if an entry cannot be read
  */
-export async function* readEntriesAt(store: Store, at?: Date): AsyncGenerator<readonly Entry[]> {
+export async function* readEntriesAt(
+  store: Store,
+  at?: Date,
+  pause: Pause = nextTurn,
+): AsyncGenerator<readonly Entry[]> {
   /** By account, the sequence of the last entry that is not later. */
   const ends = new Map<Pesel, number>();
   const endOf = async (pesel: Pesel, at: Date) => {
     const known = ends.get(pesel);
     if (known !== undefined) return known;
     if (ends.size >= keptEnds) ends.clear();
-    const end = (await lastEntryAt(store, pesel, at))?.sequence ?? 0;
+    const end = (await lastEntryAt(store, pesel, at, pause))?.sequence ?? 0;
     ends.set(pesel, end);
     return end;
   };
   let isReached = false;
-  for await (const entries of readEntriesBack(store)) {
+  for await (const entries of readEntriesBack(store, pause)) {
     if (at === undefined) {
       yield entries;
       continue;

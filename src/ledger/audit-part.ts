@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CurrencyCode } from "../core/currency.ts";
 import { pln } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
@@ -6,7 +5,7 @@ import { balancesJson, balancesOf, type Entry, parseEntry } from "../core/journa
 import type { Money } from "../core/money.ts";
 import type { AuditFinding } from "../core/service.ts";
 import { Chain } from "./chain.ts";
-import { HeadReader, type ReadHead } from "./checkpoint.ts";
+import type { HeadReader, ReadHead } from "./checkpoint.ts";
 import { clockToleranceMs, timeText } from "./clock.ts";
 import {
   exchangeDisagreements,
@@ -16,7 +15,7 @@ import {
   reversalDisagreements,
 } from "./disagreements.ts";
 import { positionInId } from "./entry-id.ts";
-import { readableEntry, readChains, readJournal, TableReader } from "./journal-reader.ts";
+import { type Pause, readableEntry, readChains, readJournal, type TableReader } from "./journal-reader.ts";
 import { peselText } from "./rows.ts";
 import { entryHash } from "./seal.ts";
 import type { AccountRow, Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
@@ -58,6 +57,7 @@ interface Setting {
   readonly now: () => number;
   readonly reader: HeadReader;
   readonly tables: TableReader;
+  readonly pause: Pause;
 }
 
 /** PESELs: those after `after` up to `through`, or all of them. */
@@ -112,18 +112,20 @@ export class AuditPart {
       stray.push(...(await setting.store.strayWords({ after: last, through: isLast ? through : end })));
       if (isLast) return new AuditPart(setting, range, chains, stray);
       last = end;
-      await nextTurn();
+      await setting.pause();
     }
   }
 
   /** @param onProgress called with how many entries were read */
   async read(onProgress: (entries: number) => void): Promise<PartReport> {
-    const { store, tables } = this.#setting;
+    const { store, tables, pause } = this.#setting;
     let told = 0;
     const { after, through } = this.#range;
     const chains = this.#isShort() ? store.chains?.bind(store) : undefined;
     const range = { after, through };
-    for await (const rows of chains === undefined ? readJournal(store, range) : readChains(chains, range)) {
+    for await (const rows of chains === undefined
+      ? readJournal(store, range, pause)
+      : readChains(chains, range, pause)) {
       tables.nextSlice();
       for (const row of rows) {
         const chain = this.#chainOf(row.pesel);
@@ -149,7 +151,7 @@ export class AuditPart {
       if (chain.later !== undefined) await this.#later(chain, chain.later);
       if (chain.account !== undefined) this.#compare(chain, chain.account, heads);
       compared += 1;
-      if (compared % comparedAtOnce === 0) await nextTurn();
+      if (compared % comparedAtOnce === 0) await this.#setting.pause();
     }
     return {
       accounts: this.#accounts,
@@ -361,18 +363,6 @@ export class AuditPart {
       recomputed,
     });
   }
-}
-
-/** Audits the accounts of a range, elsewhere than the rest. */
-export async function auditPart(
-  store: Store,
-  range: Range,
-  now: () => number,
-  onProgress: (entries: number) => void,
-): Promise<PartReport> {
-  const reader = new HeadReader(await store.identityKey(), undefined);
-  const part = await AuditPart.begin({ store, now, reader, tables: new TableReader(store) }, range);
-  return part.read(onProgress);
 }
 
 function readEntry({ entry }: JournalRow): Entry | Error {

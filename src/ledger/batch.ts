@@ -50,7 +50,6 @@ export class Batcher {
   readonly #now: () => Date;
   readonly #retention: RefusalRetention;
   readonly #longestWaitMs: number;
-  readonly #bulkLimit: number;
   readonly #lanes: readonly Lane[];
   readonly #single: Pending[] = [];
   readonly #sizes = new Histogram(sizeBounds);
@@ -65,14 +64,12 @@ export class Batcher {
     options: {
       retention?: RefusalRetention | undefined;
       longestWaitMs?: number;
-      bulkLimit?: number | undefined;
     } = {},
   ) {
     this.#store = store;
     this.#now = now;
     this.#retention = options.retention ?? refusalRetention;
     this.#longestWaitMs = options.longestWaitMs ?? longestWaitMs;
-    this.#bulkLimit = options.bulkLimit ?? bulkLimit.alone;
     this.#lanes = Array.from({ length: store.transactionsAtOnce }, () => ({ bulk: [] }));
   }
 
@@ -181,13 +178,13 @@ export class Batcher {
   }
 
   #limit(): number {
-    return this.#isAlone() ? this.#bulkLimit : batchLimit;
+    return this.#isAlone() ? bulkLimit.alone : batchLimit;
   }
 
   /** Takes the commands of the next commit out of the queues. */
   #next(single: Pending[], bulk: Pending[]): Pending[] {
     const first = single.splice(0, batchLimit);
-    return [...first, ...bulk.splice(0, this.#isAlone() ? this.#bulkLimit : bulkLimit.besideSingle)];
+    return [...first, ...bulk.splice(0, this.#isAlone() ? bulkLimit.alone : bulkLimit.besideSingle)];
   }
 
   /** Refuses those that have waited too long, and returns the others. */

@@ -4,13 +4,15 @@ import { headText } from "../core/checkpoint.ts";
 import type { AccountHead, AuditOptions, Comparison, LostHead } from "../core/service.ts";
 import { customerId } from "./customer-id.ts";
 import { HeadTable, type HeadTableData } from "./head-table.ts";
+import type { Pause } from "./journal-reader.ts";
 import type { ChainedRow, JournalRow } from "./store.ts";
 
-/** What the books are asked for: a checkpoint is a table by then. */
-export interface BooksAuditOptions extends Pick<AuditOptions, "onProgress" | "onHeads" | "signal"> {
+/** What an audit is asked for: a checkpoint is a table by then. */
+export interface LedgerAuditOptions extends Pick<AuditOptions, "onProgress" | "onHeads"> {
   readonly against?: HeadTableData | undefined;
   /** The clock to compare times with, in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
+  readonly pause?: Pause | undefined;
 }
 
 /** @throws what `heads` throws where the checkpoint cannot be read */
@@ -84,7 +86,7 @@ export class Heads {
   readonly #isFound: Uint8Array;
   readonly #lost: LostHead[] = [];
 
-  constructor({ onHeads, against }: BooksAuditOptions) {
+  constructor({ onHeads, against }: LedgerAuditOptions) {
     this.#give = onHeads;
     this.#before = against && HeadTable.of(against);
     this.#isFound = new Uint8Array(against?.count ?? 0);

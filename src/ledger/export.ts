@@ -4,7 +4,7 @@ import type { Entry } from "../core/journal.ts";
 import { bookingOf, roundingBooking } from "./booking.ts";
 import { customerId } from "./customer-id.ts";
 import { formatOf } from "./export-formats.ts";
-import { readEntries, TableReader } from "./journal-reader.ts";
+import { type Pause, readEntries, TableReader } from "./journal-reader.ts";
 import { exactSpread, lostInRounding, twiceSpread } from "./spread.ts";
 import type { Store } from "./store.ts";
 
@@ -13,7 +13,11 @@ import type { Store } from "./store.ts";
  * spread of each exchange is exact; at the end, what rounding takes from their sum is taken off.
  * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
  */
-export async function* exportJournal(store: Store, request: ExportRequest): AsyncGenerator<string> {
+export async function* exportJournal(
+  store: Store,
+  request: ExportRequest,
+  pause?: Pause,
+): AsyncGenerator<string> {
   const { full, from = "", to = endOfTime, at } = request;
   const format = formatOf(request);
   const key = await store.identityKey();
@@ -23,7 +27,7 @@ export async function* exportJournal(store: Store, request: ExportRequest): Asyn
   let earned = 0n;
   let last: CalendarDate | undefined;
   yield format.head;
-  for await (const entries of readEntries(store)) {
+  for await (const entries of readEntries(store, pause)) {
     let text = "";
     for (const entry of entries) {
       const date = warsawDate(entry.time);

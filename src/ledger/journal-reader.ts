@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
@@ -6,26 +6,47 @@ import { clockToleranceMs } from "./clock.ts";
 import { isEntryId } from "./entry-id.ts";
 import type { FoundEntry, JournalPage, JournalPlace, JournalRow, Store } from "./store.ts";
 
-const pageSize = 1000;
-/** Entries worked through before the event loop has its turn: some 2 ms, in which orders wait. */
-const sliceSize = 250;
-/** The same of an export, which takes longer for each. */
+/** A page takes some 4 ms, in which orders wait. */
+const pageSize = 250;
+/** The same of an export, which takes longer for each entry. */
 const exportedAtOnce = 100;
 
+/** Is waited for before each page of a long read, so that others are served. */
+export type Pause = () => Promise<void>;
+
 /**
- * Reads the entries of the accounts after `after` up to `through`, a slice at a time, those of each account in their
- * order. Orders go on in between: memory stays flat and the event loop is never held for long.
+ * Where a read rests, as in a server, a pause lasts as long as the page before it took; otherwise, a turn of the event
+ * loop. A pause fails once nobody waits for the read.
  */
-export function readJournal(store: Store, range: JournalRange = {}): AsyncGenerator<readonly JournalRow[]> {
-  return slices((page) => store.journal({ ...range, ...page }));
+export function pauses({ rests, signal }: { rests: boolean; signal?: AbortSignal | undefined }): Pause {
+  let startedMs = performance.now();
+  return async () => {
+    if (rests) await sleep(performance.now() - startedMs);
+    else await nextTurn();
+    if (signal?.aborted) throw new FxError("unreachable", "Nobody waits for it any more.");
+    startedMs = performance.now();
+  };
+}
+
+/**
+ * Reads the entries of the accounts after `after` up to `through`, a page at a time, those of each account in their
+ * order. Orders go on in between.
+ */
+export function readJournal(
+  store: Store,
+  range: JournalRange = {},
+  pause: Pause = nextTurn,
+): AsyncGenerator<readonly JournalRow[]> {
+  return pages((page) => store.journal({ ...range, ...page }), pause);
 }
 
 /** The same, as `Store.chains` finds them. */
 export function readChains(
   chains: NonNullable<Store["chains"]>,
   range: JournalRange,
+  pause: Pause,
 ): AsyncGenerator<readonly JournalRow[]> {
-  return slices((page) => chains({ ...range, ...page }));
+  return pages((page) => chains({ ...range, ...page }), pause);
 }
 
 interface JournalRange {
@@ -33,46 +54,44 @@ interface JournalRange {
   readonly through?: string | undefined;
 }
 
-async function* slices(
+async function* pages(
   read: (page: { readonly place: JournalPlace | undefined; readonly limit: number }) => Promise<JournalPage>,
+  pause: Pause,
 ): AsyncGenerator<readonly JournalRow[]> {
   let place: JournalPlace | undefined;
   do {
+    await pause();
     const { rows, next } = await read({ place, limit: pageSize });
-    for (let start = 0; start < rows.length; start += sliceSize) {
-      await nextTurn();
-      yield rows.slice(start, start + sliceSize);
-    }
+    yield rows;
     place = next;
-    await nextTurn();
   } while (place !== undefined);
 }
 
 /**
- * Reads the entries that there are now in the order in which they were made, a slice at a time, as `readJournal` does.
- * Of an account those are the first ones, up to any.
+ * Reads the entries that there are now in the order in which they were made, a page at a time. Of an account those are
+ * the first ones, up to any.
  */
-export async function* readEntries(store: Store): AsyncGenerator<readonly Entry[]> {
+export async function* readEntries(store: Store, pause: Pause = nextTurn): AsyncGenerator<readonly Entry[]> {
   const through = await store.newestEntry();
   let after: string | undefined;
   while (after !== through) {
+    await pause();
     const found = await store.entries({ after, through, limit: exportedAtOnce });
     yield found.map(({ entry }) => entry);
     // The newest could only be missing if the ledger was changed by hand.
     after = found.at(-1)?.entry.id ?? through;
-    await nextTurn();
   }
 }
 
 /** The same from the newest back, those that there were at first. */
-export async function* readEntriesBack(store: Store): AsyncGenerator<readonly Entry[]> {
+export async function* readEntriesBack(store: Store, pause: Pause): AsyncGenerator<readonly Entry[]> {
   let before: string | undefined;
   for (;;) {
-    const found = await store.entriesBefore({ before, limit: sliceSize });
+    await pause();
+    const found = await store.entriesBefore({ before, limit: pageSize });
     if (found.length === 0) return;
     yield found.map(({ entry }) => entry);
     before = found.at(-1)?.entry.id;
-    await nextTurn();
   }
 }
 

@@ -1,7 +1,7 @@
 import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
 import type { Position } from "../core/service.ts";
 import { readEntriesAt } from "./as-of.ts";
-import { TableReader } from "./journal-reader.ts";
+import { type Pause, TableReader } from "./journal-reader.ts";
 import { spreadEarned, twiceSpread } from "./spread.ts";
 import type { Store } from "./store.ts";
 
@@ -19,10 +19,10 @@ interface Flow {
  * Derives the house's position from the journal alone, as it is or was.
  * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
  */
-export async function positionOf(store: Store, at?: Date): Promise<Position> {
+export async function positionOf(store: Store, at?: Date, pause?: Pause): Promise<Position> {
   const deposited = new Map<CurrencyCode, bigint>([[pln, 0n]]);
   const flows = new Map<string, Flow>();
-  for await (const entries of readEntriesAt(store, at)) {
+  for await (const entries of readEntriesAt(store, at, pause)) {
     for (const entry of entries) {
       const { debited, credited, exchange } = entry;
       if (exchange === undefined) {

@@ -13,7 +13,6 @@ import type {
   AccountsRequest,
   AuditOptions,
   AuditReport,
-  Between,
   BulkAnswer,
   BulkLine,
   CommitFigures,
@@ -28,8 +27,8 @@ import type {
   StatementRequest,
 } from "../core/service.ts";
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
+import { auditLedger } from "./audit.ts";
 import { Batcher } from "./batch.ts";
-import { type Books, booksOf } from "./books.ts";
 import { tableOf } from "./checkpoint.ts";
 import {
   accountNotFound,
@@ -41,7 +40,10 @@ import {
   type TableOf,
 } from "./decision.ts";
 import { idsFrom, isEntryId } from "./entry-id.ts";
+import { exportJournal } from "./export.ts";
 import { Holders } from "./holders.ts";
+import { type Pause, pauses } from "./journal-reader.ts";
+import { positionOf } from "./position.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
 import { decodeAccount } from "./rows.ts";
 import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
@@ -62,7 +64,7 @@ export class LedgerService implements ExchangeService {
   readonly #rates: CurrentRates;
   readonly #now: () => Date;
   readonly #batcher: Batcher;
-  readonly #books: Books;
+  readonly #rests: boolean;
   readonly #holders: Holders;
   readonly #retention: RefusalRetention;
 
@@ -72,20 +74,18 @@ export class LedgerService implements ExchangeService {
     now: () => Date = () => new Date(),
     {
       retention = refusalRetention,
-      books = booksOf(store),
-      bulkLimit,
+      rests = false,
     }: {
       retention?: RefusalRetention | undefined;
-      books?: Books | undefined;
-      /** Lines of a bulk in a commit at most. */
-      bulkLimit?: number | undefined;
+      /** Whether long reads rest between their pages, because others wait meanwhile. */
+      rests?: boolean | undefined;
     } = {},
   ) {
     this.#store = store;
     this.#rates = rates;
     this.#now = now;
-    this.#batcher = new Batcher(store, now, { retention, bulkLimit });
-    this.#books = books;
+    this.#batcher = new Batcher(store, now, { retention });
+    this.#rests = rests;
     this.#holders = new Holders(store);
     this.#retention = retention;
   }
@@ -94,12 +94,12 @@ export class LedgerService implements ExchangeService {
     return this.#run({ kind: "opening", ...opening });
   }
 
-  async account(pesel: Pesel, at?: Date, between?: Between): Promise<Account> {
+  async account(pesel: Pesel, at?: Date): Promise<Account> {
     requireSettled(at, this.#now(), this.#store);
     const account = (await this.#store.account(pesel)) ?? accountNotFound();
     if (at === undefined) return account;
     return (
-      (await accountAt(this.#store, account, at, between)) ??
+      (await accountAt(this.#store, account, at, this.#pause())) ??
       accountNotFound("There was no account for this PESEL then.")
     );
   }
@@ -194,11 +194,7 @@ export class LedgerService implements ExchangeService {
     return this.#rates.history(table, since);
   }
 
-  async statement(
-    pesel: Pesel,
-    { limit, cursor, from, to, key }: StatementRequest,
-    between?: Between,
-  ): Promise<Statement> {
+  async statement(pesel: Pesel, { limit, cursor, from, to, key }: StatementRequest): Promise<Statement> {
     if (key !== undefined && (cursor ?? from ?? to) !== undefined) {
       throw unfit("/key", "finds one entry, and cannot be given with from, to or cursor");
     }
@@ -212,7 +208,7 @@ export class LedgerService implements ExchangeService {
     if (before !== undefined && before.pesel !== pesel) unknownCursor();
     const start = from === undefined ? undefined : startOfDay(from);
     const end = to === undefined || to === endOfTime ? undefined : startOfDay(addDays(to, 1));
-    const found = await entriesOf(this.#store, pesel, { start, end, before, limit }, between);
+    const found = await entriesOf(this.#store, pesel, { start, end, before, limit }, this.#pause());
     const { page, hasMore, opening, closing } = found;
     const items = page.map(receiptOf);
     return { items, next: hasMore ? items.at(-1)?.id : undefined, opening, closing };
@@ -244,13 +240,13 @@ export class LedgerService implements ExchangeService {
     return ids === undefined ? [] : this.#store.entriesIn(ids, 2);
   }
 
-  async accounts({ limit, cursor, name, at }: AccountsRequest, between?: Between): Promise<Page<Account>> {
+  async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
     requireSettled(at, this.#now(), this.#store);
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
     const { items, last } =
       at === undefined
         ? await this.#accountsNow({ after, limit, name })
-        : await accountsAt(this.#store, { after, limit, name, at }, between);
+        : await accountsAt(this.#store, { after, limit, name, at }, this.#pause());
     const [newest] = last === undefined ? [] : await this.#store.statement(last, { limit: 1 });
     return { items, next: newest?.entry.id };
   }
@@ -263,7 +259,7 @@ export class LedgerService implements ExchangeService {
 
   async position(at?: Date, signal?: AbortSignal): Promise<Position> {
     requireSettled(at, this.#now(), this.#store);
-    return this.#books.position(at, signal);
+    return positionOf(this.#store, at, this.#pause(signal));
   }
 
   async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {
@@ -272,14 +268,19 @@ export class LedgerService implements ExchangeService {
       onStart({ schemaVersion: this.#store.schemaVersion, entries: await this.#store.entryCount() });
     }
     const now = () => this.#now().getTime();
-    return this.#books.audit({ ...options, against: table, now });
+    const pause = this.#pause(options.signal);
+    return auditLedger(this.#store, { ...options, against: table, now, pause });
   }
 
   async *export(request: ExportRequest): AsyncGenerator<string> {
     const { from = "", to = endOfTime, at } = request;
     if (from > to) throw unfit("/from", "is after to");
     requireSettled(at, this.#now(), this.#store);
-    yield* this.#books.export(request);
+    yield* exportJournal(this.#store, request, this.#pause());
+  }
+
+  #pause(signal?: AbortSignal): Pause {
+    return pauses({ rests: this.#rests, signal });
   }
 
   async #run(request: Request): Promise<Settlement | Recorded> {
@@ -326,7 +327,6 @@ export class LedgerService implements ExchangeService {
   /** Answers what was taken in, then closes the rates and the store. */
   async close(): Promise<void> {
     await this.#batcher.drained();
-    await this.#books.close();
     await this.#rates.close();
     await this.#store.close();
   }

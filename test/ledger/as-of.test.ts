@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Entry } from "../../src/core/journal.ts";
+import { accountAt, accountsAt, entriesOf } from "../../src/ledger/as-of.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
@@ -92,15 +93,18 @@ test("while an account is followed far back, the event loop is never held for lo
 
 test("who asks for what is far back may rest after each 128 entries", async () => {
   const times = Array.from({ length: 5000 }, (_, index) => index);
-  const service = await written(openSqlite(":memory:"), times);
+  const store = openSqlite(":memory:");
+  const service = await written(store, times);
+  const account = await service.account(adult());
   let rests = 0;
   const rest = async () => {
     rests += 1;
   };
+  const period = { start: undefined, end: minutes(1), before: undefined, limit: 1 };
   const reads: Readonly<Record<string, () => Promise<unknown>>> = {
-    account: () => service.account(adult(), minutes(1), rest),
-    accounts: () => service.accounts({ limit: 1, at: minutes(1) }, rest),
-    statement: () => service.statement(adult(), { limit: 1, to: "2026-06-08" }, rest),
+    account: () => accountAt(store, account, minutes(1), rest),
+    accounts: () => accountsAt(store, { limit: 1, at: minutes(1) }, rest),
+    statement: () => entriesOf(store, adult(), period, rest),
   };
   for (const [name, read] of Object.entries(reads)) {
     rests = 0;

@@ -1,11 +1,11 @@
 import { parseOpening } from "../../core/account.ts";
 import { warsawDate } from "../../core/date.ts";
 import { parsePesel } from "../../core/pesel.ts";
-import type { Between, StatementRequest } from "../../core/service.ts";
+import type { StatementRequest } from "../../core/service.ts";
 import { accountText, encodeStatement } from "../../wire/codecs.ts";
 import { parseAtQuery, parseStatementQuery } from "../../wire/queries.ts";
 import { parseOpeningBody } from "../../wire/requests.ts";
-import { type ExpensiveReads, readInParts, shortPage } from "../admission.ts";
+import { type Between, type ExpensiveReads, readInParts, shortPage } from "../admission.ts";
 import {
   accountHeaders,
   type Handler,
@@ -37,7 +37,7 @@ export function accountHandlers(
   const account: Handler = async (request, reply) => {
     const at = parseAtQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    const read = (rest?: Between) => service.account(pesel, at, rest);
+    const read = () => service.account(pesel, at);
     const found = await (at === undefined ? read() : expensive.read(request, request.url, read));
     return sendJson(reply, accountText(found), 200, accountHeaders(found));
   };
@@ -45,13 +45,12 @@ export function accountHandlers(
   const statement: Handler = async (request, reply) => {
     const page = parseStatementQuery(request.query);
     const pesel = parsePesel(pathParameter(request, "pesel"), warsawDate(now()));
-    const read = async (part: StatementRequest, rest?: Between) =>
-      encodeStatement(await service.statement(pesel, part, rest));
+    const read = async (part: StatementRequest) => encodeStatement(await service.statement(pesel, part));
     if (page.limit <= shortPage && page.from === undefined && page.to === undefined) {
       return sendJson(reply, await read(page));
     }
     const readAll = (rest: Between) =>
-      readInParts(page, "entries", (part) => read({ ...page, ...part }, rest), rest);
+      readInParts(page, "entries", (part) => read({ ...page, ...part }), rest);
     sendJson(reply, await expensive.read(request, request.url, readAll));
   };
 

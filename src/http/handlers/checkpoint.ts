@@ -8,6 +8,7 @@ import { bulkType } from "../../wire/bulk.ts";
 import { closingOf } from "../admission.ts";
 import { beginAnswer, type Handler, type HandlerContext, sendJson, sendText } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
+import type { JournalReads } from "../journal-reads.ts";
 import type { Lifecycle, Probes } from "./server.ts";
 
 const checkpointType = `${bulkType}; charset=utf-8`;
@@ -15,7 +16,8 @@ const checkpointType = `${bulkType}; charset=utf-8`;
 const idleMs = 30_000;
 
 export function checkpointHandlers(
-  { service, now, probes }: Pick<HandlerContext, "service" | "now"> & { readonly probes: Probes },
+  { now, probes }: Pick<HandlerContext, "now"> & { readonly probes: Probes },
+  journal: JournalReads,
   lifecycle: Lifecycle,
 ) {
   const checkpoint: Handler = async (request, reply) => {
@@ -36,7 +38,7 @@ export function checkpointHandlers(
       return writeTo(response, checkpointHeads(heads));
     };
     try {
-      const report = await service.audit({ onStart, onHeads, signal: closingOf(request) });
+      const report = await journal.checkpoint({ onStart, onHeads }, closingOf(request));
       begin();
       response.end(checkpointEnd(report));
     } catch (error) {
@@ -69,7 +71,10 @@ export function checkpointHandlers(
     raw.pipe(body);
     lifecycle.streams.add(stream);
     try {
-      const report = await service.audit({ against: headsOf(body), signal: closingOf(request) });
+      // Before its turn, because the client may take long to send it.
+      const chunks: (readonly AccountHead[])[] = [];
+      for await (const chunk of headsOf(body)) chunks.push(chunk);
+      const report = await journal.checkpoint({ against: takenFrom(chunks) }, closingOf(request));
       sendJson(reply, encodeAudit(report));
     } finally {
       body.destroy();
@@ -77,6 +82,11 @@ export function checkpointHandlers(
   };
 
   return { checkpoint, compareCheckpoint };
+}
+
+/** Gives chunks, which are then held by whoever takes them alone. */
+async function* takenFrom<T>(chunks: T[]): AsyncGenerator<T> {
+  for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) yield chunk;
 }
 
 /** Resolves when there is room for more. */

@@ -5,13 +5,15 @@ import { exportFiles } from "../../wire/export.ts";
 import { parseExportQuery } from "../../wire/queries.ts";
 import { beginAnswer, type Handler, type HandlerContext, sendText } from "../answers.ts";
 import { logFailure, toFxError } from "../errors.ts";
+import type { JournalReads } from "../journal-reads.ts";
 import type { Lifecycle } from "./server.ts";
 
 /** Whoever reads an export in a pager may take a while. */
 const idleMs = 600_000;
 
 export function exportHandlers(
-  { service, now }: Pick<HandlerContext, "service" | "now">,
+  { now }: Pick<HandlerContext, "now">,
+  journal: JournalReads,
   lifecycle: Lifecycle,
 ) {
   const exportJournal: Handler = async (request, reply) => {
@@ -22,7 +24,7 @@ export function exportHandlers(
       "content-disposition": `attachment; filename="fx-${warsawDate(now())}.${ending}"`,
     };
     if (request.method === "HEAD") return sendText(reply, "", 200, headers);
-    const parts = service.export(asked)[Symbol.asyncIterator]();
+    const parts = journal.export(asked)[Symbol.asyncIterator]();
     // What fails at once is answered as a problem; later, all that can be done is to break off.
     const first = await parts.next();
     const response = beginAnswer(reply, 200, headers);

@@ -1,8 +1,7 @@
 import { parseCurrencyCode } from "../../core/currency.ts";
-import type { Between } from "../../core/service.ts";
 import { encodeRateHistory, encodeRates } from "../../wire/codecs.ts";
 import { parseRateHistoryQuery } from "../../wire/requests.ts";
-import { type ExpensiveReads, LongJson } from "../admission.ts";
+import { type Between, type ExpensiveReads, LongJson } from "../admission.ts";
 import { type Handler, type HandlerContext, pathParameter, sendJson } from "../answers.ts";
 
 /** Half a millisecond, in which orders wait. */

@@ -9,7 +9,7 @@ import { type Pairs, writeRecord, writeTable, writeText } from "../../terminal/o
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 
-const needs = { rates: false, access: "read", whole: true } as const;
+const needs = { rates: false, access: "read" } as const;
 
 interface Options extends CommandOptions {
   readonly checkpoint?: string;

@@ -97,7 +97,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   }
   const rejects = options.rejects === undefined ? undefined : new Rejects(options.rejects, format.header);
   const runner = new BatchRunner({
-    service: dryRun ? { bulk: service.dryRun.bind(service) } : await context.bulk(service, options, needs),
+    service: dryRun ? { bulk: service.dryRun.bind(service) } : service,
     batch,
     today,
     concurrency: options.concurrency ?? (stopOnError ? linesAtOnce.toStop : linesAtOnce.default),

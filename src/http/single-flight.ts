@@ -1,27 +1,30 @@
-import { FxError } from "./errors.ts";
+import { FxError } from "../core/errors.ts";
 
-interface Asked {
+interface Job {
   readonly result: Promise<unknown>;
-  /** How many wait for it. */
-  count: number;
-  /** Called when nobody does any more. */
+  /** How many callers wait for it. */
+  callers: number;
+  /** Called when the last of them has gone. */
   readonly end: () => void;
 }
 
 interface Options {
-  /** Works that have not started, at most. */
+  /** Jobs that have not started, at most. */
   readonly mostWaiting: number;
   /** What another is refused with. */
   readonly busy: () => FxError;
   /** What each waits for, after the one before has ended. */
-  readonly before: () => Promise<void>;
+  readonly before?: () => Promise<void>;
 }
 
-/** Does one work after another: once for all who ask for the same before it starts, and ended when nobody waits for it. */
-export class Turns {
+/**
+ * Runs jobs one at a time. Callers with the same key share a job that has not started. A job is aborted when nobody waits
+ * for it any more.
+ */
+export class SingleFlight {
   readonly #options: Options;
-  /** Those that have not started, by what they are about. */
-  readonly #next = new Map<string, Asked>();
+  /** Jobs that have not started, by key. */
+  readonly #next = new Map<string, Job>();
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
@@ -30,38 +33,38 @@ export class Turns {
   }
 
   /**
-   * @param about the same for those for whom `work` gives the same; undefined if it is for one alone
-   * @param signal that who asks has gone, who then gets FxError unreachable
-   * @param work is given the signal that ends it
+   * @param key undefined if the job is for one caller alone
+   * @param work is given the signal that aborts it
+   * @param signal aborted when the caller has gone, which then gets FxError unreachable
    */
-  ask<T>(
-    about: string | undefined,
+  run<T>(
+    key: string | undefined,
     work: (signal: AbortSignal) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const known = about === undefined ? undefined : this.#next.get(about);
+    const known = key === undefined ? undefined : this.#next.get(key);
     if (known === undefined && this.#waiting >= this.#options.mostWaiting) {
       return Promise.reject(this.#options.busy());
     }
-    const asked = known ?? this.#add(about, work);
-    asked.count += 1;
+    const job = known ?? this.#add(key, work);
+    job.callers += 1;
     return new Promise((resolve, reject) => {
       const leave = () => {
-        asked.count -= 1;
-        if (asked.count === 0) asked.end();
+        job.callers -= 1;
+        if (job.callers === 0) job.end();
         reject(abandoned());
       };
       if (signal?.aborted) return leave();
       signal?.addEventListener("abort", leave, { once: true });
       const settled = () => signal?.removeEventListener("abort", leave);
-      void (asked.result as Promise<T>).then(resolve, reject).then(settled);
+      void (job.result as Promise<T>).then(resolve, reject).then(settled);
     });
   }
 
-  #add(about: string | undefined, work: (signal: AbortSignal) => Promise<unknown>): Asked {
+  #add(key: string | undefined, work: (signal: AbortSignal) => Promise<unknown>): Job {
     const ending = new AbortController();
     const leaveQueue = () => {
-      if (about !== undefined && this.#next.get(about) === asked) this.#next.delete(about);
+      if (key !== undefined && this.#next.get(key) === job) this.#next.delete(key);
     };
     const unlessEnded = () => {
       if (ending.signal.aborted) throw abandoned();
@@ -74,7 +77,7 @@ export class Turns {
     const isNext = () => {
       this.#waiting -= 1;
       unlessEnded();
-      return this.#options.before();
+      return this.#options.before?.();
     };
     const result = this.#last.then(isNext).then(start);
     this.#last = result.catch(() => {});
@@ -83,13 +86,12 @@ export class Turns {
       leaveQueue();
       ending.abort();
     };
-    const asked: Asked = { result, count: 0, end };
-    if (about !== undefined) this.#next.set(about, asked);
-    return asked;
+    const job: Job = { result, callers: 0, end };
+    if (key !== undefined) this.#next.set(key, job);
+    return job;
   }
 }
 
-/** For who has gone; nobody is told. */
-export function abandoned(): FxError {
+function abandoned(): FxError {
   return new FxError("unreachable", "Nobody waits for it any more.");
 }
