@@ -99,8 +99,10 @@ export class EncodingEvidence {
     const [likely] = this.#likely();
     if (!this.#isUtf8) return unfit("The file is not valid UTF-8.", likely);
     const { polish, foreign, odd, sample } = this.#reading("utf-8");
-    if (this.#isNamed || likely === undefined || sample === undefined || odd < polish + foreign)
+    const isLikelier = likely !== undefined && this.#reading(likely).foreign === 0;
+    if (this.#isNamed || !isLikelier || sample === undefined || odd === 0 || odd < polish + foreign) {
       return undefined;
+    }
     return unfit(
       `Line ${sample.line} has "${sample.word}" in UTF-8, which is no word. If it is right, add --encoding utf-8.`,
       likely,
