@@ -100,6 +100,8 @@ export async function openRates(given: RatesOptions): Promise<CurrentRates> {
     : Promise.race([started, pause(options.firstWaitMs, undefined, { signal: limit.signal })]);
   await waited.finally(() => limit.abort());
   if (!options.serves && !rates.hasFresh) await started;
+  // A source that has not answered yet may take a minute.
+  rates.tell();
   return rates;
 }
 
@@ -271,7 +273,7 @@ class LedgerRates implements CurrentRates {
     const isDue = hasJumped || performance.now() >= this.#nextRefresh;
     if (isDue && this.#needsSource()) await this.#refresh();
     if (this.#closing.signal.aborted) return;
-    this.#tell();
+    this.tell();
     const untilRefresh = Math.max(0, this.#nextRefresh - performance.now());
     const waitMs = this.#needsSource() ? Math.min(followMs, untilRefresh) : followMs;
     this.#timer = setTimeout(() => {
@@ -353,11 +355,11 @@ class LedgerRates implements CurrentRates {
     this.#known.ledgerFailure = (
       await failureOf(() => this.#ledger.settle(this.#rules.acceptTable))
     )?.message;
-    if (!this.#closing.signal.aborted && this.#halt() === undefined) this.#tell();
+    if (!this.#closing.signal.aborted && this.#halt() === undefined) this.tell();
   }
 
   /** Tells what has changed. */
-  #tell(): void {
+  tell(): void {
     const { inForce, heldBack, ledgerFailure, clockAheadMs } = this.#known;
     const { source, followMs, onEvent } = this.#options;
     const halt = this.#halt();

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { identified, putInForce } from "../support/fixture.ts";
+import { send } from "../support/http.ts";
 import { publishedOf } from "../support/rates.ts";
-import { type Ran, until } from "../support/run-fx.ts";
+import { type Ran, startFx, until } from "../support/run-fx.ts";
 import { runHere, serveHere } from "../support/run-here.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-old-rates-"));
@@ -86,6 +87,25 @@ describe("rates that are too old to trade at, and a bank that is away", () => {
       assert.equal(quote.exit, 6);
     });
   }
+
+  test("are told as such by the probe and by a metric", async () => {
+    const { json } = await send(server.url, "GET", "/health/ready");
+    const { tradable, reason, table } = (json as { rates: Record<string, unknown> }).rates;
+    assert.deepEqual([tradable, table], [false, "108/C/NBP/2020"]);
+    assert.match(String(reason), reasons["a server"] as RegExp);
+    assert.match((await send(server.url, "GET", "/metrics")).text, /^fx_trading 0$/m);
+  });
+
+  test("are told as such by the first lines of fx serve and by its log", async () => {
+    const started = await startFx([], { env: { FX_DB: await oldLedger("started.db"), FX_RATES: bank } });
+    const { stdout, stderr } = await started.stop();
+    assert.match(
+      stdout,
+      /^rates\t.*table 108\/C\/NBP\/2020 of 2020-06-08\. No order is settled\. The newest rate table/m,
+    );
+    assert.match(stderr, /"problem":"The newest rate table, 108.*"msg":"rates: not-trading"/);
+    assert.doesNotMatch(stderr, /rate table in force/);
+  });
 
   test("a command says what the doctor says, and not to wait", async () => {
     const quote = await fx(
