@@ -218,19 +218,23 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       });
 
       const refusals: [words: string, code: ErrorCode, message: RegExp][] = [
-        ["sell 1 PLN for XAU", "unsupported-currency", /^XAU is not a currency that can be exchanged/],
-        ["sell 1 GROSZ for PLN", "unsupported-currency", /^That is not a currency/],
+        [
+          "sell 1 PLN for XAU",
+          "unsupported-currency",
+          /^The currency to be bought cannot be exchanged. Table 108/,
+        ],
+        ["sell 1 GROSZ for PLN", "unsupported-currency", /^The currency to be sold cannot be exchanged/],
         ["sell 0 PLN for USD", "invalid-amount", /^The amount must be greater than 0.$/],
         ["sell -5 PLN for USD", "invalid-amount", /^The amount must be greater than 0.$/],
         ["buy 0.001 USD for PLN", "invalid-amount", /with at most 2 decimals.$/],
         ["buy 1.5 JPY for PLN", "invalid-amount", /with no decimals.$/],
-        ["sell 0.01 PLN for EUR", "amount-too-small", /^0.01 PLN buys less than the smallest unit of EUR/],
+        ["sell 0.01 PLN for EUR", "amount-too-small", /^The amount buys less than the smallest unit of EUR/],
         [
           "sell 1000.01 PLN for USD",
           "insufficient-funds",
-          /takes 1000.01 PLN, which is more than the account holds/,
+          /^The order takes more PLN than the account holds.$/,
         ],
-        ["sell 1 USD for PLN", "insufficient-funds", /takes 1.00 USD, which is more than the account holds/],
+        ["sell 1 USD for PLN", "insufficient-funds", /^The order takes more USD than the account holds.$/],
       ];
       for (const [words, code, message] of refusals) {
         test(`"${words}" is refused as ${code}, and changes nothing`, async () => {

@@ -1,13 +1,13 @@
 import { parseDecimal } from "../core/decimal.ts";
+import { exactNumber } from "../core/money.ts";
 import { readWritten } from "../core/written-amount.ts";
-import { exactNumber } from "../wire/requests.ts";
 import { invalidField } from "./line.ts";
 
 /**
  * Reads the amount in a cell, as people write it.
  * @param isPointed whether a point before three digits is surely a decimal one
  * @returns the JSON number that says exactly what is written
- * @throws FxError invalid-request that names the field, or invalid-amount if there is no such number
+ * @throws FxError invalid-request, also if there is no such number
  */
 export function readAmount(field: string, cell: string, isPointed: boolean): number {
   const text = readWritten(cell, isPointed);

@@ -3,7 +3,7 @@ import type { Change, Request } from "../core/change.ts";
 import { isClean } from "../core/checkpoint.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError, undecided } from "../core/errors.ts";
-import type { ExchangeOrder, ExchangeTerms, Quote } from "../core/exchange.ts";
+import { type ExchangeOrder, type ExchangeTerms, type Quote, requireTableName } from "../core/exchange.ts";
 import type { ExportRequest } from "../core/export.ts";
 import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
@@ -172,9 +172,10 @@ class HttpService implements ExchangeService {
     { key, table }: { key: string | undefined; table?: string | undefined },
     decode: (answer: Answer) => T,
   ): Promise<T> {
+    if (table !== undefined) requireTableName(table);
     const headers = {
       ...(key !== undefined && { "idempotency-key": encodeIdempotencyKey(key) }),
-      ...(table !== undefined && { "fx-table": headerText(table, "table number") }),
+      ...(table !== undefined && { "fx-table": table }),
     };
     const request = { method: "POST", path, body, headers, repeatable: key !== undefined } as const;
     return this.#transport.send(request, (answer) => {
@@ -228,9 +229,4 @@ function recordedIn(headers: Answer["headers"]): Recorded {
 
 function isReplay(headers: Answer["headers"]): boolean {
   return headers["idempotency-replayed"] === "true";
-}
-
-function headerText(text: string, what: string): string {
-  if (/^[\x20-\x7e]{1,255}$/.test(text)) return text;
-  throw new FxError("invalid-request", `The ${what} must be 1 to 255 ASCII characters.`);
 }

@@ -84,14 +84,17 @@ export function balanceOf(account: Account, currency: CurrencyCode): bigint {
 }
 
 /**
- * @throws FxError insufficient-funds, which does not say the balance: errors are logged and forwarded
+ * @param isGiven whether the request itself says how much
+ * @throws FxError insufficient-funds, which says neither the balance nor what was sent: errors are logged and forwarded
  */
-export function debit(account: Account, money: Money): Account {
+export function debit(account: Account, money: Money, isGiven: boolean): Account {
   const held = balanceOf(account, money.currency);
   if (held < money.minor) {
     throw new FxError(
       "insufficient-funds",
-      `The order takes ${formatMoney(money)}, which is more than the account holds.`,
+      isGiven || money.minor > balanceLimit
+        ? `The order takes more ${money.currency} than the account holds.`
+        : `The order takes ${formatMoney(money)}, which is more than the account holds.`,
     );
   }
   return withBalance(account, { currency: money.currency, minor: held - money.minor });

@@ -12,9 +12,9 @@ import { type CurrencyCode, minorUnitDigits, parseCurrencyCode, pln } from "./cu
 import type { CalendarDate } from "./date.ts";
 import { type Decimal, formatDecimal } from "./decimal.ts";
 import { FxError } from "./errors.ts";
-import { type ExchangeOrder, planExchange } from "./exchange.ts";
+import { type ExchangeOrder, planExchange, requireTableName, requireTwoCurrencies } from "./exchange.ts";
 import type { Entry, EntryKind } from "./journal.ts";
-import { decimalOfMoney, type Money, minorUnitsOf } from "./money.ts";
+import { decimalOfMoney, exactNumber, type Money, minorUnitsOf } from "./money.ts";
 import { type Pesel, parsePesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
 
@@ -113,6 +113,18 @@ export function parseReason(text: string): string {
 }
 
 /**
+ * Refuses a request that is wrong whatever the account is.
+ * @throws FxError invalid-request, same-currency
+ */
+export function requireReadable(request: Request): void {
+  if ("initial" in request) exactNumber(request.initial);
+  if ("amount" in request) exactNumber(request.amount);
+  if (request.kind !== "exchange") return;
+  if (request.table !== undefined) requireTableName(request.table);
+  requireTwoCurrencies(request);
+}
+
+/**
  * Decides a request on the account as it is: what it comes to, or why nothing is done.
  * @throws FxError account-exists, account-not-found, account-closed, and those of the kind of request
  */
@@ -145,7 +157,7 @@ export function planChange(
     }
     case "withdrawal": {
       const money = cashOf(request, undefined);
-      return planOf(debit(account, money), { debited: money, note: request.note });
+      return planOf(debit(account, money, true), { debited: money, note: request.note });
     }
     case "reversal":
       return planReversal(account, request, circumstances);
@@ -179,7 +191,7 @@ function planReversal(account: Account, { reverses, reason }: Reversal, { entry 
   if (found.reversedBy !== undefined) {
     throw new FxError("already-reversed", `This was reversed before: receipt ${found.reversedBy}.`);
   }
-  const left = debited === undefined ? account : debit(account, debited);
+  const left = debited === undefined ? account : debit(account, debited, false);
   const after = credited === undefined ? left : credit(left, credited);
   return planOf(after, { debited, credited, exchange, reverses, note: reason });
 }
@@ -194,8 +206,7 @@ function cashOf({ kind, currency, amount }: Cash, table: RateTable | undefined):
   if (digits === undefined || (table !== undefined && !table.rates.has(currency))) {
     const quoted =
       table === undefined ? "" : ` Table ${table.number} has ${[pln, ...table.rates.keys()].join(", ")}.`;
-    const name = /^[A-Z]{3}$/.test(currency) ? currency : "That";
-    throw new FxError("unsupported-currency", `${name} is not a currency for a ${kind}.${quoted}`);
+    throw new FxError("unsupported-currency", `The currency is not one for a ${kind}.${quoted}`);
   }
   if (amount.coefficient <= 0n) throw new FxError("invalid-amount", "The amount must be greater than 0.");
   const minor = minorUnitsOf(amount, digits);

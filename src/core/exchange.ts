@@ -3,7 +3,7 @@ import { type CurrencyCode, parseCurrencyCode, pln } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import { type Decimal, powerOfTen } from "./decimal.ts";
 import { FxError } from "./errors.ts";
-import { formatMoney, knownDigits, type Money, minorUnitsOf } from "./money.ts";
+import { knownDigits, type Money, minorUnitsOf } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
 
@@ -64,8 +64,28 @@ export function parseTerms(fields: {
   }
   const from = parseCurrencyCode(fields.from);
   const to = parseCurrencyCode(fields.to);
-  if (from === to) throw new FxError("same-currency", "An exchange needs two different currencies.");
+  requireTwoCurrencies({ from, to });
   return { from, to, side: toBuy === undefined ? "toSell" : "toBuy", amount };
+}
+
+/**
+ * Refuses what is no number or id of any rate table, and fits into no header.
+ * @throws FxError invalid-request
+ */
+export function requireTableName(table: string): void {
+  if (/^[\x20-\x7e]{1,255}$/.test(table)) return;
+  throw new FxError("invalid-request", "The table number must be 1 to 255 ASCII characters.");
+}
+
+/** @throws FxError same-currency */
+export function requireTwoCurrencies({
+  from,
+  to,
+}: {
+  readonly from: CurrencyCode;
+  readonly to: CurrencyCode;
+}): void {
+  if (from === to) throw new FxError("same-currency", "An exchange needs two different currencies.");
 }
 
 /**
@@ -74,8 +94,8 @@ export function parseTerms(fields: {
  * @throws FxError unsupported-currency, invalid-amount, amount-too-small
  */
 export function priceExchange(terms: ExchangeTerms, table: RateTable): Exchange {
-  const { bid } = quotation(terms.from, table);
-  const { ask } = quotation(terms.to, table);
+  const { bid } = quotation(terms.from, "sold", table);
+  const { ask } = quotation(terms.to, "bought", table);
   const asked = askedAmount(terms);
   // sold × bid = bought × ask, both in PLN, with every decimal point moved out into two whole factors.
   const soldFactor = bid.coefficient * powerOfTen(ask.scale + knownDigits(terms.to));
@@ -83,10 +103,9 @@ export function priceExchange(terms: ExchangeTerms, table: RateTable): Exchange 
   const sold = terms.side === "toSell" ? asked : ceilDivide(asked * boughtFactor, soldFactor);
   const bought = terms.side === "toBuy" ? asked : (asked * soldFactor) / boughtFactor;
   if (bought === 0n) {
-    const paid = formatMoney({ currency: terms.from, minor: sold });
     throw new FxError(
       "amount-too-small",
-      `${paid} buys less than the smallest unit of ${terms.to}. Sell more.`,
+      `The amount buys less than the smallest unit of ${terms.to}. Sell more.`,
     );
   }
   return {
@@ -117,7 +136,10 @@ export function planExchange(
     );
   }
   const exchange = priceExchange(order, table);
-  return { exchange, account: credit(debit(account, exchange.sold), exchange.bought) };
+  return {
+    exchange,
+    account: credit(debit(account, exchange.sold, order.side === "toSell"), exchange.bought),
+  };
 }
 
 /**
@@ -136,6 +158,7 @@ const zloty: Decimal = { coefficient: 1n, scale: 0 };
 
 function quotation(
   currency: CurrencyCode,
+  side: "sold" | "bought",
   table: RateTable,
 ): { readonly bid: Decimal; readonly ask: Decimal } {
   if (currency === pln) return { bid: zloty, ask: zloty };
@@ -143,7 +166,7 @@ function quotation(
   if (rate !== undefined) return rate;
   throw new FxError(
     "unsupported-currency",
-    `${/^[A-Z]{3}$/.test(currency) ? currency : "That"} is not a currency that can be exchanged. ` +
+    `The currency to be ${side} cannot be exchanged. ` +
       `Table ${table.number} has ${[pln, ...table.rates.keys()].join(", ")}.`,
   );
 }

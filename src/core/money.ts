@@ -1,5 +1,6 @@
 import { type CurrencyCode, minorUnitDigits } from "./currency.ts";
-import { type Decimal, formatDecimal, powerOfTen } from "./decimal.ts";
+import { compareDecimals, type Decimal, formatDecimal, parseDecimal, powerOfTen } from "./decimal.ts";
+import { FxError } from "./errors.ts";
 
 /** An amount of one currency, in its minor units: 12.30 PLN is 1230n. */
 export interface Money {
@@ -18,6 +19,26 @@ export function minorUnitsOf(decimal: Decimal, digits: number): bigint | undefin
   if (decimal.scale <= digits) return decimal.coefficient * powerOfTen(digits - decimal.scale);
   const unit = powerOfTen(decimal.scale - digits);
   return decimal.coefficient % unit === 0n ? decimal.coefficient / unit : undefined;
+}
+
+const fifteenDigits = 10n ** 15n;
+
+/**
+ * An amount as the JSON number that says exactly it. An amount without one is refused wherever it comes from, so that a
+ * store and a server answer alike.
+ * @throws FxError invalid-request
+ */
+export function exactNumber(amount: Decimal): number {
+  const number = Number(formatDecimal(amount));
+  // A double holds 15 digits.
+  if (amount.coefficient < fifteenDigits && amount.coefficient > -fifteenDigits && amount.scale < 15)
+    return number;
+  const said = parseDecimal(String(number));
+  if (said !== undefined && compareDecimals(said, amount) === 0) return number;
+  throw new FxError(
+    "invalid-request",
+    "The amount has more digits than a JSON number keeps. Give no more than 15.",
+  );
 }
 
 /** Money as an exact decimal with all of its currency's places. */

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { Account, Opening } from "../core/account.ts";
-import type { Change, Request } from "../core/change.ts";
+import { type Change, type Request, requireReadable } from "../core/change.ts";
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import { addDays, endOfTime, startOfDay } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
@@ -113,7 +113,7 @@ export class LedgerService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const commandOf = (line: BulkLine) => (line instanceof FxError ? line : this.#command(line));
+    const commandOf = (line: BulkLine) => this.#lineCommand(line);
     return Readable.from(this.#paced(lines)).map(
       async (chunk: readonly BulkLine[]) => {
         const decided = await this.#batcher.runAll(chunk.map(commandOf));
@@ -131,9 +131,7 @@ export class LedgerService implements ExchangeService {
       entry.id === "" ? now : holders.at(entry, (await this.#store.account(entry.pesel)) ?? now);
     for await (const chunk of this.#paced(lines)) {
       const table = await this.#tableOfTrial(chunk);
-      const decided = await trial.decide(
-        chunk.map((line) => (line instanceof FxError ? line : this.#command(line, table))),
-      );
+      const decided = await trial.decide(chunk.map((line) => this.#lineCommand(line, table)));
       yield await this.#repeated(decided, { at });
     }
   }
@@ -224,7 +222,7 @@ export class LedgerService implements ExchangeService {
     const [found, another] = await this.#entriesFrom(id.toLowerCase());
     if (another !== undefined) {
       const ids = `${found?.entry.id} and ${another.entry.id}`;
-      throw incompleteId(`More than one receipt begins with ${id}, such as ${ids}. Give more of the id.`);
+      throw incompleteId(`More than one receipt begins so, such as ${ids}. Give more of the id.`);
     }
     if (found !== undefined) return receiptOf(found);
     throw new FxError("not-found", "There is no receipt with this id.");
@@ -313,10 +311,22 @@ export class LedgerService implements ExchangeService {
     return answerOf(entry, holder, true);
   }
 
+  #lineCommand(line: Request | FxError, tableOf?: TableOf): Command<Decided> | FxError {
+    if (line instanceof FxError) return line;
+    try {
+      return this.#command(line, tableOf);
+    } catch (error) {
+      if (error instanceof FxError) return error;
+      throw error;
+    }
+  }
+
+  /** @throws FxError if the request is wrong in itself */
   #command(
     request: Request,
     tableOf: TableOf = (inForce) => this.#rates.forOrder(inForce),
   ): Command<Decided> {
+    requireReadable(request);
     return commandOf(request, { now: this.#now, tableOf });
   }
 

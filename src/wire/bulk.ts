@@ -4,6 +4,7 @@ import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { parseTerms } from "../core/exchange.ts";
 import { jsonString } from "../core/journal.ts";
+import { exactNumber } from "../core/money.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { BulkAnswer } from "../core/service.ts";
 import {
@@ -20,7 +21,6 @@ import {
   checkedKey,
   encodeCash,
   encodeOpening,
-  exactNumber,
   parseCashLine,
   parseJson,
   parseOpeningLine,
@@ -81,7 +81,7 @@ export function parseLine(line: unknown, today: CalendarDate, by?: string): Bulk
 
 /**
  * The line that `parseTrialLine`, and for what a bulk does `parseBulkLine`, reads as this, without a line feed.
- * @throws FxError invalid-amount if a JSON number cannot say the amount exactly, invalid-request if it has no valid key
+ * @throws FxError invalid-request if a JSON number cannot say the amount exactly, or the key is not valid
  */
 export function encodeBulkLine(line: Request): string {
   const { kind, pesel, key } = line;

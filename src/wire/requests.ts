@@ -4,6 +4,7 @@ import type { Cash, Change } from "../core/change.ts";
 import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
+import { exactNumber } from "../core/money.ts";
 import { nearMiss } from "../core/near-miss.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
@@ -68,14 +69,14 @@ export function parseReversalBody(body: unknown) {
   return read(schemas.reversal, body, "body");
 }
 
-/** @throws FxError invalid-amount if a JSON number cannot say the amount exactly */
+/** @throws FxError invalid-request if a JSON number cannot say the amount exactly */
 export function encodeCash({ amount, currency, note }: Cash) {
   return { amount: exactNumber(amount), currency, note };
 }
 
 /**
  * The path under which a change is asked for, and the body.
- * @throws FxError invalid-amount if a JSON number cannot say the amount exactly
+ * @throws FxError invalid-request if a JSON number cannot say the amount exactly
  */
 export function encodeChange(change: Change): { readonly path: string; readonly body: object } {
   const account = `/api/user/${change.pesel}`;
@@ -139,12 +140,12 @@ export function parseIdempotencyKey(header: string): string {
   return key;
 }
 
-/** @throws FxError invalid-amount if a JSON number cannot say the amount exactly */
+/** @throws FxError invalid-request if a JSON number cannot say the amount exactly */
 export function encodeOpening({ name, surname, pesel, initial }: Opening) {
   return { name, surname, pesel, pln: exactNumber(initial) };
 }
 
-/** @throws FxError invalid-amount if a JSON number cannot say the amount exactly */
+/** @throws FxError invalid-request if a JSON number cannot say the amount exactly */
 export function encodeOrder(pesel: Pesel, { from, to, side, amount }: ExchangeTerms) {
   return { pesel, from, to, [side]: exactNumber(amount) };
 }
@@ -169,25 +170,6 @@ export function requireKey(key: string): void {
 
 function notAKey(): FxError {
   return new FxError("invalid-request", "The Idempotency-Key must be 1 to 255 visible ASCII characters.");
-}
-
-const fifteenDigits = 10n ** 15n;
-
-/**
- * An amount as the JSON number that says exactly it.
- * @throws FxError invalid-amount if there is none
- */
-export function exactNumber(amount: Decimal): number {
-  const number = Number(formatDecimal(amount));
-  // A double holds 15 digits.
-  if (amount.coefficient < fifteenDigits && amount.coefficient > -fifteenDigits && amount.scale < 15)
-    return number;
-  const sent = parseDecimal(String(number));
-  if (sent !== undefined && compareDecimals(sent, amount) === 0) return number;
-  throw new FxError(
-    "invalid-amount",
-    "The amount has more digits than can be sent exactly. Give no more than 15.",
-  );
 }
 
 export function checkedKey(key: string | undefined): string | undefined {

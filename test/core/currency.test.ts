@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import {
   type CurrencyCode,
   compareCurrencies,
+  currencies,
   minorUnitDigits,
   parseCurrencyCode,
   pln,
@@ -42,6 +44,21 @@ describe("gap: minor units", () => {
   test("HUF has two, whatever this Node's Intl says", () =>
     assert.equal(minorUnitDigits(parseCurrencyCode("HUF")), 2));
   test("XDR is kept to two", () => assert.equal(minorUnitDigits(parseCurrencyCode("XDR")), 2));
+  test("docs/DECISIONS.md names all 34 currencies with their digits", () => {
+    const text = readFileSync(new URL("../../docs/DECISIONS.md", import.meta.url), "utf8");
+    const row = text.split("\n").find((line) => line.startsWith("| minor units |")) ?? "";
+    const [none = "", two = ""] = row.split(/ have 0;/);
+    const codesIn = (part: string) => part.match(/\b(?!ISO|HUF has)[A-Z]{3}\b/g) ?? [];
+    const named = [
+      ...codesIn(none).map((code) => [code, 0] as const),
+      ...codesIn(two.split(" is kept to 2")[0] ?? "").map((code) => [code, 2] as const),
+    ];
+    assert.deepEqual(
+      new Map([...named].sort()),
+      new Map([...currencies].sort().map((code) => [code as string, minorUnitDigits(code)])),
+    );
+    assert.equal(currencies.length, 34);
+  });
   test("a currency that is not pinned has none to guess", () =>
     assert.equal(minorUnitDigits(parseCurrencyCode("XAU")), undefined));
 });

@@ -320,6 +320,46 @@ describe("gaps of the description", () => {
     }
   });
 
+  test("gap: several things wrong with a request that names a key and a rate table", async () => {
+    const pesel = await opened(1);
+    const closed = await opened(0);
+    await post(`/api/user/${closed}/closing`, {}, { "idempotency-key": "k" });
+    const child = peselOf("0926010000");
+    const all = { from: "XAU", to: "USD", toSell: 0 };
+    const fxTable = { "fx-table": "1/C/NBP/2020" };
+    // Each step corrects what the answer before it named.
+    const steps: [path: string, body: object, headers: Record<string, string>, code: ErrorCode][] = [
+      [`/api/exchange/${closed}?dryRun=true`, { x: 1 }, { idempotency_key: "k" }, "invalid-request"],
+      [`/api/exchange/${closed}`, { ...all, pesel: "1" }, { "idempotency-key": "a b" }, "invalid-request"],
+      [`/api/exchange/${closed}`, { ...all, pesel }, { "idempotency-key": "k" }, "pesel-mismatch"],
+      [
+        `/api/exchange/${closed}`,
+        { ...all, pesel: closed },
+        { "idempotency-key": "k" },
+        "idempotency-key-reused",
+      ],
+      [`/api/exchange/${closed}`, { ...all, pesel: closed }, { "idempotency-key": "l" }, "account-closed"],
+      [`/api/exchange/${pesel}`, { ...all, pesel }, fxTable, "rates-unavailable"],
+      [`/api/exchange/${pesel}`, { ...all, pesel }, fxTable, "rate-changed"],
+      [`/api/exchange/${pesel}`, { ...all, pesel }, {}, "unsupported-currency"],
+      ["/api/user", { name: "", surname: "b", pesel: "1", pln: 0.001 }, {}, "invalid-request"],
+      ["/api/user", { name: "a", surname: "b", pesel: "1", pln: 0.001 }, {}, "invalid-pesel"],
+      ["/api/user", { name: "a", surname: "b", pesel: child, pln: 0.001 }, {}, "underage"],
+      ["/api/user", { name: "a", surname: "b", pesel, pln: 0.001 }, {}, "account-exists"],
+      ["/api/user", { name: "a", surname: "b", pesel: adult(9000), pln: 0.001 }, {}, "invalid-amount"],
+      ["/api/user", { name: "a", surname: "b", pesel: adult(9000), pln: 1e15 }, {}, "balance-limit"],
+    ];
+    try {
+      for (const [path, body, headers, code] of steps) {
+        server.rates.use(code === "rates-unavailable" ? undefined : table);
+        const { detail } = isProblem(await post(path, body, headers), code);
+        if (path.includes("?")) assert.match(detail, /^The query/);
+      }
+    } finally {
+      server.rates.use(table);
+    }
+  });
+
   test("gap: several things wrong", async () => {
     const pesel = await opened(1);
     const closed = await opened(0);

@@ -181,8 +181,8 @@ describe("an order for the wire", () => {
   test("whose amount a JSON number cannot say is refused, not rounded", () => {
     for (const amount of ["1.00000000000000000001", "9007199254740993", "1e400", "0.12345678901234567"]) {
       const order = { ...terms("sell 1 PLN for USD"), amount: decimal(amount) };
-      isRefused(() => encodeOrder(adult(), order), "invalid-amount");
-      isRefused(() => encodeOpening(opening({ pln: amount })), "invalid-amount");
+      isRefused(() => encodeOrder(adult(), order), "invalid-request");
+      isRefused(() => encodeOpening(opening({ pln: amount })), "invalid-request");
     }
   });
 });

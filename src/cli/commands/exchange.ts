@@ -43,7 +43,11 @@ export function defineExchange(program: Command, context: Context): void {
           show: async () => {
             const [quote, account] = await Promise.all([service.quote(terms), service.account(pesel)]);
             writeRecord(stderr, [...holderPairs(account), ...quotePairs(stderr, quote)]);
-            await writeBalances(stderr, account, credit(debit(account, quote.sold), quote.bought));
+            await writeBalances(
+              stderr,
+              account,
+              credit(debit(account, quote.sold, quote.side === "toSell"), quote.bought),
+            );
             return quote.tableId;
           },
           send: (shown) => service.exchange({ ...terms, pesel, key, table: table ?? shown }),

@@ -34,7 +34,7 @@ for (const [place, openLedger] of Object.entries(places)) {
       const several = await fx(`receipt ${id.slice(0, 8)}`);
       assert.match(
         several.stderr,
-        /^fx: More than one receipt begins with \S{8}, such as \S{36} and \S{36}\. Give more of the id\.\n/,
+        /^fx: More than one receipt begins so, such as \S{36} and \S{36}\. Give more of the id\.\n/,
       );
       const short = await fx(`receipt ${id.slice(0, 7)}`);
       assert.match(short.stderr, /^fx: Give at least 8 characters of the id\.\n/);
