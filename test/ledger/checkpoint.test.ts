@@ -193,10 +193,12 @@ async function copyLedger(from: SharedDatabase, to: SharedDatabase, order: strin
     identity_key: "select * from identity_key",
     journal: `select ${journal} from journal order by ${order}`,
     account:
-      "select account.pesel, name, surname, entry ->> 'balances' as balances, sequence, hash, entry ->> 'time' as time " +
+      "select account.pesel, name, surname, entry ->> 'balances' as balances, sequence, hash, entry ->> 'time' as time, " +
+      "entry ->> 'kind' = 'closing' as closed " +
       "from account join journal on position = newest",
     rate_table: "select * from rate_table",
     accepted_table: "select * from accepted_table",
+    name_word: "select * from name_word",
   };
   await to.run("delete from identity_key returning id");
   for (const [table, select] of Object.entries(tables)) {
