@@ -100,6 +100,7 @@ const noRates: CurrentRates = {
     trading: { trading: false, reason: "this command was opened without rates" },
     problem: undefined,
     clock: undefined,
+    heldBack: undefined,
     fetches: noFetches(),
   }),
   close: async () => {},

@@ -130,6 +130,8 @@ export interface RatesStatus {
   readonly trading: Trading;
   /** Why there is no newer table, after a failed refresh or for a table that is held back. */
   readonly problem: string | undefined;
+  /** The number of the newest table, if a check holds it back. */
+  readonly heldBack: string | undefined;
   /** How far this machine's clock is from the time that the source tells, where that is more than a few minutes. */
   readonly clock: string | undefined;
   /** How often this process has asked its source. */

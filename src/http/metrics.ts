@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { CurrencyCode } from "../core/currency.ts";
+import { startOfDay } from "../core/date.ts";
 import { answerCodes, FxError } from "../core/errors.ts";
 import { type EntryKind, entryKinds } from "../core/journal.ts";
 import { fetchOutcomes, type RatesStatus } from "../core/rates.ts";
@@ -126,13 +127,14 @@ export function openMetrics({
   );
   new Gauge({
     name: "fx_rates_table_age_seconds",
-    help: "Time since the start of the effective date of the table in force; absent without a table",
+    help: "Time since the start of the effective date, in Warsaw, of the table in force; 0 before it, absent without a table",
     registers,
     collect() {
       const { table } = probes.rates();
       this.reset();
       if (table === undefined) this.remove();
-      else this.set((now().getTime() - Date.parse(table.effectiveDate)) / 1000);
+      // A table of the ledger may take effect later by this machine's clock.
+      else this.set(Math.max(0, now().getTime() - startOfDay(table.effectiveDate).getTime()) / 1000);
     },
   });
   new Gauge({
@@ -141,6 +143,14 @@ export function openMetrics({
     registers,
     collect() {
       this.set(probes.rates().trading.trading ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: "fx_rates_held_back",
+    help: "1 while a check holds the newest table back, 0 otherwise; /health/ready names it",
+    registers,
+    collect() {
+      this.set(probes.rates().heldBack === undefined ? 0 : 1);
     },
   });
   new Gauge({

@@ -195,6 +195,7 @@ class LedgerRates implements CurrentRates {
       table: this.#quoted(),
       trading: halt === undefined ? { trading: true } : { trading: false, reason: halt.reason },
       problem: problemOf(this.#known),
+      heldBack: this.#known.heldBack?.table.number,
       clock: clockProblem(this.#known.clockAheadMs, name),
       fetches: this.#fetches,
     };

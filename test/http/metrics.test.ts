@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from "node:test";
 import { balanceOf } from "../../src/core/account.ts";
 import { pln } from "../../src/core/currency.ts";
 import { Histogram } from "../../src/core/histogram.ts";
-import { fetchOutcomes, type RatesStatus } from "../../src/core/rates.ts";
+import { fetchOutcomes, type RatesStatus, type RateTable } from "../../src/core/rates.ts";
 import { openMetrics } from "../../src/http/metrics.ts";
 import { sendBulk } from "../support/bulk.ts";
 import { adult, now } from "../support/fixture.ts";
@@ -166,6 +166,7 @@ test("the text is made in parts, with a rest after each metric", async () => {
       trading,
       problem: undefined,
       clock: undefined,
+      heldBack: undefined,
       fetches,
     };
   };
@@ -176,6 +177,46 @@ test("the text is made in parts, with a rest after each metric", async () => {
     askedSinceRest = 0;
   });
   assert.equal(most, 1);
+});
+
+describe("the rate table", () => {
+  /** The metrics of a process with this state of the rates, at `at`. */
+  async function gauges(at: string, state: Partial<RatesStatus>): Promise<string> {
+    const rates = { ...server.rates.status(), ...state };
+    const commits = () => ({ waiting: 0, sizes: new Histogram([1]), seconds: new Histogram([1]) });
+    const probes = { version: "1.2.3", store: "memory", rates: () => rates, commits };
+    const metrics = openMetrics({ probes, now: () => new Date(at) });
+    return (await metrics.text(async () => {})).toString();
+  }
+
+  for (const [at, effectiveDate, seconds] of [
+    ["2026-06-07T22:00:00Z", "2026-06-08", 0],
+    ["2026-06-07T22:30:00Z", "2026-06-08", 1800],
+    ["2026-12-07T23:30:00Z", "2026-12-08", 1800],
+    ["2026-06-08T12:00:00Z", "2026-06-09", 0],
+    ["2026-06-08T12:00:00Z", "2027-06-08", 0],
+  ] as const) {
+    test(`has an age that is never negative: at ${at}, one of ${effectiveDate} is ${seconds} s old`, async () => {
+      const table = { ...(server.rates.status().table as RateTable), effectiveDate };
+      assert.match(await gauges(at, { table }), new RegExp(`^fx_rates_table_age_seconds ${seconds}$`, "m"));
+    });
+  }
+
+  for (const [heldBack, value] of [
+    [undefined, 0],
+    ["109/C/NBP/2026", 1],
+  ] as const) {
+    test(`is told to be held back as ${value} where that is ${heldBack ?? "none"}`, async () => {
+      const text = await gauges("2026-06-08T12:00:00Z", { heldBack });
+      assert.match(text, new RegExp(`^fx_rates_held_back ${value}$`, "m"));
+    });
+  }
+
+  test("that orders do not settle at is told as fx_trading 0", async () => {
+    const trading = { trading: false, reason: "It is too old." } as const;
+    assert.match(await gauges("2026-06-08T12:00:00Z", { trading }), /^fx_trading 0$/m);
+    assert.match(await gauges("2026-06-08T12:00:00Z", {}), /^fx_trading 1$/m);
+  });
 });
 
 test("rate fetches are counted by outcome from 0", async () => {

@@ -308,7 +308,7 @@ describe("probes and metrics", () => {
     assert.match(headers.get("content-type") ?? "", /^text\/plain/);
     assert.match(text, /_count\{method="GET",route="\/api\/user\/\{pesel\}",status="200"\} \d+/);
     assert.match(text, /fx_orders_total\{result="settled"\} 2\n/);
-    assert.match(text, /fx_rates_table_age_seconds 43200\n/);
+    assert.match(text, /fx_rates_table_age_seconds 50400\n/);
     assert.match(text, /process_cpu_user_seconds_total/);
   });
 });

@@ -114,6 +114,9 @@ describe("a fetch is counted", () => {
     const rates = await openLive(bank, { ledger, refreshMs: minute, retryMs: minute });
     await rates.events.next("refused");
     assert.deepEqual(rates.status().fetches, { accepted: 0, unchanged: 0, refused: 1, failed: 0 });
+    assert.equal(rates.status().heldBack, leaped.no);
+    await rates.refresh({ maxAgeDays: 7, acceptTable: leaped.no });
+    assert.equal(rates.status().heldBack, undefined);
   });
 
   test("as failed when the bank does not answer", async () => {

@@ -75,6 +75,7 @@ export function fixedRates(
       trading: tradingOf(halted ?? (own === undefined ? "There is no rate table yet." : undefined)),
       problem: undefined,
       clock: undefined,
+      heldBack: undefined,
       fetches: noFetches(),
     }),
     close: async () => {},

@@ -100,15 +100,15 @@ async function examineServer(
     const { status, version, store, schemaVersion, rates } = data;
     const isGone = store === "memory" ? " (gone when it ends)" : "";
     const state = `${transport.place}: ${status}, fx ${version}, store ${store}${isGone}, rates ${rates.source}`;
-    const problem =
-      rates.problem ?? (rates.table === null ? `no answer from ${rates.source} yet` : undefined);
-    const isAsked = !rates.recorded || problem !== undefined;
+    const problem = rates.problem ?? undefined;
+    // Without a table the check of the table says why, be it that the first is on its way or not effective yet.
+    const isKnown = problem !== undefined || (!rates.recorded && rates.table !== null);
     return [
       { check: "server", ok: status === "ready", detail: state },
       ...(await examineToken(transport, token)),
       schemaCheck(schemaVersion, "the server"),
       await examineTable(service),
-      ...(isAsked ? [bankCheck(problem, `${rates.source}, asked by the server`)] : []),
+      ...(isKnown ? [bankCheck(problem, `${rates.source}, asked by the server`)] : []),
       clockCheck(rates.clock) ?? compareClocks(String(answer.headers.date), receivedAt),
     ];
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import packageJson from "../../../../package.json" with { type: "json" };
 import { compareClocks, examineClock, examineNode } from "../../../../src/cli/commands/doctor/checkup.ts";
-import { warsawDate } from "../../../../src/core/date.ts";
+import { addDays, warsawDate } from "../../../../src/core/date.ts";
 import { startNbpStandIn, tablesUpTo } from "../../../support/nbp-stand-in.ts";
 import { startFx } from "../../../support/run-fx.ts";
 import { runHere } from "../../../support/run-here.ts";
@@ -88,7 +88,13 @@ describe("fx doctor", () => {
 
   test("a server whose bank does not answer tells so", async () => {
     const server = await startFx(["--rates", "http://127.0.0.1:1/api"]);
-    const report = await examined({ FX_URL: server.url });
+    let report = await examined({ FX_URL: server.url });
+    assert.match(
+      detailOf(report, "table"),
+      /There is no rate table yet\. The first is being fetched from http:/,
+    );
+    // It tries three times before it says that the bank is away.
+    while (detailOf(report, "bank") === "") report = await examined({ FX_URL: server.url });
     await server.stop();
     assert.deepEqual(states(report).slice(1), [
       "server ok",
@@ -97,6 +103,23 @@ describe("fx doctor", () => {
       "bank wrong",
       "clock ok",
     ]);
+    assert.match(detailOf(report, "bank"), /^No answer from http:\/\/127\.0\.0\.1:1\/api/);
+  });
+
+  test("a server whose bank has answered with a table of days to come says so, and not that the bank is silent", async () => {
+    const tomorrow = addDays(warsawDate(new Date()), 1);
+    const bank = await startNbpStandIn(tablesUpTo(tomorrow).slice(-1));
+    const server = await startFx(["--rates", bank.url]);
+    const report = await examined({ FX_URL: server.url });
+    await server.stop();
+    await bank.close();
+    assert.deepEqual(states(report).slice(1), ["server ok", "schema ok", "table wrong", "clock ok"]);
+    assert.match(
+      detailOf(report, "table"),
+      new RegExp(
+        `There is no rate table yet\\. The first table of \\S+, \\S+, takes effect on ${tomorrow}\\.`,
+      ),
+    );
   });
 
   test("a server that does not answer is wrong", async () => {
