@@ -20,7 +20,11 @@ const finalCodes: readonly ErrorCode[] = [
 
 /** Whether what was thrown is a refusal to be kept under the request's key. */
 export function isFinal(thrown: unknown): thrown is FxError {
-  return thrown instanceof FxError && !thrown.replayed && finalCodes.includes(thrown.code);
+  return thrown instanceof FxError && !thrown.replayed && isFinalCode(thrown.code);
+}
+
+export function isFinalCode(code: string): code is ErrorCode {
+  return (finalCodes as readonly string[]).includes(code);
 }
 
 /** @throws FxError idempotency-key-reused */

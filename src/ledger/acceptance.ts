@@ -7,7 +7,7 @@ export function planAcceptance(
   { epoch, ...acceptance }: Acceptance,
 ): (loaded: Loaded) => Decision<boolean> {
   return ({ inForce }) => {
-    const isCurrent = (inForce?.epoch ?? 0) === epoch;
+    const isCurrent = (inForce()?.epoch ?? 0) === epoch;
     const accepted = isCurrent ? { table, ...acceptance } : undefined;
     return { writes: { accounts: [], entries: [], accepted }, answer: isCurrent };
   };

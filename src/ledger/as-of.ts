@@ -6,7 +6,7 @@ import type { Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { type Pause, readEntriesBack } from "./journal-reader.ts";
-import { decodeAccount } from "./rows.ts";
+import { decodeListed } from "./rows.ts";
 import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
 
 /** An account at a time is what its last entry that is not later left. */
@@ -108,7 +108,7 @@ export async function accountsAt(
   let last = after as Pesel | undefined;
   for (let left = name === undefined ? 1 : nameSlices; left > 0; left -= 1) {
     const rows = await store.accounts({ after: last, limit: slice + 1 });
-    const accounts = rows.slice(0, slice).map(decodeAccount);
+    const accounts = rows.slice(0, slice).map(decodeListed);
     const then = await accountsThen(store, accounts, at, pause);
     for (const [index, { pesel }] of accounts.entries()) {
       last = pesel;

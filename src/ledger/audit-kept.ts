@@ -1,7 +1,5 @@
-import { identifyTable } from "../core/rates.ts";
 import { clockToleranceMs, timeText } from "./clock.ts";
-import { readableEntry } from "./journal-reader.ts";
-import { acceptanceHash, decodeTable, encodeTable, refusalHash } from "./rows.ts";
+import { acceptanceHash, encodeTable, readTable, refusalHash } from "./rows.ts";
 import { sha256 } from "./seal.ts";
 import {
   type AcceptedTableRow,
@@ -16,7 +14,6 @@ const rowsAtOnce = 500;
 
 /** What is wrong with the tables beside accounts and journal. Names and keys of people are not repeated. */
 export async function* keptFindings(store: Store, now: () => number): AsyncGenerator<Disagreement> {
-  yield* reversalFindings(store);
   yield* acceptanceFindings(store, now);
   for await (const row of rowsOf(store, "rate_table")) yield* rateTableFindings(row);
   for await (const row of rowsOf(store, "refusal")) {
@@ -40,20 +37,6 @@ async function* rowsOf<Name extends keyof KeptRows>(
     yield* rows;
     if (rows.length < rowsAtOnce) return;
     after = (rows.at(-1) as Readonly<Record<string, unknown>> | undefined)?.[key] as string | number;
-  }
-}
-
-/** Every link leads from an entry to one that undoes it. */
-async function* reversalFindings(store: Store): AsyncGenerator<Disagreement> {
-  for (let after: Awaited<ReturnType<Store["reversals"]>>[number] | undefined; ; ) {
-    const links = await store.reversals({ after, limit: rowsAtOnce });
-    for (const { reversed, by } of links) {
-      const [undone, reversal] = [await readableEntry(store, reversed), await readableEntry(store, by)];
-      if (undone === undefined || reversal?.entry.reverses !== reversed)
-        yield ["link to a reversal", `${reversed} to ${by}`, "no such reversal"];
-    }
-    after = links.at(-1);
-    if (links.length < rowsAtOnce) return;
   }
 }
 
@@ -82,8 +65,8 @@ async function* acceptanceFindings(store: Store, now: () => number): AsyncGenera
 function* rateTableFindings(row: RateTableRow): Generator<Disagreement> {
   const place = `table ${row.number}`;
   try {
-    const table = decodeTable(row);
-    yield* differing(`content of ${place}`, row.id, identifyTable(table, table.source, sha256).id);
+    const table = readTable(row);
+    yield* differing(`content of ${place}`, row.id, table.id);
     yield* differing(`text of ${place}`, row.rates, encodeTable(table).rates);
   } catch (error) {
     yield [`content of ${place}`, (error as Error).message, "a whole table"];

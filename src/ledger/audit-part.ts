@@ -1,8 +1,9 @@
 import type { CurrencyCode } from "../core/currency.ts";
 import { pln } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
-import { balancesJson, balancesOf, type Entry, parseEntry } from "../core/journal.ts";
+import { balancesJson, type Entry, parseEntry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
+import type { RateTable } from "../core/rates.ts";
 import type { AuditFinding } from "../core/service.ts";
 import { Chain } from "./chain.ts";
 import type { HeadReader, ReadHead } from "./checkpoint.ts";
@@ -10,11 +11,9 @@ import { clockToleranceMs, timeText } from "./clock.ts";
 import {
   exchangeDisagreements,
   haveSameAmounts,
-  misplaced,
   misplacedWords,
   reversalDisagreements,
 } from "./disagreements.ts";
-import { positionInId } from "./entry-id.ts";
 import { type Pause, readableEntry, readChains, readJournal, type TableReader } from "./journal-reader.ts";
 import { peselText } from "./rows.ts";
 import { entryHash } from "./seal.ts";
@@ -37,10 +36,6 @@ const chainAtMost = 1000;
 export interface PartReport {
   readonly accounts: number;
   readonly entries: number;
-  /** How many of them are among those of the range's `amongFirst`. */
-  readonly amongFirst: number;
-  /** Whether they were found along the chains of the accounts. */
-  readonly hasFollowed: boolean;
   /** By PESEL, at most a thousand. */
   readonly findings: readonly AuditFinding[];
   readonly findingsTotal: number;
@@ -64,11 +59,8 @@ interface Setting {
 export interface Range {
   readonly after: string | undefined;
   readonly through: string | undefined;
-  /**
-   * Given if the store may follow the chains of the accounts, because who asks counts whether it came to all entries: as
-   * many as there were at first.
-   */
-  readonly amongFirst?: number | undefined;
+  /** How many entries the ledger has. */
+  readonly totalEntries: number;
 }
 
 /** The audit of the accounts of a range, and of all entries that name one in it. */
@@ -79,7 +71,6 @@ export class AuditPart {
   readonly #chains: Map<string, Chain>;
   readonly #accounts: number;
   #entries = 0;
-  #foundAmongFirst = 0;
   readonly #findings: AuditFinding[] = [];
   #findingsTotal = 0;
   readonly #held = new Map<string, bigint>();
@@ -156,8 +147,6 @@ export class AuditPart {
     return {
       accounts: this.#accounts,
       entries: this.#entries,
-      amongFirst: this.#foundAmongFirst,
-      hasFollowed: chains !== undefined,
       findings: this.#findings.sort((a, b) => (a.account < b.account ? -1 : a.account > b.account ? 1 : 0)),
       findingsTotal: this.#findingsTotal,
       held: this.#held,
@@ -168,14 +157,12 @@ export class AuditPart {
 
   /** Whether the accounts have so few entries that it is not worth looking at all to find them. */
   #isShort(): boolean {
-    const { amongFirst } = this.#range;
-    if (amongFirst === undefined) return false;
     let entries = 0;
     for (const { newest } of this.#chains.values()) {
       if (newest > chainAtMost) return false;
       entries += newest;
     }
-    return entries * worthLookingAt <= amongFirst;
+    return entries * worthLookingAt <= this.#range.totalEntries;
   }
 
   /** Resolves when the next row may be looked at: mostly at once. */
@@ -219,15 +206,10 @@ export class AuditPart {
       const hash = entryHash(row.entry, before?.hash ?? "");
       isSound = hash === row.hash;
       if (!isSound) find(["broken hash chain", row.hash, hash]);
-      misplaced(row, entry).forEach(find);
       this.#disagreements(chain, entry).forEach(find);
     } catch (error) {
       find(["unreadable entry", (error as Error).message, "a whole entry"]);
       return;
-    } finally {
-      const id = entry instanceof Error ? undefined : entry.id;
-      if (id !== undefined && positionInId(id) <= (this.#range.amongFirst ?? 0)) this.#foundAmongFirst += 1;
-      this.#setting.store.misplacedEntry(row, id, before).forEach(find);
     }
     const { kind, holder, debited, credited } = entry;
     const isFirst = row.sequence === 1;
@@ -280,9 +262,17 @@ export class AuditPart {
   /** Computes an exchange again, from the order and the stored table, which has to have been in force. */
   #exchange(chain: Chain, exchange: Exchange, time: Date): Disagreement[] {
     const id = exchange.tableId;
-    const table = this.#setting.tables.loaded(id);
+    const table = this.#tableOf(id);
     if (table === undefined) return [["rate table", id, "no such table in the store"]];
     return [...this.#outOfForce(chain, exchange, time), ...exchangeDisagreements(exchange, table)];
+  }
+
+  #tableOf(id: string): RateTable | undefined {
+    try {
+      return this.#setting.tables.loaded(id);
+    } catch {
+      return undefined;
+    }
   }
 
   async #reversal(row: JournalRow, reversal: Entry): Promise<void> {
@@ -319,7 +309,7 @@ export class AuditPart {
   /** Compares an account's row with the end of its chain. */
   #compare(chain: Chain, row: ListedAccountRow, heads: ReadHead[]): void {
     for (const { currency, minor } of readBalances(row)) addTo(this.#held, currency, minor);
-    const { last, balances, names } = chain;
+    const { last, names } = chain;
     if (last === undefined) {
       this.#find(row.pesel, undefined, "account without entries", "an account", "no entries");
       return;
@@ -327,9 +317,6 @@ export class AuditPart {
     heads.push(this.#setting.reader.end(chain.head, last));
     const pairs: Disagreement[] = [
       ["number of entries", String(row.sequence), String(last.sequence)],
-      ["hash of the last entry", row.hash, last.hash],
-      ["balances", row.balances, balancesJson(balances)],
-      ...this.#setting.store.misplacedAccount(row, last, chain),
       ["name", row.name, names?.name ?? ""],
       ["surname", row.surname, names?.surname ?? ""],
       ...misplacedWords(row),
@@ -373,10 +360,10 @@ function readEntry({ entry }: JournalRow): Entry | Error {
   }
 }
 
-/** The balances in a row that can be read; the comparison with the chain finds the others. */
-function readBalances({ balances }: AccountRow): Money[] {
+/** The balances after the newest entry, if it can be read. */
+function readBalances({ entry }: AccountRow): readonly Money[] {
   try {
-    return balancesOf(JSON.parse(balances));
+    return entry === null ? [] : parseEntry(entry).balances;
   } catch {
     return [];
   }

@@ -15,50 +15,27 @@ const findingsKept = 1000;
  * checked as it was when its row was read.
  */
 export async function auditLedger(store: Store, options: LedgerAuditOptions = {}): Promise<AuditReport> {
-  const { report, isSure } = await audited(store, options, store.chains !== undefined);
-  if (isSure) return report;
-  const { onHeads, ...others } = options;
-  const { report: whole } = await audited(store, others, false);
-  // Of the heads that were given out.
-  return onHeads === undefined ? whole : { ...whole, digest: report.digest };
-}
-
-/**
- * @param mayFollow whether chains may be followed. Then the report is sure only if nothing is wrong with them, and they
- *   led to all entries that there were at first.
- */
-async function audited(
-  store: Store,
-  options: LedgerAuditOptions,
-  mayFollow: boolean,
-): Promise<{ readonly report: AuditReport; readonly isSure: boolean }> {
   const reader = new HeadReader(await store.identityKey(), options.against);
   const tables = new TableReader(store);
   const { now = Date.now, pause = nextTurn } = options;
   const audit = new Audit(options);
   const totalEntries = await store.entryCount();
-  const amongFirst = mayFollow ? totalEntries : undefined;
-  let hasFollowed = false;
-  let found = 0;
   let after: string | undefined;
   do {
     const { count, through } = await store.accountSpan({ after, limit: store.accountsTogether });
     const isLast = count < store.accountsTogether;
-    const range = { after, through: isLast ? undefined : through, amongFirst };
+    const range = { after, through: isLast ? undefined : through, totalEntries };
     const before = { accounts: audit.accounts + count, entries: audit.entries };
     const part = await AuditPart.begin({ store, now, pause, reader, tables }, range);
     const report = await part.read((entries) =>
       options.onProgress?.({ ...before, entries: before.entries + entries, totalEntries }),
     );
     await audit.take(report);
-    hasFollowed ||= report.hasFollowed;
-    found += report.amongFirst;
     after = range.through;
   } while (after !== undefined);
   for await (const finding of keptFindings(store, now)) audit.find(finding);
   audit.conservation();
-  const report = audit.report();
-  return { report, isSure: !hasFollowed || (report.findingsTotal === 0 && found === totalEntries) };
+  return audit.report();
 }
 
 class Audit {

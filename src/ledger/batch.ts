@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import { Histogram, secondsBounds } from "../core/histogram.ts";
 import type { CommitFigures } from "../core/service.ts";
+import { DamagedLedger } from "./damage.ts";
 import { gather } from "./gather.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
 import type { Store } from "./store.ts";
@@ -163,14 +164,28 @@ export class Batcher {
     while (waiting() > 0) {
       await gather(waiting, this.#limit(), () => (single.length === 0 ? bulkPatienceMs : 0));
       const batch = this.#inTime(this.#next(single, lane.bulk));
-      try {
-        const verdicts = await this.#commit(batch);
-        for (const [index, { settle }] of batch.entries()) settle(verdicts[index] as Verdict);
-      } catch (refusal) {
-        for (const { settle } of batch) settle({ refusal });
-      }
+      await this.#settle(batch);
     }
     lane.running = undefined;
+  }
+
+  /**
+   * Commits the commands together. If the store meets damage in their writes, nothing is written, and the two halves are
+   * committed by themselves, down to the damaged one.
+   */
+  async #settle(batch: readonly Pending[]): Promise<void> {
+    try {
+      const verdicts = await this.#commit(batch);
+      for (const [index, { settle }] of batch.entries()) settle(verdicts[index] as Verdict);
+    } catch (refusal) {
+      if (refusal instanceof DamagedLedger && batch.length > 1) {
+        const middle = Math.ceil(batch.length / 2);
+        await this.#settle(batch.slice(0, middle));
+        await this.#settle(batch.slice(middle));
+        return;
+      }
+      for (const { settle } of batch) settle({ refusal });
+    }
   }
 
   #isAlone(): boolean {

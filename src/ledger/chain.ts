@@ -1,10 +1,10 @@
 import type { Holder } from "../core/account.ts";
 import { type CurrencyCode, compareCurrencies } from "../core/currency.ts";
 import type { HeadReader } from "./checkpoint.ts";
-import type { ChainEnd, ChainedRow, JournalRow, ListedAccountRow } from "./store.ts";
+import type { ChainedRow, JournalRow, ListedAccountRow } from "./store.ts";
 
 /** The state of one account after the entries read so far. */
-export class Chain implements ChainEnd {
+export class Chain {
   readonly pesel: string;
   readonly account: ListedAccountRow | undefined;
   /** The sequence of its newest entry as its row was read. */

@@ -31,7 +31,7 @@ export function commandOf(
       const time = now();
       if (kind === "opening") requireAdult(pesel, warsawDate(time));
       const plan = planChange(stored, request, {
-        table: () => tableOf(inForce),
+        table: () => tableOf(inForce()),
         entry: entryOf,
       });
       // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).

@@ -5,20 +5,9 @@ import type { Entry } from "../core/journal.ts";
 import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { RateTable } from "../core/rates.ts";
-import type { Disagreement, FoundEntry, JournalRow, ListedAccountRow } from "./store.ts";
+import type { Disagreement, FoundEntry, ListedAccountRow } from "./store.ts";
 
 /** What an audit finds wrong with one entry, compared with what is kept elsewhere. */
-
-/** Where the columns that every store has differ from the entry. */
-export function misplaced(row: JournalRow, entry: Entry): Disagreement[] {
-  const { pesel, sequence } = entry;
-  const key = entry.key ?? null;
-  const found: Disagreement[] = [];
-  if (row.pesel !== pesel) found.push(["PESEL of the row", row.pesel, `${pesel}`]);
-  if (row.sequence !== sequence) found.push(["number of the row", `${row.sequence}`, `${sequence}`]);
-  if (row.idempotency_key !== key) found.push(["key of the row", `${row.idempotency_key}`, `${key}`]);
-  return found;
-}
 
 /** Computes an exchange again, from the order and the stored table. */
 export function exchangeDisagreements(exchange: Exchange, table: RateTable): Disagreement[] {

@@ -3,6 +3,7 @@ import { FxError } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
 import { clockToleranceMs } from "./clock.ts";
+import { DamagedLedger } from "./damage.ts";
 import { isEntryId } from "./entry-id.ts";
 import type { FoundEntry, JournalPage, JournalPlace, JournalRow, Store } from "./store.ts";
 
@@ -101,7 +102,7 @@ export async function readableEntry(store: Store, id: string): Promise<FoundEntr
   try {
     return await store.entry(id);
   } catch (error) {
-    if (error instanceof FxError && error.code === "internal") return undefined;
+    if (error instanceof DamagedLedger) return undefined;
     throw error;
   }
 }
@@ -146,7 +147,7 @@ export class TableReader {
       const table = await this.#store.table(id);
       this.#tables.set(id, () => table);
     } catch (error) {
-      if (error instanceof FxError) throw error;
+      if (error instanceof FxError && !(error instanceof DamagedLedger)) throw error;
       this.#tables.set(id, () => {
         throw error;
       });

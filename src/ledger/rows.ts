@@ -1,15 +1,17 @@
 import { randomBytes } from "node:crypto";
 import type { CurrencyCode } from "../core/currency.ts";
 import { formatDecimal, requireDecimal } from "../core/decimal.ts";
-import { type ErrorCode, FxError } from "../core/errors.ts";
-import { balancesJson, balancesOf, parseEntry } from "../core/journal.ts";
+import { type Entry, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { AcceptedTable, Rate, RateTable } from "../core/rates.ts";
-import { rowHash, sha256 } from "./seal.ts";
+import { type AcceptedTable, identifyTable, type Rate, type RateTable } from "../core/rates.ts";
+import { isFinalCode } from "../core/refusal.ts";
+import { DamagedLedger } from "./damage.ts";
+import { entryHash, rowHash, sha256 } from "./seal.ts";
 import type {
   AcceptedTableRow,
   AccountRow,
   FoundEntry,
+  FoundRow,
   IdentityKeyRow,
   JournalRow,
   ListedAccountRow,
@@ -21,50 +23,99 @@ import type {
   Writes,
 } from "./store.ts";
 
-export function encodeAccount(account: StoredAccount): AccountRow {
-  const { pesel, name, surname, balances, sequence, hash, time, closed } = account;
-  return {
-    pesel,
-    name,
-    surname,
-    balances: balancesJson(balances),
-    sequence,
-    hash,
-    time: time.getTime(),
-    closed: closed ? 1 : 0,
+/**
+ * An account as its row and its newest entry have it; undefined if there is neither. Takes a row as the database gives
+ * it, too: see `accountRow`.
+ * @throws DamagedLedger if they do not fit together
+ */
+export function decodeAccount(row: AccountRow): StoredAccount | undefined {
+  const { name, surname, sequence, entry: text, hash, hash_before } = row;
+  const pesel = peselText(row.pesel) as Pesel;
+  const of = `of the account ${pesel}`;
+  if (text === null || hash === null) {
+    if (sequence === null) return undefined;
+    throw new DamagedLedger(`the journal has no entries ${of}`);
+  }
+  if (name === null || surname === null || sequence === null) {
+    throw new DamagedLedger(`the journal has entries ${of}, which has no row`);
+  }
+  const sealed = decodeEntry({ entry: text, hash });
+  const { entry } = sealed;
+  const { holder, balances, time } = entry;
+  const is = (what: string, recorded: unknown, right: unknown) => {
+    if (recorded !== right) throw new DamagedLedger(`${what} ${of} is ${recorded}, and should be ${right}`);
   };
+  is("the PESEL in the newest entry", entry.pesel, pesel);
+  is("the number of entries in the row", Number(sequence), entry.sequence);
+  requireSealed(sealed, hash_before);
+  if (holder !== undefined) {
+    const isSame = name === holder.name && surname === holder.surname;
+    is("whether the row has the holder's name", isSame, true);
+  }
+  const { sequence: number, kind } = entry;
+  return { pesel, name, surname, balances, sequence: number, hash, time, closed: kind === "closing" };
 }
 
-/** Takes a row as the database gives it, too: see `accountRow`. */
-export function decodeAccount(row: AccountRow): StoredAccount {
-  const { name, surname, sequence, hash } = row;
-  return {
-    pesel: peselText(row.pesel) as Pesel,
-    name,
-    surname,
-    balances: balancesOf(JSON.parse(row.balances)),
-    sequence,
-    hash,
-    time: new Date(Number(row.time)),
-    closed: Number(row.closed) === 1,
-  };
+/** @throws DamagedLedger as `decodeAccount` */
+export function decodeListed(row: ListedAccountRow): StoredAccount {
+  return decodeAccount(row) ?? unlisted(row);
+}
+
+function unlisted({ pesel }: ListedAccountRow): never {
+  throw new DamagedLedger(`the row of the account ${pesel} cannot be read`);
 }
 
 /**
- * @throws FxError internal if the row does not hold an entry
+ * @throws DamagedLedger if the row does not hold an entry
  */
 export function decodeEntry({ entry: text, hash }: Pick<JournalRow, "entry" | "hash">): SealedEntry {
   try {
     return { entry: parseEntry(text), text, hash };
   } catch (cause) {
-    throw new FxError("internal", "An entry of the journal cannot be read. Run fx audit.", { cause });
+    throw new DamagedLedger("an entry of the journal cannot be read", cause);
   }
 }
 
-/** Takes the row of an entry with the id of its reversal, if it has one, as `reversed_by`. */
+/** @throws DamagedLedger if the row does not hold a whole entry, or its reversal is one of another account */
 export function foundEntry(row: object): FoundEntry {
-  const { reversed_by, ...journal } = row as JournalRow & { readonly reversed_by?: string | null };
-  return { ...decodeEntry(journal), reversedBy: reversed_by ?? undefined };
+  const { hash_before, reversed_by, reversed_for, entry: text, hash } = row as FoundRow;
+  const sealed = decodeEntry({ entry: text, hash });
+  const { id, pesel } = sealed.entry;
+  requireSealed(sealed, hash_before);
+  if (reversed_for !== null && peselText(reversed_for) !== pesel) {
+    throw new DamagedLedger(`the entry ${id} is undone by one of another account, ${reversed_by}`);
+  }
+  return { ...sealed, reversedBy: reversed_by ?? undefined };
+}
+
+/** @param before the hash of the account's entry before it */
+function requireSealed({ entry, text, hash }: SealedEntry, before: string | null): void {
+  const { id, pesel, sequence } = entry;
+  if ((before !== null) !== sequence > 1) throw missingEntry(pesel, sequence - 1);
+  if (entryHash(text, before ?? "") === hash) return;
+  throw new DamagedLedger(`the hash of the entry ${id} is not that of its text and the entry before it`);
+}
+
+/**
+ * An account's entries, newest first, as a page of at most `limit` from before `before`.
+ * @throws DamagedLedger if one is missing
+ */
+export function requireChain(
+  found: readonly FoundEntry[],
+  { before, limit }: { readonly before?: Entry | undefined; readonly limit: number },
+): readonly FoundEntry[] {
+  const pesel = before?.pesel ?? found[0]?.entry.pesel;
+  let next = before?.sequence ?? (found[0]?.entry.sequence ?? 0) + 1;
+  for (const { entry } of found) {
+    next -= 1;
+    if (entry.sequence !== next) throw missingEntry(entry.pesel, next);
+  }
+  if (found.length < limit && next > 1 && pesel !== undefined) throw missingEntry(pesel, next - 1);
+  return found;
+}
+
+function missingEntry(pesel: Pesel, sequence: number): DamagedLedger {
+  return new DamagedLedger(`entry ${sequence} of the account ${pesel} is missing`);
 }
 
 export function encodeRefusal({ pesel, key, by, digest, code, message, time }: Refusal): RefusalRow {
@@ -85,18 +136,18 @@ export function refusalHash(row: Omit<RefusalRow, "hash">): string {
   return rowHash(peselText(pesel), idempotency_key, digest, code, message, refused_at, asked_by);
 }
 
-/** Takes a row as the database gives it, too: see `accountRow`. */
+/**
+ * Takes a row as the database gives it, too: see `accountRow`.
+ * @throws DamagedLedger if the row does not hold a refusal
+ */
 export function decodeRefusal(row: RefusalRow): Refusal {
-  return {
-    kind: "refusal",
-    pesel: peselText(row.pesel) as Pesel,
-    key: row.idempotency_key,
-    by: row.asked_by ?? undefined,
-    digest: row.digest,
-    code: row.code as ErrorCode,
-    message: row.message,
-    time: new Date(row.refused_at),
-  };
+  const { idempotency_key: key, asked_by, digest, code, message } = row;
+  const pesel = peselText(row.pesel) as Pesel;
+  const time = new Date(Number(row.refused_at));
+  if (row.hash !== refusalHash(row) || !isFinalCode(code)) {
+    throw new DamagedLedger(`a refusal kept for the account ${pesel} was changed`);
+  }
+  return { kind: "refusal", pesel, key, by: asked_by ?? undefined, digest, code, message, time };
 }
 
 export function encodeTable(table: RateTable): RateTableRow {
@@ -117,29 +168,37 @@ export function encodeTable(table: RateTable): RateTableRow {
   };
 }
 
+/** @throws DamagedLedger unless the content is that for which the id stands */
 export function decodeTable(row: RateTableRow): RateTable {
-  const rates = JSON.parse(row.rates) as [string, string, string, string][];
-  return {
-    id: row.id,
-    source: row.source,
-    number: row.number,
-    tradingDate: row.trading_date,
-    effectiveDate: row.effective_date,
-    rates: new Map(
-      rates.map(([code, name, bid, ask]): [CurrencyCode, Rate] => {
-        const currency = code as CurrencyCode;
-        return [currency, { currency, name, bid: requireDecimal(bid), ask: requireDecimal(ask) }];
-      }),
-    ),
-  };
+  let table: RateTable;
+  try {
+    table = readTable(row);
+  } catch (cause) {
+    throw new DamagedLedger(`the rate table ${row.id} cannot be read`, cause);
+  }
+  if (table.id === row.id) return table;
+  throw new DamagedLedger(`the content of the rate table ${row.id} is that of ${table.id}`);
+}
+
+/**
+ * The content of a row as a table, which has the id of its content.
+ * @throws Error if it is none
+ */
+export function readTable(row: RateTableRow): RateTable {
+  const { number, source, trading_date: tradingDate, effective_date: effectiveDate } = row;
+  const quotations = JSON.parse(row.rates) as [string, string, string, string][];
+  const rates = new Map(
+    quotations.map(([code, name, bid, ask]): [CurrencyCode, Rate] => {
+      const currency = code as CurrencyCode;
+      return [currency, { currency, name, bid: requireDecimal(bid), ask: requireDecimal(ask) }];
+    }),
+  );
+  return identifyTable({ number, tradingDate, effectiveDate, rates }, source, sha256);
 }
 
 /** Stands in for a table that the ledger names but does not have. */
-export function missingTable(id: string): FxError {
-  return new FxError(
-    "storage-unavailable",
-    `The rate table in force, ${id}, is missing. Restore the ledger from a backup.`,
-  );
+export function missingTable(id: string): DamagedLedger {
+  return new DamagedLedger(`the rate table in force, ${id}, is missing`);
 }
 
 /** The secret of a new ledger: see `Store.identityKey`. */
@@ -148,10 +207,27 @@ export function newIdentityKey(): IdentityKeyRow {
   return { id: 1, value, hash: sha256(value) };
 }
 
-export function missingIdentityKey(): never {
-  throw new FxError(
-    "storage-unavailable",
-    "The key of the customers' ids is missing from the ledger. Restore the ledger from a backup.",
+/**
+ * @param newest row of the table `accepted_table`
+ * @param count of its rows
+ * @throws DamagedLedger unless it is as it was written, and there is one for each epoch before it
+ */
+export function requireAcceptance(newest: AcceptedTableRow, count: number): void {
+  if (newest.epoch !== count) {
+    throw new DamagedLedger(
+      `${count} rate tables have been in force, and the newest is number ${newest.epoch}`,
+    );
+  }
+  if (newest.hash === acceptanceHash(newest)) return;
+  throw new DamagedLedger(`the row of the rate table in force, number ${newest.epoch}, was changed`);
+}
+
+/** @throws DamagedLedger if there is none, or it was changed */
+export function decodeIdentityKey(row: Partial<IdentityKeyRow> | undefined): string {
+  const { value, hash } = row ?? {};
+  if (value !== undefined && hash === sha256(value)) return value;
+  throw new DamagedLedger(
+    `the key of the customers' ids ${row === undefined ? "is missing" : "was changed"}`,
   );
 }
 

@@ -45,7 +45,7 @@ import { Holders } from "./holders.ts";
 import { type Pause, pauses } from "./journal-reader.ts";
 import { positionOf } from "./position.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
-import { decodeAccount } from "./rows.ts";
+import { decodeListed } from "./rows.ts";
 import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
 import { Trial } from "./trial.ts";
 import type { Command } from "./work.ts";
@@ -251,7 +251,7 @@ export class LedgerService implements ExchangeService {
 
   async #accountsNow({ limit, ...page }: AccountsPage) {
     const rows = await this.#store.accounts({ ...page, limit: limit + 1 });
-    const items = rows.slice(0, limit).map(decodeAccount);
+    const items = rows.slice(0, limit).map(decodeListed);
     return { items, last: rows.length > limit ? items.at(-1)?.pesel : undefined };
   }
 

@@ -30,7 +30,10 @@ export interface Store extends TableLedger {
   /** How many of the accounts after `after` there are, up to `limit`, and the last of these: without their rows. */
   accountSpan(page: Pick<AccountsPage, "after" | "limit">): Promise<AccountSpan>;
   /** Entries of one account from the one before `before`, which is one of them, newest first. */
-  statement(pesel: Pesel, page: { before?: Entry | undefined; limit: number }): Promise<FoundEntry[]>;
+  statement(
+    pesel: Pesel,
+    page: { before?: Entry | undefined; limit: number },
+  ): Promise<readonly FoundEntry[]>;
   /**
    * A page of the entries of the accounts after `after` up to `through`, those of each account in their order. A page may
    * be empty; the last one is the one without `next`.
@@ -43,9 +46,7 @@ export interface Store extends TableLedger {
     limit: number;
   }): Promise<JournalPage>;
   /**
-   * The same, found from each account's newest entry back, without a look at the entries of others. An entry is left out
-   * if none leads to it: then the ledger was changed by hand, and more than `entryCount` of those that are there are
-   * missing. Absent where `journal` looks at no others either.
+   * The same, found by account, without a look at the entries of others. Absent where `journal` looks at no others either.
    */
   chains?(page: Parameters<Store["journal"]>[0]): Promise<JournalPage>;
   /** Of how many accounts `journal` is best asked for at once. */
@@ -64,12 +65,10 @@ export interface Store extends TableLedger {
   /** The id of the last one in that order. */
   newestEntry(): Promise<string | undefined>;
   entry(id: string): Promise<FoundEntry | undefined>;
-  /** Entries whose ids are in the range, in no order. SQLite may miss some from around when a clock was set back. */
+  /** Entries whose ids are in the range, in no order. */
   entriesIn(ids: IdRange, limit: number): Promise<FoundEntry[]>;
   /** The account's entry with this idempotency key. */
   entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined>;
-  /** The links from entries to their reversals, in an order of their own, from the one after `after`. */
-  reversals(page: { after?: ReversalLink | undefined; limit: number }): Promise<ReversalLink[]>;
   /** For an audit: rows of a table beside the journal as they are, from the one after `after`. */
   rows<Name extends keyof KeptRows>(
     name: Name,
@@ -77,18 +76,6 @@ export interface Store extends TableLedger {
   ): Promise<KeptRows[Name][]>;
   /** For an audit: PESELs after `after` up to `through` that words lead to, and that have no account. */
   strayWords(range: { after?: string | undefined; through?: string | undefined }): Promise<string[]>;
-  /**
-   * For an audit: where the columns by which only this store finds an entry lead elsewhere.
-   * @param row of this store's journal
-   * @param id what the entry says; undefined if it cannot be read
-   * @param before the account's entry before it
-   */
-  misplacedEntry(row: JournalRow, id: string | undefined, before: ChainedRow | undefined): Disagreement[];
-  /**
-   * Like `misplacedEntry`, for the columns that lead to an account's newest entry.
-   * @param end what that entry says
-   */
-  misplacedAccount(row: AccountRow, newest: ChainedRow, end: ChainEnd): Disagreement[];
   /** How many entries there are, or about how many; 0 where the store cannot tell without reading them. */
   entryCount(): Promise<number>;
   table(id: string): Promise<RateTable | undefined>;
@@ -121,9 +108,10 @@ export interface Touch {
   readonly reverses?: string | undefined;
 }
 
+/** What a transaction has read. Each throws DamagedLedger if what is asked for cannot be. */
 export interface Loaded {
   /** As committed when this transaction read it, after it had locked the accounts. */
-  readonly inForce: TableInForce | undefined;
+  inForce(): TableInForce | undefined;
   account(pesel: Pesel): StoredAccount | undefined;
   /** The account's entry with this key, or else the refusal kept under it. The key is one of those touched. */
   answered(pesel: Pesel, key: string): Entry | Refusal | undefined;
@@ -193,12 +181,6 @@ export interface FoundEntry extends SealedEntry {
   readonly reversedBy: string | undefined;
 }
 
-/** The ids of an entry and of its reversal; where there is no such entry, the place that the store looks at. */
-export interface ReversalLink {
-  readonly reversed: string;
-  readonly by: string;
-}
-
 export interface AccountsPage {
   readonly after?: string | undefined;
   readonly limit: number;
@@ -222,30 +204,33 @@ export interface JournalPage {
 /** What an audit finds: the problem by name, what is recorded, and what should be. */
 export type Disagreement = readonly [problem: string, recorded: string, recomputed: string];
 
-/** A row of the table `account`; in SQLite, with what its newest entry says. A store may have more columns. */
+/** What a store finds under a PESEL: the account's row and its newest entry, each null where there is none. */
 export interface AccountRow {
   readonly pesel: string;
-  readonly name: string;
-  readonly surname: string;
-  readonly balances: string;
-  readonly sequence: number;
-  readonly hash: string;
-  /** Of the newest entry, in milliseconds since 1970. */
-  readonly time: number;
-  /** 1 or 0. */
-  readonly closed: number;
+  readonly name: string | null;
+  readonly surname: string | null;
+  /** What the row says is the sequence of the newest entry. */
+  readonly sequence: number | null;
+  /** The text of the newest entry, and its hash. */
+  readonly entry: string | null;
+  readonly hash: string | null;
+  /** The hash of the entry before it. */
+  readonly hash_before: string | null;
 }
 
+/** An account that has a row. */
 export interface ListedAccountRow extends AccountRow {
+  readonly name: string;
+  readonly surname: string;
+  readonly sequence: number;
   /** What it is found by: words in any order, with spaces between. */
   readonly words: string;
 }
 
-/** A row of the table `journal`: what the entry is found by, the text of it, and its hash. A store may have more columns. */
+/** A row of the table `journal`: what the entry is found by, the text of it, and its hash. */
 export interface JournalRow {
   readonly pesel: string;
   readonly sequence: number;
-  readonly idempotency_key: string | null;
   /** Its reader may drop it. */
   entry: string;
   readonly hash: string;
@@ -254,11 +239,14 @@ export interface JournalRow {
 /** What is left of an entry's row when the next one of its account is compared with it. */
 export type ChainedRow = Omit<JournalRow, "entry">;
 
-/** How an account's newest entry leaves it. */
-export interface ChainEnd {
-  /** In milliseconds since 1970. */
-  readonly timeMs: number;
-  readonly isClosed: boolean;
+/** The row of an entry, with the id and the account of the entry that undoes it. */
+export interface FoundRow {
+  readonly entry: string;
+  readonly hash: string;
+  /** The hash of the account's entry before it. */
+  readonly hash_before: string | null;
+  readonly reversed_by: string | null;
+  readonly reversed_for: string | number | null;
 }
 
 /** A row of the table `refusal`. */

@@ -27,7 +27,7 @@ interface Circumstances {
   /** The entry that an earlier request with the same key led to. */
   readonly earlier: Entry | undefined;
   /** The ledger's table in force: undefined until the first exchange. */
-  readonly inForce: TableInForce | undefined;
+  readonly inForce: () => TableInForce | undefined;
   /** An entry that the command names, and the id of its reversal. */
   readonly entryOf: (id: string) => { entry: Entry; reversedBy: string | undefined } | undefined;
   /** The id of the entry to be written. Called once, and only if there is one. */
@@ -84,8 +84,8 @@ export class Work {
     this.#limits = { since: new Date(time.getTime() - days * dayMs), most };
   }
 
-  get #inForce(): TableInForce | undefined {
-    return this.#loaded.inForce ?? this.#overlay.inForce;
+  #inForce(): TableInForce | undefined {
+    return this.#loaded.inForce() ?? this.#overlay.inForce;
   }
 
   take(pending: Command<unknown>): Verdict {
@@ -110,7 +110,7 @@ export class Work {
     }
     const circumstances = {
       earlier,
-      inForce: this.#inForce,
+      inForce: () => this.#inForce(),
       nextId: this.#loaded.nextId,
       entryOf: (id: string) => this.#entryOf(id),
     };
@@ -166,7 +166,7 @@ export class Work {
     });
     if (entry.reverses !== undefined) this.#overlay.reversed.set(entry.reverses, entry.id);
     if (place !== undefined) this.#overlay.answered.set(place, entry);
-    if (table !== undefined && this.#inForce === undefined) {
+    if (table !== undefined && this.#inForce() === undefined) {
       this.#overlay.inForce = { epoch: 1, table };
       this.#accepted = { table, at: time, overriddenBy: undefined };
     }

@@ -1,20 +1,28 @@
 import postgres from "postgres";
 import { FxError } from "../core/errors.ts";
+import { DamagedLedger } from "../ledger/damage.ts";
 import { ConnectionLost } from "./connection.ts";
 import type { PostgresPlace } from "./url.ts";
 
 /**
- * SQLSTATEs after which the same work may well succeed: conflicts with others (class 40, a key or a table's name that
- * another has just taken), a lock or a statement that took too long, no resources, a server that stops or is a standby
- * now.
+ * SQLSTATEs after which the same work may well succeed: conflicts with others (class 40), a lock or a statement that took
+ * too long, no resources, a server that stops or is a standby now.
  */
-const passing = /^(40...|23505|42P07|42710|55P03|57...|53...|25006|0A000)$/;
+const passing = /^(40...|55P03|57...|53...|25006|0A000)$/;
 
 /** Whether the work that failed so may succeed if it is done again from the start. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ConnectionLost) return !error.permanent;
   return error instanceof postgres.PostgresError && passing.test(error.code);
 }
+
+/** Whether another transaction has just taken the same key, or made a table of the same name. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && /^(23505|42P07|42710)$/.test(error.code);
+}
+
+/** Data that does not fit its type (22), or breaks a constraint (23): with what fx writes, only a changed ledger does. */
+const damaged = /^2[23]/;
 
 /** Whether the server says for certain that the transaction whose COMMIT failed so was not committed. */
 export function isRolledBack(error: unknown): boolean {
@@ -50,6 +58,9 @@ export function storageFailure(
       : error instanceof ConnectionLost
         ? message
         : `${at}: ${message}`;
+  if (outcome === "nothing changed" && damaged.test(code ?? "")) {
+    return new DamagedLedger(`PostgreSQL refused what was asked of it (${code}: ${message})`);
+  }
   const advice =
     outcome === "unknown"
       ? "It went away while orders were being written, so whether they were done is not known. Sending them again " +

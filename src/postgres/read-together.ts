@@ -9,7 +9,7 @@ const accountsAtOnce = 40;
  * turn: PostgreSQL works on it while this process reads the next requests.
  */
 export function readTogether<T>(
-  read: (pesels: readonly Pesel[]) => Promise<T[]>,
+  read: (pesels: readonly Pesel[]) => Promise<(T | Error)[]>,
 ): (pesel: Pesel) => Promise<T> {
   let asked = 0;
   let tellFull = () => {};

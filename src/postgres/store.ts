@@ -8,18 +8,21 @@ import type { IdRange } from "../ledger/entry-id.ts";
 import {
   accountRow,
   decodeAcceptedTable,
+  decodeAccount,
   decodeEntry,
+  decodeIdentityKey,
   decodeTable,
   foundEntry,
   journalRow,
   keptRow,
-  missingIdentityKey,
   peselText,
   rangeOf,
+  requireChain,
 } from "../ledger/rows.ts";
 import type {
   AcceptedTableRow,
   Access,
+  AccountRow,
   AccountSpan,
   AccountsPage,
   Decision,
@@ -31,31 +34,22 @@ import type {
   Loaded,
   OpenOptions,
   RateTableRow,
-  ReversalLink,
   SealedEntry,
   Store,
   StoredAccount,
   Touch,
 } from "../ledger/store.ts";
-import { misplacedAccount, misplacedEntry, pageReversals, pageRows, selectStrayWords } from "./columns.ts";
+import { pageRows, selectStrayWords } from "./audited.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
-import { isRetryable, storageFailure } from "./failures.ts";
-import { KnownAccounts } from "./known-accounts.ts";
+import { isRetryable, isTaken, storageFailure } from "./failures.ts";
 import { Pool } from "./pool.ts";
 import { refusePooler } from "./pooler.ts";
 import { prepareLedger } from "./prepare.ts";
-import { loadTable, readInForce, selectTables } from "./rate-tables.ts";
+import { type KnownTables, loadTable, readInForce, selectTables } from "./rate-tables.ts";
 import { readTogether } from "./read-together.ts";
 import { schemaVersion } from "./schema.ts";
-import {
-  journalList,
-  pageAccounts,
-  saveTables,
-  selectFound,
-  selectNewest,
-  spanOfAccounts,
-  Transaction,
-} from "./transaction.ts";
+import { pageAccounts, selectAccounts, selectFound, spanOfAccounts } from "./statements.ts";
+import { saveTables, Transaction } from "./transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./url.ts";
 
 /** What may be said in place of the URL's parameters. */
@@ -101,24 +95,17 @@ export async function openPostgres(
 /** A lost or contended database is tried again until the deadline; only then does a method fail. */
 export class PostgresStore implements Store {
   readonly schemaVersion = schemaVersion;
-  readonly misplacedEntry = misplacedEntry;
-  readonly misplacedAccount = misplacedAccount;
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
   readonly transactionsAtOnce: number;
   readonly commitsWithinMs: number;
   readonly accountsTogether = 500;
   readonly #place: PostgresPlace;
   readonly #pool: Pool;
-  /** Those that were in force or asked for, by id. */
-  readonly #tables = new Map<string, RateTable>();
-  readonly #known = new KnownAccounts();
-  readonly #account = readTogether((pesels: readonly Pesel[]) =>
-    this.#persist((connection) => this.#known.read(connection, pesels)),
-  );
-  readonly #newest = readTogether(async (pesels: readonly Pesel[]) => {
-    const rows = await this.#all(selectNewest, listText(pesels));
-    const found = new Map(rows.map(foundEntry).map((newest) => [newest.entry.pesel, newest]));
-    return pesels.map((pesel) => found.get(pesel));
+  readonly #tables: KnownTables = { byId: new Map<string, RateTable>(), inForce: undefined };
+  readonly #account = readTogether(async (pesels: readonly Pesel[]) => {
+    const rows = await this.#all(selectAccounts, listText(pesels));
+    const found = new Map(rows.map(accountRow).map((row) => [row.pesel, row]));
+    return pesels.map((pesel) => decodedOrError(() => decodeAccount(found.get(pesel) as AccountRow)));
   });
 
   constructor(place: PostgresPlace) {
@@ -129,21 +116,19 @@ export class PostgresStore implements Store {
   }
 
   async prepare(access: Access): Promise<void> {
-    const passing = { isRetryable: (error: unknown) => isRetryable(error) && !isAbsent(error) };
+    const passing = {
+      isRetryable: (error: unknown) => (isRetryable(error) || isTaken(error)) && !isAbsent(error),
+    };
     await this.#persist((connection) => refusePooler(connection, this.#place), passing);
     await this.#persist((connection) => prepareLedger(connection, access), passing);
   }
 
   async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
     const { serializable } = this.#place;
-    const decided = (loaded: Loaded) => {
-      const decision = decide(loaded);
-      this.#known.add(decision.writes.accounts);
-      return decision;
-    };
-    const transaction = new Transaction(touched, decided, { serializable, tables: this.#tables });
+    const transaction = new Transaction(touched, decide, { serializable, tables: this.#tables });
     return this.#persist((connection) => transaction.try(connection), {
       first: true,
+      isRetryable: (error) => isRetryable(error) || transaction.isRace(error),
       mayBeDone: () => transaction.mayBeDone,
     });
   }
@@ -170,22 +155,21 @@ export class PostgresStore implements Store {
   async statement(
     pesel: Pesel,
     { before, limit }: { before?: Entry | undefined; limit: number },
-  ): Promise<FoundEntry[]> {
-    if (before === undefined && limit === 1) return [(await this.#newest(pesel)) ?? []].flat();
+  ): Promise<readonly FoundEntry[]> {
     const rows = await this.#all(
-      `${selectFound} where pesel = $1 and sequence < $2 order by sequence desc limit $3`,
+      `${selectFound} where journal.pesel = $1 and journal.sequence < $2 order by journal.sequence desc limit $3`,
       Number(pesel),
       before?.sequence ?? Number.MAX_SAFE_INTEGER,
       limit,
     );
-    return rows.map(foundEntry);
+    return requireChain(rows.map(foundEntry), { before, limit });
   }
 
   async journal({ place, limit, ...range }: Parameters<Store["journal"]>[0]): Promise<JournalPage> {
     const [after, through] = rangeOf(range);
     const [pesel = after, sequence = Number.MAX_SAFE_INTEGER] = place ?? [];
     const found = await this.#all(
-      `select ${journalList} from journal where (pesel, sequence) > ($1, $2) and pesel <= $3 ` +
+      "select pesel, sequence, entry, hash from journal where (pesel, sequence) > ($1, $2) and pesel <= $3 " +
         "order by pesel, sequence limit $4",
       pesel,
       sequence,
@@ -248,17 +232,11 @@ export class PostgresStore implements Store {
 
   async entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined> {
     const [row] = await this.#all(
-      `${selectFound} where pesel = $1 and idempotency_key = $2`,
+      `${selectFound} where journal.pesel = $1 and journal.idempotency_key = $2`,
       Number(pesel),
       key,
     );
     return row && foundEntry(row);
-  }
-
-  async reversals({ after, limit }: Parameters<Store["reversals"]>[0]): Promise<ReversalLink[]> {
-    const place = after === undefined ? [] : [after.reversed];
-    const rows = await this.#all(pageReversals(place.length > 0), limit, ...place);
-    return rows.map(({ reversed, reversed_by }) => ({ reversed: String(reversed), by: String(reversed_by) }));
   }
 
   async rows<Name extends keyof KeptRows>(
@@ -287,8 +265,8 @@ export class PostgresStore implements Store {
   }
 
   async identityKey(): Promise<string> {
-    const [row] = await this.#all("select value from identity_key");
-    return row === undefined ? missingIdentityKey() : String(row.value);
+    const [row] = await this.#all("select * from identity_key");
+    return decodeIdentityKey(row);
   }
 
   inForce(): Promise<TableInForce | undefined> {
@@ -363,6 +341,15 @@ export class PostgresStore implements Store {
         throw storageFailure(error, this.#place, options.mayBeDone?.() ? "unknown" : "nothing changed");
       }
     }
+  }
+}
+
+/** For DataLoader, which rejects only the request whose result is an error. */
+function decodedOrError<T>(decode: () => T): T | Error {
+  try {
+    return decode();
+  } catch (error) {
+    return error as Error;
   }
 }
 

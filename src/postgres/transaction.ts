@@ -1,150 +1,36 @@
 import { randomUUID } from "node:crypto";
-import type { Entry } from "../core/journal.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
-import { entryId } from "../ledger/entry-id.ts";
+import { encodeAcceptance, encodeRefusal, encodeTable } from "../ledger/rows.ts";
+import type { Decision, Loaded, StoredAccount, Touch, Writes } from "../ledger/store.ts";
+import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
+import { isRolledBack, isTaken } from "./failures.ts";
+import { loadedFrom, unlessDamaged } from "./loaded.ts";
+import { type KnownTables, readInForce, tableColumns } from "./rate-tables.ts";
 import {
-  decodeAccount,
-  decodeEntry,
-  decodeRefusal,
-  encodeAcceptance,
-  encodeAccount,
-  encodeRefusal,
-  encodeTable,
-  foundEntry,
-} from "../ledger/rows.ts";
-import type {
-  AccountRow,
-  Decision,
-  JournalRow,
-  Loaded,
-  Refusal,
-  RefusalRow,
-  SealedEntry,
-  Touch,
-  Writes,
-} from "../ledger/store.ts";
-import {
-  type Connection,
-  ConnectionLost,
-  type ListType,
-  listOf,
-  listText,
-  type Parameter,
-  type Row,
-} from "./connection.ts";
-import { isRolledBack } from "./failures.ts";
-import { readInForce, tableColumns } from "./rate-tables.ts";
+  accountColumns,
+  deleteRefusals,
+  deleteWords,
+  findEntries,
+  findEpochs,
+  findKeys,
+  findRefusals,
+  findReversed,
+  insertAccepted,
+  insertAccounts,
+  insertEntries,
+  insertRefusals,
+  insertTables,
+  insertWords,
+  lockAccounts,
+  refusalColumns,
+  renameAccounts,
+  selectAccounts,
+  updateAccounts,
+  wordColumns,
+} from "./statements.ts";
 
-const typeOf: Readonly<Record<string, ListType>> = {
-  pesel: "bigint",
-  sequence: "bigint",
-  id: "uuid",
-  refused_at: "bigint",
-  time: "bigint",
-  closed: "bigint",
-  reversed: "uuid",
-  reversed_by: "uuid",
-};
-
-const movingColumns = ["pesel", "balances", "sequence", "hash", "time", "closed"] as const;
-/** Of an account's row, as `decodeAccount` takes it. */
-export const accountColumns = ["name", "surname", ...movingColumns] as const;
-const journalColumns = ["pesel", "sequence", "id", "idempotency_key", "entry", "hash"] as const;
-const reversalColumns = ["reversed", "reversed_by"] as const;
-const wordColumns = ["pesel", "word"] as const;
-
-const accountList = accountColumns.join(", ");
-export const journalList = journalColumns.join(", ");
-/** Entries as `foundEntry` reads them. */
-export const selectFound =
-  `select ${journalColumns.map((column) => `journal.${column}`).join(", ")}, reversed_by ` +
-  "from journal left join reversal on reversed = journal.id";
-
-/** The newest entries of a list of PESELs. */
-export const selectNewest =
-  `${selectFound} where (pesel, sequence) in ` +
-  `(select pesel, sequence from account where pesel = any(${listOf(1, "bigint")}))`;
-
-/** Rows as parameters, a column each: one statement, prepared once, takes any number of them. */
-const unnest = (columns: readonly string[], types = typeOf): string =>
-  `unnest(${columns.map((column, index) => listOf(index + 1, types[column] ?? "text")).join(", ")})`;
-
-/**
- * Holds inside the transaction whose token the parameter of this number is, and is an error everywhere else. So a write
- * that a driver repeats, or a pooler hands to another session, writes nothing, and the COMMIT after it rolls back.
- */
-const inTransaction = (number: number): string =>
-  `(case when current_setting('fx.transaction', true) = $${number} then 'true' ` +
-  "else 'a write outside of its transaction; a pooler must be in session mode' end)::boolean";
-
-const insertInto = (table: string, columns: readonly string[], types = typeOf): string =>
-  `insert into ${table} (${columns.join(", ")}) select * from ${unnest(columns, types)} ` +
-  `where ${inTransaction(columns.length + 1)}`;
-
-/** Whether a word begins as the parameter does: no letter sorts after the one added to the end of the range. */
-const begins = (nth: number): string => `word >= $${nth} and word < $${nth} || chr(${0x10ffff})`;
-/** Takes the PESEL to go on after, the limit, and as many words. */
-export const pageAccounts = (words: number): string =>
-  `select ${accountList}, coalesce((select string_agg(word, ' ') from name_word as own ` +
-  "where own.pesel = account.pesel), '') as words from account where pesel > $1" +
-  Array.from(
-    { length: words },
-    (_, index) =>
-      ` and exists (select 1 from name_word where name_word.pesel = account.pesel and ${begins(index + 3)})`,
-  ).join("") +
-  " order by pesel limit $2";
-export const spanOfAccounts =
-  "select count(*) as count, max(pesel) as through from " +
-  "(select pesel from account where pesel > $1 order by pesel limit $2) as span";
-const findAccounts = `select ${accountList} from account where pesel = any(${listOf(1, "bigint")}) order by pesel`;
-const lockAccounts = `${findAccounts} for update`;
-const findKeys =
-  `select ${journalColumns.map((column) => `j.${column}`).join(", ")} ` +
-  `from ${unnest(["pesel", "key"])} as k (pesel, key) join journal j on j.pesel = k.pesel and j.idempotency_key = k.key`;
-const refusalColumns = [
-  "pesel",
-  "idempotency_key",
-  "digest",
-  "code",
-  "message",
-  "refused_at",
-  "asked_by",
-  "hash",
-] as const;
-const findRefusals =
-  `select ${refusalColumns.map((column) => `r.${column}`).join(", ")} ` +
-  `from ${unnest(["pesel", "key"])} as k (pesel, key) join refusal r on r.pesel = k.pesel and r.idempotency_key = k.key`;
-const insertRefusals =
-  `${insertInto("refusal", refusalColumns)} on conflict (idempotency_key, pesel) do update set ` +
-  "position = default, digest = excluded.digest, code = excluded.code, message = excluded.message, refused_at = excluded.refused_at, " +
-  "asked_by = excluded.asked_by, hash = excluded.hash";
-/** Deletes some of the oldest: more than a batch adds, and few enough that orders do not wait. */
-const deleteRefusals =
-  "delete from refusal where position in (select position from refusal order by position limit 512) " +
-  "and (refused_at < $1::bigint or position <= (select max(position) from refusal) - $2::bigint) " +
-  `and ${inTransaction(3)}`;
-const findEntries = `select id, hash from journal where id = any(${listOf(1, "uuid")})`;
-const insertAccounts = insertInto("account", accountColumns);
-const updateOf = (columns: readonly string[]): string =>
-  `update account set ${columns
-    .filter((column) => column !== "pesel")
-    .map((column) => `${column} = n.${column}`)
-    .join(", ")} ` +
-  `from ${unnest(columns)} as n (${columns.join(", ")}) where account.pesel = n.pesel ` +
-  `and ${inTransaction(columns.length + 1)}`;
-const updateAccounts = updateOf(movingColumns);
-const renameAccounts = updateOf(["pesel", "name", "surname"]);
-const insertReversals = insertInto("reversal", reversalColumns);
-const deleteWords = `delete from name_word where pesel = any(${listOf(1, "bigint")}) and ${inTransaction(2)}`;
-const insertWords = insertInto("name_word", wordColumns);
-const findReversed = `${selectFound} where journal.id = any(${listOf(1, "uuid")})`;
-const insertEntries = insertInto("journal", journalColumns);
-const insertAccepted =
-  "insert into accepted_table (epoch, table_id, accepted_at, overridden_by, hash) " +
-  `select $1::bigint, $2::text, $3::bigint, $4::text, $5::text where ${inTransaction(6)}`;
-const insertTables = `${insertInto("rate_table", tableColumns, {})} on conflict do nothing`;
 /** Keeps tables, where they are not kept yet. */
 export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {
   const token = randomUUID();
@@ -156,28 +42,39 @@ export async function saveTables(connection: Connection, tables: readonly RateTa
 interface Sent<T> {
   /** By id. The hash tells this decision's entries from those of another try under the same ids. */
   readonly hashes: ReadonlyMap<string, string>;
+  /** The rate table that it puts in force. */
+  readonly accepted: { readonly epoch: number; readonly id: string } | undefined;
   readonly answer: T;
 }
+
+/** Tries after a conflict with another process that opened one of the accounts, or put a rate table in force. */
+const racesAtMost = 2;
+
+/** Another process opened an account between two statements of a transaction. */
+class Raced extends Error {}
 
 /**
  * One `transact`, tried until it is known to be committed. Two round trips: one loads and locks, one writes and commits.
  *
- * After a lost COMMIT the next try looks for its entries. By then it cannot be committed any more behind our back:
- * its accounts are locked, so it has ended; or an account is new, and then the one of two tries at an opening that
- * commits last fails on the account's key.
+ * After a lost COMMIT the next try looks for its entries, or for the rate table that it put in force. By then it cannot be
+ * committed any more behind our back: its accounts are locked, so it has ended; or an account or an epoch is new, and then
+ * the one of two tries that commits last fails on its key.
  */
 export class Transaction<T> {
   readonly #touched: readonly Touch[];
   readonly #decide: (loaded: Loaded) => Decision<T>;
   #isolation: string;
-  #findAccounts = lockAccounts;
-  readonly #tables: Map<string, RateTable>;
+  #locks = true;
+  readonly #tables: KnownTables;
   readonly #sent: Sent<T>[] = [];
+  /** Whether what was decided last could have been decided by another process at the same time. */
+  #mayRace = false;
+  #races = 0;
 
   constructor(
     touched: readonly Touch[],
     decide: (loaded: Loaded) => Decision<T>,
-    { serializable, tables }: { serializable: boolean; tables: Map<string, RateTable> },
+    { serializable, tables }: { serializable: boolean; tables: KnownTables },
   ) {
     this.#touched = touched;
     this.#decide = decide;
@@ -188,6 +85,13 @@ export class Transaction<T> {
   /** Whether it may be committed although no try said so. */
   get mayBeDone(): boolean {
     return this.#sent.length > 0;
+  }
+
+  /** Whether a try failed because another process did the same: it may be tried again. To be asked once for each try. */
+  isRace(error: unknown): boolean {
+    if (!(error instanceof Raced || (this.#mayRace && isTaken(error)))) return false;
+    this.#races += 1;
+    return this.#races <= racesAtMost;
   }
 
   /**
@@ -203,15 +107,19 @@ export class Transaction<T> {
         return done.answer;
       }
       const { writes, answer } = this.#decide(loaded);
+      const epoch = writes.accepted && (loaded.inForce()?.epoch ?? 0) + 1;
       const hashes = new Map(writes.entries.map(({ entry, hash }) => [entry.id, hash]));
-      this.#sent.push({ hashes, answer });
+      const accepted = writes.accepted && { epoch: epoch as number, id: writes.accepted.table.id };
+      const { statements, opens } = this.#statements(writes, loaded, epoch);
+      this.#mayRace = opens || accepted !== undefined;
+      this.#sent.push({ hashes, accepted, answer });
       try {
-        await commit(connection, this.#statements(writes, loaded), token);
+        await commit(connection, statements, token);
       } catch (error) {
-        if (hashes.size === 0 || !(error instanceof ConnectionLost)) this.#sent.pop();
+        const isNothing = hashes.size === 0 && accepted === undefined;
+        if (isNothing || !(error instanceof ConnectionLost)) this.#sent.pop();
         throw error;
       }
-      if (writes.accepted !== undefined) this.#tables.set(writes.accepted.table.id, writes.accepted.table);
       return answer;
     } catch (error) {
       if (connection.usable) await connection.query("rollback").catch(() => {});
@@ -224,11 +132,11 @@ export class Transaction<T> {
     connection: Connection,
     touched: readonly Touch[],
     see: (loaded: Loaded) => T,
-    tables: Map<string, RateTable>,
+    tables: KnownTables,
   ): Promise<T> {
     const reading = new Transaction<T>(touched, neverDecides, { serializable: false, tables });
     reading.#isolation = "repeatable read, read only";
-    reading.#findAccounts = findAccounts;
+    reading.#locks = false;
     try {
       const { loaded } = await reading.#load(connection, randomUUID());
       return see({ ...loaded, nextId: () => "" });
@@ -239,72 +147,75 @@ export class Transaction<T> {
 
   async #load(connection: Connection, token: string): Promise<{ loaded: Loaded; done: Sent<T> | undefined }> {
     const keyed = this.#touched.filter(({ key }) => key !== undefined);
-    const ids = this.#sent.flatMap(({ hashes }) => [...hashes.keys()]);
-    const none: Row[] = [];
+    const pesels = [listText([...new Set(this.#touched.map(({ pesel }) => pesel))])];
     const keys = [listText(keyed.map(({ pesel }) => pesel)), listText(keyed.map(({ key = null }) => key))];
     const reversed = this.#touched.flatMap(({ reverses = [] }) => reverses);
-    const [, accountRows, keyRows, refusalRows, reversedRows, foundRows, inForce] = await Promise.all([
+    const query = (
+      isNeeded: boolean,
+      sql: string,
+      parameters: readonly Parameter[],
+    ): Promise<readonly Row[]> => (isNeeded ? connection.query(sql, parameters) : Promise.resolve([]));
+    const [, locked, accounts, keyRows, refusals, entries, inForce, done] = await Promise.all([
       begin(connection, this.#isolation, token),
-      this.#touched.length === 0
-        ? none
-        : connection.query(this.#findAccounts, [
-            listText([...new Set(this.#touched.map(({ pesel }) => pesel))]),
-          ]),
-      keyed.length === 0 ? none : connection.query(findKeys, keys),
-      keyed.length === 0 ? none : connection.query(findRefusals, keys),
-      reversed.length === 0 ? none : connection.query(findReversed, [listText(reversed)]),
-      ids.length === 0 ? none : connection.query(findEntries, [listText(ids)]),
-      readInForce(connection, this.#tables),
+      query(this.#locks && this.#touched.length > 0, lockAccounts, pesels),
+      // In a statement of its own, which sees what was committed while that one waited for its locks.
+      query(this.#touched.length > 0, selectAccounts, pesels),
+      query(keyed.length > 0, findKeys, keys),
+      query(keyed.length > 0, findRefusals, keys),
+      query(reversed.length > 0, findReversed, [listText(reversed)]),
+      unlessDamaged(readInForce(connection, this.#tables)),
+      this.#findDone(connection),
     ]);
-    const accounts = new Map(
-      accountRows
-        .map((row) => decodeAccount(row as unknown as AccountRow))
-        .map((account) => [account.pesel, account]),
-    );
-    const answers = [
-      ...refusalRows.map((row) => decodeRefusal(row as unknown as RefusalRow)),
-      ...keyRows.map((row) => decodeEntry(row as unknown as JournalRow).entry),
-    ];
-    const answered = new Map(
-      answers.map((answer): [string, Entry | Refusal] => [`${answer.pesel}${answer.key}`, answer]),
-    );
-    const entries = new Map(reversedRows.map(foundEntry).map((found) => [found.entry.id, found]));
-    return {
-      loaded: {
-        inForce,
-        account: (pesel) => accounts.get(pesel),
-        answered: (pesel, key) => answered.get(`${pesel}${key}`),
-        entry: (id) => entries.get(id),
-        nextId: () => entryId(),
-      },
-      done: this.#sent.find(({ hashes }) =>
-        foundRows.some(({ id, hash }) => hashes.get(String(id)) === hash),
-      ),
-    };
+    const loaded = loadedFrom({ accounts, keyRows, refusals, entries, inForce });
+    const held = new Set(locked.map(({ pesel }) => Number(pesel)));
+    if (this.#locks && accounts.some(({ pesel, sequence }) => sequence !== null && !held.has(Number(pesel))))
+      throw new Raced();
+    return { loaded, done };
   }
 
-  #statements({ accounts, entries, accepted, refusals }: Writes, loaded: Loaded): Statement[] {
-    const rows = accounts.map(encodeAccount).sort((a, b) => (a.pesel < b.pesel ? -1 : 1));
-    const isNew = ({ pesel }: AccountRow) => loaded.account(pesel as Pesel) === undefined;
+  /** The decision that was committed although its COMMIT got no answer. */
+  async #findDone(connection: Connection): Promise<Sent<T> | undefined> {
+    if (this.#sent.length === 0) return undefined;
+    const ids = this.#sent.flatMap(({ hashes }) => [...hashes.keys()]);
+    const epochs = this.#sent.flatMap(({ accepted }) => accepted?.epoch ?? []);
+    const [entries, tables] = await Promise.all([
+      ids.length === 0 ? [] : connection.query(findEntries, [listText(ids)]),
+      epochs.length === 0 ? [] : connection.query(findEpochs, [listText(epochs)]),
+    ]);
+    return this.#sent.find(
+      ({ hashes, accepted }) =>
+        entries.some(({ id, hash }) => hashes.get(String(id)) === hash) ||
+        tables.some(({ epoch, table_id }) => accepted?.epoch === Number(epoch) && accepted.id === table_id),
+    );
+  }
+
+  #statements({ accounts, entries, accepted, refusals }: Writes, loaded: Loaded, epoch: number | undefined) {
+    const rows = accounts.toSorted((a, b) => (a.pesel < b.pesel ? -1 : 1)).map(rowOf);
+    const isNew = ({ pesel }: { pesel: Pesel }) => loaded.account(pesel) === undefined;
     const named = new Set(entries.filter(({ entry }) => entry.holder).map(({ entry }) => entry.pesel));
-    const renamed = rows.filter((row) => !isNew(row) && named.has(row.pesel as Pesel));
-    const words = [...rows.filter(isNew), ...renamed].flatMap(wordRows);
-    return [
+    const opened = rows.filter(isNew);
+    const renamed = rows.filter((row) => !isNew(row) && named.has(row.pesel));
+    const words = [...opened, ...renamed];
+    const statements: Statement[] = [
       // First, so that of two processes that put a table in force only one commits.
-      ...(accepted === undefined ? [] : acceptStatements(accepted, (loaded.inForce?.epoch ?? 0) + 1)),
+      ...(accepted === undefined || epoch === undefined ? [] : acceptStatements(accepted, epoch)),
       ...rowsStatement(
         updateAccounts,
-        movingColumns,
+        ["pesel", "sequence"],
         rows.filter((row) => !isNew(row)),
       ),
-      ...rowsStatement(insertAccounts, accountColumns, rows.filter(isNew)),
+      ...rowsStatement(insertAccounts, accountColumns, opened),
       ...rowsStatement(renameAccounts, ["pesel", "name", "surname"], renamed),
-      ...rowsStatement(deleteWords, ["pesel"], renamed),
-      ...rowsStatement(insertWords, wordColumns, words),
-      ...rowsStatement(insertEntries, journalColumns, entries.map(encodeEntry)),
-      ...rowsStatement(insertReversals, reversalColumns, entries.flatMap(reversalOf)),
+      ...rowsStatement(deleteWords, ["pesel"], words),
+      ...rowsStatement(insertWords, wordColumns, words.flatMap(wordRows)),
+      ...rowsStatement(
+        insertEntries,
+        ["entry", "hash"],
+        entries.map(({ text, hash }) => ({ entry: text, hash })),
+      ),
       ...(refusals === undefined ? [] : refusalStatements(refusals)),
     ];
+    return { statements, opens: opened.length > 0 };
   }
 }
 
@@ -312,17 +223,12 @@ function neverDecides(): never {
   throw new Error("what only looks decides nothing");
 }
 
-function encodeEntry({ entry, text, hash }: SealedEntry) {
-  const { pesel, sequence, id, key = null } = entry;
-  return { pesel, sequence, id, idempotency_key: key, entry: text, hash };
+function rowOf({ pesel, name, surname, sequence }: StoredAccount) {
+  return { pesel, name, surname, sequence };
 }
 
-function wordRows(account: AccountRow) {
+function wordRows(account: ReturnType<typeof rowOf>) {
   return holderWords(account).map((word) => ({ pesel: account.pesel, word }));
-}
-
-function reversalOf({ entry: { id, reverses } }: SealedEntry) {
-  return reverses === undefined ? [] : [{ reversed: reverses, reversed_by: id }];
 }
 
 function acceptStatements(accepted: NonNullable<Writes["accepted"]>, newEpoch: number): Statement[] {

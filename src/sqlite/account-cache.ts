@@ -2,26 +2,6 @@ import type { Pesel } from "../core/pesel.ts";
 import { Recent } from "../ledger/recent.ts";
 import type { StoredAccount } from "../ledger/store.ts";
 
-/** An account with the position of its newest entry, from which the entries before it are found. */
-export interface LinkedAccount {
-  readonly account: StoredAccount;
-  readonly newest: number;
-}
-
-/** The end of an account's chain while a transaction adds to it. */
-export interface Head {
-  /** The PESEL as the database has it. */
-  readonly number: number;
-  newest: number | null;
-  readonly isNew: boolean;
-  isRenamed: boolean;
-}
-
-/** @param newest of an account that is new, null */
-export function headOf(pesel: Pesel, newest: number | null): Head {
-  return { number: Number(pesel), newest, isNew: newest === null, isRenamed: false };
-}
-
 /**
  * Accounts as they were last read or written by this process, for as long as no other process has written to the
  * database. `version` changes with another process's commit, and not with one's own (SQLite's data_version).
@@ -29,7 +9,7 @@ export function headOf(pesel: Pesel, newest: number | null): Head {
 export class AccountCache {
   readonly #version: () => number;
   readonly #onForget: () => void;
-  readonly #accounts = new Recent<Pesel, LinkedAccount>();
+  readonly #accounts = new Recent<Pesel, StoredAccount>();
   #knownVersion = Number.NaN;
   #refreshed = false;
 
@@ -58,11 +38,11 @@ export class AccountCache {
     this.refresh();
   }
 
-  get(pesel: Pesel): LinkedAccount | undefined {
+  get(pesel: Pesel): StoredAccount | undefined {
     return this.#accounts.get(pesel);
   }
 
-  put(pesel: Pesel, account: LinkedAccount): void {
-    this.#accounts.put(pesel, account);
+  put(account: StoredAccount): void {
+    this.#accounts.put(account.pesel, account);
   }
 }

@@ -1,15 +1,20 @@
 import { peselText, rangeOf } from "../ledger/rows.ts";
-import type { AccountSpan, JournalPage, Store } from "../ledger/store.ts";
-import { type JournalValues, linkedRows, lookedAtOnce } from "./links.ts";
-import { pageChains, pageJournal, spanOfAccounts } from "./statements.ts";
+import type { AccountSpan, JournalPage, JournalRow, Store } from "../ledger/store.ts";
+import { lookedAtOnce, pageChains, pageJournal, spanOfAccounts } from "./statements.ts";
 
 /** Rows as arrays. */
 export type Select = <Values>(sql: string, ...parameters: (string | number)[]) => Values[];
 
 type Wanted = Parameters<Store["journal"]>[0];
 
-/** Accounts whose chains a page has. */
-const chainsAtOnce = 100;
+/** What the statements of pages select. */
+type JournalValues = readonly [
+  position: number,
+  pesel: number,
+  sequence: number,
+  entry: string,
+  hash: string,
+];
 
 /** In the order of commits: to look at each entry takes a tenth of what it takes to read them account by account. */
 export function journalPage(
@@ -18,30 +23,32 @@ export function journalPage(
   lastPosition: () => number,
 ): JournalPage {
   const [from = 0, last = lastPosition()] = place ?? [];
-  const rows = linkedRows(select<JournalValues>(pageJournal, from, from, last, ...rangeOf(range), limit));
-  const newest = rows.length < limit ? undefined : rows.at(-1);
-  const reached = newest?.position ?? from + lookedAtOnce;
-  return { rows, next: reached < last ? [reached, last] : undefined };
+  const rows = select<JournalValues>(pageJournal, from, from, last, ...rangeOf(range), limit);
+  const reached = rows.length < limit ? from + lookedAtOnce : (rows.at(-1)?.[0] ?? last);
+  return { rows: rows.map(journalRow), next: reached < last ? [reached, last] : undefined };
 }
 
-/** Whole chains, so that each account's entries are in their order. */
-export function chainsPage(select: Select, { place, ...range }: Wanted): JournalPage {
+/** Account by account. */
+export function chainsPage(select: Select, { place, limit, ...range }: Wanted): JournalPage {
   const [after, through] = rangeOf(range);
-  const [from = after] = place ?? [];
-  const { count, last } = spanFrom(select, from, through, chainsAtOnce);
-  if (count === 0) return { rows: [], next: undefined };
-  return { rows: linkedRows(select<JournalValues>(pageChains, from, last)), next: [last] };
+  const [pesel = after, sequence = Number.MAX_SAFE_INTEGER] = place ?? [];
+  const rows = select<JournalValues>(pageChains, pesel, sequence, through, limit).map(journalRow);
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  return { rows, next: last && [Number(last.pesel), last.sequence] };
+}
+
+function journalRow([, pesel, sequence, entry, hash]: JournalValues): JournalRow {
+  return { pesel: peselText(pesel), sequence, entry, hash };
 }
 
 export function accountSpan(
   select: Select,
   { after, limit }: Parameters<Store["accountSpan"]>[0],
 ): AccountSpan {
-  const { count, last } = spanFrom(select, ...rangeOf({ after }), limit);
-  return { count, through: count === 0 ? undefined : peselText(last) };
-}
-
-function spanFrom(select: Select, ...range: readonly [after: number, through: number, limit: number]) {
-  const [[count, last] = [0, null]] = select<[number, number | null]>(spanOfAccounts, ...range);
-  return { count, last: last ?? 0 };
+  const [[count, last] = [0, null]] = select<[number, number | null]>(
+    spanOfAccounts,
+    Number(after ?? -1),
+    limit,
+  );
+  return { count, through: last === null ? undefined : peselText(last) };
 }

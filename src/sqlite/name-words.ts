@@ -21,8 +21,8 @@ function pageNamed(words: number): string {
       `where other.pesel = name_word.pesel and ${begins(index + 4)}) `,
   );
   return (
-    `${pageOfAccounts} where account.pesel in (select pesel from name_word where ${begins(1)} and pesel > ?2 ` +
-    `group by pesel having true ${others.join("")}order by pesel limit ?3) order by account.pesel`
+    `${pageOfAccounts} where wanted.pesel in (select pesel from name_word where ${begins(1)} and pesel > ?2 ` +
+    `group by pesel having true ${others.join("")}order by pesel limit ?3) order by wanted.pesel`
   );
 }
 
@@ -36,12 +36,8 @@ export function selectPage({ after, limit, name = [] }: AccountsPage): [string, 
 }
 
 /** Writes what the account is found by from now on. */
-export function writeWords(
-  statement: (sql: string) => StatementSyncInstance,
-  account: Account,
-  isNew: boolean,
-): void {
+export function writeWords(statement: (sql: string) => StatementSyncInstance, account: Account): void {
   const pesel = Number(account.pesel);
-  if (!isNew) statement(deleteWords).get(pesel);
+  statement(deleteWords).get(pesel);
   for (const word of holderWords(account)) statement(insertWord).get(pesel, word);
 }

@@ -7,6 +7,7 @@ import {
   encodeAcceptance,
   encodeTable,
   missingTable,
+  requireAcceptance,
 } from "../ledger/rows.ts";
 import type { AcceptedTableRow, RateTableRow, Writes } from "../ledger/store.ts";
 import {
@@ -36,8 +37,9 @@ export class RateTables {
   inForce(): TableInForce | undefined {
     if (this.#inForce === undefined) {
       const row = this.#statement(selectInForce).get() as
-        | (RateTableRow & { epoch: number; table_id: string; id: string | null })
+        | (RateTableRow & AcceptedTableRow & { accepted: number; id: string | null })
         | undefined;
+      if (row !== undefined) requireAcceptance(row, row.accepted);
       if (row?.id === null) throw missingTable(row.table_id);
       this.#inForce = { value: row && { epoch: row.epoch, table: decodeTable(row) } };
     }

@@ -8,7 +8,6 @@ export const applicationId = 0x66785f33;
 export const tables = [
   "account",
   "journal",
-  "reversal",
   "refusal",
   "rate_table",
   "accepted_table",
@@ -17,34 +16,31 @@ export const tables = [
 ] as const;
 
 /**
- * The whole schema. The journal grows at its end only, and each entry names the account's entry before it: an index of
- * (pesel, sequence) would be one more page at a random place to read and write for every order. What an order does
- * write at a random place is its account's row, which is small, so that many share a page: the balances are in the
- * newest entry only.
+ * The whole schema. What an entry is found by is computed from its text, so that it cannot differ from it. The journal
+ * grows at its end only. The columns that are computed are in its indexes, and not in its rows.
  */
 export const schema = `
   create table account (
     pesel integer primary key,
     name text not null,
     surname text not null,
-    newest integer not null -- the position of the newest entry
+    sequence integer not null check (sequence >= 1) -- of the newest entry
   ) strict;
 
   create table journal (
-    position integer primary key,
-    previous integer, -- the position of the account's entry before it
-    pesel integer not null,
-    sequence integer not null check (sequence >= 1),
-    idempotency_key text,
+    position integer primary key, -- in the order of commits
     entry text not null,
-    hash text not null
+    hash text not null,
+    id text not null as (entry ->> 'id'),
+    pesel integer not null as (cast(entry ->> 'pesel' as integer)),
+    sequence integer not null as (entry ->> 'sequence'),
+    idempotency_key text as (entry ->> 'key'),
+    reverses text as (entry ->> 'reverses') -- the id of the entry that is undone
   ) strict;
+  create unique index journal_id on journal (id);
+  create unique index journal_account on journal (pesel, sequence);
   create unique index journal_key on journal (idempotency_key, pesel) where idempotency_key is not null;
-
-  create table reversal (
-    reversed integer primary key, -- the position of the entry that is undone
-    reversed_by integer not null -- the position of its reversal
-  ) strict;
+  create unique index journal_reverses on journal (reverses) where reverses is not null;
 
   create table refusal (
     position integer primary key,

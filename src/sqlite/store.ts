@@ -3,12 +3,21 @@ import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
-import { entryId, type IdRange, positionInId } from "../ledger/entry-id.ts";
-import { decodeAccount, decodeEntry, foundEntry, missingIdentityKey } from "../ledger/rows.ts";
+import { entryId, type IdRange } from "../ledger/entry-id.ts";
+import {
+  accountRow,
+  decodeAccount,
+  decodeEntry,
+  decodeIdentityKey,
+  foundEntry,
+  requireChain,
+} from "../ledger/rows.ts";
 import type {
+  AccountRow,
   AccountsPage,
   Decision,
   FoundEntry,
+  IdentityKeyRow,
   JournalRow,
   ListedAccountRow,
   Loaded,
@@ -18,21 +27,12 @@ import type {
   Touch,
   Writes,
 } from "../ledger/store.ts";
-import { AccountCache, type Head, headOf, type LinkedAccount } from "./account-cache.ts";
-import { keptRows, reversalsPage, type SelectRows, strayWords } from "./audited.ts";
+import { AccountCache } from "./account-cache.ts";
+import { keptRows, type SelectRows, strayWords } from "./audited.ts";
 import { CommitDeadline } from "./commit-deadline.ts";
 import { storageFailure, unusable } from "./failures.ts";
-import { entriesIn } from "./ids.ts";
 import { accountSpan, chainsPage, journalPage, type Select } from "./journal-pages.ts";
-import { isKeyTaken, Keys } from "./keys.ts";
-import {
-  type AccountValues,
-  accountRows,
-  accountsTogether,
-  type LinkedAccountRow,
-  misplacedAccount,
-  misplacedEntry,
-} from "./links.ts";
+import { Keys } from "./keys.ts";
 import { selectPage, writeWords } from "./name-words.ts";
 import { type OpenDatabase, openDatabase, pragma, type SqliteOptions, tuningFor } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
@@ -40,16 +40,20 @@ import { schemaVersion } from "./schema.ts";
 import {
   appendEntry,
   insertAccount,
-  insertReversal,
   pageEntries,
   pageEntriesBack,
   pageStatement,
   renameAccount,
-  reversedBy,
   selectAccount,
+  selectFound,
   updateAccount,
 } from "./statements.ts";
 import { whenUnlocked } from "./write-lock.ts";
+
+/** Each takes some 2 KB of memory while an audit reads their entries. With fewer, it looks at the whole journal more often. */
+const accountsTogether = { reading: 25_000, besideOrders: 10_000 };
+/** No id is greater. */
+const greatestId = "g";
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
@@ -65,8 +69,6 @@ export class SqliteStore implements Store {
   readonly transactionsAtOnce = 1;
   /** From the decision to the commit is one turn of the event loop, in which the process or the disk may stand still. */
   readonly commitsWithinMs: number;
-  readonly misplacedEntry = misplacedEntry;
-  readonly misplacedAccount = misplacedAccount;
   readonly #opened: OpenDatabase;
   readonly #database: DatabaseSyncInstance;
   readonly #accounts: AccountCache;
@@ -78,7 +80,6 @@ export class SqliteStore implements Store {
   #tuning = tuningFor(0);
   readonly #lockWaitMs: number;
   readonly accountSpan: Store["accountSpan"] = async (page) => accountSpan(this.#select, page);
-  readonly reversals: Store["reversals"] = async (page) => reversalsPage(this.#selectRows, page);
   readonly rows: Store["rows"] = async (name, page) => keptRows(this.#selectRows, name, page);
   readonly strayWords: Store["strayWords"] = async (range) => strayWords(this.#selectRows, range);
   readonly chains: Store["journal"] = async (page) => chainsPage(this.#select, page);
@@ -96,63 +97,46 @@ export class SqliteStore implements Store {
         opened.requireFile();
         return pragma(this.#statement("pragma data_version"));
       },
-      () => {
-        this.#tables.forget();
-        this.#keys.forget();
-      },
+      () => this.#tables.forget(),
     );
   }
 
   async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
-    const answer = await this.#whenUnlocked(() => {
-      try {
-        return this.#try(touched, decide, false);
-      } catch (error) {
-        if (!isKeyTaken(error)) throw error;
-        return this.#try(touched, decide, true);
-      }
-    });
+    const answer = await this.#whenUnlocked(() => this.#try(touched, decide));
     this.#opened.requireFile();
     return answer;
   }
 
-  /**
-   * Most keys are new, so they are not looked up at first. If one was used before, that fails: on the index of keys if
-   * an entry is written, otherwise in a look-up after the decision.
-   */
-  #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, looksUpKeys: boolean): T {
+  #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): T {
     this.#tuneFor(touched.length);
     const deadline = new CommitDeadline(this.commitsWithinMs);
-    const { answer, next, written } = this.#inTransaction(() => {
+    const { answer, next, accounts } = this.#inTransaction(() => {
       this.#accounts.refresh();
-      let position = this.#lastPosition();
-      const heads = new Map<Pesel, Head>();
-      const inForce = this.#tables.inForce();
+      const loaded = new Map<Pesel, StoredAccount | undefined>();
       const { writes, answer } = decide({
-        inForce,
+        inForce: () => this.#guard(() => this.#tables.inForce()),
         account: (pesel) => {
-          const linked = this.#account(pesel);
-          if (linked !== undefined) heads.set(pesel, headOf(pesel, linked.newest));
-          return linked?.account;
+          const account = this.#account(pesel);
+          loaded.set(pesel, account);
+          return account;
         },
-        answered: (pesel, key) =>
-          looksUpKeys ? this.#guard(() => this.#keys.answered(pesel, key)) : undefined,
+        answered: (pesel, key) => this.#guard(() => this.#keys.answered(pesel, key)),
         entry: (id) => this.#guard(() => this.#entry(id)),
-        nextId: () => {
-          position += 1;
-          return entryId(position);
-        },
+        nextId: entryId,
       });
-      if (!looksUpKeys) this.#keys.requireFree(touched, writes);
-      const written = this.#write(writes, heads);
+      this.#write(writes, (pesel) => loaded.get(pesel) === undefined);
       if (writes.refusals !== undefined) this.#keys.keep(writes.refusals);
-      const next = writes.accepted && { epoch: (inForce?.epoch ?? 0) + 1, table: writes.accepted.table };
-      if (writes.accepted !== undefined) this.#tables.accept((inForce?.epoch ?? 0) + 1, writes.accepted);
+      const next = writes.accepted && {
+        epoch: (this.#tables.inForce()?.epoch ?? 0) + 1,
+        table: writes.accepted.table,
+      };
+      if (next !== undefined && writes.accepted !== undefined)
+        this.#tables.accept(next.epoch, writes.accepted);
       deadline.require("Nothing was changed.");
-      return { answer, next, written };
+      return { answer, next, accounts: writes.accounts };
     });
     if (next !== undefined) this.#tables.accepts(next);
-    for (const linked of written) this.#accounts.put(linked.account.pesel, linked);
+    for (const account of accounts) this.#accounts.put(account);
     deadline.require("Orders may be done: sending them again with the same keys is safe.");
     return answer;
   }
@@ -162,8 +146,8 @@ export class SqliteStore implements Store {
       this.#inTransaction(() => {
         this.#accounts.refresh();
         return see({
-          inForce: this.#tables.inForce(),
-          account: (pesel) => this.#account(pesel)?.account,
+          inForce: () => this.#tables.inForce(),
+          account: (pesel) => this.#account(pesel),
           answered: (pesel, key) => this.#keys.answered(pesel, key),
           entry: (id) => this.#entry(id),
           nextId: () => "",
@@ -184,41 +168,35 @@ export class SqliteStore implements Store {
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {
     const account = this.#guard(() => {
       this.#accounts.refreshOnceATurn();
-      return this.#account(pesel)?.account;
+      return this.#account(pesel);
     });
     if (this.#opened.isReadOnly) this.#opened.requireFile();
     return account;
   }
 
   async accounts(page: AccountsPage): Promise<ListedAccountRow[]> {
-    return accountRows(this.#arrays<AccountValues>(...selectPage(page)));
+    return this.#all(...selectPage(page)).map(accountRow);
   }
 
   async statement(
     pesel: Pesel,
     { before, limit }: { before?: Entry | undefined; limit: number },
-  ): Promise<FoundEntry[]> {
-    return this.#all<JournalRow>(
-      pageStatement(before === undefined),
-      before === undefined ? Number(pesel) : positionInId(before.id),
-      limit,
-    ).map(foundEntry);
+  ): Promise<readonly FoundEntry[]> {
+    const end = before?.sequence ?? Number.MAX_SAFE_INTEGER;
+    const found = this.#all(pageStatement, Number(pesel), end, limit).map(foundEntry);
+    return requireChain(found, { before, limit });
   }
 
-  async entries({ after, through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
-    const [first, last] = [after, through].map((id) => id && positionInId(id));
-    const range = [first || 0, last || Number.MAX_SAFE_INTEGER, limit];
-    return this.#all<JournalRow>(pageEntries, ...range).map(decodeEntry);
+  async entries({ after = "", through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
+    return this.#all<JournalRow>(pageEntries, after, through ?? greatestId, limit).map(decodeEntry);
   }
 
   async entriesBefore({ before, limit }: Parameters<Store["entriesBefore"]>[0]): Promise<SealedEntry[]> {
-    const end = before === undefined ? Number.MAX_SAFE_INTEGER : positionInId(before);
-    return this.#all<JournalRow>(pageEntriesBack, end, limit).map(decodeEntry);
+    return this.#all<JournalRow>(pageEntriesBack, before ?? greatestId, limit).map(decodeEntry);
   }
 
   async newestEntry(): Promise<string | undefined> {
-    const byPosition = "select entry, hash from journal order by position desc limit 1";
-    return this.#all<JournalRow>(byPosition).map(decodeEntry)[0]?.entry.id;
+    return this.#all<{ id: string }>("select id from journal order by id desc limit 1")[0]?.id;
   }
 
   async entry(id: string): Promise<FoundEntry | undefined> {
@@ -226,29 +204,26 @@ export class SqliteStore implements Store {
   }
 
   #entry(id: string): FoundEntry | undefined {
-    const byPosition = `select *, ${reversedBy} from journal where position = ?`;
-    const row = this.#statement(byPosition).get(positionInId(id));
-    const found = row && foundEntry(row);
-    return found?.entry.id === id ? found : undefined;
+    const row = this.#statement(`${selectFound} where journal.id = ?`).get(id);
+    return row && foundEntry(row);
   }
 
-  async entriesIn(ids: IdRange, limit: number): Promise<FoundEntry[]> {
-    return this.#read(() =>
-      entriesIn((sql) => this.#statement(sql), ids, { last: this.#lastPosition(), limit }),
-    );
+  async entriesIn({ first, last }: IdRange, limit: number): Promise<FoundEntry[]> {
+    const inRange = `${selectFound} where journal.id between ? and ? limit ?`;
+    return this.#all(inRange, first, last, limit).map(foundEntry);
   }
 
   async entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined> {
     return this.#read(() => this.#keys.entry(pesel, key));
   }
 
-  /** Positions have no gaps, and to count would be to read the whole journal. */
+  /** Positions have no gaps, and to count would be to read the whole index. */
   async entryCount(): Promise<number> {
     return this.#lastPosition();
   }
 
   async identityKey(): Promise<string> {
-    return this.#all<{ value: string }>("select value from identity_key")[0]?.value ?? missingIdentityKey();
+    return decodeIdentityKey(this.#all<IdentityKeyRow>("select * from identity_key")[0]);
   }
 
   async inForce(): Promise<TableInForce | undefined> {
@@ -296,44 +271,33 @@ export class SqliteStore implements Store {
     }
   }
 
-  #account(pesel: Pesel): LinkedAccount | undefined {
+  #account(pesel: Pesel): StoredAccount | undefined {
     const known = this.#accounts.get(pesel);
     if (known !== undefined) return known;
-    const select = () => this.#statement(selectAccount).get(Number(pesel)) as LinkedAccountRow | undefined;
-    const row = this.#guard(select);
-    if (row === undefined) return undefined;
-    const linked = { account: decodeAccount(row), newest: row.newest };
-    this.#accounts.put(pesel, linked);
-    return linked;
+    const select = () => this.#statement(selectAccount).get(Number(pesel)) as unknown as AccountRow;
+    const account = decodeAccount(this.#guard(select));
+    if (account !== undefined) this.#accounts.put(account);
+    return account;
   }
 
-  /** Gives the accounts as they are written. `heads` are those of accounts that were loaded; others are new. */
-  #write({ accounts, entries }: Writes, heads: Map<Pesel, Head>): LinkedAccount[] {
+  #write({ accounts, entries }: Writes, isNew: (pesel: Pesel) => boolean): void {
     // `get` is half a microsecond faster than `run`, which counts changes.
     const append = this.#statement(appendEntry);
+    const renamed = new Set<Pesel>();
     for (const { entry, text, hash } of entries) {
-      const { id, pesel, sequence, key = null } = entry;
-      const position = positionInId(id);
-      const head = heads.get(pesel) ?? headOf(pesel, null);
-      append.get(position, head.newest, head.number, sequence, key, text, hash);
-      head.newest = position;
-      head.isRenamed ||= entry.holder !== undefined;
-      heads.set(pesel, head);
-      if (entry.reverses !== undefined) {
-        this.#statement(insertReversal).get(positionInId(entry.reverses), position);
-      }
+      append.get(text, hash);
+      if (entry.holder !== undefined) renamed.add(entry.pesel);
     }
     const insert = this.#statement(insertAccount);
     const update = this.#statement(updateAccount);
-    return accounts.map((account) => {
-      const { pesel, name, surname } = account;
-      const { number, newest, isNew, isRenamed } = heads.get(pesel) as Head & { newest: number };
-      if (isNew) insert.get(number, name, surname, newest);
-      else if (isRenamed) this.#statement(renameAccount).get(newest, name, surname, number);
-      else update.get(newest, number);
-      if (isNew || isRenamed) writeWords((sql) => this.#statement(sql), account, isNew);
-      return { account, newest };
-    });
+    for (const account of accounts) {
+      const { pesel, name, surname, sequence } = account;
+      const number = Number(pesel);
+      if (isNew(pesel)) insert.get(number, name, surname, sequence);
+      else if (renamed.has(pesel)) this.#statement(renameAccount).get(sequence, name, surname, number);
+      else update.get(sequence, number);
+      if (isNew(pesel) || renamed.has(pesel)) writeWords((sql) => this.#statement(sql), account);
+    }
   }
 
   #inTransaction<T>(work: () => T, lock: "immediate" | "deferred" = "immediate"): T {

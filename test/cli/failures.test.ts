@@ -252,7 +252,7 @@ test("audit findings are exit 1, and the report is the result", async () => {
   const env = { FX_URL: `sqlite:${path}` };
   assert.equal((await runHere(opening, { env })).exit, 0);
   const database = new DatabaseSync(path);
-  database.exec("update journal set entry = replace(entry, '100000', '900000')");
+  database.exec(`update journal set entry = replace(entry, '"PLN":100000', '"PLN":900000')`);
   database.close();
   const text = await runHere(["audit"], { env });
   assert.match(text.stdout, /\naccounts\t1\nentries\t1\nfindings\t[1-9]\d*\ndigest\t[0-9a-f]{64}\n$/);

@@ -151,7 +151,7 @@ async function load(run: {
   // Of orders refused for want of money, none may have had an effect: only those answered 200 are looked for.
   await assertSettledOnce(store, receiptByKey);
   const [{ negative, holders, deadlocks } = {}] = await database.run(
-    "select (select count(*)::int from account where balances like '%-%') as negative, " +
+    "select (select count(*)::int from journal where (entry::json ->> 'balances') like '%-%') as negative, " +
       "(select count(*)::int from account) as holders, deadlocks::int from pg_stat_database " +
       "where datname = current_database()",
   );

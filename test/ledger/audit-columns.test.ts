@@ -32,6 +32,7 @@ interface Column {
 /** What an audit does not find, and why. */
 const reasons: Readonly<Record<string, string>> = {
   "another refusal.position": "It says which refusals are deleted first, and no answer rests on it.",
+  "another journal.position": "An audit reads in that order, and finds each account's entries in any.",
   "a refusal less": "Refusals are deleted after 30 days.",
   "a rate_table less": "One that was never in force is kept for the history of rates alone.",
 };
@@ -78,7 +79,7 @@ const catalogue: Readonly<Record<string, string>> = {
     "from sqlite_schema as m join pragma_table_info(m.name) as p where m.type = 'table' order by 1, p.cid",
   "postgres:":
     `select table_name as "table", column_name as "column", data_type as type ` +
-    "from information_schema.columns where table_schema = current_schema() order by 1, ordinal_position",
+    "from information_schema.columns where table_schema = current_schema() and is_generated = 'NEVER' order by 1, ordinal_position",
 };
 
 function quoted(value: Value): string {
@@ -191,9 +192,11 @@ async function contents({ run }: SharedDatabase, sql: string): Promise<Tables> {
   const columns = (await run(sql)) as readonly Column[];
   const tables = new Map<string, { columns: Column[]; rows: Row[] }>();
   for (const name of new Set(columns.map(({ table }) => table))) {
-    const rows = ((await run(`select * from ${name}`)) as readonly Row[]).map((row) => ({ ...row }));
+    const own = columns.filter(({ table }) => table === name);
+    const list = own.map(({ column }) => column).join(", ");
+    const rows = ((await run(`select ${list} from ${name}`)) as readonly Row[]).map((row) => ({ ...row }));
     assert.ok(rows.length > 0, `${name} has no row to change`);
-    tables.set(name, { columns: columns.filter(({ table }) => table === name), rows });
+    tables.set(name, { columns: own, rows });
   }
   return tables;
 }

@@ -16,8 +16,7 @@ const ids = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g;
 const facts = ({ entry, problem, recorded, recomputed }: AuditFinding) => [
   entry ?? "-",
   problem,
-  // SQLite has the place of an entry that is not there.
-  recorded.replaceAll(ids, "an id").replace(/position \d{12}/, "an id"),
+  recorded.replaceAll(ids, "an id"),
   recomputed.replaceAll(ids, "an id"),
 ];
 const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () => now);
@@ -151,10 +150,7 @@ const forgeries: [what: string, entries: readonly Entry[], findings: readonly un
   [
     "a reversal of an entry that is not there",
     [opened, reversal(2, { reverses: nowhere, balances: [money(99_000n)] })],
-    [
-      [2, "entry that is undone", "an id", undoable],
-      ["-", "link to a reversal", "an id to an id", "no such reversal"],
-    ],
+    [[2, "entry that is undone", "an id", undoable]],
   ],
   [
     "a reversal that takes less than came",
@@ -205,7 +201,6 @@ const forgeries: [what: string, entries: readonly Entry[], findings: readonly un
     [opened, buy({ balances: [money(63_001n), money(9_999n, "USD")] })],
     [
       [2, "balances after the entry", '{"PLN":63001,"USD":9999}', '{"PLN":63000,"USD":10000}'],
-      ["-", "balances", '{"PLN":63001,"USD":9999}', '{"PLN":63000,"USD":10000}'],
       ["-", "sum of PLN", "63001 minor units", "63000 minor units"],
       ["-", "sum of USD", "9999 minor units", "10000 minor units"],
     ],
@@ -396,21 +391,18 @@ for (const { name, open, database } of adapters) {
     }
 
     test("quotes an entry that cannot be read, and blames no hash after it", async (t) => {
-      const edit = "update journal set entry = 'x44051401359' where pesel = ? and sequence = 2";
+      const edit = `update journal set entry = replace(entry, '"exchange"', '"44051401359"') where pesel = ? and sequence = 2`;
       const [unreadable, ...others] = await findingsAfter(t, edit);
       assert.deepEqual(
         [unreadable?.[0], unreadable?.[1], unreadable?.[3]],
         [2, "unreadable entry", "a whole entry"],
       );
-      assert.match(String(unreadable?.[2]), /x44051401359/);
+      assert.match(String(unreadable?.[2]), /an entry is one of/);
       assert.deepEqual(
-        others
-          .map(([entry, problem]) => [entry, problem])
-          .filter(([, problem]) => problem !== "id of the row"),
+        others.map(([entry, problem]) => [entry, problem]),
         [
           [3, "balances after the entry"],
           [3, "negative balance"],
-          ["-", "balances"],
           ["-", "sum of PLN"],
           ["-", "sum of USD"],
         ],
@@ -429,105 +421,32 @@ for (const { name, open, database } of adapters) {
       assert.deepEqual(finding, ["-", "account without entries", "an account", "no entries"]);
     });
 
-    test("gives the key that an entry is found by and the one that it says", async (t) => {
-      const edit = "update journal set idempotency_key = 'x' where pesel = ? and sequence = 2";
-      assert.deepEqual(await findingsAfter(t, edit), [[2, "key of the row", "x", "null"]]);
+    for (const column of ["id", "pesel", "sequence", "idempotency_key", "reverses"]) {
+      test(`never sees another ${column} than the entry has: the database computes it`, async (t) => {
+        const edit = `update journal set ${column} = null where pesel = ?`;
+        await assert.rejects(findingsAfter(t, edit), {
+          message: /generated column|can only be updated to DEFAULT/,
+        });
+      });
+    }
+
+    test("finds that the newest entry of an account is gone", async (t) => {
+      assert.deepEqual(await findingsAfter(t, "delete from journal where pesel = ? and sequence = 3"), [
+        ["-", "number of entries", "3", "2"],
+      ]);
     });
 
-    test("names the PESEL that entries are found by and the one that they say", async (t) => {
-      const edits = ["journal", "account"].map(
-        (rows) => `update ${rows} set pesel = '${adult(3)}' where pesel = ?`,
-      );
-      assert.deepEqual(await findingsAfter(t, ...edits), [
-        ["-", "words of the names", "some", "no account"],
-        ...[1, 2, 3].map((entry) => [entry, "PESEL of the row", adult(3), adult()]),
-        ["-", "words of the names", "", "jan kowalski"],
-      ]);
+    test("never sees an entry that is undone twice: the database refuses the second", async (t) => {
+      const { open } = await openDatabase(t);
+      const store = await open();
+      const again = [opened, deposit, reversal(3), reversal(4, { balances: [money(99_000n)] })];
+      await assert.rejects(append(store, adult(), again), { code: "storage-unavailable" });
     });
 
     test("finds an account that no name finds", async (t) => {
       assert.deepEqual(await findingsAfter(t, "delete from name_word where pesel = ?"), [
         ["-", "words of the names", "", "jan kowalski"],
       ]);
-    });
-
-    /** What is found of a deposit and its reversal after an edit of their link, and what else is appended then. */
-    async function findingsAboutLinks(t: TestContext, edit: string, more: readonly Entry[] = []) {
-      const { open, run } = await openDatabase(t);
-      const store = await open();
-      await putInForce(store, table);
-      await append(store, adult(), [opened, deposit, reversal(3)]);
-      await run(edit);
-      const id = (await store.statement(adult(), { limit: 2 }))[1]?.entry.id;
-      await append(
-        store,
-        adult(),
-        more.map((entry) => ({ ...entry, reverses: id })),
-      );
-      return (await serviceOn(store).audit()).findings.map(facts);
-    }
-
-    test("finds a reversal to which no link leads", async (t) => {
-      assert.deepEqual(await findingsAboutLinks(t, "delete from reversal"), [
-        [3, "link to the reversal", "none", "an id"],
-      ]);
-    });
-
-    test("finds that one deposit was undone twice", async (t) => {
-      const again = [reversal(4, { balances: [money(99_000n)] })];
-      assert.deepEqual(await findingsAboutLinks(t, "delete from reversal", again), [
-        [3, "link to the reversal", "an id", "an id"],
-      ]);
-    });
-
-    test("finds a link that leads to no reversal", async (t) => {
-      const edit = "update reversal set reversed_by = reversed";
-      assert.deepEqual(await findingsAboutLinks(t, edit), [
-        [3, "link to the reversal", "an id", "an id"],
-        ["-", "link to a reversal", "an id to an id", "no such reversal"],
-      ]);
-    });
-
-    if (name !== "sqlite:") return;
-    for (const [what, edit, findings] of [
-      [
-        "an entry's link to the one before it",
-        "update journal set previous = null where pesel = ? and sequence = 3",
-        [[3, "link to the entry before", "position null", "position 2"]],
-      ],
-      [
-        "the first entry's link to one before it",
-        "update journal set previous = 3 where pesel = ? and sequence = 1",
-        [[1, "link to the entry before", "position 3", "position null"]],
-      ],
-    ] as const) {
-      test(`finds ${what}`, async (t) => assert.deepEqual(await findingsAfter(t, edit), findings));
-    }
-
-    test("finds an entry at another position, and the next one's link to where it was", async (t) => {
-      const edit = "update journal set position = 102 where pesel = ? and sequence = 2";
-      assert.deepEqual(
-        (await findingsAfter(t, edit)).map(([entry, problem]) => [entry, problem]),
-        [
-          [2, "position of the row"],
-          [3, "link to the entry before"],
-        ],
-      );
-    });
-
-    test("finds an account's link to an entry that is gone", async (t) => {
-      const found = await findingsAfter(t, "delete from journal where pesel = ? and sequence = 3");
-      assert.deepEqual(
-        found.map((facts) => facts.map((fact) => (String(fact).length === 64 ? "a hash" : fact))),
-        [
-          ["-", "number of entries", "0", "2"],
-          ["-", "hash of the last entry", "", "a hash"],
-          ["-", "balances", "{}", '{"PLN":63000,"USD":10000}'],
-          ["-", "link to the last entry", "position 3", "position 2"],
-          ["-", "sum of PLN", "63000 minor units", "126000 minor units"],
-          ["-", "sum of USD", "5000 minor units", "15000 minor units"],
-        ],
-      );
     });
   });
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { AuditProgress } from "../../src/core/service.ts";
-import { entryId } from "../../src/ledger/entry-id.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
 import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
@@ -35,31 +34,8 @@ async function ledgerOn(database: SharedDatabase) {
 const edit = (sequence: number, from: string, to: string) =>
   `update journal set entry = replace(entry, '${from}', '${to}') where pesel = ? and sequence = ${sequence}`;
 
-/** Edits where the stores differ: SQLite reads an account with its newest entry, PostgreSQL keeps a copy. */
-const editsOf = (store: string) =>
-  store.startsWith("sqlite")
-    ? {
-        balances: (from: string, to: string) => edit(3, from, to),
-        noJson: "update journal set entry = 'many' where pesel = ? and sequence = 3",
-        setBack:
-          "update account set newest = (select previous from journal where position = newest) where pesel = ?",
-        moved: "update journal set position = position + 100 where pesel = ? and sequence = 3",
-        movedFinding: "3 position of the row",
-        unreadableFindings: ["2 unreadable entry"],
-      }
-    : {
-        balances: (from: string, to: string) =>
-          `update account set balances = replace(balances, '${from}', '${to}') where pesel = ?`,
-        noJson: "update account set balances = 'many' where pesel = ?",
-        setBack: "update account set sequence = 2 where pesel = ?",
-        moved: `update journal set id = '${entryId()}' where pesel = ? and sequence = 3`,
-        movedFinding: "3 id of the row",
-        unreadableFindings: ["2 unreadable entry", "2 id of the row"],
-      };
-
 for (const { name, database } of adapters) {
   if (database === undefined) continue;
-  const { balances, noJson, setBack, moved, movedFinding, unreadableFindings } = editsOf(name);
   const openDatabase = database;
   const ledger = async (t: TestContext) => ledgerOn(await database(t));
   describe(`an audit over ${name}`, () => {
@@ -103,15 +79,9 @@ for (const { name, database } of adapters) {
         ["the table's number", edit(2, '"table":"', '"table":"1'), `${holder} 2 table number`],
         ["the table", edit(2, '"tableId":"2', '"tableId":"f'), `${holder} 2 rate table`],
         ["the time", edit(2, '"time":1', '"time":2'), `${holder} 2 broken hash chain`],
-        ["the number", edit(2, '"sequence":2', '"sequence":9'), `${holder} 2 number of the row`],
+        ["the number", edit(2, '"sequence":2', '"sequence":9'), `${holder} 9 entry after the account's last`],
         ["the key", edit(2, '"key":null', '"key":"x"'), `${holder} 2 broken hash chain`],
         ["who did it", edit(2, '"key":null', '"key":null,"by":"x"'), `${holder} 2 broken hash chain`],
-        [
-          "the key that an entry is found by",
-          "update journal set idempotency_key = 'x' where pesel = ? and sequence = 2",
-          `${holder} 2 key of the row`,
-        ],
-        ["the place that an entry's receipt is found at", moved, `${holder} ${movedFinding}`],
         ["the initial balance", edit(1, '"initial":"1', '"initial":"2'), `${holder} 1 broken hash chain`],
         [
           "the balances after an entry",
@@ -133,15 +103,13 @@ for (const { name, database } of adapters) {
           "delete from journal where pesel = ? and sequence = 3",
           `${holder} - number of entries`,
         ],
-        ["a balance of the account", balances('"USD":5000', '"USD":5001'), `${holder} - balances`],
-        ["balances that are no JSON", noJson, `${holder} - balances`],
-        [
-          "an entry that is no JSON",
-          "update journal set entry = '[' where pesel = ? and sequence = 2",
-          `${holder} 2 unreadable entry`,
-        ],
+        ["an entry of no kind", edit(2, '"kind"', '"kinds"'), `${holder} 2 unreadable entry`],
         ["the holder's name", "update account set name = 'Eve' where pesel = ?", `${holder} - name`],
-        ["an account set back by an entry", setBack, `${holder} 3 entry after the account's last`],
+        [
+          "an account set back by an entry",
+          "update account set sequence = 2 where pesel = ?",
+          `${holder} 3 entry after the account's last`,
+        ],
         ["a deleted account", "delete from account where pesel = ?", `${holder} 1 entry without an account`],
       ];
       for (const [what, sql, finding] of edits) {
@@ -163,29 +131,10 @@ for (const { name, database } of adapters) {
         assert.ok((await problems()).includes(`${holder} - account without entries`));
       });
 
-      test("a whole account under another PESEL", async (t) => {
-        const { tamper, problems } = await ledger(t);
-        await tamper(`update journal set pesel = '${adult(3)}' where pesel = ?`, 3);
-        await tamper(`update account set pesel = '${adult(3)}' where pesel = ?`);
-        const found = [1, 2, 3].map((number) => `${adult(3)} ${number} PESEL of the row`);
-        const words = (index: number) => `${adult(index)} - words of the names`;
-        assert.deepEqual(await problems(), [words(0), ...found, words(3)]);
-      });
-
-      test("an entry that cannot be read, with the id that the store finds it by, if it has one", async (t) => {
-        const { tamper, problems } = await ledger(t);
-        await tamper("update journal set entry = '[' where pesel = ? and sequence = 2");
-        const ofEntry = (await problems()).filter((problem) => problem.startsWith(`${holder} 2`));
-        assert.deepEqual(
-          ofEntry,
-          unreadableFindings.map((finding) => `${holder} ${finding}`),
-        );
-      });
-
       test("an entry that cannot be read is not read around", async (t) => {
         const { service, tamper } = await ledger(t);
-        await tamper("update journal set entry = '[' where pesel = ? and sequence = 2");
-        const failure = { code: "internal", message: /Run fx audit/ };
+        await tamper(edit(2, '"kind"', '"kinds"'));
+        const failure = { code: "storage-unavailable", message: /Run fx audit/ };
         await assert.rejects(service.position(), failure);
         await assert.rejects(service.statement(adult(0), { limit: 10 }), failure);
       });
@@ -203,8 +152,10 @@ for (const { name, database } of adapters) {
         await tamper(edit(2, '"sold":"37000', '"sold":"44051401359'));
         const { findings } = await service.audit();
         assert.equal(findings.find(({ problem }) => problem === "sold")?.recorded, "440514013.59 PLN");
-        await tamper(balances('"PLN":63000', '"PLN":44051401359'));
-        const figures = (await service.audit()).findings.find(({ problem }) => problem === "balances");
+        await tamper(edit(2, '"PLN":63000', '"PLN":44051401359'));
+        const figures = (await service.audit()).findings.find(
+          ({ problem }) => problem === "balances after the entry",
+        );
         assert.match(figures?.recorded ?? "", /^\{"PLN":44051401359,/);
       });
 
@@ -213,19 +164,15 @@ for (const { name, database } of adapters) {
         await tamper(edit(2, '"time":1', '"time":2'));
         assert.deepEqual(await problems(), [`${holder} 2 broken hash chain`]);
       });
-
-      test("a currency whose sum over all accounts is off is named", async (t) => {
-        const { tamper, problems } = await ledger(t);
-        await tamper(balances('"USD":5000', '"USD":5001'));
-        assert.ok((await problems()).includes("all accounts - sum of USD"));
-      });
     });
 
     describe("a table that was tampered with is found", () => {
       test("by its id, also where no exchange used what was changed", async (t) => {
         const { run, problems } = await ledger(t);
         await run("update rate_table set rates = replace(rates, '0.011793', '0.011794')");
-        assert.deepEqual(await problems(), [`all accounts - content of table ${table.number}`]);
+        const all = await problems();
+        assert.ok(all.includes(`all accounts - content of table ${table.number}`));
+        assert.equal(all.filter((problem) => problem.endsWith(" rate table")).length, 6);
       });
 
       test("when an exchange's table never was in force", async (t) => {

@@ -76,7 +76,7 @@ describe("transactions that get into each other's way", () => {
 
   test("into a deadlock: the one that the server ends is run again", async (t) => {
     const database = await emptyDatabase(t);
-    const store = await openStore(t, database.url, { parameters: { deadlock_timeout: "100ms" } });
+    const store = await openStore(t, database.url, { parameters: { deadlock_timeout: "1s" } });
     const [first, second] = [0, 1].map(adult).sort() as [Pesel, Pesel];
     for (const pesel of [first, second]) await create(store, pesel);
     const codes = failuresOf(t);
@@ -101,13 +101,13 @@ describe("transactions that get into each other's way", () => {
     const tries = { count: 0 };
     let selling: Promise<void> | undefined;
     await inTransaction(database.url, async (run) => {
-      await run(`update account set name = 'Ewa' where pesel = ${adult()}`);
+      await run(`update account set sequence = sequence where pesel = ${adult()}`);
       selling = sellGrosz(store, [adult()], tries);
       await untilBlocked(database);
     });
     await selling;
     const account = await store.account(adult());
-    assert.deepEqual([account?.name, account?.sequence, tries.count], ["Ewa", 2, 1]);
+    assert.deepEqual([account?.sequence, tries.count], [2, 1]);
     assert.equal(codes[0], "40001");
   });
 

@@ -15,7 +15,8 @@ test("a value that is empty or has a line break is refused, and not taken for an
 describe("how many entries there are", () => {
   /** So many entries behind the ledger's back, each about as long as fx writes them. */
   const fill = (run: Database["run"], count: number) =>
-    run(`insert into journal select 1, number, gen_random_uuid(), null, repeat('x', 300 + number % 50), repeat('0', 64)
+    run(`insert into journal (entry, hash) select json_build_object('id', gen_random_uuid(), 'pesel', '1',
+        'sequence', number, 'note', repeat('x', 200 + number % 50)), repeat('0', 64)
       from generate_series(1, ${count}) as number`);
 
   test("is known of a small journal, and of one that was just filled about", async (t) => {

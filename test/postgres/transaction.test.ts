@@ -76,7 +76,7 @@ describe("a write outside of its transaction is refused, and changes nothing:", 
               answer: undefined,
             };
           },
-          { serializable: false, tables: new Map() },
+          { serializable: false, tables: { byId: new Map(), inForce: undefined } },
         );
         const before = await contents(database);
         await assert.rejects(transaction.try(await withoutTransactions(t, database.url)), {

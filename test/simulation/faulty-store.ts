@@ -49,12 +49,8 @@ export class FaultyStore implements Store {
   entry: Store["entry"] = (id) => this.#store.entry(id);
   entriesIn: Store["entriesIn"] = (ids, limit) => this.#store.entriesIn(ids, limit);
   entryWithKey: Store["entryWithKey"] = (pesel, key) => this.#store.entryWithKey(pesel, key);
-  reversals: Store["reversals"] = (page) => this.#store.reversals(page);
   rows: Store["rows"] = (name, page) => this.#store.rows(name, page);
   strayWords: Store["strayWords"] = (range) => this.#store.strayWords(range);
-  misplacedEntry: Store["misplacedEntry"] = (row, id, before) => this.#store.misplacedEntry(row, id, before);
-  misplacedAccount: Store["misplacedAccount"] = (row, newest, end) =>
-    this.#store.misplacedAccount(row, newest, end);
   entryCount: Store["entryCount"] = () => this.#store.entryCount();
   identityKey: Store["identityKey"] = () => this.#store.identityKey();
   inForce: Store["inForce"] = () => this.#store.inForce();

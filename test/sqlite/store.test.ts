@@ -124,39 +124,6 @@ test("a commit that fails half-way writes nothing, and the next one goes through
   assert.deepEqual((await service.audit()).findings, []);
 });
 
-describe("an audit of a SQLite file", () => {
-  for (const [what, sql, problem] of [
-    [
-      "a link between entries",
-      "update journal set previous = 1 where sequence = 2",
-      "link to the entry before",
-    ],
-    ["the link to the last entry", "update account set newest = 1", "link to the last entry"],
-    [
-      "an account linked to another's entry",
-      "update account set newest = 4 where newest = 2",
-      "link to the last entry",
-    ],
-    [
-      "an entry written twice",
-      "insert into journal select null, previous, pesel, sequence, null, entry, hash from journal where sequence = 2",
-      "gap in the sequence",
-    ],
-  ] as const) {
-    test(`finds an edit of ${what}`, async (t) => {
-      const path = await ledgerFile(t);
-      edit(path, sql);
-      const service = serve(path);
-      t.after(() => service.close());
-      const { findings } = await service.audit();
-      assert.ok(
-        findings.some((finding) => finding.problem === problem),
-        JSON.stringify(findings),
-      );
-    });
-  }
-});
-
 describe("a backup", () => {
   test("of a ledger in use is one moment of it, whole and audited", async (t) => {
     const path = await ledgerFile(t);

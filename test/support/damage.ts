@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { copyFileSync, renameSync, rmSync } from "node:fs";
+import type { Store } from "../../src/ledger/store.ts";
+import type { SharedDatabase } from "./adapters.ts";
+
+export type Value = string | number | null;
+type Row = Readonly<Record<string, Value>>;
+
+/** A column that can be changed by hand: those that a database computes from others cannot. */
+export interface Column {
+  readonly table: string;
+  readonly column: string;
+  readonly isNumber: boolean;
+  readonly mayBeNull: boolean;
+}
+
+/** One row with another value in one column. */
+export interface Edit {
+  readonly what: string;
+  readonly sql: string;
+}
+
+/** A ledger that can be changed behind the back of fx, and be put back as it was. */
+export interface Damageable {
+  readonly columns: readonly Column[];
+  rowsOf(table: string): Promise<readonly Row[]>;
+  /** @returns why the database refuses it; undefined if it is done */
+  edit(sql: string): Promise<string | undefined>;
+  restore(): Promise<void>;
+  open(): Promise<Store>;
+  /** Entries that share their account and number with another. */
+  doubled(): Promise<number>;
+}
+
+const catalogue = {
+  sqlite:
+    `select m.name as "table", p.name as "column", p.type like 'int%' as is_number, ` +
+    `p."notnull" = 0 and p.pk = 0 as may_be_null from sqlite_schema as m join pragma_table_info(m.name) as p ` +
+    "where m.type = 'table' order by 1, p.cid",
+  postgres:
+    `select table_name as "table", column_name as "column", data_type like '%int%' as is_number, ` +
+    "is_nullable = 'YES' as may_be_null from information_schema.columns " +
+    "where table_schema = current_schema() and is_generated = 'NEVER' order by 1, ordinal_position",
+};
+
+/** To be called when nobody has the ledger open. */
+export async function damageable(database: SharedDatabase): Promise<Damageable> {
+  const isPostgres = !database.url.startsWith("sqlite:");
+  const found = await database.run(isPostgres ? catalogue.postgres : catalogue.sqlite);
+  const columns = (
+    found as { table: string; column: string; is_number: unknown; may_be_null: unknown }[]
+  ).map(
+    ({ table, column, is_number, may_be_null }): Column => ({
+      table,
+      column,
+      isNumber: Boolean(is_number),
+      mayBeNull: Boolean(may_be_null),
+    }),
+  );
+  const names = (table: string) => columns.filter((one) => one.table === table).map(({ column }) => column);
+  const rowsOf = async (table: string) =>
+    (await database.run(`select ${names(table).join(", ")} from ${table}`)) as readonly Row[];
+  return {
+    columns,
+    rowsOf,
+    edit: async (sql) => {
+      try {
+        await database.run(sql);
+        return undefined;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
+    restore: isPostgres ? await postgresSnapshot(database, columns, rowsOf) : sqliteSnapshot(database),
+    open: () => database.open(),
+    doubled: async () => {
+      const sql = "select count(*) as n from journal group by pesel, sequence having count(*) > 1";
+      return (await database.run(sql)).length;
+    },
+  };
+}
+
+function sqliteSnapshot({ url }: SharedDatabase): () => Promise<void> {
+  const path = url.slice("sqlite:".length);
+  copyFileSync(path, `${path}.before`);
+  return async () => {
+    for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
+    // Another file, because a connection that is closed holds its locks until its statements are collected.
+    copyFileSync(`${path}.before`, `${path}.again`);
+    renameSync(`${path}.again`, path);
+  };
+}
+
+async function postgresSnapshot(
+  { run }: SharedDatabase,
+  columns: readonly Column[],
+  rowsOf: (table: string) => Promise<readonly Row[]>,
+): Promise<() => Promise<void>> {
+  const tables = [...new Set(columns.map(({ table }) => table))];
+  let sql = `truncate ${tables.join(", ")} restart identity;`;
+  for (const table of tables) {
+    for (const row of await rowsOf(table)) {
+      sql += `insert into ${table} (${Object.keys(row).join(", ")}) overriding system value values (${Object.values(row).map(quoted).join(", ")});`;
+    }
+  }
+  return async () => {
+    await run(sql);
+  };
+}
+
+export function quoted(value: Value): string {
+  return value === null || typeof value === "number" ? String(value) : `'${value.replaceAll("'", "''")}'`;
+}
+
+/** Each row of the table with each other value of each column: none, another row's, one that leads nowhere, and garbage. */
+export async function editsOf(ledger: Damageable, table: string): Promise<Edit[]> {
+  const rows = await ledger.rowsOf(table);
+  const columns = ledger.columns.filter((one) => one.table === table);
+  return columns.flatMap(({ column, isNumber, mayBeNull }) =>
+    rows.flatMap((row) => {
+      const now = row[column] ?? null;
+      const others = rows.map((other) => other[column] ?? null).filter((other) => other !== now);
+      const values = new Set<Value>([
+        ...(mayBeNull ? [null] : []),
+        ...others.slice(0, 1),
+        ...others.slice(-1),
+        ...(isNumber ? [Number(now) + 1, Number(now) - 1, 99] : ["x", "", `${now}x`]),
+      ]);
+      values.delete(now);
+      return [...values].map((value) => {
+        const where = Object.entries(row)
+          .map(([name, is]) => (is === null ? `${name} is null` : `${name} = ${quoted(is)}`))
+          .join(" and ");
+        return {
+          what: `${table}.${column} ${shown(now)} -> ${shown(value)}`,
+          sql: `update ${table} set ${column} = ${quoted(value)} where ${where}`,
+        };
+      });
+    }),
+  );
+}
+
+function shown(value: Value): string {
+  return String(value).slice(0, 40);
+}
+
+/** The outcome of a request, without what differs from run to run. */
+export async function outcomeOf(asked: Promise<unknown>): Promise<string> {
+  try {
+    return text(await asked);
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    assert.ok(code !== undefined, `a raw ${(error as Error).stack}`);
+    return `${code}: ${message}`;
+  }
+}
+
+/** @param kept ids that are the same in every run */
+function text(answer: unknown): string {
+  return JSON.stringify(answer, (_, value: unknown) =>
+    typeof value === "bigint" ? `${value}n` : value instanceof Map ? [...value] : value,
+  );
+}
+
+/** Without the ids of new entries. */
+export function withoutIds(outcome: string, known: ReadonlySet<string>): string {
+  return outcome.replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, (id) => (known.has(id) ? id : "new"));
+}
