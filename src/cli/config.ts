@@ -275,8 +275,11 @@ export function loadConfig(
     return parsed;
   };
   const settings = Object.fromEntries(settingNames.map((name) => [name, value(name)])) as unknown as Settings;
-  if (origins.token === "file") requireOneWayIn(settings, file, fromFile.url);
-  else requireOneWayIn(settings, definitions.token.env, fromEnvironment(definitions.url.env, env));
+  // A token in the config file without a server there is for the one that needs no naming.
+  const ofFile = fromFile.url ?? definitions.url.fallback;
+  const ofEnvironment = fromEnvironment(definitions.url.env, env) ?? fromFile.url;
+  if (origins.token === "file") requireOneWayIn(settings, `"token" in ${file}`, ofFile, `"url" beside it`);
+  else requireOneWayIn(settings, definitions.token.env, ofEnvironment, definitions.url.env);
   const ignored = settingNames.filter((name) => isService(definitions[name].env, env));
   return { settings, origins, file, ignored };
 }
@@ -340,10 +343,13 @@ function refuseNearMisses(env: Readonly<Record<string, string | undefined>>): vo
 }
 
 /**
- * A token goes to the server that is named where the token is set, and to no other that a flag or variable names.
+ * A token goes to the server that is configured where the token is set, or below that, and to no other.
+ * @param of names what sets the token
+ * @param owner the address of the token's server; undefined lets the token go wherever the command works
+ * @param setting would name another server for this token
  * @throws ConfigError
  */
-function requireOneWayIn({ url, token }: Settings, where: string, urlBeside: unknown): void {
+function requireOneWayIn({ url, token }: Settings, of: string, owner: unknown, setting: string): void {
   if (token === undefined || url.kind !== "server") return;
   const { origin, username, password } = new URL(url.address);
   if (username !== "" || password !== "") {
@@ -351,11 +357,11 @@ function requireOneWayIn({ url, token }: Settings, where: string, urlBeside: unk
       "The server's address has a user, and there is a token. A request carries one of them: remove the other.",
     );
   }
-  if (typeof urlBeside !== "string" || !URL.canParse(urlBeside) || new URL(urlBeside).origin === origin)
-    return;
+  const named = String(owner);
+  if (owner === undefined || (URL.canParse(named) && new URL(named).origin === origin)) return;
   throw new ConfigError(
-    `The token of ${where} goes to the server that is named there, ${withoutSecrets(urlBeside)}, and not to ${origin}. ` +
-      "Name the server where its token is set.",
+    `The token of ${of} is for ${withoutSecrets(named)}, and is not sent to ${origin}. ` +
+      `Set FX_TOKEN to a token of ${origin}, and FX_URL to its address. If this is the token of that server, set ${setting} to ${origin}.`,
   );
 }
 

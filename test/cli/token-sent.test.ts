@@ -32,14 +32,14 @@ function withConfig(config: object, mode = 0o600): Record<string, string> {
 }
 
 describe("a command's token comes from", () => {
-  for (const [where, env] of [
-    ["FX_TOKEN", { FX_TOKEN: token }],
-    ["the file that FX_TOKEN_FILE names", { FX_TOKEN_FILE: file(`${token}\n`) }],
-    ["the config file", withConfig({ token })],
+  for (const [where, envFor] of [
+    ["FX_TOKEN", () => ({ FX_TOKEN: token })],
+    ["the file that FX_TOKEN_FILE names", () => ({ FX_TOKEN_FILE: file(`${token}\n`) })],
+    ["the config file", (url: string) => withConfig({ token, url })],
   ] as const) {
     test(where, async () => {
       const server = await openStandIn(none);
-      const ran = await runHere([...list, "--url", server.url], { env });
+      const ran = await runHere([...list, "--url", server.url], { env: envFor(server.url) });
       assert.equal(ran.exit, 0, ran.stderr);
       assert.match(server.requests[0] ?? "", /^authorization: Bearer fxt_hidden123\r$/im);
     });
@@ -88,21 +88,58 @@ describe("a token that is no token is refused without being shown:", () => {
   }
 });
 
-describe("a token goes to the server that is named where it is set:", () => {
+describe("a token goes to the server that is configured beside it or below, and to no other:", () => {
   const bank = "https://bank.example/fx";
-  for (const [where, env] of [
-    ["the environment", { FX_TOKEN: token, FX_URL: bank }],
-    ["the config file", withConfig({ token, url: bank })],
-  ] as const) {
-    test(`in ${where}, and to no other`, async () => {
+  /** What is set, where "HERE" stands for the address of the server that the command works at. */
+  const cases: readonly [config: object, env: Record<string, string>, flags: string[], isSent: boolean][] = [
+    // Without any configured address, FX_TOKEN beside --url is what the user chose.
+    [{}, { FX_TOKEN: token }, ["--url", "HERE"], true],
+    [{}, { FX_TOKEN_FILE: file(token) }, ["--url", "HERE"], true],
+    [{}, { FX_TOKEN: token, FX_URL: "HERE" }, [], true],
+    [{}, { FX_TOKEN: token, FX_URL: "HERE" }, ["--url", "HERE/fx"], true],
+    [{}, { FX_TOKEN: token, FX_URL: bank }, ["--url", "HERE"], false],
+    [{}, { FX_TOKEN_FILE: file(token), FX_URL: bank }, ["--url", "HERE"], false],
+    [{}, { FX_TOKEN: token, FX_URL_FILE: file(bank) }, ["--url", "HERE"], false],
+    [{}, { FX_TOKEN: token, FX_URL: "memory:" }, ["--url", "HERE"], false],
+    [{ url: "HERE" }, { FX_TOKEN: token }, [], true],
+    [{ url: "HERE" }, { FX_TOKEN: token }, ["--url", "HERE"], true],
+    [{ url: bank }, { FX_TOKEN: token }, ["--url", "HERE"], false],
+    [{ url: bank }, { FX_TOKEN_FILE: file(token) }, ["--url", "HERE"], false],
+    [{ url: "bank.example" }, { FX_TOKEN: token }, ["--url", "HERE"], false],
+    [{ url: 7 }, { FX_TOKEN: token }, ["--url", "HERE"], false],
+    [{ url: bank }, { FX_TOKEN: token, FX_URL: "HERE" }, [], true],
+    [{ url: bank }, { FX_TOKEN: token, FX_URL: "HERE" }, ["--url", "HERE"], true],
+    [{ url: "HERE" }, { FX_TOKEN: token, FX_URL: bank }, ["--url", "HERE"], false],
+    [{ url: "HERE", token }, {}, [], true],
+    [{ url: "HERE", token }, {}, ["--url", "HERE"], true],
+    [{ url: "HERE", token }, { FX_URL: "HERE" }, [], true],
+    [{ url: bank, token }, {}, ["--url", "HERE"], false],
+    [{ url: bank, token }, { FX_URL: "HERE" }, [], false],
+    [{ token }, {}, ["--url", "HERE"], false],
+    [{ token }, { FX_URL: "HERE" }, [], false],
+    [{ url: bank, token: "fxt_other" }, { FX_TOKEN: token }, ["--url", "HERE"], false],
+    [{ url: bank, token: "fxt_other" }, { FX_TOKEN: token, FX_URL: "HERE" }, [], true],
+  ];
+  for (const [config, env, flags, isSent] of cases) {
+    const set = Object.entries({ ...config, ...env }).map(([name, value]) =>
+      /token|_file/i.test(name) ? name : `${name}=${value}`,
+    );
+    test(`${[...set, ...flags].join(" ")}: it is ${isSent ? "" : "not "}sent`, async () => {
       const server = await openStandIn(none);
-      const { stderr, exit } = await runHere([...list, "--url", server.url], { env });
-      assert.equal(exit, 2);
-      assert.match(
-        stderr,
-        /^fx: The token of .* goes to the server that is named there, https:\/\/bank\.example/,
+      const here = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll("HERE", server.url));
+      const ran = await runHere([...list, ...here(flags)], {
+        env: { ...withConfig(here(config)), ...here(env) },
+      });
+      const sent = server.requests.filter((request) => request.includes(token));
+      assert.deepEqual(
+        [ran.exit, sent.length, server.requests.length],
+        isSent ? [0, 1, 1] : [2, 0, 0],
+        ran.stderr,
       );
-      assert.deepEqual(server.requests, []);
+      if (isSent) return;
+      assert.match(ran.stderr, /^fx: The token of .* is for \S+, and is not sent to http:/);
+      assert.match(ran.stderr, /Set FX_TOKEN to a token of \S+, and FX_URL to its address\./);
+      assert.ok(!ran.stderr.includes("hidden"), ran.stderr);
     });
   }
 
