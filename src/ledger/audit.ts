@@ -1,100 +1,283 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type CurrencyCode, compareCurrencies } from "../core/currency.ts";
+import { type CurrencyCode, pln } from "../core/currency.ts";
+import type { Exchange } from "../core/exchange.ts";
+import { balancesJson, type Entry, parseEntry } from "../core/journal.ts";
+import type { RateTable } from "../core/rates.ts";
 import type { AuditFinding, AuditReport } from "../core/service.ts";
 import { keptFindings } from "./audit-kept.ts";
-import { AuditPart, addTo, type PartReport } from "./audit-part.ts";
-import { HeadReader, Heads, type LedgerAuditOptions } from "./checkpoint.ts";
-import { TableReader } from "./journal-reader.ts";
-import type { Disagreement, Store } from "./store.ts";
+import { Chain, type ReadAccount } from "./chain.ts";
+import { Heads, type LedgerAuditOptions } from "./checkpoint.ts";
+import { clockToleranceMs, timeText } from "./clock.ts";
+import {
+  exchangeDisagreements,
+  haveSameAmounts,
+  misplacedWords,
+  reversalDisagreements,
+} from "./disagreements.ts";
+import { type Pause, readableEntry, readJournal, TableReader } from "./journal-reader.ts";
+import { peselText } from "./rows.ts";
+import { entryHash } from "./seal.ts";
+import type { Disagreement, JournalRow, Store } from "./store.ts";
 
+/** Accounts whose rows and chains are in memory together: 1 to 2 KB each. Of more, the journal is read again. */
+const accountsAtOnce = 200_000;
+const accountsPerPage = 250;
 const findingsKept = 1000;
 
+/** PESELs: those after `after` up to `through`. */
+interface Range {
+  readonly after: string | undefined;
+  readonly through: string | undefined;
+}
+
 /**
- * Recomputes the ledger from its journal and tables: each account's chain of hashes, each exchange from the order
- * and the table, each balance, and the conservation of every currency. Orders may go on meanwhile: an account is
- * checked as it was when its row was read.
+ * Recomputes the ledger from its journal and rate tables: each account's chain of hashes, each exchange from the order
+ * and the rate table, and each balance. Then it compares the accounts' rows with the ends of their chains, and checks
+ * every other table. Orders may go on meanwhile: an account is checked as it was when its row was read, which is before
+ * the journal is.
  */
 export async function auditLedger(store: Store, options: LedgerAuditOptions = {}): Promise<AuditReport> {
-  const reader = new HeadReader(await store.identityKey(), options.against);
-  const tables = new TableReader(store);
-  const { now = Date.now, pause = nextTurn } = options;
-  const audit = new Audit(options);
+  const { now = Date.now } = options;
+  const heads = new Heads(await store.identityKey(), options);
   const totalEntries = await store.entryCount();
+  const audit = new Audit(store, heads, options);
   let after: string | undefined;
   do {
-    const { count, through } = await store.accountSpan({ after, limit: store.accountsTogether });
-    const isLast = count < store.accountsTogether;
-    const range = { after, through: isLast ? undefined : through, totalEntries };
-    const before = { accounts: audit.accounts + count, entries: audit.entries };
-    const part = await AuditPart.begin({ store, now, pause, reader, tables }, range);
-    const report = await part.read((entries) =>
-      options.onProgress?.({ ...before, entries: before.entries + entries, totalEntries }),
-    );
-    await audit.take(report);
+    const { count, through } = await store.accountSpan({ after, limit: accountsAtOnce });
+    const range = { after, through: count < accountsAtOnce ? undefined : through };
+    await audit.readAccounts(range);
+    await audit.readJournal(range, totalEntries);
+    await audit.compareAccounts();
     after = range.through;
   } while (after !== undefined);
-  for await (const finding of keptFindings(store, now)) audit.find(finding);
-  audit.conservation();
-  return audit.report();
+  for await (const finding of keptFindings(store, now)) audit.find("all accounts", undefined, finding);
+  return { ...audit.report(), ...heads.result() };
 }
 
 class Audit {
-  accounts = 0;
-  entries = 0;
+  readonly #store: Store;
   readonly #heads: Heads;
+  readonly #tables: TableReader;
+  readonly #now: () => number;
+  readonly #pause: Pause;
+  readonly #onProgress: LedgerAuditOptions["onProgress"];
+  /** Those of a range, by PESEL. */
+  #chains = new Map<string, Chain>();
+  #accounts = 0;
+  #entries = 0;
   readonly #findings: AuditFinding[] = [];
   #findingsTotal = 0;
-  readonly #held = new Map<string, bigint>();
-  readonly #journalled = new Map<string, bigint>();
 
-  constructor(options: LedgerAuditOptions) {
-    this.#heads = new Heads(options);
+  constructor(store: Store, heads: Heads, options: LedgerAuditOptions) {
+    this.#store = store;
+    this.#heads = heads;
+    this.#tables = new TableReader(store);
+    this.#now = options.now ?? Date.now;
+    this.#pause = options.pause ?? nextTurn;
+    this.#onProgress = options.onProgress;
   }
 
-  /** To be called with the parts by PESEL. */
-  async take(part: PartReport): Promise<void> {
-    this.accounts += part.accounts;
-    this.entries += part.entries;
-    this.#findings.push(...part.findings.slice(0, findingsKept - this.#findings.length));
-    this.#findingsTotal += part.findingsTotal;
-    for (const [currency, minor] of part.held) addTo(this.#held, currency, minor);
-    for (const [currency, minor] of part.journalled) addTo(this.#journalled, currency, minor);
-    await this.#heads.take(part.heads);
+  /** Reads the rows of the accounts, and looks for words of names that lead to none. */
+  async readAccounts({ after, through }: Range): Promise<void> {
+    this.#chains = new Map();
+    for (let last = after, isLast = false; !isLast; ) {
+      await this.#pause();
+      const page = await this.#store.accounts({ after: last, limit: accountsPerPage });
+      const rows = page.filter(({ pesel }) => through === undefined || pesel <= through);
+      for (const { pesel, name, surname, sequence, words } of rows) {
+        this.#chains.set(pesel, new Chain(pesel, { name, surname, sequence, words }));
+      }
+      isLast = rows.length < accountsPerPage;
+      const end = isLast ? through : rows.at(-1)?.pesel;
+      for (const pesel of await this.#store.strayWords({ after: last, through: end })) {
+        this.find(pesel, undefined, ["words of the names", "some", "no account"]);
+      }
+      last = end;
+    }
+    this.#accounts += this.#chains.size;
   }
 
-  conservation(): void {
-    const currencies = [...new Set([...this.#held.keys(), ...this.#journalled.keys()])] as CurrencyCode[];
-    for (const currency of currencies.sort(compareCurrencies)) {
-      const held = this.#held.get(currency) ?? 0n;
-      const journalled = this.#journalled.get(currency) ?? 0n;
-      if (held === journalled) continue;
-      this.find([`sum of ${currency}`, `${held} minor units`, `${journalled} minor units`]);
+  /** Checks the entries, each against its account's chain so far. */
+  async readJournal(range: Range, totalEntries: number): Promise<void> {
+    for await (const rows of readJournal(this.#store, range, this.#pause)) {
+      this.#tables.nextSlice();
+      for (const row of rows) {
+        const chain = this.#chainOf(row.pesel);
+        if (row.sequence > chain.newest) chain.later ??= row;
+        else await this.#check(chain, row);
+      }
+      this.#onProgress?.({ accounts: this.#accounts, entries: this.#entries, totalEntries });
     }
   }
 
-  report(): AuditReport {
-    return {
-      accounts: this.accounts,
-      entries: this.entries,
-      findings: this.#findings,
-      findingsTotal: this.#findingsTotal,
-      ...this.#heads.result(),
-    };
+  #chainOf(pesel: string): Chain {
+    const known = this.#chains.get(pesel);
+    if (known !== undefined) return known;
+    const chain = new Chain(pesel, undefined);
+    this.#chains.set(pesel, chain);
+    return chain;
   }
 
-  /** What is wrong with no account in particular. */
-  find([problem, recorded, recomputed]: Disagreement): void {
+  async #check(chain: Chain, row: JournalRow): Promise<void> {
+    const entry = readEntry(row);
+    const before = chain.last;
+    const find = (finding: Disagreement) => this.find(row.pesel, row, finding);
+    this.#entries += 1;
+    if (row.sequence !== chain.next) find(["gap in the sequence", `${row.sequence}`, `${chain.next}`]);
+    chain.last = row;
+    this.#heads.see(chain, row);
+    if (entry instanceof Error) {
+      find(["unreadable entry", entry.message, "a whole entry"]);
+    } else {
+      const hash = entryHash(row.entry, before?.hash ?? "");
+      if (hash !== row.hash) find(["broken hash chain", row.hash, hash]);
+      (await this.#disagreements(chain, entry)).forEach(find);
+      this.#changes(chain, entry, hash === row.hash).forEach(find);
+    }
+    // Its text is most of the memory that the chain would take.
+    row.entry = "";
+  }
+
+  /** What is wrong with the figures of one entry. */
+  async #disagreements(chain: Chain, entry: Entry): Promise<Disagreement[]> {
+    const { kind, credited, exchange, time, reverses = "" } = entry;
+    if (kind === "opening" && credited !== undefined && credited.currency !== pln) {
+      return [["opening currency", credited.currency, pln]];
+    }
+    if (kind === "reversal") return reversalDisagreements(entry, await readableEntry(this.#store, reverses));
+    if (kind !== "exchange" || exchange === undefined) return [];
+    const { tableId } = exchange;
+    if (this.#tables.lacks(tableId, chain.epoch, time.getTime())) await this.#tables.load(tableId);
+    return this.#exchange(chain, exchange, time);
+  }
+
+  /** Computes an exchange again, from the order and the stored rate table, which has to have been in force. */
+  #exchange(chain: Chain, exchange: Exchange, time: Date): Disagreement[] {
+    const { tableId } = exchange;
+    const table = this.#tableOf(tableId);
+    if (table === undefined) return [["rate table", tableId, "no such table in the store"]];
+    const found = exchangeDisagreements(exchange, table);
+    const epoch = this.#tables.epoch(tableId, chain.epoch, time.getTime());
+    if (epoch === undefined) return [["rate table in force", exchange.table, "not in force then"], ...found];
+    chain.epoch = epoch;
+    return found;
+  }
+
+  #tableOf(id: string): RateTable | undefined {
+    try {
+      return this.#tables.loaded(id);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Moves the chain on by an entry, and tells what cannot follow the entries before it. */
+  #changes(chain: Chain, entry: Entry, isSound: boolean): Disagreement[] {
+    const { kind, holder, debited, credited, sequence } = entry;
+    const found: Disagreement[] = [];
+    const isFirst = chain.last?.sequence === 1;
+    if (isFirst && kind !== "opening") found.push(["first entry", kind, "opening"]);
+    if (!isFirst && kind === "opening" && !chain.isClosed) {
+      found.push(["opening after the first entry", `${sequence}`, "1"]);
+    }
+    if (chain.isClosed && kind !== "opening") found.push(["entry of a closed account", kind, "opening"]);
+    if (isSound) found.push(...this.#time(chain, entry.time.getTime()));
+    chain.names = holder ?? chain.names;
+    chain.isClosed = kind === "closing";
+    chain.timeMs = entry.time.getTime();
+    chain.isSound = isSound;
+    if (debited !== undefined) chain.move(debited.currency as CurrencyCode, -debited.minor);
+    if (credited !== undefined) chain.move(credited.currency as CurrencyCode, credited.minor);
+    if (chain.isClosed && chain.balances.some(({ minor }) => minor !== 0n)) {
+      found.push(["closing", "an account that holds money", "an empty account"]);
+    }
+    if (!haveSameAmounts(entry.balances, chain.balances)) {
+      const [recorded, right] = [balancesJson(entry.balances), balancesJson(chain.balances)];
+      found.push(["balances after the entry", recorded, right]);
+    }
+    for (const { currency, minor } of chain.balances) {
+      if (minor < 0n) found.push(["negative balance", `${minor} minor units`, `at least 0 ${currency}`]);
+    }
+    return found;
+  }
+
+  /** An entry is no earlier than a sound one before it, and not later than now. */
+  #time(chain: Chain, timeMs: number): Disagreement[] {
+    const found: Disagreement[] = [];
+    if (chain.isSound && timeMs < chain.timeMs) {
+      found.push(["time of the entry", timeText(timeMs), `not before ${timeText(chain.timeMs)}`]);
+    }
+    if (timeMs > this.#now() + clockToleranceMs) {
+      found.push(["time of the entry", timeText(timeMs), "not later than now"]);
+    }
+    return found;
+  }
+
+  /** Compares the accounts' rows with the ends of their chains, and gives out the heads. */
+  async compareAccounts(): Promise<void> {
+    const chains = [...this.#chains.values()];
+    for (let start = 0; start < chains.length; start += accountsPerPage) {
+      await this.#pause();
+      const some = chains.slice(start, start + accountsPerPage);
+      for (const chain of some) {
+        if (chain.later !== undefined) await this.#later(chain, chain.later);
+        if (chain.account !== undefined) this.#compare(chain, chain.account);
+      }
+      await this.#heads.take(some);
+    }
+  }
+
+  #compare(chain: Chain, row: ReadAccount): void {
+    const { pesel, last, names } = chain;
+    if (last === undefined) {
+      this.find(pesel, undefined, ["account without entries", "an account", "no entries"]);
+      return;
+    }
+    const pairs: Disagreement[] = [
+      ["number of entries", `${row.sequence}`, `${last.sequence}`],
+      ["name", row.name, names?.name ?? ""],
+      ["surname", row.surname, names?.surname ?? ""],
+      ...misplacedWords(row),
+    ];
+    for (const pair of pairs) if (pair[1] !== pair[2]) this.find(pesel, undefined, pair);
+  }
+
+  /** An entry newer than the account's row as it was read is no fault, if the account has it now. */
+  async #later({ pesel, account }: Chain, later: JournalRow): Promise<void> {
+    // The row itself: a store may know the account as it was before somebody edited its row.
+    const [row] = await this.#store.accounts({ after: peselText(Number(pesel) - 1), limit: 1 });
+    const sequence = row?.pesel === pesel ? row.sequence : undefined;
+    if (sequence !== undefined && sequence >= later.sequence) return;
+    const problem = account === undefined ? "entry without an account" : "entry after the account's last";
+    const last = `last sequence ${sequence ?? "none"}`;
+    this.find(pesel, later, [problem, `sequence ${later.sequence}`, last]);
+  }
+
+  find(account: string, at: JournalRow | undefined, [problem, recorded, recomputed]: Disagreement): void {
     this.#findingsTotal += 1;
     if (this.#findings.length >= findingsKept) return;
-    const account = "all accounts";
-    this.#findings.push({
-      account,
-      entry: undefined,
-      id: undefined,
-      by: undefined,
-      problem,
-      recorded,
-      recomputed,
-    });
+    const entry = at && readEntry(at);
+    const { id, by } = entry === undefined || entry instanceof Error ? {} : entry;
+    this.#findings.push({ account, entry: at?.sequence, id, by, problem, recorded, recomputed });
+  }
+
+  report(): Omit<AuditReport, "digest"> {
+    const findings = this.#findings.sort((a, b) =>
+      a.account < b.account ? -1 : a.account > b.account ? 1 : 0,
+    );
+    return {
+      accounts: this.#accounts,
+      entries: this.#entries,
+      findings,
+      findingsTotal: this.#findingsTotal,
+    };
+  }
+}
+
+function readEntry({ entry }: JournalRow): Entry | Error {
+  try {
+    return parseEntry(entry);
+  } catch (error) {
+    return error as Error;
   }
 }

@@ -81,6 +81,6 @@ export function haveSameAmounts(some: readonly Money[], others: readonly Money[]
   );
 }
 
-export function misplacedWords(row: ListedAccountRow): Disagreement[] {
+export function misplacedWords(row: Pick<ListedAccountRow, "name" | "surname" | "words">): Disagreement[] {
   return [["words of the names", row.words.split(" ").sort().join(" "), holderWords(row).sort().join(" ")]];
 }

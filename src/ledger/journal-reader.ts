@@ -5,7 +5,7 @@ import type { RateTable } from "../core/rates.ts";
 import { clockToleranceMs } from "./clock.ts";
 import { DamagedLedger } from "./damage.ts";
 import { isEntryId } from "./entry-id.ts";
-import type { FoundEntry, JournalPage, JournalPlace, JournalRow, Store } from "./store.ts";
+import type { FoundEntry, JournalPlace, JournalRow, Store } from "./store.ts";
 
 /** A page takes some 4 ms, in which orders wait. */
 const pageSize = 250;
@@ -33,39 +33,23 @@ export function pauses({ rests, signal }: { rests: boolean; signal?: AbortSignal
  * Reads the entries of the accounts after `after` up to `through`, a page at a time, those of each account in their
  * order. Orders go on in between.
  */
-export function readJournal(
+export async function* readJournal(
   store: Store,
   range: JournalRange = {},
   pause: Pause = nextTurn,
 ): AsyncGenerator<readonly JournalRow[]> {
-  return pages((page) => store.journal({ ...range, ...page }), pause);
-}
-
-/** The same, as `Store.chains` finds them. */
-export function readChains(
-  chains: NonNullable<Store["chains"]>,
-  range: JournalRange,
-  pause: Pause,
-): AsyncGenerator<readonly JournalRow[]> {
-  return pages((page) => chains({ ...range, ...page }), pause);
+  let place: JournalPlace | undefined;
+  do {
+    await pause();
+    const { rows, next } = await store.journal({ ...range, place, limit: pageSize });
+    yield rows;
+    place = next;
+  } while (place !== undefined);
 }
 
 interface JournalRange {
   readonly after?: string | undefined;
   readonly through?: string | undefined;
-}
-
-async function* pages(
-  read: (page: { readonly place: JournalPlace | undefined; readonly limit: number }) => Promise<JournalPage>,
-  pause: Pause,
-): AsyncGenerator<readonly JournalRow[]> {
-  let place: JournalPlace | undefined;
-  do {
-    await pause();
-    const { rows, next } = await read({ place, limit: pageSize });
-    yield rows;
-    place = next;
-  } while (place !== undefined);
 }
 
 /**

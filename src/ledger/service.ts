@@ -29,7 +29,7 @@ import type {
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { auditLedger } from "./audit.ts";
 import { Batcher } from "./batch.ts";
-import { tableOf } from "./checkpoint.ts";
+import { earlierHeads } from "./checkpoint.ts";
 import {
   accountNotFound,
   answerOf,
@@ -261,13 +261,13 @@ export class LedgerService implements ExchangeService {
   }
 
   async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {
-    const table = against && (await tableOf(against));
+    const earlier = against && (await earlierHeads(against));
     if (onStart !== undefined) {
       onStart({ schemaVersion: this.#store.schemaVersion, entries: await this.#store.entryCount() });
     }
     const now = () => this.#now().getTime();
     const pause = this.#pause(options.signal);
-    return auditLedger(this.#store, { ...options, against: table, now, pause });
+    return auditLedger(this.#store, { ...options, against: earlier, now, pause });
   }
 
   async *export(request: ExportRequest): AsyncGenerator<string> {

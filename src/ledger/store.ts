@@ -46,12 +46,6 @@ export interface Store extends TableLedger {
     limit: number;
   }): Promise<JournalPage>;
   /**
-   * The same, found by account, without a look at the entries of others. Absent where `journal` looks at no others either.
-   */
-  chains?(page: Parameters<Store["journal"]>[0]): Promise<JournalPage>;
-  /** Of how many accounts `journal` is best asked for at once. */
-  readonly accountsTogether: number;
-  /**
    * All entries from the one after `after` up to `through`, in the order in which they were made; for those of several
    * processes that is as exact as their clocks. Unlike that of `journal`, it tells nothing of dates of birth.
    */

@@ -98,7 +98,6 @@ export class PostgresStore implements Store {
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
   readonly transactionsAtOnce: number;
   readonly commitsWithinMs: number;
-  readonly accountsTogether = 500;
   readonly #place: PostgresPlace;
   readonly #pool: Pool;
   readonly #tables: KnownTables = { byId: new Map<string, RateTable>(), inForce: undefined };

@@ -1,6 +1,6 @@
 import { peselText, rangeOf } from "../ledger/rows.ts";
 import type { AccountSpan, JournalPage, JournalRow, Store } from "../ledger/store.ts";
-import { lookedAtOnce, pageChains, pageJournal, spanOfAccounts } from "./statements.ts";
+import { lookedAtOnce, pageJournal, spanOfAccounts } from "./statements.ts";
 
 /** Rows as arrays. */
 export type Select = <Values>(sql: string, ...parameters: (string | number)[]) => Values[];
@@ -26,15 +26,6 @@ export function journalPage(
   const rows = select<JournalValues>(pageJournal, from, from, last, ...rangeOf(range), limit);
   const reached = rows.length < limit ? from + lookedAtOnce : (rows.at(-1)?.[0] ?? last);
   return { rows: rows.map(journalRow), next: reached < last ? [reached, last] : undefined };
-}
-
-/** Account by account. */
-export function chainsPage(select: Select, { place, limit, ...range }: Wanted): JournalPage {
-  const [after, through] = rangeOf(range);
-  const [pesel = after, sequence = Number.MAX_SAFE_INTEGER] = place ?? [];
-  const rows = select<JournalValues>(pageChains, pesel, sequence, through, limit).map(journalRow);
-  const last = rows.length < limit ? undefined : rows.at(-1);
-  return { rows, next: last && [Number(last.pesel), last.sequence] };
 }
 
 function journalRow([, pesel, sequence, entry, hash]: JournalValues): JournalRow {

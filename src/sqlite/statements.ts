@@ -36,9 +36,6 @@ const journalColumns = "position, pesel, sequence, entry, hash";
 export const pageJournal =
   `select ${journalColumns} from journal ` +
   `where position > ? and position <= min(? + ${lookedAtOnce}, ?) and pesel > ? and pesel <= ? order by position limit ?`;
-export const pageChains =
-  `select ${journalColumns} from journal where (pesel, sequence) > (?, ?) and pesel <= ? ` +
-  "order by pesel, sequence limit ?";
 export const pageEntries = "select entry, hash from journal where id > ? and id <= ? order by id limit ?";
 export const pageEntriesBack = "select entry, hash from journal where id < ? order by id desc limit ?";
 export const pageStatement = `${selectFound} where journal.pesel = ? and journal.sequence < ? order by journal.sequence desc limit ?`;

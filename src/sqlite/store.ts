@@ -31,7 +31,7 @@ import { AccountCache } from "./account-cache.ts";
 import { keptRows, type SelectRows, strayWords } from "./audited.ts";
 import { CommitDeadline } from "./commit-deadline.ts";
 import { storageFailure, unusable } from "./failures.ts";
-import { accountSpan, chainsPage, journalPage, type Select } from "./journal-pages.ts";
+import { accountSpan, journalPage, type Select } from "./journal-pages.ts";
 import { Keys } from "./keys.ts";
 import { selectPage, writeWords } from "./name-words.ts";
 import { type OpenDatabase, openDatabase, pragma, type SqliteOptions, tuningFor } from "./open.ts";
@@ -50,8 +50,6 @@ import {
 } from "./statements.ts";
 import { whenUnlocked } from "./write-lock.ts";
 
-/** Each takes some 2 KB of memory while an audit reads their entries. With fewer, it looks at the whole journal more often. */
-const accountsTogether = { reading: 25_000, besideOrders: 10_000 };
 /** No id is greater. */
 const greatestId = "g";
 
@@ -65,7 +63,6 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteSto
 
 export class SqliteStore implements Store {
   readonly schemaVersion = schemaVersion;
-  readonly accountsTogether: number;
   readonly transactionsAtOnce = 1;
   /** From the decision to the commit is one turn of the event loop, in which the process or the disk may stand still. */
   readonly commitsWithinMs: number;
@@ -82,14 +79,12 @@ export class SqliteStore implements Store {
   readonly accountSpan: Store["accountSpan"] = async (page) => accountSpan(this.#select, page);
   readonly rows: Store["rows"] = async (name, page) => keptRows(this.#selectRows, name, page);
   readonly strayWords: Store["strayWords"] = async (range) => strayWords(this.#selectRows, range);
-  readonly chains: Store["journal"] = async (page) => chainsPage(this.#select, page);
   readonly journal: Store["journal"] = async (page) =>
     journalPage(this.#select, page, () => this.#lastPosition());
 
   constructor(opened: OpenDatabase, { lockWaitMs = 5000, commitsWithinMs = 10_000 }: SqliteOptions = {}) {
     this.#lockWaitMs = lockWaitMs;
     this.commitsWithinMs = commitsWithinMs;
-    this.accountsTogether = opened.isReadOnly ? accountsTogether.reading : accountsTogether.besideOrders;
     this.#opened = opened;
     this.#database = opened.database;
     this.#accounts = new AccountCache(

@@ -4,7 +4,6 @@ import { describe, test } from "node:test";
 import { headText, isClean } from "../../src/core/checkpoint.ts";
 import type { AccountHead, AuditReport, LostHead } from "../../src/core/service.ts";
 import { customerId } from "../../src/ledger/customer-id.ts";
-import { HeadTable } from "../../src/ledger/head-table.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
@@ -204,24 +203,3 @@ async function copyLedger(from: SharedDatabase, to: SharedDatabase, order: strin
     }
   }
 }
-
-describe("the table of a checkpoint's heads", () => {
-  test("finds each of many again, and no other", () => {
-    const table = new HeadTable();
-    const head = (index: number) => ({
-      customer: customerId(String(index), "key"),
-      entries: index + 1,
-      hash: createHash("sha256").update(String(index)).digest("hex"),
-    });
-    for (let index = 0; index < 5000; index += 1) table.add(head(index));
-    const copy = HeadTable.of(structuredClone(table.data));
-    for (let index = 0; index < 5000; index += 1) {
-      const { customer, entries, hash } = head(index);
-      const number = copy.find(customer);
-      assert.equal(number, index);
-      assert.deepEqual([copy.customer(index), copy.entries(index)], [customer, entries]);
-      assert.ok(copy.hasHash(index, hash) && !copy.hasHash(index, head(index + 1).hash));
-    }
-    assert.equal(copy.find(head(5000).customer), undefined);
-  });
-});

@@ -62,9 +62,6 @@ export class FaultyStore implements Store {
   get transactionsAtOnce(): number {
     return this.#store.transactionsAtOnce;
   }
-  get accountsTogether(): number {
-    return this.#store.accountsTogether;
-  }
   get commitsWithinMs(): number {
     return this.#store.commitsWithinMs;
   }
