@@ -3,6 +3,7 @@ import { FxError } from "../core/errors.ts";
 import { type Caller, includes, type Tokens } from "../core/role.ts";
 import type { Operation } from "../wire/operation.ts";
 import { clientAddress } from "./client-address.ts";
+import { isRepeated } from "./headers.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -33,6 +34,9 @@ export function openAccess({ tokens, now }: AccessOptions): Access {
       const { authorization } = request.headers;
       if (authorization === undefined) {
         return unauthorized(`This server asks for a token, and the request has none. ${howToSend}`);
+      }
+      if (isRepeated(request.raw, "authorization")) {
+        return unauthorized(`The request has more than one Authorization header. ${howToSend}`);
       }
       const caller = tokens.callerOf(authorization);
       if (caller === undefined) {

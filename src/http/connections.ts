@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { FxError } from "../core/errors.ts";
+import { isRepeated } from "./headers.ts";
 
 /** What Node is given when it makes the server, of http or https. Without a Host it would answer without a body. */
 export const nodeOptions = {
@@ -268,11 +269,11 @@ export function guardConnections(
 }
 
 /** Why a request reaches no route. */
-function faultOf({ headers, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+function faultOf(request: IncomingMessage): string | undefined {
+  const { headers, rawHeaders, httpVersion } = request;
   if (rawHeaders.length > 2 * headersAtMost) return `The request has more than ${headersAtMost} headers.`;
   if (headers.host === undefined && httpVersion === "1.1") return "The request has no Host header.";
-  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
-  if (hosts.length > 1) return "The request has more than one Host header.";
+  if (isRepeated(request, "host")) return "The request has more than one Host header.";
   if (isCompressed(headers)) return "The body is compressed. Send it without Content-Encoding.";
   return undefined;
 }

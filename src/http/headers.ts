@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import helmet from "helmet";
 
+/** Whether a request has a header more than once: of most names, Node takes the first and drops the others. */
+export function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
+  const isNamed = (text: string, index: number) =>
+    index % 2 === 0 && text.length === name.length && text.toLowerCase() === name;
+  return rawHeaders.filter(isNamed).length > 1;
+}
+
 /** What every answer tells browsers beside its own headers. Helmet is asked once, not at each request. */
 export function securityHeaders(isTls: boolean): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};

@@ -22,6 +22,7 @@ import { type AccessOptions, endRefused, openAccess } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
 import { Admission, ExpensiveReads, isCounted } from "./admission.ts";
 import type { Handlers } from "./answers.ts";
+import { refuseTrailers, requireReadableBody } from "./body-form.ts";
 import { trustedProxies } from "./client-address.ts";
 import { type ConnectionOptions, type Connections, guardConnections, nodeOptions } from "./connections.ts";
 import { registerDocs } from "./docs.ts";
@@ -224,6 +225,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
         try {
           if (counts && !isTaken) await admission.refuse(tellRefused);
           await endOfTurn();
+          refuseTrailers(request.raw);
           if (typeof request.body === "string") request.body = readJson(request.body, operation);
           await handle(request, reply);
         } catch (error) {
@@ -265,6 +267,7 @@ function faultOf({ query, raw }: FastifyRequest, operation: Operation): FxError 
       raw.rawHeaders.filter((_, index) => index % 2 === 0),
       operation,
     );
+    if (operation.method === "POST") requireReadableBody(raw);
     return undefined;
   } catch (fault) {
     return toFxError(fault);

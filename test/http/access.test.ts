@@ -8,6 +8,7 @@ import { operations } from "../../src/wire/operations.ts";
 import { BulkClient, linesType } from "../support/bulk.ts";
 import { adult, now } from "../support/fixture.ts";
 import { type HttpAnswer, isProblem, send } from "../support/http.ts";
+import { openConnection } from "../support/raw-connection.ts";
 import { routesOf } from "../support/routes.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -296,4 +297,23 @@ describe("the name of the token", () => {
     isProblem(again, "account-not-found");
     assert.equal(again.headers.get("idempotency-replayed"), "true");
   });
+});
+
+describe("two Authorization headers are refused with 401, whichever comes first", () => {
+  for (const [first, second] of [
+    ["operator", "viewer"],
+    ["viewer", "operator"],
+    ["operator", "operator"],
+    ["operator", "unknown"],
+    ["unknown", "operator"],
+  ]) {
+    test(`${first} and ${second}`, async () => {
+      const { socket, until, received } = await openConnection(server.url);
+      const lines = [`Authorization: Bearer ${first}`, `authorization: Bearer ${second}`];
+      socket.write(`${["GET /api/users HTTP/1.1", "Host: localhost", ...lines, "", ""].join("\r\n")}`);
+      await until(/\r\n\r\n/);
+      socket.destroy();
+      assert.match(received(), /^HTTP\/1\.1 401 .*more than one Authorization header/s);
+    });
+  }
 });

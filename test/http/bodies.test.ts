@@ -194,6 +194,106 @@ describe("a body that is too large is refused with 400", () => {
 const posts = Object.values<Operation>(operations).filter(({ method }) => method === "POST");
 const typeOf = ({ lines }: Operation) => (lines === undefined ? "application/json" : "application/x-ndjson");
 
+describe("a request is refused with 400, and nothing is done, where part of it would not be read:", () => {
+  const trailer = "Idempotency-Key: k";
+  const utf16 = "Content-Type: application/json; charset=utf-16";
+  /** Of the type, the further headers, and the fields after the body. */
+  const cases: readonly [what: string, type: string, more: string[], fields: string[]][] = [
+    ["a key after the body", "application/json", [], [trailer]],
+    ["a key after the body, announced", "application/json", ["Trailer: Idempotency-Key"], [trailer]],
+    ["a table after the body", "application/json", [], ["Fx-Table: 1/C/NBP/2026"]],
+    ["any field after the body", "application/json", ["Trailer: X"], ["X: 1"]],
+    ["a type given twice", "application/json", ["Content-Type: application/json"], []],
+    ["a second type in another charset", "application/json", [utf16], []],
+    ["two keys", "application/json", [trailer, trailer], []],
+    ["two keys that differ", "application/json", [trailer, "idempotency-key: l"], []],
+    ["two tables", "application/json", ["Fx-Table: 1/C/NBP/2026", "Fx-Table: 1/C/NBP/2026"], []],
+    ...[
+      "charset=utf-16",
+      "charset=UTF-16LE",
+      'charset="iso-8859-2"',
+      "charset=windows-1250",
+      "charset = utf-16",
+      "charset=utf-8; charset=utf-16",
+      'charset="utf\\-16"',
+      "charset=",
+      "charset*=utf-16",
+    ].map((charset): [string, string, string[], string[]] => [
+      charset,
+      `application/json; ${charset}`,
+      [],
+      [],
+    ]),
+  ];
+  const post = async (
+    path: string,
+    type: string,
+    more: string[],
+    fields: string[],
+    body: string | Buffer,
+  ) => {
+    const { socket, until, received } = await openConnection(server.url);
+    const lines = [`POST ${path} HTTP/1.1`, "Host: localhost", `Content-Type: ${type}`, ...more];
+    socket.write(`${[...lines, "Transfer-Encoding: chunked", "", ""].join("\r\n")}`);
+    socket.write(chunk(Buffer.from(body)));
+    socket.write(`${["0", ...fields, "", ""].join("\r\n")}`);
+    await until(/\r\n\r\n/);
+    socket.destroy();
+    return received();
+  };
+  const state = async () => (await send(server.url, "GET", `/api/user/${pesel}`)).text;
+
+  for (const [what, type, more, fields] of cases) {
+    test(what, async () => {
+      const before = await state();
+      const { create, ...others } = requests();
+      for (const { path, body } of [...Object.values(others), create]) {
+        assert.match(
+          await post(path, type, more, fields, JSON.stringify(body)),
+          /^HTTP\/1\.1 400 .*"invalid-request"/s,
+        );
+      }
+      isProblem(await send(server.url, "GET", `/api/user/${create.body.pesel}`), "account-not-found");
+      assert.equal(await state(), before);
+    });
+  }
+
+  for (const charset of [
+    "",
+    ";charset=utf-8",
+    "; charset=UTF-8",
+    '; charset="utf-8"',
+    "; charset=us-ascii",
+    "; q=1",
+  ]) {
+    test(`and is carried out with the type application/json${charset}`, async () => {
+      const { path, body } = requests().create;
+      assert.match(
+        await post(path, `application/json${charset}`, [], [], JSON.stringify(body)),
+        /^HTTP\/1\.1 204 /,
+      );
+    });
+  }
+
+  test("a bulk in another charset, or with fields after it that are announced", async () => {
+    const line = `${JSON.stringify(requests().exchange.body)}\n`;
+    const before = await state();
+    const type = "application/x-ndjson";
+    assert.match(await post("/api/bulk", `${type}; charset=utf-16`, [], [], line), /^HTTP\/1\.1 400 /);
+    assert.match(
+      await post("/api/bulk", type, ["Trailer: Idempotency-Key"], [trailer], line),
+      /^HTTP\/1\.1 400 /,
+    );
+    assert.equal(await state(), before);
+  });
+
+  test("a body that is not UTF-8", async () => {
+    const { path, body } = requests().create;
+    const bytes = Buffer.from(JSON.stringify({ ...body, name: "José" }), "latin1");
+    assert.match(await post(path, "application/json", [], [], bytes), /^HTTP\/1\.1 400 /);
+  });
+});
+
 describe("a body that is compressed is refused with 400, and nothing is done", () => {
   const codings = [
     "gzip",
