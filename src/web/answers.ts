@@ -4,10 +4,13 @@ import type { ProblemJson } from "../wire/schemas.ts";
 /** What the server answered instead of what was asked for. */
 export class Refusal extends Error {
   readonly problem: ProblemJson;
+  /** When to try again, if the server says so. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(problem: ProblemJson) {
+  constructor(problem: ProblemJson, retryAfterSeconds?: number) {
     super(problem.detail);
     this.problem = problem;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -30,6 +33,8 @@ export interface Done<T> {
   /** Undefined where the answer has no body. */
   readonly body: T;
   readonly receiptId: string;
+  /** Whether this is the answer of then, to the same request: the account may have changed since. */
+  readonly isReplayed: boolean;
 }
 
 export interface Change {

@@ -38,6 +38,7 @@ export class Api implements Server {
     return {
       body: (response.status === 204 ? undefined : await bodyOf(response)) as T,
       receiptId: receipt.slice(receipt.lastIndexOf("/") + 1),
+      isReplayed: response.headers.get("idempotency-replayed") === "true",
     };
   }
 
@@ -90,7 +91,8 @@ export class Api implements Server {
     const problem = (await response.json().catch(() => undefined)) as ProblemJson | undefined;
     if (problem?.code === undefined) throw new NoAnswer();
     if (problem.code === "unauthorized") this.#onUnauthorized();
-    throw new Refusal(problem);
+    const wait = Number(response.headers.get("retry-after"));
+    throw new Refusal(problem, wait > 0 ? wait : undefined);
   }
 }
 

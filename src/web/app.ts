@@ -9,7 +9,8 @@ import type { Customer } from "./customer.ts";
 import type { Desk } from "./desk.ts";
 import type { Format, Language } from "./format.ts";
 import type { Load, Read, Reads } from "./reads.ts";
-import { refusalText, type Texts } from "./texts.ts";
+import { refusalText } from "./refusal-text.ts";
+import type { Texts } from "./texts.ts";
 
 /** What every part of the page works with. */
 export interface App {

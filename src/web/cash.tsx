@@ -94,8 +94,9 @@ function Name({ account }: CashProps) {
   const { desk, texts } = useApp();
   const { pesel } = account;
   const customer = useCustomer(pesel);
-  const [name, setName] = useState(account.name);
-  const [surname, setSurname] = useState(account.surname);
+  const { renamed = account } = orderOf(customer, ["renaming"]) ?? {};
+  const [name, setName] = useState(renamed.name);
+  const [surname, setSurname] = useState(renamed.surname);
   const [fault, setFault] = useState<string>();
   const save = () => {
     const isMissing = name.trim() === "" || surname.trim() === "";

@@ -85,31 +85,24 @@ export function History({ code, onClose }: { readonly code: string; readonly onC
 function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
   const { texts, format, language } = useApp();
   const place = useRef<HTMLDivElement>(null);
+  /** The table at the pointer, by its place in `rates`. */
+  const [pointed, setPointed] = useState<number>();
   useEffect(() => {
     const element = place.current;
     if (element === null || rates.length === 0) return undefined;
     const isLong = rates.length > 200;
     const style = getComputedStyle(element);
     const colour = (name: string) => style.getPropertyValue(name).trim();
-    const line = (label: string, stroke: string) => ({
-      label,
-      stroke,
-      width: 1.5,
-      value: (_plot: uPlot, value: number | null) => (value === null ? "–" : format.rate(value)),
-    });
+    const line = (stroke: string) => ({ stroke, width: 1.5 });
     const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
     const plot = new uPlot(
       {
         width: element.clientWidth,
         height,
-        series: [
-          {
-            label: texts.table,
-            value: (_plot, _value, _series, at) => (at === null ? "–" : (rates[at]?.table ?? "–")),
-          },
-          line(texts.bid, colour("--bid")),
-          line(texts.ask, colour("--ask")),
-        ],
+        series: [{}, line(colour("--bid")), line(colour("--ask"))],
+        // Its own legend writes into text nodes, which a browser's translation replaces.
+        legend: { show: false },
+        hooks: { setCursor: [({ cursor }) => setPointed(cursor.idx ?? undefined)] },
         axes: [
           {
             ...axis,
@@ -139,5 +132,20 @@ function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
       plot.destroy();
     };
   }, [rates, language]);
-  return <div class="plot" ref={place} />;
+  const shown = pointed === undefined ? undefined : rates[pointed];
+  const sides = [
+    ["bid", texts.bid, shown && format.rate(shown.bid)],
+    ["ask", texts.ask, shown && format.rate(shown.ask)],
+  ] as const;
+  return (
+    <>
+      <div class="plot" ref={place} />
+      <p class="figures legend">
+        <span>{`${texts.table}: ${shown?.table ?? "–"}`}</span>
+        {sides.map(([side, label, rate]) => (
+          <span key={side} class={side}>{`${label}: ${rate ?? "–"}`}</span>
+        ))}
+      </p>
+    </>
+  );
 }

@@ -33,24 +33,27 @@ export interface Order {
   /** What comes to it. */
   readonly in?: MoneyJson | undefined;
   readonly quote?: QuoteJson | undefined;
+  /** The holder's name after a renaming. */
+  readonly renamed?: { readonly name: string; readonly surname: string } | undefined;
   /** The entry that a reversal undoes. */
   readonly undone?: { readonly kind: EntryKind; readonly time: string } | undefined;
 }
 
 /** What the teller is told of an order: by the name of a text, or as the failure that came. */
 export type Told =
-  | { readonly text: "outcomeUnknown" | "rateMoved" | "wasNotDone" | "notSent" }
+  | { readonly text: "outcomeUnknown" | "rateMoved" | "notSoFar" | "mayStillBeDone" | "givenUp" | "notSent" }
   | { readonly failure: unknown };
 
 /**
- * Where an order stands. Until it is settled, the same one is sent again or looked up, and no other begun.
+ * Where an order stands. Until it is settled or given up, the same one is sent again or looked up, and no other begun:
+ * a statement without it says nothing of a request that is still on its way.
  * asking: its price and the account are being read. asked: it is shown, and waits for a yes. sending: sent, the answer
  * is under way; `isRepeat` if it was sent before, too. unknown: sent, and no answer of fx came. looking: being looked
- * up in the statement.
+ * up in the statement. leaving: the teller is asked whether to give it up, although it may still be done.
  */
 export type OrderState =
   | { readonly stage: "asking"; readonly nth: number; readonly kind: EntryKind }
-  | { readonly stage: "asked" | "unknown" | "looking"; readonly order: Order }
+  | { readonly stage: "asked" | "unknown" | "looking" | "leaving"; readonly order: Order }
   | { readonly stage: "sending"; readonly order: Order; readonly isRepeat: boolean };
 
 /** What is under way for one customer. */
@@ -78,6 +81,7 @@ export type CustomerEvent =
   | { readonly is: "looks"; readonly key: string }
   | { readonly is: "not found"; readonly key: string }
   | { readonly is: "not looked up"; readonly key: string; readonly failure: unknown }
+  | { readonly is: "leaves" | "stays" | "gives up"; readonly key: string }
   | { readonly is: "shows receipt"; readonly receiptId: string | undefined };
 
 const noCash: CashDraft = { typed: "", currency: "PLN", note: "" };
@@ -165,11 +169,23 @@ function sent(state: Customer, event: SentEvent): Customer {
     case "looks":
       return stage === "unknown" ? { ...state, at: { stage: "looking", order } } : state;
     case "not found":
-      return stage === "looking" ? { ...state, at: undefined, told: tell({ text: "wasNotDone" }) } : state;
+      return stage === "looking"
+        ? { ...state, at: { stage: "unknown", order }, told: tell({ text: "notSoFar" }) }
+        : state;
     case "not looked up":
       return stage === "looking"
         ? { ...state, at: { stage: "unknown", order }, told: tell({ failure: event.failure }) }
         : state;
+    case "leaves":
+      return stage === "unknown"
+        ? { ...state, at: { stage: "leaving", order }, told: tell({ text: "mayStillBeDone" }) }
+        : state;
+    case "stays":
+      return stage === "leaving"
+        ? { ...state, at: { stage: "unknown", order }, told: tell({ text: "outcomeUnknown" }) }
+        : state;
+    case "gives up":
+      return stage === "leaving" ? { ...state, at: undefined, told: tell({ text: "givenUp" }) } : state;
   }
 }
 

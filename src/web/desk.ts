@@ -115,6 +115,7 @@ export class Desk {
     const nth = this.#nth;
     this.tell(pesel, { is: "asks", nth, kind: wish.kind });
     const url = accountUrl(pesel);
+    const begun = this.#reads.begin();
     try {
       const [account, quote] = await Promise.all([
         this.#api.get<ListedAccountJson>(url),
@@ -122,9 +123,7 @@ export class Desk {
       ]);
       const { name, surname } = account;
       const order = { ...orderOf(pesel, wish, quote), holder: { name, surname }, key: newKey() };
-      const { at } = this.customer(pesel);
-      const isAskedFor = at?.stage === "asking" && at.nth === nth;
-      if (isAskedFor && this.#reads.put(url, account)) this.#reads.stale(`${url}/`);
+      if (this.#reads.put(url, account, begun)) this.#reads.stale(`${url}/`);
       this.tell(pesel, { is: "priced", nth, order, what });
     } catch (failure) {
       this.tell(pesel, { is: "not priced", nth, failure });
@@ -152,9 +151,12 @@ export class Desk {
     const { at } = this.tell(pesel, { is: "confirms", key, body });
     if (at === before.at || at?.stage !== "sending") return;
     const { order } = at;
+    const begun = this.#reads.begin();
     try {
       const answer = await this.#api.change<ListedAccountJson | undefined>(order.path, order);
-      this.#settled(order, answer.receiptId, answer.body);
+      const account = answer.isReplayed ? undefined : answer.body;
+      if (account !== undefined) this.#reads.put(accountUrl(pesel), account, begun);
+      this.#settled(order, answer.receiptId);
     } catch (failure) {
       const after = this.tell(pesel, { is: "failed", key: order.key, failure });
       const isMoved = failure instanceof Refusal && failure.problem.code === "rate-changed";
@@ -162,7 +164,7 @@ export class Desk {
     }
   }
 
-  /** Looks in the statement for the order whose answer was lost. */
+  /** Looks in the statement for the order whose answer was lost. One that is not there may still be under way. */
   async look(pesel: string): Promise<void> {
     const before = this.customer(pesel);
     if (before.at?.stage !== "unknown") return;
@@ -173,7 +175,7 @@ export class Desk {
       const url = urlOf(`${accountUrl(pesel)}/history`, { key });
       const [entry] = (await this.#api.get<StatementJson>(url)).entries;
       if (entry === undefined) this.tell(pesel, { is: "not found", key });
-      else this.#settled(order, entry.id, undefined);
+      else this.#settled(order, entry.id);
     } catch (failure) {
       // An account that is not there has no entry.
       const isNone = failure instanceof Refusal && failure.problem.code === "account-not-found";
@@ -186,14 +188,8 @@ export class Desk {
   }
 
   /** Reads again what an order has changed. */
-  #settled({ pesel, key }: Order, receiptId: string, account: ListedAccountJson | undefined): void {
-    const url = accountUrl(pesel);
-    if (account === undefined) this.#reads.stale(url);
-    else {
-      this.#reads.put(url, account);
-      this.#reads.stale(`${url}/`);
-    }
-    this.#reads.stale("api/position", "api/receipts/");
+  #settled({ pesel, key }: Order, receiptId: string): void {
+    this.#reads.stale(accountUrl(pesel), "api/position", "api/receipts/");
     this.tell(pesel, { is: "done", key, receiptId });
   }
 
@@ -238,8 +234,10 @@ function orderOf(pesel: string, wish: Wish, quote: QuoteJson | undefined): Omit<
       const money = { symbol: "PLN", amount: pln };
       return { kind, pesel, path: "api/user", body: { pesel, name, surname, pln }, in: money };
     }
-    case "renaming":
-      return { kind, pesel, path: `${account}/name`, body: { name: wish.name, surname: wish.surname } };
+    case "renaming": {
+      const renamed = { name: wish.name, surname: wish.surname };
+      return { kind, pesel, path: `${account}/name`, body: renamed, renamed };
+    }
     case "reversal": {
       const { entry } = wish;
       const moved = movedBy(entry);

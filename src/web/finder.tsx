@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { AccountsJson, ListedAccountJson } from "../wire/schemas.ts";
 import { urlOf } from "./answers.ts";
 import { useApp, useMay, useRead } from "./app.ts";
@@ -35,6 +35,20 @@ export function Finder({ onFound, onNew }: FinderProps) {
   const found = answer.value;
   const [only] = found ?? [];
 
+  const place = useRef<HTMLElement>(null);
+  // Whoever has begun to work with what is in sight is not taken away from it.
+  useEffect(() => {
+    if (search === undefined) return undefined;
+    const work = ({ target }: Event) => {
+      const part = (target as Element).closest("main button, main input, main select, main summary");
+      if (part !== null && place.current?.contains(part) === false) setSearch(undefined);
+    };
+    for (const sign of ["input", "click"]) document.addEventListener(sign, work, true);
+    return () => {
+      for (const sign of ["input", "click"]) document.removeEventListener(sign, work, true);
+    };
+  }, [search]);
+
   const end = () => {
     setSearch(undefined);
     // What is typed meanwhile is another search.
@@ -59,7 +73,7 @@ export function Finder({ onFound, onNew }: FinderProps) {
   };
 
   return (
-    <search class="finder">
+    <search class="finder" ref={place}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

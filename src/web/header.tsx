@@ -1,5 +1,6 @@
+import type { ReadyJson } from "../wire/schemas.ts";
 import { Refusal } from "./answers.ts";
-import { useApp, useMay } from "./app.ts";
+import { useApp, useGet, useMay } from "./app.ts";
 import { ageInDays } from "./format.ts";
 import type { Read } from "./reads.ts";
 import { Unread } from "./unread.tsx";
@@ -55,6 +56,7 @@ export function Header({ view, ratesRead, onView, onLanguage, onLock }: HeaderPr
       </div>
       {ratesRead.value !== undefined && <Unread read={ratesRead} />}
       <RatesBanner failure={ratesRead.failure} />
+      <NoNewerTable />
     </header>
   );
 }
@@ -71,11 +73,22 @@ function TableInForce() {
   );
 }
 
+/** Why there is no newer table, in the server's own words: one is held back, or the source does not answer. */
+function NoNewerTable() {
+  const { texts } = useApp();
+  const problem = useGet<ReadyJson>("health/ready").value?.rates.problem ?? undefined;
+  return problem === undefined ? null : (
+    <p class="banner warn">
+      {texts.noNewerTable} <span lang="en">{problem}</span>
+    </p>
+  );
+}
+
 /** Whether orders are settled. Why they are not is said in the server's own words, which are English. */
 function RatesBanner({ failure }: { readonly failure: unknown }) {
   const { rates, texts } = useApp();
   const refusal = failure instanceof Refusal ? failure.problem.detail : undefined;
-  if (rates === undefined && refusal === undefined) return null;
+  if (rates === undefined && failure === undefined) return null;
   if (rates?.tradable === true) {
     return rates.recorded ? <p class="banner">{texts.recordedRates}</p> : null;
   }

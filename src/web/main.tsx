@@ -18,12 +18,14 @@ import { ignoreStrayRepeats } from "./repeats.ts";
 import { Lock, useIdleLock } from "./session.tsx";
 import "./style.css";
 import "./operator/operator.css";
-import { textsOf } from "./texts.ts";
+import { refusalText } from "./refusal-text.ts";
+import { type Texts, textsOf } from "./texts.ts";
 import { UnderWay } from "./under-way.tsx";
 
 const tokenName = "fx-token";
 const languageName = "fx-language";
 const ratesEveryMs = 60_000;
+const retrySeconds = 10;
 
 function firstLanguage(): Language {
   const chosen = localStorage.getItem(languageName);
@@ -49,7 +51,7 @@ function useWork(onUnauthorized: () => void) {
     return () => removeEventListener("beforeunload", ask);
   }, [batch]);
   useEffect(() => {
-    const timer = setInterval(() => reads.stale("api/rates"), ratesEveryMs);
+    const timer = setInterval(() => reads.stale("api/rates", "health/ready"), ratesEveryMs);
     const refresh = () => document.visibilityState === "visible" && reads.refresh();
     addEventListener("focus", refresh);
     document.addEventListener("visibilitychange", refresh);
@@ -76,6 +78,30 @@ function useLanguage() {
     setLanguage(next);
   }, [language]);
   return { language, texts, format, changeLanguage };
+}
+
+interface NotBegunProps {
+  readonly failure: unknown;
+  readonly texts: Texts;
+  readonly language: Language;
+  readonly onRetry: () => void;
+}
+
+/** Says why the page cannot begin, and tries again when the server says, or soon. */
+function NotBegun({ failure, texts, language, onRetry }: NotBegunProps) {
+  const refusal = failure instanceof Refusal ? failure : undefined;
+  useEffect(() => {
+    const timer = setTimeout(onRetry, (refusal?.retryAfterSeconds ?? retrySeconds) * 1000);
+    return () => clearTimeout(timer);
+  }, [failure]);
+  return (
+    <p class="wait" role="status">
+      {refusal === undefined ? texts.offline : refusalText(refusal.problem, language)}{" "}
+      <button type="button" onClick={onRetry}>
+        {texts.retry}
+      </button>
+    </p>
+  );
 }
 
 function Page() {
@@ -108,18 +134,15 @@ function Page() {
     return <Lock texts={texts} isWrong={sessionStorage.getItem(tokenName) !== null} onToken={takeToken} />;
   }
   if (isLocked) return <Lock texts={texts} isWrong={false} onUnlock={unlock} />;
+  if (caller.failure !== undefined && !caller.isLoading) {
+    return <NotBegun failure={caller.failure} {...speech} onRetry={() => reads.stale("api/token")} />;
+  }
   // The board comes with its figures at once, so that nothing below it moves.
   const isFirst = rates.value === undefined && rates.failure === undefined;
   if (caller.value === undefined || caller.isLoading || isFirst) {
-    const failed = caller.failure !== undefined && !(caller.failure instanceof Refusal);
     return (
       <p class="wait" role="status">
-        {failed ? texts.offline : texts.loading}{" "}
-        {failed && (
-          <button type="button" onClick={() => reads.stale("api/token")}>
-            {texts.retry}
-          </button>
-        )}
+        {texts.loading}
       </p>
     );
   }

@@ -3,23 +3,26 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { EntryKind } from "../core/journal.ts";
 import type { ListedAccountJson, MoneyJson } from "../wire/schemas.ts";
 import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
-import { type Order, orderOf, orderOut, type Told } from "./customer.ts";
+import { type Order, type OrderState, orderOf, orderOut, type Told } from "./customer.ts";
 import { accountUrl } from "./desk.ts";
 import { groupedPesel } from "./format.ts";
 
 /** Whom an order is for, what leaves and what comes, and the balances after it. */
 export function Facts({ order }: { readonly order: Order }) {
   const { texts, format } = useApp();
-  const { kind, pesel, holder, undone } = order;
+  const { kind, pesel, holder, renamed, undone } = order;
+  const { note } = order.body as { readonly note?: string };
   const account = useGet<ListedAccountJson>(accountUrl(pesel)).value;
   const changes = account === undefined ? [] : balanceChanges(account, order);
   // Of an order that may have been done, the balances may be those after it.
   const isOut = orderOut(useCustomer(pesel)) !== undefined;
   const facts = [
     [texts.holder, `${holder.name} ${holder.surname} · ${groupedPesel(pesel)}`],
+    [texts.newName, renamed && `${renamed.name} ${renamed.surname}`],
     [texts.reverses, undone && `${texts.kind[undone.kind]}, ${format.time(undone.time)}`],
     [texts.out, order.out && `−${format.money(order.out)}`],
     [texts.in, order.in && `+${format.money(order.in)}`],
+    [texts.noted, note],
     ...(isOut ? [] : changes).map(({ symbol, before, after }) => [
       `${texts.balance} ${symbol}`,
       before === after
@@ -107,32 +110,26 @@ export function Asked({ pesel, kinds, label, body, children }: AskedProps) {
   if (at === undefined || order === undefined) {
     return told !== undefined && kinds.includes(told.kind) ? <p role="alert">{toldText(told.what)}</p> : null;
   }
-  const mayLook = at.stage === "unknown" || at.stage === "looking" || (at.stage === "sending" && at.isRepeat);
   return (
     <div class="asked">
       <Facts order={order} />
       {children}
       {told !== undefined && <p role="alert">{toldText(told.what)}</p>}
       <p class="actions">
-        <button
-          type="button"
-          class="primary"
-          ref={button}
-          aria-busy={at.stage === "sending"}
-          onClick={() => void desk.confirm(pesel, order.key, body)}
-        >
-          {label}
-        </button>
-        {mayLook && (
+        {at.stage === "leaving" ? (
+          <Leaving pesel={pesel} order={order} />
+        ) : (
           <button
             type="button"
-            class="plain"
-            aria-busy={at.stage === "looking"}
-            onClick={() => void desk.look(pesel)}
+            class="primary"
+            ref={button}
+            aria-busy={at.stage === "sending"}
+            onClick={() => void desk.confirm(pesel, order.key, body)}
           >
-            {texts.giveUp}
+            {label}
           </button>
         )}
+        <Unsettled pesel={pesel} at={at} order={order} />
         {at.stage === "asked" && (
           <button type="button" class="plain" onClick={() => desk.tell(pesel, { is: "cancels" })}>
             {texts.cancel}
@@ -140,5 +137,47 @@ export function Asked({ pesel, kinds, label, body, children }: AskedProps) {
         )}
       </p>
     </div>
+  );
+}
+
+interface ActionsProps {
+  readonly pesel: string;
+  readonly order: Order;
+}
+
+/** What can be done about an order of unknown outcome, beside sending it again. */
+function Unsettled({ pesel, order: { key }, at }: ActionsProps & { readonly at: OrderState }) {
+  const { desk, texts } = useApp();
+  const mayLook = at.stage === "unknown" || at.stage === "looking" || (at.stage === "sending" && at.isRepeat);
+  if (!mayLook) return null;
+  return (
+    <>
+      <button
+        type="button"
+        class="plain"
+        aria-busy={at.stage === "looking"}
+        onClick={() => void desk.look(pesel)}
+      >
+        {texts.lookUp}
+      </button>
+      <button type="button" class="plain" onClick={() => desk.tell(pesel, { is: "leaves", key })}>
+        {texts.leave}
+      </button>
+    </>
+  );
+}
+
+/** Asks whether an order is given up that may still be done. */
+function Leaving({ pesel, order: { key } }: ActionsProps) {
+  const { desk, texts } = useApp();
+  return (
+    <>
+      <button type="button" class="primary" onClick={() => desk.tell(pesel, { is: "stays", key })}>
+        {texts.stay}
+      </button>
+      <button type="button" class="plain" onClick={() => desk.tell(pesel, { is: "gives up", key })}>
+        {texts.giveUp}
+      </button>
+    </>
   );
 }

@@ -18,9 +18,15 @@ interface Entry {
   read: Read<unknown>;
   readonly load: Load<unknown>;
   readonly watchers: Set<() => void>;
+  /** When the newest attempt began, as `begin` counts. */
+  begun: number;
   /** Of the attempt under way. An answer to any other is dropped. */
   attempt: AbortController | undefined;
 }
+
+/** How the keys begin of what other tills change. */
+export const accountsOfAll = ["api/user/", "api/receipts/", "api/position"] as const;
+const others = ["api/rates", "health/ready", ...accountsOfAll];
 
 const unread: Read<never> = { value: undefined, failure: undefined, isLoading: true, time: undefined };
 
@@ -31,6 +37,7 @@ const unread: Read<never> = { value: undefined, failure: undefined, isLoading: t
  */
 export class Reads {
   readonly #entries = new Map<string, Entry>();
+  #begun = 0;
 
   get<T>(key: string): Read<T> {
     return (this.#entries.get(key)?.read ?? unread) as Read<T>;
@@ -43,7 +50,7 @@ export class Reads {
   watch<T>(key: string, load: Load<T>, onChange: () => void): () => void {
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      entry = { read: unread, load, watchers: new Set(), attempt: undefined };
+      entry = { read: unread, load, watchers: new Set(), begun: 0, attempt: undefined };
       this.#entries.set(key, entry);
       this.#start(entry);
     }
@@ -67,21 +74,33 @@ export class Reads {
     }
   }
 
-  /** Reads again what others may have changed meanwhile, and what failed. */
+  /**
+   * Reads again what others may have changed meanwhile, and what failed. What has a key beside the server's paths was
+   * asked for once, by a click: it does not start again by itself.
+   */
   refresh(): void {
+    this.stale(...others);
     for (const [key, entry] of this.#entries) {
-      const isOthers = key === "api/rates" || (key.startsWith("api/user/") && !key.includes("cursor="));
-      if (isOthers || entry.read.failure !== undefined) this.#start(entry);
+      const isPath = key.startsWith("api/") || key === "health/ready";
+      if (isPath && entry.read.failure !== undefined && !entry.read.isLoading) this.#start(entry);
     }
   }
 
+  /** Marks that something is asked for elsewhere now, for `put`. */
+  begin(): number {
+    this.#begun += 1;
+    return this.#begun;
+  }
+
   /**
-   * Takes what the server said elsewhere, newer than anything that is under way.
+   * Takes what the server said elsewhere, unless it has been read later than that was asked for.
+   * @param begun of `begin`, from just before it was asked for
    * @returns whether it is watched and has changed
    */
-  put<T>(key: string, value: T): boolean {
+  put<T>(key: string, value: T, begun: number): boolean {
     const entry = this.#entries.get(key);
-    if (entry === undefined) return false;
+    if (entry === undefined || entry.begun > begun) return false;
+    entry.begun = begun;
     entry.attempt?.abort();
     entry.attempt = undefined;
     const before = entry.read.value;
@@ -93,6 +112,7 @@ export class Reads {
     entry.attempt?.abort();
     const attempt = new AbortController();
     entry.attempt = attempt;
+    entry.begun = this.begin();
     this.#set(entry, { ...entry.read, isLoading: true });
     const isAskedFor = () => entry.attempt === attempt;
     entry.load(attempt.signal).then(

@@ -1,19 +1,25 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useApp, useCustomer } from "./app.ts";
-import { orderOf, orderOut } from "./customer.ts";
+import { type Order, orderOf, orderOut } from "./customer.ts";
 import { Field } from "./field.tsx";
 import { Asked } from "./question.tsx";
 
 /** Asks why an entry is to be undone, and undoes it. */
 export function Reversal({ pesel }: { readonly pesel: string }) {
-  const { desk, texts } = useApp();
   const customer = useCustomer(pesel);
   const order = orderOf(customer, ["reversal"]);
+  if (order === undefined && customer.told?.kind !== "reversal") return null;
+  // A reason belongs to one order: that of the next begins empty.
+  return <Form key={order?.key} pesel={pesel} order={order} />;
+}
+
+function Form({ pesel, order }: { readonly pesel: string; readonly order: Order | undefined }) {
+  const { desk, texts } = useApp();
+  const customer = useCustomer(pesel);
   const sent = order?.body as { readonly reason?: string } | undefined;
   const [reason, setReason] = useState(sent?.reason ?? "");
   const form = useRef<HTMLFormElement>(null);
-  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), [order?.key]);
-  if (order === undefined && customer.told?.kind !== "reversal") return null;
+  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
   return (
     <form
       ref={form}

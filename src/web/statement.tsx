@@ -15,6 +15,11 @@ import { Unread } from "./unread.tsx";
 
 type Page = readonly EntryJson[];
 
+interface Wanted {
+  readonly use: "print" | "csv" | "printed";
+  readonly nth: number;
+}
+
 const pageSize = 100;
 /** Whoever goes past the first page goes far. */
 const nextSize = 500;
@@ -30,17 +35,22 @@ export function Statement({ account }: { readonly account: AccountJson }) {
   const mayReverse = useMay("operator");
   const isOut = orderOut(useCustomer(pesel)) !== undefined;
   const [period, setPeriod] = useState<Period>({ from: "", to: "" });
-  /** What all entries of the period are wanted for. */
-  const [wanted, setWanted] = useState<"print" | "csv" | "printed">();
+  /** What all entries of the period are wanted for, counted: they are read anew for each click. */
+  const [wanted, setWanted] = useState<Wanted>();
   const first = useGet<StatementJson>(path, { limit: pageSize, ...period });
-  const whole = useRead(reads, wanted && `all of ${pesel} from ${period.from} to ${period.to}`, (signal) =>
-    wholeStatement(api, path, period, signal),
+  const whole = useRead(
+    reads,
+    wanted && `all of ${pesel} from ${period.from} to ${period.to} ${wanted.nth}`,
+    (signal) => wholeStatement(api, path, period, signal),
   );
   useEffect(() => setWanted(undefined), [account]);
+  const want = (use: Wanted["use"]) => setWanted((before) => ({ use, nth: (before?.nth ?? 0) + 1 }));
   const entries = whole.value?.entries;
   useEffect(() => {
-    if (entries === undefined || wanted === "printed") return undefined;
-    if (wanted === "print") return printOnly("statement", () => setWanted("printed"));
+    if (entries === undefined || wanted === undefined || wanted.use === "printed") return undefined;
+    if (wanted.use === "print") {
+      return printOnly("statement", () => setWanted({ ...wanted, use: "printed" }));
+    }
     saveCsv(entries);
     setWanted(undefined);
     return undefined;
@@ -90,10 +100,10 @@ export function Statement({ account }: { readonly account: AccountJson }) {
             onInput={({ currentTarget }) => choose({ ...period, to: currentTarget.value })}
           />
         </label>
-        <button type="button" aria-busy={isGathering} onClick={() => setWanted("csv")}>
+        <button type="button" aria-busy={isGathering} onClick={() => want("csv")}>
           {texts.csv}
         </button>
-        <button type="button" aria-busy={isGathering} onClick={() => setWanted("print")}>
+        <button type="button" aria-busy={isGathering} onClick={() => want("print")}>
           {texts.print}
         </button>
       </div>

@@ -1,4 +1,3 @@
-import type { ProblemJson } from "../wire/schemas.ts";
 import type { AmountFault, Language } from "./format.ts";
 
 /** What the page says, in English. Screen readers and tests rely on the names in here. */
@@ -30,6 +29,7 @@ const en = {
   effective: "of",
   recordedRates: "Recorded rates, for trying fx. They are not today's.",
   staleRates: "No orders are settled at these rates now.",
+  noNewerTable: "There is no newer rate table:",
   noRates: "There are no rates yet. Accounts can be used; exchanges wait for the first table.",
   ratesHistory: "History of",
 
@@ -71,8 +71,15 @@ const en = {
   goesOn: "Goes on meanwhile:",
   show: "Show",
   asOf: (time: string) => `This is as of ${time}.`,
-  giveUp: "See whether it was done",
-  wasNotDone: "It was not done, and nothing was moved.",
+  lookUp: "See whether it was done",
+  notSoFar:
+    "It has not been done so far. It may still be on its way: wait and look again, or send the same request again, which is never done twice.",
+  leave: "Give it up",
+  mayStillBeDone:
+    "It may still be done, whatever you do next: give it up, and a new order would come on top of it. Sending the same request again settles it.",
+  stay: "Keep it",
+  giveUp: "Give it up, although it may still be done",
+  givenUp: "It was given up, and may still be done. Look at the statement before the next order.",
   notEnough: "There is not enough on the account for this.",
 
   receipt: "Receipt",
@@ -96,6 +103,7 @@ const en = {
   newFirstName: "Given name now",
   newSurname: "Family name now",
   saveName: "Save the name",
+  newName: "New name",
   reverse: "Reverse",
   reason: "Reason",
 
@@ -204,6 +212,7 @@ const pl: Texts = {
   effective: "z",
   recordedRates: "Kursy zapisane, do wypróbowania fx. To nie są kursy z dzisiaj.",
   staleRates: "Po tych kursach nie wykonuje się teraz zleceń.",
+  noNewerTable: "Nie ma nowszej tabeli kursów:",
   noRates: "Nie ma jeszcze kursów. Rachunki działają; wymiana czeka na pierwszą tabelę.",
   ratesHistory: "Historia",
 
@@ -245,8 +254,15 @@ const pl: Texts = {
   goesOn: "Trwa:",
   show: "Pokaż",
   asOf: (time) => `Stan na ${time}.`,
-  giveUp: "Sprawdź, czy wykonano",
-  wasNotDone: "Zlecenia nie wykonano i nic się nie zmieniło.",
+  lookUp: "Sprawdź, czy wykonano",
+  notSoFar:
+    "Jak dotąd go nie wykonano. Może być jeszcze w drodze: poczekaj i sprawdź ponownie albo wyślij to samo zlecenie jeszcze raz; nigdy nie wykona się ono dwa razy.",
+  leave: "Porzuć",
+  mayStillBeDone:
+    "Zlecenie może się jeszcze wykonać, cokolwiek zrobisz: jeśli je porzucisz, nowe zlecenie będzie dodatkowe. Ponowne wysłanie tego samego rozstrzyga sprawę.",
+  stay: "Nie porzucaj",
+  giveUp: "Porzuć, choć może się jeszcze wykonać",
+  givenUp: "Zlecenie porzucono i może się jeszcze wykonać. Przed następnym obejrzyj wyciąg.",
   notEnough: "Na rachunku jest za mało środków.",
 
   receipt: "Pokwitowanie",
@@ -270,6 +286,7 @@ const pl: Texts = {
   newFirstName: "Imię po zmianie",
   newSurname: "Nazwisko po zmianie",
   saveName: "Zapisz nazwisko",
+  newName: "Po zmianie",
   reverse: "Cofnij",
   reason: "Powód",
 
@@ -349,35 +366,3 @@ const pl: Texts = {
 };
 
 export const textsOf: Readonly<Record<Language, Texts>> = { en, pl };
-
-/** Refusals in Polish; the server's own words are English. */
-const refusalsPl: Partial<Record<ProblemJson["code"], string>> = {
-  "invalid-request": "Żądanie jest nieprawidłowe. Sprawdź wpisane dane.",
-  "invalid-pesel": "Ten numer PESEL jest nieprawidłowy.",
-  underage: pl.peselFault.underage,
-  "unsupported-currency": "Tabela nie zawiera tej waluty.",
-  "same-currency": pl.sameCurrency,
-  "invalid-amount": "Ta kwota jest nieprawidłowa.",
-  "amount-too-small": "Kwota jest za mała: po drugiej stronie zostałoby zero.",
-  "insufficient-funds": pl.notEnough,
-  "balance-limit": "Saldo byłoby za duże.",
-  "rate-changed": pl.rateMoved,
-  "already-reversed": "Tę operację już cofnięto.",
-  "not-reversible": "Tej operacji nie można cofnąć.",
-  "account-closed": pl.closedAccount,
-  "account-not-empty": "Na rachunku są jeszcze środki.",
-  "account-not-found": "Nie ma rachunku o tym numerze PESEL.",
-  "account-exists": "Ten PESEL ma już rachunek.",
-  "idempotency-key-reused": "Ten klucz ma już inne żądanie.",
-  "rates-unavailable": "Nie ma teraz kursów, po których można wymieniać.",
-  "storage-unavailable": "Baza danych nie odpowiada.",
-  internal: "Błąd w samym fx.",
-  forbidden: pl.notAllowed,
-  "rate-limited": "Za dużo żądań naraz. Spróbuj za chwilę.",
-  overloaded: "Serwer jest zajęty. Spróbuj za chwilę.",
-};
-
-/** A refusal for the reader. */
-export function refusalText({ code, detail }: ProblemJson, language: Language): string {
-  return language === "pl" ? (refusalsPl[code] ?? detail) : detail;
-}

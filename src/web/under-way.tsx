@@ -43,6 +43,7 @@ export function UnderWay({ view, served, batch, audit, onServe, onView }: UnderW
             {`${texts.notSettled} ${[
               texts.kind[order.kind],
               `${order.holder.name} ${order.holder.surname}`,
+              order.renamed && `${texts.newName}: ${order.renamed.name} ${order.renamed.surname}`,
               order.out && `−${format.money(order.out)}`,
               order.in && `+${format.money(order.in)}`,
             ]

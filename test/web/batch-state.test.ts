@@ -14,6 +14,7 @@ const event: fc.Arbitrary<BatchEvent> = fc.oneof(
   fc.record({ is: fc.constant("unfit" as const), nth, fault: fc.constant("empty") }),
   fc.record({ is: fc.constant("read" as const), nth, file: fc.constant(file) }),
   fc.constant<BatchEvent>({ is: "carried out" }),
+  fc.constant<BatchEvent>({ is: "tried again" }),
   fc.record({
     is: fc.constant("results" as const),
     nth,

@@ -13,6 +13,7 @@ const fates = [
   "answered",
   "done, and its answer lost",
   "lost on its way",
+  "given up, and delivered later",
   "unauthorized",
   "overloaded",
   "storage-unavailable",
@@ -52,6 +53,7 @@ function serverOf(scheduler: fc.Scheduler, fateOf: () => Fate) {
         const query = new URLSearchParams(url.split("?")[1]);
         const key = query.get("key") ?? "";
         const side = query.has("toBuy") ? "toBuy" : "toSell";
+        if (fate.startsWith("given up")) throw new NoAnswer();
         const moneys = { sold: { symbol: "PLN", amount: 4 }, bought: { symbol: "USD", amount: 1 } };
         if (url.startsWith("api/quote"))
           return { ...moneys, side, tableId: "t", amount: query.get(side) } as T;
@@ -62,19 +64,28 @@ function serverOf(scheduler: fc.Scheduler, fateOf: () => Fate) {
     change<T>(path: string, { body, key }: { readonly body: object; readonly key: string }) {
       sent.push({ path, key, body: JSON.stringify(body) });
       const fate = fateOf();
+      const isLate = fate === "given up, and delivered later";
+      if (isLate) {
+        void answer(() => {
+          if (!done.has(key) && !refused.has(key)) done.set(key, JSON.stringify(body));
+        });
+      }
       return answer(() => {
-        if (fate === "lost on its way") throw new NoAnswer();
+        if (fate === "lost on its way" || isLate) throw new NoAnswer();
+        const isReplayed = done.has(key);
         const isFirst = !done.has(key) && !refused.has(key);
         // A database that fails may have committed.
         const isDone = fate === "answered" || fate.startsWith("done") || fate === "storage-unavailable";
         if (isFirst && isDone) done.set(key, JSON.stringify(body));
-        if (isFirst && fate === "insufficient-funds") refused.set(key, fate);
+        // A rate table that has gone does not come back.
+        const isFinal = fate === "insufficient-funds" || fate === "rate-changed";
+        if (isFirst && isFinal) refused.set(key, fate);
         if (fate.startsWith("done")) throw new NoAnswer();
         if (fate === "unauthorized" || fate === "overloaded" || fate === "storage-unavailable")
           throw refusal(fate);
         // Whatever becomes of a repeated request, it gets the first answer.
         if (!done.has(key)) throw refusal(refused.get(key) ?? (fate as ErrorCode));
-        return { body: undefined as T, receiptId: `of ${key}` };
+        return { body: undefined as T, receiptId: `of ${key}`, isReplayed };
       });
     },
   };
@@ -92,7 +103,11 @@ const wishes: readonly Wish[] = [
 ];
 const deed = fc.record({
   pesel: fc.constantFrom(...customers),
-  does: fc.constantFrom(...["asks", "types", "cancels", "looks"], ...few("confirms", 4), ...few("waits", 12)),
+  does: fc.constantFrom(
+    ...["asks", "types", "cancels", "looks", "gives up"],
+    ...few("confirms", 4),
+    ...few("waits", 12),
+  ),
   wish: fc.constantFrom(...wishes),
 });
 
@@ -112,6 +127,7 @@ describe("what is under way at the counter", () => {
           /** The orders that a yes was given to, by key. */
           const agreed = new Map<string, Order>();
           const settled = new Set<string | undefined>();
+          const givenUp = new Set<string>();
           desk.watch(() => {
             for (const pesel of customers) settled.add(desk.customer(pesel).doneKey);
           });
@@ -123,6 +139,11 @@ describe("what is under way at the counter", () => {
             if (does === "types") desk.tell(pesel, { is: "typed", ticket: { typed: "1" } });
             if (does === "cancels") desk.tell(pesel, { is: "cancels" });
             if (does === "looks") void desk.look(pesel);
+            if (does === "gives up" && before.at?.stage === "leaving") givenUp.add(before.at.order.key);
+            if (does === "gives up" && outBefore !== undefined) {
+              const { key } = outBefore;
+              desk.tell(pesel, { is: before.at?.stage === "leaving" ? "gives up" : "leaves", key });
+            }
             if (does === "waits" && scheduler.count() > 0) await scheduler.waitOne();
             const { at } = before;
             if (does === "confirms" && at !== undefined && at.stage !== "asking") {
@@ -134,7 +155,7 @@ describe("what is under way at the counter", () => {
             }
             await told();
             const now = desk.customer(pesel);
-            if (outBefore !== undefined && does !== "waits") {
+            if (outBefore !== undefined && does !== "waits" && !givenUp.has(outBefore.key)) {
               assert.equal(orderOut(now)?.key, outBefore.key, "an order that is out was given up");
             }
             if (now.at?.stage === "asked" && now.told === undefined) {
@@ -151,7 +172,8 @@ describe("what is under way at the counter", () => {
           for (const [key, body] of server.done) {
             const order = agreed.get(key);
             assert.equal(JSON.stringify(order?.body), body, "what was done was not what was agreed to");
-            assert.ok(out.has(key) || settled.has(key), "it was done, and the page does not say so");
+            const isTold = out.has(key) || settled.has(key) || givenUp.has(key);
+            assert.ok(isTold, "it was done, and the page does not say so");
           }
           for (const { key } of server.sent) assert.ok(agreed.has(key), "it was sent without a yes");
         },
@@ -159,6 +181,92 @@ describe("what is under way at the counter", () => {
       { numRuns: 400, includeErrorInReport: true },
     );
     assert.ok(sent > done && done > 20, `${done} of ${sent} sent orders were done`);
+  });
+
+  /** One account at a server, whose answers come when they are let go. */
+  async function counterOf(changeOf: (version: number) => { version: number; isReplayed: boolean }) {
+    let version = 1;
+    const held: (() => void)[] = [];
+    const slowly = async <T>(value: T): Promise<T> => {
+      await new Promise<void>((resolve) => void held.push(resolve));
+      return value;
+    };
+    const account = (currently = version) => ({ name: `Name ${currently}`, surname: "", currencies: [] });
+    const server = {
+      get: <T>() => slowly(account() as T),
+      change: <T>() => {
+        const { version: then, isReplayed } = changeOf(version);
+        return slowly({ body: account(then) as T, receiptId: "1", isReplayed });
+      },
+    };
+    const reads = new Reads();
+    const desk = new Desk(server, reads, storage());
+    const shown: string[] = [];
+    const look = () => {
+      const { name } = reads.get<{ name: string }>("api/user/1").value ?? {};
+      if (name !== undefined && name !== shown.at(-1)) shown.push(name);
+    };
+    reads.watch("api/user/1", () => server.get(), look);
+    const letGo = async (nth = 0) => {
+      const [resolve] = held.splice(nth, 1);
+      resolve?.();
+      await told();
+    };
+    await letGo();
+    return { desk, reads, shown, letGo, held, setVersion: (next: number) => (version = next) };
+  }
+
+  test("the late account of a question is not put over what was read after it", async () => {
+    const { desk, reads, shown, letGo, setVersion } = await counterOf(() => assert.fail());
+    void desk.ask("1", { kind: "closing" });
+    setVersion(2);
+    reads.refresh();
+    await letGo(1);
+    assert.deepEqual(shown, ["Name 1", "Name 2"]);
+    await letGo();
+    assert.equal(desk.customer("1").at?.stage, "asked");
+    assert.deepEqual(shown, ["Name 1", "Name 2"]);
+  });
+
+  for (const isReplayed of [true, false]) {
+    test(`${isReplayed ? "a replayed answer" : "an answer that comes late"} is not put over what is newer, and the account is read again`, async () => {
+      const { desk, reads, shown, letGo, held, setVersion } = await counterOf(() => ({
+        version: 2,
+        isReplayed,
+      }));
+      const wish = { kind: "deposit", money: { symbol: "PLN", amount: 5 } } as const;
+      void desk.carryOut("1", wish, { name: "", surname: "" });
+      setVersion(3);
+      if (!isReplayed) {
+        reads.refresh();
+        await letGo(1);
+      }
+      await letGo();
+      assert.equal(held.length, 1, "the account is not read again");
+      await letGo();
+      assert.deepEqual(shown, ["Name 1", "Name 3"]);
+    });
+  }
+
+  test("an order that is not in the statement so far keeps its key, and is settled by the same key only", async () => {
+    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
+    const fated: Fate[] = ["answered", "lost on its way", "answered", "answered"];
+    const server = serverOf(scheduler, () => fated.shift() ?? "answered");
+    const desk = new Desk(server, new Reads(), storage());
+    const wish = { kind: "deposit", money: { symbol: "PLN", amount: 70 } } as const;
+    await desk.ask("1", wish);
+    const { at } = desk.customer("1");
+    assert.ok(at?.stage === "asked");
+    const { key } = at.order;
+    await desk.confirm("1", key);
+    await desk.look("1");
+    assert.deepEqual(desk.customer("1").told, { kind: "deposit", what: { text: "notSoFar" } });
+    await desk.ask("1", wish);
+    assert.equal(orderOut(desk.customer("1"))?.key, key);
+    desk.tell("1", { is: "gives up", key });
+    assert.equal(orderOut(desk.customer("1"))?.key, key, "it was given up without a question");
+    await desk.confirm("1", key);
+    assert.deepEqual([desk.out, [...server.done.keys()]], [[], [key]]);
   });
 
   test("an order without an answer survives a reload under its key, and is sent again as it was", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -200,6 +200,90 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     assert.equal(await told.count(), 0);
   });
 
+  test("a deposit that reaches the server after it was looked up is done once, and the next one only once it is settled", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const pesel = adult(51);
+    await openAccount(page, { pesel, first: "Ida", surname: "Spóźniona", initial: "0" });
+    await page.getByText("Cash and corrections").click();
+    const sum = page.getByRole("textbox", { name: "Sum" });
+    const deposit = page.getByRole("button", { name: "Deposit" });
+    const yes = page.getByRole("button", { name: "Yes, do it" });
+    let deliver = async () => {};
+    await page.route("**/deposits", async (route) => {
+      // The request is delivered by itself, after the page's side of the connection has gone.
+      const sent = route.request();
+      const [url, headers, body] = [sent.url(), sent.headers(), sent.postData()];
+      const kept = ["content-type", "idempotency-key"].map((name) => [name, headers[name] ?? ""]);
+      deliver = async () => {
+        const answer = await fetch(url, { method: "POST", headers: Object.fromEntries(kept), body });
+        assert.equal(answer.status, 200, await answer.text());
+      };
+      await route.abort();
+    });
+    await sum.fill("70");
+    await deposit.click();
+    await yes.click();
+    await parts(page).alert.getByText("not known").waitFor();
+    await page.unroute("**/deposits");
+    await page.getByRole("button", { name: "See whether it was done" }).click();
+    await parts(page).alert.getByText("not been done so far").waitFor();
+    assert.deepEqual([await sum.isDisabled(), await deposit.count()], [true, 0]);
+    await deliver();
+    await yes.click();
+    await entriesOn(page, 2);
+    await eventually(
+      () => balancesOn(page),
+      ({ PLN }) => PLN === "70.00",
+    );
+    const keys = changes()
+      .slice(1)
+      .map((request) => request.headers()["idempotency-key"]);
+    assert.deepEqual([keys.length, new Set(keys).size], [2, 1]);
+    await deposit.waitFor();
+  });
+
+  for (const locale of ["en-GB", "pl-PL"]) {
+    test(`a renaming of unknown outcome shows the new name, also after a reload, in ${locale}`, async (t) => {
+      const { page } = await visit(t, server.url, { locale });
+      const pesel = adult(locale === "pl-PL" ? 53 : 52);
+      await post("user", { pesel, name: "Ewa", surname: "Panna", pln: 1 });
+      await page.goto(server.url);
+      await page.getByRole("searchbox").fill(pesel);
+      await page.getByRole("searchbox").press("Enter");
+      await page.getByText(/^(Cash and corrections|Gotówka i korekty)$/).click();
+      await page.getByRole("textbox", { name: /Family name now|Nazwisko po zmianie/ }).fill("Mężatka");
+      await page.route("**/name", (route) => route.abort());
+      await page.getByRole("button", { name: /Save the name|Zapisz nazwisko/ }).click();
+      const question = page.locator(".asked");
+      await question.getByText("Ewa Mężatka").waitFor();
+      await page.reload();
+      await page.getByRole("status").getByText("Ewa Mężatka").waitFor();
+      await page.getByRole("button", { name: /^(Show|Pokaż)$/ }).click();
+      await question.getByText("Ewa Mężatka").waitFor();
+      const surname = page.getByRole("textbox", { name: /Family name now|Nazwisko po zmianie/ });
+      assert.equal(await surname.inputValue(), "Mężatka");
+    });
+  }
+
+  test("the reason typed for one reversal is not sent with another", async (t) => {
+    const { page } = await visit(t, server.url);
+    const pesel = adult(54);
+    await openAccount(page, { pesel, first: "Jo", surname: "Powód" });
+    for (const toBuy of [10, 20]) await post(`exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy });
+    await find(page, pesel, "Jo Powód");
+    await entriesOn(page, 3);
+    const reason = page.getByRole("textbox", { name: "Reason" });
+    await page.getByRole("button", { name: "Reverse" }).nth(0).click();
+    await reason.fill("typed for the first");
+    await page.getByRole("button", { name: "Reverse" }).nth(1).click();
+    await page.locator(".ask").getByText("−10.00").waitFor();
+    assert.equal(await reason.inputValue(), "");
+    await reason.fill("its own");
+    await page.getByRole("button", { name: "Yes, do it" }).click();
+    await entriesOn(page, 4);
+    assert.match(await parts(page).receipt.innerText(), /its own/);
+  });
+
   for (const [path, name, button] of [
     ["user/*/deposits", "Deposit", "Yes, do it"],
     ["user/*/closing", "Close this account", "Yes, do it"],
@@ -279,6 +363,162 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     const done = page.locator("dl.tiles div", { has: page.getByText("Done", { exact: true }) }).locator("dd");
     assert.equal(await done.innerText(), "1,000");
   });
+
+  test("a statement is printed and saved with the entries of now, each time, and one that failed does not print later by itself", async (t) => {
+    const { page } = await visit(t, server.url);
+    await page.evaluate(`globalThis.printed = []; globalThis.print = () => {
+      printed.push(document.querySelectorAll(".statement tbody tr").length);
+      dispatchEvent(new Event("afterprint"));
+    };`);
+    const printed = () => page.evaluate("printed") as Promise<number[]>;
+    const pesel = adult(55);
+    await openAccount(page, { pesel, first: "Pa", surname: "Pier" });
+    await entriesOn(page, 1);
+    const statement = page.locator(".statement");
+    for (const count of [1, 2, 3]) {
+      if (count > 1) await post(`user/${pesel}/deposits`, { amount: 1, currency: "PLN" });
+      await statement.getByRole("button", { name: "Print" }).click();
+      await eventually(printed, ({ length }) => length === count);
+    }
+    assert.deepEqual(await printed(), [1, 2, 3]);
+    for (const count of [4, 5]) {
+      await post(`user/${pesel}/deposits`, { amount: 1, currency: "PLN" });
+      const download = page.waitForEvent("download");
+      await statement.getByRole("button", { name: "Save as CSV" }).click();
+      const text = readFileSync(await (await download).path(), "utf8");
+      assert.equal(text.trim().split("\r\n").length, count + 1);
+    }
+    await page.route(/limit=1000/, (route) => route.abort());
+    await statement.getByRole("button", { name: "Print" }).click();
+    await parts(page).alert.waitFor();
+    await page.unroute(/limit=1000/);
+    const again = page.waitForResponse(/api\/rates$/);
+    await page.evaluate(`dispatchEvent(new Event("focus"))`);
+    await again;
+    await page.waitForLoadState("networkidle");
+    await page.evaluate("new Promise((done) => setTimeout(done, 200))");
+    assert.equal((await printed()).length, 3);
+  });
+
+  for (const [status, code, locale, words] of [
+    [503, "overloaded", "en-GB", "Not now."],
+    [429, "rate-limited", "pl-PL", "Za dużo żądań"],
+    [500, "storage-unavailable", "pl-PL", "Baza danych nie odpowiada"],
+  ] as const) {
+    test(`a page whose first request is answered ${status} says why, has a button, and begins by itself, in ${locale}`, async (t) => {
+      const { page } = await visit(t, server.url, { locale });
+      let count = 0;
+      const problem = { type: "about:blank", title: "", status, code, detail: "Not now." };
+      const headers = { "retry-after": "1" };
+      await page.route("**/api/token", (route) => {
+        count += 1;
+        return count < 3 ? route.fulfill({ status, headers, json: problem }) : route.continue();
+      });
+      await page.goto(server.url);
+      await page.getByRole("status").getByText(words).waitFor();
+      await page.getByRole("button", { name: /Try again|Spróbuj ponownie/ }).waitFor();
+      await page.getByRole("searchbox").waitFor();
+      assert.equal(count, 3);
+    });
+  }
+
+  test("a search whose answer comes late does not take the teller away from what was begun meanwhile", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { search, confirm } = parts(page);
+    await find(page, anna.pesel, anna.name);
+    const release = await holdBack(page, ({ pathname }) => pathname.endsWith(`/${jan.pesel}`));
+    const asked = page.waitForRequest(new RegExp(`/${jan.pesel}`));
+    await search.fill(jan.pesel);
+    await search.press("Enter");
+    await asked;
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    await release();
+    await page.waitForLoadState("networkidle");
+    assert.equal(await page.getByRole("heading", { name: anna.name }).count(), 1);
+    assert.equal(await confirm.count(), 1);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await find(page, jan.pesel, jan.name);
+  });
+
+  test("balances in sight are read again when the page's own batch ends", async (t) => {
+    const { page } = await visit(t, server.url);
+    const pesel = adult(56);
+    await openAccount(page, { pesel, first: "Wsa", surname: "Dowa" });
+    await page.getByRole("button", { name: "Batch" }).click();
+    const buffer = Buffer.from(`kind,pesel,amount,currency\ndeposit,${pesel},5,PLN\n`);
+    await page.getByLabel("Batch file").setInputFiles({ name: "one.csv", mimeType: "text/csv", buffer });
+    const release = await holdBack(
+      page,
+      ({ pathname, search }) => pathname.endsWith("/bulk") && search === "",
+    );
+    const sent = page.waitForRequest("**/api/bulk");
+    await page.getByRole("button", { name: "Carry out the lines: 1" }).click();
+    await sent;
+    await page.getByRole("button", { name: "Counter" }).click();
+    await entriesOn(page, 1);
+    await release();
+    await entriesOn(page, 2);
+    await eventually(
+      () => balancesOn(page),
+      ({ PLN }) => PLN === "1,005.00",
+    );
+  });
+
+  test("the position is read again on focus", async (t) => {
+    const { page } = await visit(t, server.url);
+    await page.getByRole("button", { name: "Position" }).click();
+    await page.getByRole("rowheader", { name: "EUR" }).waitFor();
+    const pln = () => page.getByRole("row", { name: /^PLN/ }).getByRole("cell").first().innerText();
+    const before = await pln();
+    await post(`user/${jan.pesel}/deposits`, { amount: 1234.5, currency: "PLN" });
+    await page.evaluate(`dispatchEvent(new Event("focus"))`);
+    await eventually(pln, (now) => now !== before);
+  });
+
+  test("the chart's legend follows the pointer under a browser's translation, too", async (t) => {
+    const { page } = await visit(t, server.url);
+    await page.getByRole("button", { name: "USD", exact: true }).click();
+    const plot = page.locator(".plot .u-over");
+    await plot.waitFor();
+    const legend = page.locator(".history .legend");
+    const seen = new Set<string>();
+    for (const share of [0.1, 0.5, 0.9]) {
+      const box = await plot.boundingBox();
+      assert.ok(box !== null);
+      await page.mouse.move(box.x + box.width * share, box.y + box.height / 2);
+      const text = await eventually(
+        () => legend.innerText(),
+        (now) => /Table: \d+\/C/.test(now) && !seen.has(now),
+      );
+      seen.add(text);
+      const [number = ""] = /\d+\/C\/NBP\/\d+/.exec(text) ?? [];
+      const history = (await (await fetch(`${server.url}/api/rates/USD/history?days=92`)).json()) as {
+        rates: { table: string; bid: number; ask: number }[];
+      };
+      const rate = history.rates.find(({ table }) => table === number);
+      assert.match(text, new RegExp(`Bid: ${rate?.bid}`));
+      assert.match(text, new RegExp(`Ask: ${rate?.ask}`));
+      await page.evaluate(translate);
+    }
+    assert.equal(seen.size, 3);
+  });
+
+  for (const [locale, words] of [
+    ["en-GB", "There is no newer rate table:"],
+    ["pl-PL", "Nie ma nowszej tabeli kursów:"],
+  ] as const) {
+    test(`a rate table that is held back is told, in ${locale}`, async (t) => {
+      const { page } = await visit(t, server.url, { locale });
+      const problem = "Table 9/C/NBP/2026 is held back: USD has moved by 40 %.";
+      await page.route("**/health/ready", async (route) => {
+        const answer = (await (await route.fetch()).json()) as { rates: object };
+        await route.fulfill({ json: { ...answer, rates: { ...answer.rates, problem } } });
+      });
+      await page.goto(server.url);
+      const banner = await page.locator(".banner", { hasText: problem }).innerText();
+      assert.ok(banner.startsWith(words), banner);
+    });
+  }
 
   test("the question before a reversal tells two exchanges of one minute apart, and shows the balances after it", async (t) => {
     const { page } = await visit(t, server.url);

@@ -12,7 +12,7 @@ const told = () => new Promise((resolve) => setImmediate(resolve));
 describe("what the page reads", () => {
   test("is shown under the key that was asked for, and is the newest, however late answers come", async () => {
     const deed = fc.record({
-      does: fc.constantFrom("watch", "leave", "stale", "put", "answer"),
+      does: fc.constantFrom("watch", "leave", "stale", "put", "ask", "answer"),
       key: fc.constantFrom("a", "b", "ab"),
     });
     await fc.assert(
@@ -24,6 +24,8 @@ describe("what the page reads", () => {
           ["b", 0],
           ["ab", 0],
         ]);
+        /** What was shown last under each key. */
+        const shown = new Map<string, number>();
         const watched = new Map<string, () => void>();
         for (const { does, key } of deeds) {
           const load = async () => {
@@ -40,14 +42,24 @@ describe("what the page reads", () => {
           if (does === "leave") {
             watched.get(key)?.();
             watched.delete(key);
+            shown.delete(key);
           }
           if (does === "stale" || does === "put") server.set(key, (server.get(key) ?? 0) + 1);
           if (does === "stale") reads.stale(key);
-          if (does === "put") reads.put(key, { key, version: server.get(key) });
+          if (does === "put" || does === "ask") {
+            const begun = reads.begin();
+            void load().then((value) => reads.put(key, value, begun));
+          }
+          // What has changed the server is read again.
+          if (does === "put") reads.stale(key);
           if (does === "answer" && scheduler.count() > 0) await scheduler.waitOne();
           await told();
           for (const [name] of server) {
             const { value } = reads.get<{ key: string; version: number }>(name);
+            if (value !== undefined) {
+              assert.ok(value.version >= (shown.get(name) ?? 0), "what was older was shown again");
+              shown.set(name, value.version);
+            }
             assert.ok(value === undefined || value.key === name, "an answer to another question");
             assert.ok(watched.has(name) || value === undefined, "kept for nobody");
           }
@@ -77,6 +89,31 @@ describe("what the page reads", () => {
     assert.equal(signals[0]?.aborted, false);
     leave[1]?.();
     assert.equal(signals[0]?.aborted, true);
+  });
+
+  test("is read again on focus if others change it, and nothing that a click had asked for once starts again", async () => {
+    const reads = new Reads();
+    const loads = new Map<string, number>();
+    const changing = [
+      "api/rates",
+      "api/user/1",
+      "api/user/1/history?limit=100",
+      "api/receipts/1",
+      "api/position",
+    ];
+    const once = ["all of 1 from to 1", "search 1 api/users?name=kow", "audit 1"];
+    for (const key of [...changing, ...once]) {
+      const load = async () => {
+        loads.set(key, (loads.get(key) ?? 0) + 1);
+        if (once.includes(key)) throw new NoAnswer();
+      };
+      reads.watch(key, load, () => {});
+    }
+    await told();
+    reads.refresh();
+    await told();
+    const count = (keys: readonly string[]) => keys.map((key) => loads.get(key));
+    assert.deepEqual([count(changing), count(once)], [changing.map(() => 2), once.map(() => 1)]);
   });
 
   test("stays with its time when no answer comes, and goes when the server says that it is not there", async () => {

@@ -1,9 +1,11 @@
+import type { KeyedLine } from "../../batch/keys.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 import { warsawDate } from "../../core/date.ts";
+import { FxError } from "../../core/errors.ts";
 import type { Api } from "../api.ts";
 import { Store } from "../store.ts";
 import { readBatch } from "./batch-file.ts";
-import { carryOut } from "./batch-run.ts";
+import { carryOut, type LineResult } from "./batch-run.ts";
 import { type BatchEvent, type BatchState, isBusy, noBatch, stepBatch } from "./batch-state.ts";
 import { Place } from "./place.ts";
 
@@ -15,12 +17,17 @@ export type FileProblem = "tooLarge" | "unreadable" | "empty";
 
 /** The batch that is tried or carried out. It goes on while its view is closed, or the page locked. */
 export class BatchJob extends Store<BatchState, BatchEvent> {
+  readonly #onMoved: () => void;
+  /** The rate table that the lines were tried at, by its id, and that they are carried out at or not at all. */
+  #tableId: string | undefined;
   #control = new AbortController();
   /** Keys whose outcome is open. */
   #open = new Set<string>();
 
-  constructor() {
+  /** @param onMoved is called when a run has ended that moved money */
+  constructor(onMoved: () => void) {
     super(noBatch, stepBatch);
+    this.#onMoved = onMoved;
   }
 
   get isBusy(): boolean {
@@ -44,10 +51,7 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
     }
     if (file.lines.length === 0) return void unfit("empty");
     this.#open = new Set();
-    const { step } = this.tell({ is: "read", nth, file });
-    if (step !== "checking") return;
-    const place = this.#place(api);
-    await this.#run({ bulk: (lines) => place.dryRun(lines) });
+    if (this.tell({ is: "read", nth, file }).step === "checking") await this.#try(api);
   }
 
   /** Carries out what was tried, or goes on with the rest. */
@@ -55,6 +59,26 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
     const before = this.state;
     if (this.tell({ is: "carried out" }) === before) return;
     await this.#run(this.#place(api));
+    this.#onMoved();
+    const { step, fault } = this.state;
+    const isMoved = fault instanceof FxError && fault.code === "rate-changed";
+    if (step === "stopped" && isMoved && this.tell({ is: "tried again" }).step === "checking") {
+      await this.#try(api);
+    }
+  }
+
+  /** Finds out what the lines would do, at the rate table that is in force now. */
+  async #try(api: Api): Promise<void> {
+    const { nth, file } = this.state;
+    const place = this.#place(api);
+    const isPriced = ({ request }: KeyedLine) => !(request instanceof Error) && request.kind === "exchange";
+    try {
+      this.#tableId = file?.lines.some(isPriced) === true ? await place.tableId() : undefined;
+    } catch (fault) {
+      this.tell({ is: "ended", nth, fault });
+      return;
+    }
+    await this.#run({ bulk: (lines) => place.dryRun(lines) });
   }
 
   stop(): void {
@@ -72,7 +96,8 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
     const had = new Set(results.map(({ line }) => line));
     const left = (file?.lines ?? []).filter((line) => !had.has(line));
     try {
-      const fault = await carryOut(service, left, (more) => this.tell({ is: "results", nth, more }));
+      const onResults = (more: readonly LineResult[]) => this.tell({ is: "results", nth, more });
+      const fault = await carryOut(service, left, onResults, this.#tableId);
       this.tell({ is: "ended", nth, fault });
     } catch (fault) {
       this.tell({ is: "ended", nth, fault });

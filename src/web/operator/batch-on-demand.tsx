@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { useApp, useRead } from "../app.ts";
+import { accountsOfAll } from "../reads.ts";
 import type { BatchJob } from "./batch-job.ts";
 
 interface BatchOnDemandProps {
@@ -12,7 +13,8 @@ export function BatchOnDemand({ job, onJob }: BatchOnDemandProps) {
   const { reads, texts } = useApp();
   const { value, failure } = useRead(reads, "the view of batches", () => import("./batch.tsx"));
   useEffect(() => {
-    if (job === undefined && value !== undefined) onJob(new value.BatchJob());
+    if (job === undefined && value !== undefined)
+      onJob(new value.BatchJob(() => reads.stale(...accountsOfAll)));
   }, [value]);
   if (value !== undefined && job !== undefined) return <value.Batch job={job} />;
   return (

@@ -12,19 +12,21 @@ export type LineResult =
 const chunkSize = 256;
 /**
  * Carries out lines, in their order.
- * @returns the failure that is not of one line, after which nothing is begun: why it ended before the last, if it did: the line that failed has no result
+ * @param tableId the rate table at which exchanges are carried out, or not at all; a line that names one keeps its own
+ * @returns the failure that is not of one line, after which nothing is begun; the line that failed has no result
  * @throws what `service` does, if it ends there
  */
 export async function carryOut(
   service: Pick<ExchangeService, "bulk">,
   lines: readonly KeyedLine[],
   onResults: (results: readonly LineResult[]) => void,
+  tableId?: string,
 ): Promise<FxError | undefined> {
   let done = 0;
   let end: FxError | undefined;
   const chunks = async function* () {
     for (let start = 0; start < lines.length && end === undefined; start += chunkSize) {
-      yield lines.slice(start, start + chunkSize).map(({ request }) => request as BulkLine);
+      yield lines.slice(start, start + chunkSize).map((line) => atTable(line, tableId));
     }
   };
   for await (const answers of service.bulk(chunks())) {
@@ -40,8 +42,17 @@ export async function carryOut(
   return end;
 }
 
+function atTable({ request }: KeyedLine, tableId: string | undefined): BulkLine {
+  if (request instanceof Error) return request as FxError;
+  return request.kind === "exchange" ? { ...request, table: request.table ?? tableId } : request;
+}
+
 function resultOf(line: KeyedLine, answer: BulkAnswer): LineResult | FxError {
   if (!(answer instanceof FxError)) return doneLine(line, answer);
+  const { request } = line;
+  const hasOwnTable =
+    !(request instanceof Error) && request.kind === "exchange" && request.table !== undefined;
+  if (answer.code === "rate-changed" && !hasOwnTable) return answer;
   return isOfRequest(answer.code) ? { line, state: "refused", error: answer } : answer;
 }
 

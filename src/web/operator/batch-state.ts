@@ -32,7 +32,7 @@ export type BatchEvent =
       readonly undecoded?: Undecoded | undefined;
     }
   | { readonly is: "read"; readonly nth: number; readonly file: BatchFile }
-  | { readonly is: "carried out" }
+  | { readonly is: "carried out" | "tried again" }
   | { readonly is: "results"; readonly nth: number; readonly more: readonly LineResult[] }
   | { readonly is: "ended"; readonly nth: number; readonly fault?: unknown }
   | { readonly is: "stopped" }
@@ -73,6 +73,9 @@ export function stepBatch(state: BatchState, event: BatchEvent): BatchState {
       }
       return state.step === "stopped" ? { ...state, nth, step: "working", fault: undefined } : state;
     }
+    case "tried again":
+      // What was done is found as done before, and the fault says why it is asked again.
+      return state.step === "stopped" ? { ...state, nth, step: "checking", results: [], count: none } : state;
     case "results":
       if (state.step === "reading") return state;
       state.results.push(...event.more);

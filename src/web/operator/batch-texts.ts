@@ -38,6 +38,8 @@ const en = {
   refusedHint: "Correct the saved file and drop it here. Each line in it has a new key.",
   finished: "The batch is done.",
   stopped: "Stopped. What was done stays done; the same file does the rest, and no line twice.",
+  rateMoved:
+    "The rates have moved, and the batch stopped. What was done stays done. Look at what the rest comes to at the new rates.",
   unread: "These columns are not read:",
   tooLarge: "The file is larger than 32 MiB. Run it with fx batch.",
   unreadable: "The file cannot be read. Choose it again.",
@@ -91,6 +93,8 @@ const pl: BatchTexts = {
   finished: "Wsad wykonano.",
   stopped:
     "Zatrzymano. Co wykonano, zostaje; ten sam plik dokończy resztę i żadnego wiersza nie wykona dwa razy.",
+  rateMoved:
+    "Kursy się zmieniły i wsad zatrzymano. Co wykonano, zostaje. Sprawdź, co zrobi reszta po nowych kursach.",
   unread: "Te kolumny nie są czytane:",
   tooLarge: "Plik ma ponad 32 MiB. Użyj polecenia fx batch.",
   unreadable: "Pliku nie można odczytać. Wybierz go jeszcze raz.",

@@ -5,8 +5,8 @@ import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
 import { NoAnswer } from "../answers.ts";
 import { useApp, useWatched } from "../app.ts";
+import { refusalText } from "../refusal-text.ts";
 import { saveFile } from "../save.ts";
-import { refusalText } from "../texts.ts";
 import type { BatchJob } from "./batch-job.ts";
 import { type LineResult, rejectsText, resultsText } from "./batch-run.ts";
 import { batchTexts } from "./batch-texts.ts";
@@ -37,7 +37,9 @@ export function Batch({ job }: { readonly job: BatchJob }) {
   const failureText = (failure: unknown): string => {
     if (failure === "tooLarge" || failure === "unreadable" || failure === "empty") return own[failure];
     if (failure instanceof UnfitFile) return own.fileFault[failure.fault] ?? failure.message;
-    if (failure instanceof FxError) return refusalOf(failure);
+    if (failure instanceof FxError) {
+      return failure.code === "rate-changed" ? own.rateMoved : refusalOf(failure);
+    }
     if (failure instanceof NoAnswer) return texts.offline;
     throw failure;
   };

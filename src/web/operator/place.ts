@@ -2,6 +2,7 @@ import { FxError, undecided } from "../../core/errors.ts";
 import type { BulkAnswer, BulkLine } from "../../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../../wire/bulk.ts";
 import { decodeProblem } from "../../wire/problem.ts";
+import type { RatesJson } from "../../wire/schemas.ts";
 import { NoAnswer, Refusal } from "../answers.ts";
 import type { Api } from "../api.ts";
 
@@ -22,6 +23,15 @@ export class Place {
     this.#api = api;
     this.#signal = signal;
     this.#open = open;
+  }
+
+  /**
+   * The id of the rate table in force.
+   * @throws NoAnswer or FxError if it is not told
+   */
+  async tableId(): Promise<string> {
+    const { tableId } = await this.#insist(() => this.#api.get<RatesJson>("api/rates", this.#signal));
+    return tableId;
   }
 
   /**
