@@ -6,13 +6,12 @@ import type { Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { type Pause, readEntriesBack } from "./journal-reader.ts";
+import { limits } from "./limits.ts";
 import { decodeListed } from "./rows.ts";
 import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
 
 /** An account at a time is what its last entry that is not later left. */
 
-/** An entry is in the ledger at most so long after its time: see `Store.commitsWithinMs`, and docs/LEDGER.md. */
-const settledAfterMs = 10_000;
 /** Entries of an account that are read at once: a millisecond, in which orders wait. */
 const sliceSize = 128;
 /** Accounts that are looked back on at once. */
@@ -23,7 +22,7 @@ const nameSlices = 20;
 
 /** @throws FxError invalid-request if entries from before `at` may still be on their way */
 export function requireSettled(at: Date | undefined, now: Date, store: Store): void {
-  const waitMs = Math.max(settledAfterMs, store.commitsWithinMs);
+  const waitMs = Math.max(limits.settledAfterMs, store.commitsWithinMs);
   if (at === undefined || at.getTime() + waitMs <= now.getTime()) return;
   const detail = `must be at least ${Math.ceil(waitMs / 1000)} seconds ago`;
   throw new FxError(

@@ -4,6 +4,7 @@ import { Histogram, secondsBounds } from "../core/histogram.ts";
 import type { CommitFigures } from "../core/service.ts";
 import { DamagedLedger } from "./damage.ts";
 import { gather } from "./gather.ts";
+import { limits } from "./limits.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
 import type { Store } from "./store.ts";
 import { answerOf, type Command, Overlay, type Verdict, Work } from "./work.ts";
@@ -30,8 +31,6 @@ const idleBesideSingle = { share: 0.4, longestWaitMs: 50 };
 /** A file's next lines take longer than a turn to be read, and a small commit costs each of its lines more. */
 const bulkPatienceMs = 1;
 const queueLimit = 16_384;
-/** When the store does not answer, one batch waits for its deadline, and those queued behind it do not wait again. */
-const longestWaitMs = 10_000;
 /** Of the histogram of batches. */
 const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
@@ -70,7 +69,7 @@ export class Batcher {
     this.#store = store;
     this.#now = now;
     this.#retention = options.retention ?? refusalRetention;
-    this.#longestWaitMs = options.longestWaitMs ?? longestWaitMs;
+    this.#longestWaitMs = options.longestWaitMs ?? limits.queueWaitMs;
     this.#lanes = Array.from({ length: store.transactionsAtOnce }, () => ({ bulk: [] }));
   }
 

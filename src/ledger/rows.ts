@@ -72,7 +72,8 @@ export function decodeEntry({ entry: text, hash }: Pick<JournalRow, "entry" | "h
   try {
     return { entry: parseEntry(text), text, hash };
   } catch (cause) {
-    throw new DamagedLedger("an entry of the journal cannot be read", cause);
+    const [, id = "without an id"] = /^\{"id":"([\da-f-]{36})"/.exec(text) ?? [];
+    throw new DamagedLedger(`the entry ${id} cannot be read`, cause);
   }
 }
 

@@ -89,9 +89,14 @@ export class Connection {
   /**
    * @throws ConnectionLost
    */
-  static async open(place: PostgresPlace, host: PostgresHost): Promise<Connection> {
+  static async open(
+    place: PostgresPlace,
+    host: PostgresHost,
+    withinMs = place.connectTimeoutMs,
+  ): Promise<Connection> {
     const connection = new Connection(place, host);
-    const timer = setTimeout(() => connection.destroy("it did not answer in time"), place.connectTimeoutMs);
+    const timeoutMs = Math.min(place.connectTimeoutMs, withinMs);
+    const timer = setTimeout(() => connection.destroy("it did not answer in time"), timeoutMs);
     try {
       const [found] = await connection.query(serverSettings);
       if (place.mustWrite && found?.transaction_read_only === "on") {

@@ -1,3 +1,4 @@
+import { limits } from "../ledger/limits.ts";
 import { Connection, ConnectionLost } from "./connection.ts";
 import type { PostgresHost, PostgresPlace } from "./url.ts";
 
@@ -44,7 +45,7 @@ export class Pool {
     let timer: NodeJS.Timeout | undefined;
     try {
       if (this.#closed) throw closedHere();
-      connection = this.#reusable() ?? (await this.#open());
+      connection = this.#reusable() ?? (await this.#open(deadline));
       timer = setTimeout(
         () => connection?.destroy("the database did not answer in time"),
         deadline - performance.now(),
@@ -61,7 +62,7 @@ export class Pool {
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
-    const deadline = performance.now() + 1000;
+    const deadline = performance.now() + limits.closeMs;
     const slots = Array.from({ length: Math.ceil(this.#place.poolSize) });
     await Promise.allSettled(slots.map(() => this.#takeSlot(deadline, false)));
     this.#closed = true;
@@ -109,14 +110,16 @@ export class Pool {
     if (host === hosts[this.#first]) this.#first = (this.#first + 1) % hosts.length;
   }
 
-  /** Tries each host once. */
-  async #open(): Promise<Connection> {
+  /** Tries each host once, until the deadline. */
+  async #open(deadline: number): Promise<Connection> {
     const { hosts } = this.#place;
     const first = this.#first;
     let failure: ConnectionLost | undefined;
     for (const host of [...hosts.slice(first), ...hosts.slice(0, first)]) {
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) break;
       try {
-        const connection = await Connection.open(this.#place, host);
+        const connection = await Connection.open(this.#place, host, leftMs);
         this.#all.add(connection);
         this.#endings.set(connection, performance.now() + (30 + 30 * Math.random()) * 60_000);
         this.#host = hosts.indexOf(host);
@@ -130,7 +133,7 @@ export class Pool {
         if (error.permanent) break;
       }
     }
-    throw failure ?? new ConnectionLost("there is no host");
+    throw failure ?? new ConnectionLost("it did not answer in time");
   }
 
   #takeSlot(deadline: number, first: boolean): Promise<void> {

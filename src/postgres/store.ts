@@ -5,6 +5,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import type { IdRange } from "../ledger/entry-id.ts";
+import { limits } from "../ledger/limits.ts";
 import {
   accountRow,
   decodeAcceptedTable,
@@ -57,7 +58,6 @@ export type PostgresOptions = Partial<
   Pick<PostgresPlace, "connectTimeoutMs" | "poolSize" | "deadlineMs" | "serializable" | "parameters">
 >;
 
-const pingTimeoutMs = 1000;
 const pagesCounted = 128;
 /** All entries of a small journal; of a larger one those on its first pages, as if the others were as full. */
 export const countEntries =
@@ -297,7 +297,7 @@ export class PostgresStore implements Store {
   }
 
   async ping(): Promise<void> {
-    const deadline = performance.now() + pingTimeoutMs;
+    const deadline = performance.now() + limits.pingMs;
     try {
       await this.#pool.use({ deadline, first: true }, (connection) =>
         connection.query("select 1 from fx_schema"),

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
+import { limits } from "../ledger/limits.ts";
 import { encodeAcceptance, encodeRefusal, encodeTable } from "../ledger/rows.ts";
 import type { Decision, Loaded, StoredAccount, Touch, Writes } from "../ledger/store.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
@@ -34,8 +35,13 @@ import {
 /** Keeps tables, where they are not kept yet. */
 export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {
   const token = randomUUID();
-  await begin(connection, "read committed", token);
-  await commit(connection, rowsStatement(insertTables, tableColumns, tables.map(encodeTable)), token);
+  try {
+    await begin(connection, "read committed", token);
+    await commit(connection, rowsStatement(insertTables, tableColumns, tables.map(encodeTable)), token);
+  } catch (error) {
+    if (connection.usable) await connection.query("rollback").catch(() => {});
+    throw error;
+  }
 }
 
 /** A decision whose COMMIT was sent and not answered. */
@@ -261,6 +267,7 @@ function rowsStatement<Column extends string>(
 function begin(connection: Connection, isolation: string, token: string): Promise<unknown> {
   return connection.query(
     `begin isolation level ${isolation}; set local fx.transaction = '${token}'; ` +
+      `set local idle_in_transaction_session_timeout = ${limits.idleInTransactionMs}; ` +
       `set local synchronous_commit = ${connection.synchronousCommit}`,
   );
 }

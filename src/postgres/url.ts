@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { FxError } from "../core/errors.ts";
+import { limits } from "../ledger/limits.ts";
 
 /** Where a PostgreSQL ledger is, and how it is to be used: what a URL, its parameters and the defaults say. */
 export interface PostgresPlace {
@@ -52,6 +53,9 @@ export function parsePostgresUrl(url: string, env: NodeJS.ProcessEnv = process.e
     delete parameters[name];
     return value;
   };
+  if (parameters.idle_in_transaction_session_timeout !== undefined) {
+    throw invalidUrl("it sets idle_in_transaction_session_timeout, on which the time of an order rests");
+  }
   const hosts = take("host") ?? (authority === "" ? (env.PGHOST ?? "localhost") : authority);
   return {
     hosts: hosts.split(",").map((host) => parseHost(host, env.PGPORT ?? "5432")),
@@ -59,9 +63,10 @@ export function parsePostgresUrl(url: string, env: NodeJS.ProcessEnv = process.e
     password: decode(password),
     database: decode(database),
     mustWrite: parseAttributes(take("target_session_attrs") ?? env.PGTARGETSESSIONATTRS ?? "read-write"),
-    connectTimeoutMs: 1000 * parseNumber("connect_timeout", take("connect_timeout") ?? "3"),
+    connectTimeoutMs:
+      1000 * parseNumber("connect_timeout", take("connect_timeout") ?? String(limits.connectMs / 1000)),
     poolSize: parseNumber("pool_size", take("pool_size") ?? "10"),
-    deadlineMs: 1000 * parseNumber("deadline", take("deadline") ?? "10"),
+    deadlineMs: 1000 * parseNumber("deadline", take("deadline") ?? String(limits.deadlineMs / 1000)),
     serializable: /^(true|on|1)$/.test(take("serializable") ?? "false"),
     tls: parseTls({
       mode: take("sslmode") ?? env.PGSSLMODE ?? "prefer",
@@ -71,14 +76,13 @@ export function parsePostgresUrl(url: string, env: NodeJS.ProcessEnv = process.e
     }),
     parameters: {
       application_name: "fx",
-      statement_timeout: "5000",
-      lock_timeout: "3000",
-      // Gives the locks of a process that the network cut off back to the others.
-      idle_in_transaction_session_timeout: "5000",
+      statement_timeout: String(limits.statementMs),
+      lock_timeout: String(limits.lockMs),
       // A plan that was made while a table was small would scan it whole when it is large.
       enable_seqscan: "off",
       jit: "off",
       ...parameters,
+      idle_in_transaction_session_timeout: String(limits.idleInTransactionMs),
     },
   };
 }

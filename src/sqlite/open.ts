@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
 import type { FxError } from "../core/errors.ts";
+import { limits } from "../ledger/limits.ts";
 import { NewFile } from "../ledger/new-file.ts";
 import { newIdentityKey } from "../ledger/rows.ts";
 import type { OpenOptions } from "../ledger/store.ts";
@@ -30,7 +31,7 @@ export interface OpenDatabase {
 }
 
 /** While a file is opened. Afterwards nothing waits in SQLite: see write-lock.ts. */
-const busyTimeoutMs = 5000;
+const busyTimeoutMs = limits.sqliteOpenWaitMs;
 /** Who opens a file, or looks whether it is open, has a lock before there is a log: for some milliseconds. */
 const lockWithoutLogMs = 2000;
 /** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */

@@ -4,6 +4,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
 import { entryId, type IdRange } from "../ledger/entry-id.ts";
+import { limits } from "../ledger/limits.ts";
 import {
   accountRow,
   decodeAccount,
@@ -82,7 +83,10 @@ export class SqliteStore implements Store {
   readonly journal: Store["journal"] = async (page) =>
     journalPage(this.#select, page, () => this.#lastPosition());
 
-  constructor(opened: OpenDatabase, { lockWaitMs = 5000, commitsWithinMs = 10_000 }: SqliteOptions = {}) {
+  constructor(
+    opened: OpenDatabase,
+    { lockWaitMs = limits.sqliteLockWaitMs, commitsWithinMs = limits.settledAfterMs }: SqliteOptions = {},
+  ) {
     this.#lockWaitMs = lockWaitMs;
     this.commitsWithinMs = commitsWithinMs;
     this.#opened = opened;
