@@ -26,8 +26,8 @@ export const breaks: Readonly<Record<"answer-before-commit" | "retry-blindly" | 
     "answer-before-commit": {
       patch: {
         file: "src/postgres/transaction.ts",
-        text: "await commit(connection, this.#statements(writes, loaded), token);",
-        instead: "commit(connection, this.#statements(writes, loaded), token).catch(() => {});",
+        text: "await commit(connection, statements, token);",
+        instead: "commit(connection, statements, token).catch(() => {});",
       },
     },
     /** After a lost COMMIT, an order is done again without looking whether it was done. */
