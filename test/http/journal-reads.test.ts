@@ -179,7 +179,9 @@ for (const { name, open } of adapters) {
   };
 
   describe(`while the whole journal is read in a server, ${name}`, () => {
-    test("Other requests are not held up for more than 0.2 s, orders go on, and the audit ends and is clean.", async (t) => {
+    test("Other requests are not held up for more than 0.2 s, orders go on, and the audit ends and is clean.", {
+      timeout: 180_000,
+    }, async (t) => {
       const { url, service } = await startLarge(t);
       let isOver = false;
       const reads = Promise.all([
