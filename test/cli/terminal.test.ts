@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, type TestContext, test } from "node:test";
 import { buildServer } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
@@ -32,6 +32,28 @@ const order = ["exchange", jan, "--from", "PLN", "--to", "USD", "--to-buy", "100
 const question = "Exchange? [y/N]";
 
 const balances = async (): Promise<string> => (await runFx(["account", "show", jan], { env })).stdout;
+
+/** A server in this process where Jan has 10,000 PLN, and whose rates can be replaced. */
+async function served(t: TestContext) {
+  const store = openSqlite(":memory:");
+  const rates = fixedRates(table, store);
+  const service = new LedgerService(store, rates, () => now);
+  const probes = {
+    version: "1.2.3",
+    store: "memory" as const,
+    schemaVersion: 1,
+    ping: async () => {},
+    rates: () => rates.status(),
+    commits: () => service.commits,
+  };
+  const app = buildServer({ service, probes, now: () => now });
+  const FX_URL = await app.listen({ host: "127.0.0.1", port: 0 });
+  t.after(() => app.close());
+  await service.createAccount(opening({ pln: "10000" }));
+  return { service, rates, FX_URL };
+}
+
+const dearer = tableOf("109/C/NBP/2026", "2026-06-09", { USD: [3.63, 3.71] });
 
 describe("at a terminal", () => {
   before(async () => {
@@ -212,41 +234,63 @@ describe("at a terminal", () => {
     });
   });
 
-  test("rates that change at the question are shown and asked about again", async () => {
-    const store = openSqlite(":memory:");
-    const rates = fixedRates(table, store);
-    const service = new LedgerService(store, rates, () => now);
-    const probes = {
-      version: "1.2.3",
-      store: "memory" as const,
-      schemaVersion: 1,
-      ping: async () => {},
-      rates: () => rates.status(),
-      commits: () => service.commits,
-    };
-    const app = buildServer({ service, probes, now: () => now });
-    const FX_URL = await app.listen({ host: "127.0.0.1", port: 0 });
-    await service.createAccount(opening({ pln: "10000" }));
+  test("rates that change at the question are shown and asked about again", async (t) => {
+    const { rates, FX_URL } = await served(t);
     const { text, exit } = await runAtTerminal(order, {
       env: { FX_URL },
       replies: [
         [
           question,
           () => {
-            void rates.use(tableOf("109/C/NBP/2026", "2026-06-09", { USD: [3.63, 3.71] }));
+            void rates.use(dearer);
             return "y\n";
           },
         ],
         [question, "y\n"],
       ],
     });
-    await app.close();
     assert.match(
       text,
       /table +108\/C[\s\S]*The rates have changed, and nothing was exchanged\.[\s\S]*table +109\/C/,
     );
     assert.equal(text.split(question).length, 3);
     assert.equal(exit, 0);
+  });
+
+  test("a batch settles at no other rates than those of the sums that the question showed", async (t) => {
+    const lines = {
+      "orders.csv": `pesel,from,to,toBuy,toSell\n${jan},PLN,USD,100,\n${jan},PLN,USD,,50\n`,
+      "mixed.ndjson": `{"pesel":"${jan}","from":"PLN","to":"USD","toBuy":100}\n{"kind":"deposit","pesel":"${jan}","amount":1,"currency":"PLN"}\n`,
+    };
+    const asked = "Carry it out? [y/N]";
+    for (const [name, text] of Object.entries(lines)) {
+      const { service, rates, FX_URL } = await served(t);
+      const file = join(folder, name);
+      writeFileSync(file, text);
+      const dollars = async () => {
+        const { items } = await service.accounts({ limit: 10 });
+        return items[0]?.balances.find(({ currency }) => currency === "USD")?.minor ?? 0n;
+      };
+      const changed = await runAtTerminal(["batch", file], {
+        env: { FX_URL },
+        replies: [
+          [
+            asked,
+            () => {
+              void rates.use(dearer);
+              return "y\n";
+            },
+          ],
+        ],
+      });
+      assert.match(
+        changed.text.replace(/\s+/g, " "),
+        /The rates have changed since they were shown\. Run it again with --id \S+ to do the rest/,
+      );
+      assert.deepEqual([changed.exit, await dollars()], [3, 0n]);
+      const again = await runAtTerminal(["batch", file], { env: { FX_URL }, replies: [[asked, "y\n"]] });
+      assert.deepEqual([again.exit, (await dollars()) >= 10_000n], [0, true], again.text);
+    }
   });
 
   test("an order that the balance does not cover is refused before the question", async () => {

@@ -1,5 +1,8 @@
 import type { Readable } from "node:stream";
 import type { Command } from "commander";
+import type { CalendarDate } from "../../../core/date.ts";
+import { FxError } from "../../../core/errors.ts";
+import type { ExchangeService } from "../../../core/service.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { Declined, tellWarning, UsageError } from "../../errors.ts";
 import { command, serviceCommand, wholeArgument } from "../../options.ts";
@@ -82,11 +85,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
     const { findLikeness } = await import("./likeness.ts");
     tellLikeness(stderr, await findLikeness(first.lines, service), json);
   }
-  if (isAsked && batch.again !== undefined) {
-    const { tellOutlook } = await import("./outlook.ts");
-    const trial = { bulk: service.dryRun.bind(service) };
-    await tellOutlook(stderr, { service: trial, batch: await batch.again(), today });
-  }
+  const table = isAsked ? await showOutlook(context, service, batch, today) : undefined;
   if (isAsked && !(await context.confirm("Carry it out?"))) throw new Declined();
   if (format.unread.length > 0) {
     tellWarning(
@@ -102,6 +101,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
     today,
     concurrency: options.concurrency ?? (stopOnError ? linesAtOnce.toStop : linesAtOnce.default),
     stopOnError,
+    table,
   });
   let signal: Signal | undefined;
   context.stopOnSignal((name) => {
@@ -116,7 +116,40 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
     if (!(await report.take(results))) runner.stop();
   }
   batch.close();
-  context.exit = report.tellSummary(runner.hasLeft, signal);
+  context.exit = report.tellSummary(runner, signal);
+}
+
+/**
+ * Shows what a dry run comes to, where the input can be read twice.
+ * @returns the id of the rate table that it rests on
+ */
+async function showOutlook(
+  { terminal }: Context,
+  service: ExchangeService,
+  batch: Batch,
+  today: CalendarDate,
+): Promise<string | undefined> {
+  if (batch.again === undefined) return undefined;
+  const { tellOutlook } = await import("./outlook.ts");
+  const trial = { bulk: service.dryRun.bind(service) };
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    const table = batch.format.needsRates ? await tableInForce(service) : undefined;
+    const run = { service: trial, batch: await batch.again(), today, table };
+    if (await tellOutlook(terminal.stderr, run)) return table;
+  }
+  throw new FxError("rate-changed", "The rate table changes while the lines are tried. Nothing was done.");
+}
+
+/** The id of the rate table that orders settle at, or a name that no table has: none may come after the question. */
+async function tableInForce(service: ExchangeService): Promise<string> {
+  const none = "none";
+  try {
+    const { table, notTraded } = await service.rates();
+    return notTraded === undefined ? table.id : none;
+  } catch (error) {
+    if (error instanceof FxError && error.code === "rates-unavailable") return none;
+    throw error;
+  }
 }
 
 /** Tells what is about to be carried out, and where. */

@@ -21,7 +21,7 @@ import { type DoneBefore, firstDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
 import type { Likeness } from "./likeness.ts";
 import type { Rejects } from "./rejects.ts";
-import type { LineResult } from "./runner.ts";
+import type { BatchRunner, LineResult } from "./runner.ts";
 
 /** The summary of a batch, as --json prints it on stderr. */
 interface Summary {
@@ -135,10 +135,13 @@ export class Report {
   }
 
   /**
-   * @param hasLeft whether lines were not started
+   * @param run whether lines were not started, and whether the rates that were shown were replaced
    * @returns how the command ends
    */
-  tellSummary(hasLeft: boolean, signal: Signal | undefined): Exit {
+  tellSummary(
+    { hasLeft, isTableReplaced }: Pick<BatchRunner, "hasLeft" | "isTableReplaced">,
+    signal: Signal | undefined,
+  ): Exit {
     this.#progress.clear();
     const { batch, rejects, dryRun, json } = this.#options;
     rejects?.close();
@@ -153,6 +156,7 @@ export class Report {
     if (complete && done + replayed + refused === 0)
       tellWarning(this.#stderr, "The file has no lines.", json);
     const hints = this.#hints(complete);
+    if (isTableReplaced) hints.unshift("The rates have changed since they were shown.");
     const before = this.#doneBefore && { ...this.#doneBefore, lines: replayed, among: undefined };
     const exit = this.#exit(complete, signal);
     const summary: Summary = {

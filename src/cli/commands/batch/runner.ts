@@ -3,6 +3,8 @@ import type { BatchLine } from "../../../batch/line.ts";
 import { type DoneLine, doneLine } from "../../../batch/result.ts";
 import { UnfitFile } from "../../../batch/unfit-file.ts";
 import type { CalendarDate } from "../../../core/date.ts";
+import { FxError } from "../../../core/errors.ts";
+import type { ExchangeOrder } from "../../../core/exchange.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
 import { describeFailure, type Exit, type Failure, RequestFailed, UsageError } from "../../errors.ts";
 import { digestOf } from "./digest.ts";
@@ -20,6 +22,8 @@ export interface BatchRun {
   /** How many lines are taken in and not answered at most. */
   readonly concurrency: number;
   readonly stopOnError?: boolean;
+  /** The id of the rate table that was shown. An order that names no table settles at no other, and ends the batch. */
+  readonly table?: string | undefined;
 }
 
 /** Lines that are handed over at once at most. */
@@ -42,6 +46,7 @@ export class BatchRunner {
   /** Stops without waiting for what may come. */
   #isHalted = false;
   #hasLeft = false;
+  #isTableReplaced = false;
   /** Ends the wait for more lines. */
   #tellStopped: () => void = () => {};
   #tellRoom: () => void = () => {};
@@ -73,6 +78,11 @@ export class BatchRunner {
   /** Whether lines were left out, because the batch was stopped. */
   get hasLeft(): boolean {
     return this.#hasLeft;
+  }
+
+  /** Whether another rate table is in force than the one that was shown. */
+  get isTableReplaced(): boolean {
+    return this.#isTableReplaced;
   }
 
   async *#lines(): AsyncGenerator<readonly BulkLine[]> {
@@ -119,17 +129,33 @@ export class BatchRunner {
         break;
       }
       this.#underWay.push(keyed);
-      taken.push(keyed.request);
+      taken.push(this.#isPinned(keyed) ? { ...keyed.request, table: this.#run.table } : keyed.request);
     }
     return taken;
   }
 
+  #isPinned(line: KeyedLine): line is KeyedLine & { readonly request: ExchangeOrder & { kind: "exchange" } } {
+    const { request } = line;
+    if (this.#run.table === undefined || request instanceof Error) return false;
+    return request.kind === "exchange" && request.table === undefined;
+  }
+
   #resultOf(line: KeyedLine, answer: BulkAnswer): LineResult {
     if ("code" in answer) {
+      if (answer.code === "rate-changed" && this.#isPinned(line)) return this.#replaced(line);
       const wasSent = !(line.request instanceof Error);
       return this.#failed(line, wasSent ? new RequestFailed(line.key, answer) : answer);
     }
     return doneLine(line, answer);
+  }
+
+  /** Its key is still free: it is no line to correct, but one to run again. */
+  #replaced(line: KeyedLine): LineResult {
+    this.#isTableReplaced = true;
+    this.stop();
+    const message = "Another rate table is in force than the one that was shown. Nothing was done.";
+    const failure = { ...describeFailure(new FxError("rate-changed", message)), hint: null };
+    return { line, state: "failed", failure };
   }
 
   #failed(line: KeyedLine, error: unknown): LineResult {
