@@ -116,6 +116,28 @@ describe("the page for operators", { skip: noBrowser }, () => {
     assert.equal(name, "Zożia");
   });
 
+  for (const [encoding, s] of [
+    ["iso-8859-2", "\xb6"],
+    ["windows-1250", "\x9c"],
+  ] as const) {
+    test(`shows how the names of a file in ${encoding} read in each encoding, and again before they are carried out`, async (t) => {
+      const text = `name;surname;pesel;pln\r\nAnna;Nowak;80010112340;1\r\nEwa;Wi${s}niewska;44051401359;1\r\n`;
+      const path = files(t)("accounts.csv", Buffer.from(text, "latin1"));
+      const { page } = await visit(t, server.url);
+      await open(page, "Batch");
+      await drop(page, path);
+      await page.getByRole("alert").getByText("Line 3").waitFor();
+      assert.equal(await page.getByRole("button", { name: /^Read it as/ }).count(), 2);
+      const offer = page.locator("main p", {
+        has: page.getByRole("button", { name: `Read it as ${encoding}` }),
+      });
+      assert.match(await offer.innerText(), /Wiśniewska/);
+      await page.getByRole("button", { name: `Read it as ${encoding}` }).click();
+      await page.getByText("This was a dry run").waitFor();
+      await page.getByText("letters beyond A to Z: Ewa Wiśniewska").waitFor();
+    });
+  }
+
   test("says what is wrong with a file, and begins nothing", async (t) => {
     const file = files(t);
     const { page, changes } = await visit(t, server.url);

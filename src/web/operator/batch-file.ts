@@ -51,6 +51,35 @@ export function readBatch(bytes: Uint8Array, today: string, encoding?: string): 
   return { id, format, lines: read.map((line) => keys.of(line)) };
 }
 
+/** How a file reads whose encoding is in doubt. */
+export interface Readings {
+  /** The first line that is not valid UTF-8. */
+  readonly line: number | undefined;
+  /** The first words with letters beyond ASCII, in each encoding that they may be in. */
+  readonly readings: readonly { readonly encoding: string; readonly words: readonly string[] }[];
+}
+
+const shownWords = 5;
+
+/** @param tried the encoding that it is not in */
+export function readingsOf(bytes: Uint8Array, tried: string | undefined): Readings {
+  const lenient = new TextDecoder().decode(bytes);
+  const fault = lenient.indexOf("\ufffd");
+  // One character for each byte, so that a place in the text is one in the bytes.
+  const text = new TextDecoder("windows-1250").decode(bytes);
+  const words = [...text.matchAll(/[^ \t\r\n;,"]*[^\0-\x7f][^ \t\r\n;,"]*/g)].slice(0, shownWords);
+  const encodings = ["windows-1250", "iso-8859-2"].filter((encoding) => encoding !== tried);
+  return {
+    line: fault < 0 ? undefined : lenient.slice(0, fault).split("\n").length,
+    readings: encodings.map((encoding) => ({
+      encoding,
+      words: words.map(({ index, 0: word }) =>
+        new TextDecoder(encoding).decode(bytes.subarray(index, index + word.length)),
+      ),
+    })),
+  };
+}
+
 /** @throws UnfitFile if the text cannot be in that encoding */
 function requireLikely(bytes: Uint8Array, encoding: string | undefined): void {
   const evidence = new EncodingEvidence(encoding);
@@ -63,7 +92,7 @@ function decoded(bytes: Uint8Array, encoding: string): string {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
-    throw inAnotherEncoding(1);
+    throw inAnotherEncoding(readingsOf(bytes, encoding).line ?? 1);
   }
 }
 

@@ -4,7 +4,7 @@ import { warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
 import type { Api } from "../api.ts";
 import { Store } from "../store.ts";
-import { readBatch } from "./batch-file.ts";
+import { readBatch, readingsOf } from "./batch-file.ts";
 import { carryOut, type LineResult } from "./batch-run.ts";
 import { type BatchEvent, type BatchState, isBusy, noBatch, stepBatch } from "./batch-state.ts";
 import { Place } from "./place.ts";
@@ -42,11 +42,14 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
     if (chosen.size > largestFile) return void unfit("tooLarge");
     const today = warsawDate(new Date());
     let file: ReturnType<typeof readBatch>;
+    let bytes = new Uint8Array();
     try {
-      file = readBatch(new Uint8Array(await chosen.arrayBuffer()), today, encoding);
+      bytes = new Uint8Array(await chosen.arrayBuffer());
+      file = readBatch(bytes, today, encoding);
     } catch (fault) {
       if (!(fault instanceof UnfitFile)) return void unfit("unreadable");
-      const undecoded = fault.encoding === undefined ? undefined : { chosen, encoding: fault.encoding };
+      const isInDoubt = fault.fault === "encoding";
+      const undecoded = isInDoubt ? { chosen, ...readingsOf(bytes, encoding) } : undefined;
       return void this.tell({ is: "unfit", nth, fault, undecoded });
     }
     if (file.lines.length === 0) return void unfit("empty");

@@ -1,4 +1,4 @@
-import type { BatchFile } from "./batch-file.ts";
+import type { BatchFile, Readings } from "./batch-file.ts";
 import type { LineResult } from "./batch-run.ts";
 
 export type Step = "choose" | "reading" | "checking" | "checked" | "working" | "stopped" | "finished";
@@ -18,9 +18,8 @@ export interface BatchState {
   readonly undecoded: Undecoded | undefined;
 }
 
-interface Undecoded {
+interface Undecoded extends Readings {
   readonly chosen: File;
-  readonly encoding: string;
 }
 
 export type BatchEvent =

@@ -40,6 +40,7 @@ const en = {
   stopped: "Stopped. What was done stays done; the same file does the rest, and no line twice.",
   rateMoved:
     "The rates have moved, and the batch stopped. What was done stays done. Look at what the rest comes to at the new rates.",
+  names: "Look at the names with letters beyond A to Z:",
   unread: "These columns are not read:",
   tooLarge: "The file is larger than 32 MiB. Run it with fx batch.",
   unreadable: "The file cannot be read. Choose it again.",
@@ -95,6 +96,7 @@ const pl: BatchTexts = {
     "Zatrzymano. Co wykonano, zostaje; ten sam plik dokończy resztę i żadnego wiersza nie wykona dwa razy.",
   rateMoved:
     "Kursy się zmieniły i wsad zatrzymano. Co wykonano, zostaje. Sprawdź, co zrobi reszta po nowych kursach.",
+  names: "Sprawdź nazwiska z literami spoza A–Z:",
   unread: "Te kolumny nie są czytane:",
   tooLarge: "Plik ma ponad 32 MiB. Użyj polecenia fx batch.",
   unreadable: "Pliku nie można odczytać. Wybierz go jeszcze raz.",

@@ -1,5 +1,6 @@
 import "./jitless.ts";
 import { useEffect, useState } from "preact/hooks";
+import type { KeyedLine } from "../../batch/keys.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
@@ -71,17 +72,18 @@ export function Batch({ job }: { readonly job: BatchJob }) {
             {fault !== undefined && (
               <p role="alert">
                 {name !== "" && <strong>{name}: </strong>}
+                {undecoded?.line !== undefined && `${own.line} ${undecoded.line}: `}
                 {fault}
               </p>
             )}
-            {undecoded !== undefined && (
-              <button
-                type="button"
-                onClick={() => void job.choose(api, undecoded.chosen, undecoded.encoding)}
-              >
-                {own.tryOther(undecoded.encoding)}
-              </button>
-            )}
+            {undecoded?.readings.map(({ encoding, words }) => (
+              <p key={encoding}>
+                <button type="button" onClick={() => void job.choose(api, undecoded.chosen, encoding)}>
+                  {own.tryOther(encoding)}
+                </button>{" "}
+                {words.join(", ")}
+              </p>
+            ))}
             <Drop label={own.choose} hint={own.drop} onFile={(chosen) => void job.choose(api, chosen)} />
             <details>
               <summary>{own.columns}</summary>
@@ -119,6 +121,7 @@ export function Batch({ job }: { readonly job: BatchJob }) {
               <Fact label={own.lines} value={number(total)} />
               <Fact label={own.id} value={file.id} />
             </dl>
+            {step === "checked" && <Names lines={file.lines} label={own.names} />}
             {file.format.unread.length > 0 && (
               <p class="muted">
                 {own.unread} {file.format.unread.join(", ")}
@@ -204,6 +207,20 @@ export function Batch({ job }: { readonly job: BatchJob }) {
 
 function inOrder(results: readonly LineResult[]): readonly LineResult[] {
   return [...results].sort((a, b) => a.line.number - b.line.number);
+}
+
+const shownNames = 50;
+
+/** The names that a wrong encoding would spoil, to be looked at before they are carried out. */
+function Names({ lines, label }: { readonly lines: readonly KeyedLine[]; readonly label: string }) {
+  const names = lines.flatMap(({ request }) => {
+    if (request instanceof Error || request.kind !== "opening") return [];
+    const name = `${request.name} ${request.surname}`;
+    return /[^\0-\x7f]/.test(name) ? [name] : [];
+  });
+  if (names.length === 0) return null;
+  const more = names.length > shownNames ? `, … (${names.length})` : "";
+  return <p>{`${label} ${names.slice(0, shownNames).join(", ")}${more}`}</p>;
 }
 
 function Fact({ label, value }: { readonly label: string; readonly value: string }) {
