@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { type CalendarDate, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import {
@@ -28,6 +27,7 @@ import {
   problemOf,
   tableHalt,
 } from "./trading.ts";
+import { within } from "./within.ts";
 
 const longestCloseMs = 1000;
 /** A ledger that trades at another source may be switched to this one, but probably not soon. */
@@ -61,8 +61,10 @@ export interface RatesOptions {
   readonly operator?: string;
   readonly now?: () => Date;
   readonly onEvent?: (event: RatesEvent) => void;
-  /** How long to wait at most for the first refresh of a live source, where there is a table without it. */
+  /** How long to wait at most for the first refresh of a live source, where orders are settled without it. */
   readonly firstWaitMs?: number;
+  /** How long a server waits for it where no order is settled without it. */
+  readonly firstTableWaitMs?: number;
   readonly refreshMs?: number;
   /** The pause after a first failure. It doubles with each further one, up to `refreshMs`. */
   readonly retryMs?: number;
@@ -78,6 +80,7 @@ const defaults = {
   now: () => new Date(),
   onEvent: (_event: RatesEvent) => {},
   firstWaitMs: 2000,
+  firstTableWaitMs: 10_000,
   refreshMs: 5 * 60_000,
   retryMs: 1000,
   followMs: 1000,
@@ -94,14 +97,13 @@ export async function openRates(given: RatesOptions): Promise<CurrentRates> {
   const source = typeof given.source === "string" ? await openSource(given.source, limits) : given.source;
   const rates = new LedgerRates({ ...options, source });
   const started = rates.start();
-  const limit = new AbortController();
-  const waited = source.recorded
-    ? started
-    : Promise.race([started, pause(options.firstWaitMs, undefined, { signal: limit.signal })]);
-  await waited.finally(() => limit.abort());
+  if (source.recorded) await started;
+  else await within(started, options.firstWaitMs);
   if (!options.serves && !rates.hasFresh) await started;
   // A source that has not answered yet may take a minute.
   rates.tell();
+  // Whoever starts a server sends it orders as soon as it listens.
+  if (options.serves && !rates.status().trading.trading) await within(started, options.firstTableWaitMs);
   return rates;
 }
 
@@ -210,9 +212,7 @@ class LedgerRates implements CurrentRates {
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#timer);
-    const limit = new AbortController();
-    await Promise.race([this.#turn, pause(longestCloseMs, undefined, { signal: limit.signal })]);
-    limit.abort();
+    await within(this.#turn, longestCloseMs);
   }
 
   #facts(): Facts {

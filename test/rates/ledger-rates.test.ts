@@ -58,7 +58,7 @@ describe("at the start", () => {
   test("a bank that hangs is waited for only so long", async () => {
     const bank = await standIn(older);
     await bank.mode("hangs");
-    const rates = await openLive(bank, { firstWaitMs: 50, limits: patient });
+    const rates = await openLive(bank, { firstWaitMs: 50, firstTableWaitMs: 50, limits: patient });
     const { message, retryAfterSeconds } = await unavailable(rates);
     assert.equal(
       message,
@@ -66,6 +66,32 @@ describe("at the start", () => {
         "Try again in 1 s, when fx asks the source again.",
     );
     assert.equal(retryAfterSeconds, 1);
+  });
+
+  test("a server has its first table when it opens, also of a bank or a machine that is slow", async () => {
+    const bank = await standIn(older);
+    await bank.mode("hangs");
+    const opening = openLive(bank, {
+      firstWaitMs: 1,
+      limits: { ...patient, retries: 3, responseTimeoutMs: 200 },
+    });
+    await bank.asked();
+    await bank.mode("answers");
+    const rates = await opening;
+    assert.deepEqual(rates.status().trading, { trading: true });
+    assert.equal(await quoted(rates), "108/C/NBP/2026");
+  });
+
+  test("a server has another source's first table when it opens", async () => {
+    const [bank, slow] = [await standIn(older), await standIn(newer)];
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, of(bank, older));
+    await slow.mode("hangs");
+    const limits = { retries: 3, responseTimeoutMs: 200 };
+    const opening = openLive(slow, { ledger, changeSource: bank.url, firstWaitMs: 1, limits });
+    await slow.asked();
+    await slow.mode("answers");
+    assert.equal(await traded(await opening, ledger), "109/C/NBP/2026");
   });
 
   test("the ledger's table is in force when the bank is away", async () => {
@@ -334,7 +360,7 @@ describe("without a table that is young enough", () => {
   });
 
   test("a bank that has not answered yet is said to be asked", async () => {
-    const { bank, rates } = await openStale("hangs", { firstWaitMs: 50, limits: {} });
+    const { bank, rates } = await openStale("hangs", { firstWaitMs: 50, firstTableWaitMs: 50, limits: {} });
     const { message } = await unavailable(rates);
     assert.ok(
       message.startsWith(`${stale}A newer one is being fetched from ${bank.url}. Try again in `),
