@@ -55,6 +55,8 @@ const memoryPath = "file:ledger?vfs=memdb";
 const settings =
   `pragma synchronous = full; pragma journal_mode = wal; pragma wal_autocheckpoint = ${checkpointPages}; ` +
   `pragma cache_size = -${cacheKibibytes}`;
+/** What `pragma synchronous` answers for full. */
+const synchronousFull = 2;
 /** SQLite's primary result codes. */
 const readOnlyCode = 8;
 const corruptCode = 11;
@@ -117,8 +119,10 @@ export function tuningFor(commands: number): readonly string[] {
 function openWritable(path: string, locking: "normal" | "exclusive" = "normal"): DatabaseSyncInstance {
   const database = new DatabaseSync(`${pathToFileURL(path)}?mode=rw`, { timeout: busyTimeoutMs });
   try {
-    const set = `pragma locking_mode = ${locking}; ${settings}; select 1 from sqlite_schema`;
-    whenFree(() => database.exec(set));
+    whenFree(() => {
+      database.exec(`pragma locking_mode = ${locking}`);
+      makeDurable(database, path);
+    });
     return database;
   } catch (error) {
     database.close();
@@ -126,6 +130,22 @@ function openWritable(path: string, locking: "normal" | "exclusive" = "normal"):
     if ((error as { errcode?: number }).errcode !== noRoomToShareCode || locking === "exclusive") throw error;
     return openWritable(path, "exclusive");
   }
+}
+
+/**
+ * Sets what makes a commit durable, and reads it back: SQLite keeps another mode of the journal without an error where
+ * it cannot have a log.
+ * @throws FxError storage-unavailable if the database did not take it
+ */
+export function makeDurable(database: DatabaseSyncInstance, path: string): void {
+  database.exec(`${settings}; select 1 from sqlite_schema`);
+  const { journal_mode } = database.prepare("pragma journal_mode").get() as { journal_mode: string };
+  const synchronous = pragma(database.prepare("pragma synchronous"));
+  if (journal_mode === "wal" && synchronous === synchronousFull) return;
+  throw unusable(
+    `${path} cannot be written durably: SQLite keeps the journal mode ${journal_mode} and synchronous ${synchronous}, ` +
+      `where fx needs wal and ${synchronousFull} (full). Put the ledger on a local disk, or use PostgreSQL.`,
+  );
 }
 
 /** SQLite does not wait for its lock where several processes turn a file into one with a log at once. */

@@ -5,9 +5,11 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
+import { makeDurable } from "../../src/sqlite/open.ts";
 import { openSqlite, type SqliteStore } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
 
@@ -62,6 +64,44 @@ describe("a SQLite ledger of another schema", () => {
       assert.deepEqual(readFileSync(path), before);
     });
   }
+});
+
+describe("a SQLite ledger is durable, or is not opened:", () => {
+  const openAs = (t: TestContext, place: string) => {
+    const database = new DatabaseSync(place);
+    t.after(() => database.close());
+    return database;
+  };
+
+  /** A file with a rollback journal, which nobody has open. */
+  const fileWithoutLog = (t: TestContext) => {
+    const path = join(folder(t), "plain.db");
+    const database = new DatabaseSync(path);
+    database.exec("create table a (b)");
+    database.close();
+    return path;
+  };
+
+  test("a database that keeps another journal without an error is refused", (t) => {
+    const path = fileWithoutLog(t);
+    for (const place of [`${pathToFileURL(path)}?vfs=unix-dotfile`, "file:any?vfs=memdb"]) {
+      const database = openAs(t, place);
+      assert.throws(() => makeDurable(database, path), {
+        code: "storage-unavailable",
+        message:
+          /cannot be written durably: SQLite keeps the journal mode (delete|memory) and synchronous 2, /,
+      });
+    }
+  });
+
+  test("one that was left with another journal gets its log and full synchronization", (t) => {
+    const path = fileWithoutLog(t);
+    const database = openAs(t, path);
+    database.exec("pragma journal_mode = delete; pragma synchronous = off");
+    makeDurable(database, path);
+    assert.deepEqual({ ...database.prepare("pragma journal_mode").get() }, { journal_mode: "wal" });
+    assert.deepEqual({ ...database.prepare("pragma synchronous").get() }, { synchronous: 2 });
+  });
 });
 
 describe("a SQLite ledger that is open for reading", () => {
