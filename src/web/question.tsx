@@ -5,6 +5,7 @@ import type { ListedAccountJson, MoneyJson } from "../wire/schemas.ts";
 import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
 import { type Order, type OrderState, orderOf, orderOut, type Told } from "./customer.ts";
 import { accountUrl } from "./desk.ts";
+import { mayTakeFocus } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 
 /** Whom an order is for, what leaves and what comes, and the balances after it. */
@@ -105,7 +106,7 @@ export function Asked({ pesel, kinds, label, body, children }: AskedProps) {
   const button = useRef<HTMLButtonElement>(null);
   const order = orderOf(customer, kinds);
   useLayoutEffect(() => {
-    if (order !== undefined && children === undefined) button.current?.focus();
+    if (order !== undefined && children === undefined && mayTakeFocus()) button.current?.focus();
   }, [order?.key]);
   if (at === undefined || order === undefined) {
     return told !== undefined && kinds.includes(told.kind) ? <p role="alert">{toldText(told.what)}</p> : null;

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { EntryJson } from "../wire/entry-schemas.ts";
 import { movedBy } from "../wire/statement-csv.ts";
 import { useApp } from "./app.ts";
+import { mayTakeFocus } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 import { printOnly } from "./print.ts";
 
@@ -15,7 +16,9 @@ interface ReceiptProps {
 export function Receipt({ entry, holder, onClose }: ReceiptProps) {
   const { texts, format } = useApp();
   const region = useRef<HTMLElement>(null);
-  useLayoutEffect(() => region.current?.focus(), [entry.id]);
+  useLayoutEffect(() => {
+    if (mayTakeFocus()) region.current?.focus();
+  }, [entry.id]);
   const [isPrinting, setPrinting] = useState(false);
   useEffect(() => (isPrinting ? printOnly("receipt", () => setPrinting(false)) : undefined), [isPrinting]);
   const moved = movedBy(entry);

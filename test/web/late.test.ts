@@ -440,6 +440,27 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await find(page, jan.pesel, jan.name);
   });
 
+  test("a question that comes late does not take the focus from the search box, where Enter would confirm it", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { search, exchange, confirm } = parts(page);
+    await find(page, anna.pesel, anna.name);
+    await fillTicket(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    await page
+      .locator("section.ticket")
+      .getByText(/^10\.00/)
+      .waitFor();
+    const release = await holdBack(page, ({ pathname }) => pathname.endsWith(`/${anna.pesel}`));
+    const asked = page.waitForRequest(new RegExp(`/${anna.pesel}$`));
+    await exchange.click();
+    await asked;
+    await search.pressSequentially(jan.pesel);
+    await release();
+    await confirm.waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: jan.name }).waitFor();
+    assert.equal(changes().length, 0);
+  });
+
   test("balances in sight are read again when the page's own batch ends", async (t) => {
     const { page } = await visit(t, server.url);
     const pesel = adult(56);
