@@ -37,6 +37,7 @@ export class BatchId {
   readonly #digestOf: Digest;
   /** The sum of the digests of all lines, which does not depend on their order. */
   readonly #sum = new Uint32Array(3);
+  #hasUnread = false;
 
   constructor(digestOf: Digest) {
     this.#digestOf = digestOf;
@@ -44,8 +45,11 @@ export class BatchId {
 
   add({ body, key }: BatchLine): void {
     // The same on every day: no date of birth is in the future.
-    const asked = attempt(() => parseLine(body, endOfDates));
-    if (asked instanceof Error) return;
+    const asked = attempt(() => parseLine(withLeadingZero(body), endOfDates));
+    if (asked instanceof Error) {
+      this.#hasUnread = true;
+      return;
+    }
     const digest = this.#digestOf(JSON.stringify([key ?? null, ...factsOf(asked)]));
     const bytes = atob(digest.replaceAll("-", "+").replaceAll("_", "/"));
     for (let at = 0; at < bytes.length; at += 1) {
@@ -53,10 +57,21 @@ export class BatchId {
     }
   }
 
+  /** Whether lines are no part of the id: it differs from that of the file where they can be read. */
+  get hasUnread(): boolean {
+    return this.#hasUnread;
+  }
+
   /** 24 hexadecimal digits. */
   get id(): string {
     return [...this.#sum].map((word) => word.toString(16).padStart(8, "0")).join("");
   }
+}
+
+/** A spreadsheet drops the leading zero of a PESEL. The line is refused, but the batch is still the same. */
+function withLeadingZero(body: unknown): unknown {
+  const pesel = peselOf(body);
+  return pesel !== null && /^\d{10}$/.test(pesel) ? { ...Object(body), pesel: `0${pesel}` } : body;
 }
 
 const endOfDates = "9999-12-31";

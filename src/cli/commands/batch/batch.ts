@@ -22,6 +22,10 @@ interface BatchOptions extends CommandOptions {
   readonly stopOnError?: boolean;
 }
 
+const unreadText =
+  "Nothing was done: some lines cannot be read, and another batch has done most of the others. Correct the file, or name " +
+  "the batch with --id: its earlier id does the rest, a new one does all lines again.";
+
 const linesAtOnce = { default: 8192, toStop: 64 };
 
 export function defineBatch(program: Command, context: Context): void {
@@ -83,7 +87,10 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   tellDoneBefore(stderr, doneBefore, { json });
   if (first !== undefined && doneBefore === undefined) {
     const { findLikeness } = await import("./likeness.ts");
-    tellLikeness(stderr, await findLikeness(first.lines, service), json);
+    const likeness = await findLikeness(first.lines, service);
+    tellLikeness(stderr, likeness, json);
+    if (likeness !== undefined && batch.hasUnread && !isAsked && !dryRun)
+      throw new FxError("invalid-request", unreadText);
   }
   const table = isAsked ? await showOutlook(context, service, batch, today) : undefined;
   if (isAsked && !(await context.confirm("Carry it out?"))) throw new Declined();

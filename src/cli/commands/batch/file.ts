@@ -25,6 +25,8 @@ export interface Batch {
   readonly isRandomId: boolean;
   /** How many lines the file has; undefined for a pipe. */
   readonly lineCount: number | undefined;
+  /** Whether lines that cannot be read are missing from an id that was made of the lines. */
+  readonly hasUnread: boolean;
   readonly format: Format;
   /** As many at a time as come together. Reads them once. */
   readonly lines: AsyncIterable<readonly BatchLine[]>;
@@ -54,7 +56,7 @@ export async function openBatch(
   }
   const { version, lineCount } = facts;
   const again = async (): Promise<Batch> => {
-    const of = { id: id ?? facts.id, lineCount, again };
+    const of = { id: id ?? facts.id, hasUnread: id === undefined && facts.hasUnread, lineCount, again };
     const batch = await open(path, createReadStream(path), of, encoding);
     return { ...batch, lines: whileUnchanged(batch.lines, { path, id: batch.id, version, lineCount }) };
   };
@@ -64,7 +66,7 @@ export async function openBatch(
 async function open(
   path: string,
   source: Readable,
-  facts: Pick<Batch, "id"> & Partial<Pick<Batch, "isRandomId" | "lineCount" | "again">>,
+  facts: Pick<Batch, "id"> & Partial<Pick<Batch, "isRandomId" | "hasUnread" | "lineCount" | "again">>,
   encoding: string | undefined,
 ): Promise<Batch> {
   // A file was judged as a whole, and a pipe can be read but once: its first lines have to do.
@@ -77,6 +79,7 @@ async function open(
   });
   return {
     isRandomId: false,
+    hasUnread: false,
     lineCount: undefined,
     again: undefined,
     ...facts,
@@ -150,6 +153,7 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
 
 interface Survey {
   readonly id: string;
+  readonly hasUnread: boolean;
   readonly lineCount: number;
   readonly version: string;
 }
@@ -183,7 +187,7 @@ async function survey(path: string, encoding: string | undefined): Promise<Surve
   if ((await versionOf(path)) !== version) {
     throw new UsageError(`${writtenTo(path)} Run it when it is complete.`);
   }
-  return { id: batch.id, lineCount, version };
+  return { id: batch.id, hasUnread: batch.hasUnread, lineCount, version };
 }
 
 /** Changes with every change of the file; undefined for a pipe. */
@@ -195,7 +199,7 @@ async function versionOf(path: string): Promise<string | undefined> {
 /** Gives the lines that were read before the file changed, and then one with a fault that ends the batch. */
 async function* whileUnchanged(
   chunks: AsyncIterable<readonly BatchLine[]>,
-  { path, id, version, lineCount }: Survey & { readonly path: string },
+  { path, id, version, lineCount }: Omit<Survey, "hasUnread"> & { readonly path: string },
 ): AsyncGenerator<readonly BatchLine[]> {
   const isSame = async () => (await versionOf(path).catch(() => undefined)) === version;
   const fault = new UnfitFile(

@@ -346,3 +346,24 @@ describe("the rows of a CSV file", () => {
     assert.match(other.fault.message, /^Line 3 is not valid UTF-8\./);
   });
 });
+
+describe("a file that a spreadsheet has saved again", () => {
+  const [first, second] = ["75061598768", "02291234562"];
+  for (const damaged of ["2291234562", "2,29123E+09", ""]) {
+    test(`with ${damaged || "nothing"} for a PESEL pays nobody twice in a script`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), "fx-again-"));
+      const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
+      const create = ["account", "create", first, "--name", "Jan", "--surname", "Kowalski", "--pln", "0"];
+      assert.equal((await runHere(create, { env })).exit, 0);
+      const deposits = (pesel: string) =>
+        `kind;pesel;amount;currency\ndeposit;${first};50;PLN\ndeposit;${pesel};60;PLN\n`;
+      const path = join(folder, "deposits.csv");
+      writeFileSync(path, deposits(second));
+      await runHere(["batch", path], { env });
+      writeFileSync(path, deposits(damaged));
+      assert.equal((await runHere(["batch", path], { env })).exit, 3);
+      assert.match((await runHere(["account", "show", first], { env })).stdout, /\nPLN\t50\.00\n/);
+      rmSync(folder, { recursive: true });
+    });
+  }
+});
