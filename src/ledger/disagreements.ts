@@ -11,7 +11,12 @@ import type { Disagreement, FoundEntry, ListedAccountRow } from "./store.ts";
 
 /** Computes an exchange again, from the order and the stored table. */
 export function exchangeDisagreements(exchange: Exchange, table: RateTable): Disagreement[] {
-  const right = recompute(exchange, table);
+  let right: ReturnType<typeof recompute>;
+  try {
+    right = recompute(exchange, table);
+  } catch (error) {
+    return [["exchange", (error as Error).message, "one that the rate table allows"]];
+  }
   const found: Disagreement[] = [];
   if (exchange.table !== right.table) found.push(["table number", exchange.table, right.table]);
   for (const name of ["sold", "bought"] as const) {

@@ -126,6 +126,9 @@ export class Transaction<T> {
         if (isNothing || !(error instanceof ConnectionLost)) this.#sent.pop();
         throw error;
       }
+      if (writes.accepted !== undefined && epoch !== undefined) {
+        this.#tables.inForce = { epoch, table: writes.accepted.table };
+      }
       return answer;
     } catch (error) {
       if (connection.usable) await connection.query("rollback").catch(() => {});
