@@ -2,7 +2,7 @@ import { FxError } from "../core/errors.ts";
 import { newIdentityKey } from "../ledger/rows.ts";
 import type { Access } from "../ledger/store.ts";
 import type { Connection } from "./connection.ts";
-import { schema, schemaVersion, tables } from "./schema.ts";
+import { rules, schema, schemaVersion, selectRules, tables } from "./schema.ts";
 
 /**
  * Makes sure that the database holds a ledger of this schema, and makes one where `access` allows it. Any number of
@@ -18,7 +18,7 @@ export async function prepareLedger(connection: Connection, access: Access): Pro
   if (existing.some(({ table_name }) => table_name === "fx_schema")) {
     const [row] = await connection.query("select version from fx_schema");
     const version = Number(row?.version ?? 0);
-    if (version === schemaVersion && existing.length === tables.length) return;
+    if (version === schemaVersion && existing.length === tables.length) return requireRules(connection);
     throw unusable(
       `The database was written by another version of fx (schema ${version}; this one has schema ${schemaVersion}). ` +
         "Use that version, or name another database.",
@@ -33,6 +33,16 @@ export async function prepareLedger(connection: Connection, access: Access): Pro
     throw unusable("The database holds no ledger yet. fx serve, fx account create and fx batch create one.");
   }
   await createLedger(connection);
+}
+
+async function requireRules(connection: Connection): Promise<void> {
+  const found = new Set((await connection.query(selectRules)).map(({ rule }) => rule));
+  const missing = rules.find((rule) => !found.has(rule));
+  if (missing === undefined) return;
+  throw unusable(
+    `The database is damaged: it does not have this of the schema of fx, or not so: ${missing}. ` +
+      "What it should refuse could be done twice. Restore it from a backup.",
+  );
 }
 
 async function createLedger(connection: Connection): Promise<void> {

@@ -92,3 +92,32 @@ export const schema = `
     hash text not null -- of the value
   );
 `;
+
+/** What the database is to refuse or to find by, as `selectRules` has it of the schema above. */
+export const rules: readonly string[] = [
+  "CREATE UNIQUE INDEX fx_schema_pkey ON fx_schema USING btree (id)",
+  "CREATE UNIQUE INDEX account_pkey ON account USING btree (pesel)",
+  "CREATE UNIQUE INDEX journal_pkey ON journal USING btree (pesel, sequence)",
+  "CREATE UNIQUE INDEX journal_id ON journal USING btree (id)",
+  "CREATE UNIQUE INDEX journal_key ON journal USING btree (idempotency_key, pesel) WHERE (idempotency_key IS NOT NULL)",
+  "CREATE UNIQUE INDEX journal_reverses ON journal USING btree (reverses) WHERE (reverses IS NOT NULL)",
+  'CREATE UNIQUE INDEX refusal_pkey ON refusal USING btree ("position")',
+  "CREATE UNIQUE INDEX refusal_key ON refusal USING btree (idempotency_key, pesel)",
+  "CREATE UNIQUE INDEX rate_table_pkey ON rate_table USING btree (id)",
+  "CREATE INDEX rate_table_effective_date ON rate_table USING btree (source, effective_date)",
+  "CREATE UNIQUE INDEX accepted_table_pkey ON accepted_table USING btree (epoch)",
+  "CREATE UNIQUE INDEX name_word_pkey ON name_word USING btree (pesel, word)",
+  "CREATE INDEX name_word_word ON name_word USING btree (word, pesel)",
+  "CREATE UNIQUE INDEX identity_key_pkey ON identity_key USING btree (id)",
+  ...["id", "pesel", "sequence", "idempotency_key", "reverses"].map(
+    (column) => `GENERATED COLUMN journal.${column}`,
+  ),
+];
+
+/** Indexes that are whole, in the words of PostgreSQL, and columns that are computed. */
+export const selectRules =
+  "select replace(pg_get_indexdef(indexrelid), format(' ON %I.', current_schema()), ' ON ') as rule " +
+  "from pg_index join pg_class on pg_class.oid = indrelid " +
+  "where relnamespace = to_regnamespace(quote_ident(current_schema())) and indisvalid and indisready " +
+  "union all select 'GENERATED COLUMN ' || table_name || '.' || column_name from information_schema.columns " +
+  "where table_schema = current_schema() and is_generated = 'ALWAYS'";

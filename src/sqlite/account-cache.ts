@@ -31,11 +31,11 @@ export class AccountCache {
   /** For reads: what another process commits is seen from the next turn of the event loop on. */
   refreshOnceATurn(): void {
     if (this.#refreshed) return;
+    this.refresh();
     this.#refreshed = true;
     setImmediate(() => {
       this.#refreshed = false;
     });
-    this.refresh();
   }
 
   get(pesel: Pesel): StoredAccount | undefined {

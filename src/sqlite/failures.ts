@@ -21,7 +21,11 @@ const reasons: Readonly<Record<number, string>> = {
 /** A failure of SQLite as an FxError that says why; any other error as it is. */
 export function storageFailure(error: unknown, what: string): unknown {
   if (error instanceof FxError || !(error instanceof Error)) return error;
-  const { errcode } = error as { errcode?: number };
+  const { errcode, code } = error as { errcode?: number; code?: string };
+  // The binding gives none where a row of several cannot be read.
+  if (errcode === undefined && code === "ERR_SQLITE_ERROR") {
+    return unusable(`The store failed: ${what}: ${error.message}.`, error);
+  }
   if (errcode === undefined) return error;
   if ((errcode & 0xff) === busyCode) {
     return new FxError(

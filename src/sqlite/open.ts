@@ -9,6 +9,7 @@ import { newIdentityKey } from "../ledger/rows.ts";
 import type { OpenOptions } from "../ledger/store.ts";
 import { busyCode, storageFailure, unusable } from "./failures.ts";
 import { LedgerFile, removeDatabase, resolveLedger } from "./file.ts";
+import { ForeignWrites, movesLog } from "./foreign-writes.ts";
 import { applicationId, schema, schemaVersion, tables } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
@@ -26,6 +27,8 @@ export interface OpenDatabase {
    * @throws FxError storage-unavailable if the file is not the one that was opened any more
    */
   readonly requireFile: () => void;
+  /** To be called after each commit, which may have written to the file. */
+  readonly written: () => void;
   /** Whether its log is this connection's to move into the file. */
   readonly ownsLog: () => boolean;
 }
@@ -75,7 +78,7 @@ export function openDatabase(given: string, options: SqliteOptions): OpenDatabas
   if (given === ":memory:") {
     const database = new DatabaseSync(memoryPath);
     database.exec(`${creation()}; ${settings}`);
-    return { database, isReadOnly: false, requireFile: () => {}, ownsLog: () => true };
+    return { database, isReadOnly: false, requireFile: () => {}, written: () => {}, ownsLog: () => true };
   }
   if (access === "create") createUnlessThere(given);
   const { file, ...reader } = openReader(given);
@@ -86,14 +89,20 @@ export function openDatabase(given: string, options: SqliteOptions): OpenDatabas
     const database = openWritable(path);
     try {
       file.requireInPlace();
+      const version = database.prepare("pragma data_version");
+      const writes = new ForeignWrites(path, () => pragma(version), !movesLog(database));
       database.exec("pragma busy_timeout = 0");
       if (file.isOpenToOthers)
         onNotice?.(`other users of this machine may read or write ${given}: chmod 600 ends that`);
       return {
         database,
         isReadOnly: false,
-        requireFile: () => file.requireInPlace(),
-        ownsLog: () => file.isNamed,
+        requireFile: () => {
+          file.requireInPlace();
+          writes.require();
+        },
+        written: () => file.isNamed && writes.written(),
+        ownsLog: () => file.isNamed && !writes.isForeign,
       };
     } catch (error) {
       database.close();
@@ -212,7 +221,7 @@ export function openReader(given: string): OpenDatabase & { readonly file: Ledge
         requireSchema(database, path);
         refuseDamage(database, file);
         requireFile();
-        return { database, isReadOnly: true, requireFile, ownsLog: () => false, file };
+        return { database, isReadOnly: true, requireFile, written: () => {}, ownsLog: () => false, file };
       } catch (error) {
         database.close();
         // Another process began to use it meanwhile: now it is to be read with locks.
@@ -279,18 +288,43 @@ function creation(): string {
 /** @throws FxError storage-unavailable unless the database has the schema of this fx */
 function requireSchema(database: DatabaseSyncInstance, path: string): void {
   const version = pragma(database.prepare("pragma user_version"));
-  const found = database.prepare("select name from sqlite_schema where type = 'table'").all() as {
-    name: string;
-  }[];
+  const found = schemaOf(database);
   if (pragma(database.prepare("pragma application_id")) !== applicationId) {
     throw unusable(`${path} is a SQLite database, but not one of fx. Name another file.`);
   }
-  const isWhole = tables.every((table) => found.some(({ name }) => name === table));
-  if (version === schemaVersion && isWhole) return;
-  throw unusable(
-    `${path} was written by another version of fx (schema ${version}; this one has schema ${schemaVersion}). ` +
-      "Use that version, or name another file.",
-  );
+  const isWhole = tables.every((table) => found.has(`table ${table}`));
+  if (version !== schemaVersion || !isWhole) {
+    throw unusable(
+      `${path} was written by another version of fx (schema ${version}; this one has schema ${schemaVersion}). ` +
+        "Use that version, or name another file.",
+    );
+  }
+  for (const [what, sql] of expectedSchema()) {
+    if (found.get(what) === sql) continue;
+    throw unusable(
+      `${path} is damaged: its ${what} is ${found.has(what) ? "another than" : "missing, unlike"} in the schema of fx, ` +
+        "so that what it should refuse could be done twice. Restore it from a backup.",
+    );
+  }
+}
+
+/** The SQL of each table and index. */
+function schemaOf(database: DatabaseSyncInstance): Map<string, string> {
+  const select = "select type, name, sql from sqlite_schema where sql is not null";
+  const rows = database.prepare(select).all() as { type: string; name: string; sql: string }[];
+  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, sql]));
+}
+
+let expected: Map<string, string> | undefined;
+
+/** As SQLite keeps it. */
+function expectedSchema(): Map<string, string> {
+  if (expected !== undefined) return expected;
+  const database = new DatabaseSync(":memory:");
+  database.exec(schema);
+  expected = schemaOf(database);
+  database.close();
+  return expected;
 }
 
 /** An empty file, or a log without its database, is what is left of a ledger: SQLite would make a new one of it. */

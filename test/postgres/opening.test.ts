@@ -49,6 +49,34 @@ describe("opening a PostgreSQL database", () => {
     });
   }
 
+  const changes = [
+    "drop index journal_id",
+    "drop index journal_key",
+    "drop index journal_reverses",
+    "drop index refusal_key",
+    "drop index name_word_word",
+    "drop index rate_table_effective_date",
+    "alter table journal drop constraint journal_pkey",
+    "alter table accepted_table drop constraint accepted_table_pkey",
+    "drop index journal_key; create index journal_key on journal (idempotency_key, pesel) where idempotency_key is not null",
+    "drop index journal_key; create unique index journal_key on journal (idempotency_key, pesel) where pesel > 5",
+    "update pg_index set indisvalid = false where indexrelid = 'journal_key'::regclass",
+    "alter table journal alter column idempotency_key drop expression",
+  ];
+  for (const sql of changes) {
+    test(`whose schema was changed is refused: ${sql}`, async (t) => {
+      const { url, run } = await emptyDatabase(t);
+      await (await openStore(t, url)).close();
+      await run(sql);
+      for (const access of ["read", "write", "create"] as const) {
+        await assert.rejects(openPostgres(url, { access }), {
+          code: "storage-unavailable",
+          message: /^The database is damaged: it does not have this of the schema of fx/,
+        });
+      }
+    });
+  }
+
   test("that is empty is refused unless a ledger is to be created, and stays empty", async (t) => {
     const { url, run } = await emptyDatabase(t);
     for (const access of ["read", "write"] as const) {

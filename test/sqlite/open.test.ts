@@ -241,3 +241,106 @@ test("a bulk has the long log, so that a page that many lines change is written 
   await service.close();
   assert.ok(size > 16 * 1024 * 1024, `${size} bytes`);
 });
+
+describe("a SQLite ledger whose schema was changed", () => {
+  const changes = [
+    "drop index journal_id",
+    "drop index journal_account",
+    "drop index journal_key",
+    "drop index journal_reverses",
+    "drop index refusal_key",
+    "drop index name_word_word",
+    "drop index rate_table_effective_date",
+    "drop index journal_key; create index journal_key on journal (idempotency_key, pesel) where idempotency_key is not null",
+    "drop index journal_key; create unique index journal_key on journal (idempotency_key) where pesel > 5",
+    "alter table refusal add column more text",
+  ];
+  for (const sql of changes) {
+    test(`is refused whatever it is opened for: ${sql}`, async (t) => {
+      const path = await ledgerFile(t);
+      const database = new DatabaseSync(path);
+      database.exec(sql);
+      database.close();
+      for (const access of ["read", "write", "create"] as const) {
+        assert.throws(() => openSqlite(path, { access }), {
+          code: "storage-unavailable",
+          message: /is damaged: its (index|table) \w+ is (missing|another)/,
+        });
+      }
+    });
+  }
+});
+
+/** Of everything that a store is asked for. */
+function asked(store: SqliteStore): Promise<unknown>[] {
+  return [
+    store.account(adult(0)),
+    store.statement(adult(0), { limit: 5 }),
+    store.inForce(),
+    store.saveTables([]),
+    store.ping(),
+    store.look([], () => undefined),
+    store.transact([], () => ({ writes: { accounts: [], entries: [], tables: [] }, answer: undefined })),
+  ];
+}
+
+describe("a SQLite ledger whose file is written in place while it is open", () => {
+  const copies: [what: string, copy: (path: string, t: TestContext) => Promise<string>][] = [
+    [
+      "an older backup",
+      async (path, t) => {
+        const copy = join(folder(t), "copy.db");
+        await backUpSqlite(path, copy);
+        return copy;
+      },
+    ],
+    [
+      "an older copy of the file itself, of the same size",
+      async (path, t) => {
+        const copy = join(folder(t), "copy.db");
+        copyFileSync(path, copy);
+        return copy;
+      },
+    ],
+    ["a ledger of others", (_, t) => ledgerFile(t)],
+  ];
+  for (const [what, copy] of copies) {
+    test(`by ${what}: nothing is answered any more, and its log stays out of it`, async (t) => {
+      const path = await ledgerFile(t);
+      const older = await copy(path, t);
+      const store = openSqlite(path);
+      const service = serve(t, store);
+      await service.createAccount(opening({ index: 2 }));
+      await pause(20);
+      copyFileSync(older, path);
+      const before = readFileSync(path);
+      const log = readFileSync(`${path}-wal`);
+      for (const answer of await Promise.allSettled(asked(store))) {
+        assert.equal(answer.status, "rejected");
+        assert.equal(answer.reason.code, "storage-unavailable");
+        assert.match(answer.reason.message, /was written by something other than fx|image is malformed/);
+      }
+      await service.close();
+      assert.deepEqual(readFileSync(path), before);
+      assert.deepEqual(readFileSync(`${path}-wal`), log);
+    });
+  }
+
+  test("stays the ledger for both where two processes commit, move their logs into it, and close", async (t) => {
+    const path = await ledgerFile(t);
+    const first = openSqlite(path);
+    const service = serve(t, first);
+    for (let index = 10; index < 14; index += 1) {
+      const other = serve(t, openSqlite(path));
+      if (index % 2 === 0) await other.createAccount(opening({ index }));
+      await pause(20);
+      await other.close();
+      await Promise.all(asked(first));
+      await service.createAccount(opening({ index: index + 10 }));
+    }
+    const database = new DatabaseSync(path);
+    database.exec("pragma user_version = 1; pragma wal_checkpoint");
+    database.close();
+    await Promise.all(asked(first));
+  });
+});
