@@ -201,7 +201,7 @@ describe("a server that does not let a command do it", () => {
       "",
     ],
     [403, "forbidden", 10, "fx doctor shows which token is sent, and its role.", ""],
-    [429, "rate-limited", 7, "Try again in 7 s.", "Retry-After: 7"],
+    [429, "rate-limited", 7, "Try again in 120 s.", "Retry-After: 120"],
   ] as const) {
     test(`with ${status} makes it exit ${exit}, and says what to do`, async () => {
       for (const args of [list, exchange]) {
