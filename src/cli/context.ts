@@ -5,7 +5,7 @@ import type { ExchangeService } from "../core/service.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { type Exit, Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
-import { withoutSecrets } from "./place.ts";
+import { withoutLinks, withoutSecrets } from "./place.ts";
 import { writeDocument } from "./terminal/output.ts";
 import { type Terminal, takeScreen, write } from "./terminal/terminal.ts";
 
@@ -69,7 +69,7 @@ export class Context {
     const { settings } = this.asking(options);
     this.watchSignals();
     const { openService } = await import("./open.ts");
-    this.#service = await openService(settings, needs);
+    this.#service = await openService({ ...settings, url: withoutLinks(settings.url) }, needs);
     return this.#service;
   }
 

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { realName } from "../ledger/new-file.ts";
 import { secretName } from "../wire/plain-http.ts";
 
 /** Where a ledger is kept. `address` is how it was named. */
@@ -21,6 +23,21 @@ export function parseStorePlace(address: string): StorePlace | undefined {
   if (/^sqlite:./.test(address) && sqliteAdvice(address) === undefined)
     return { kind: "sqlite", address, path: address.slice("sqlite:".length) };
   return /^postgres(ql)?:\/\/./.test(address) ? { kind: "postgres", address } : undefined;
+}
+
+/**
+ * The place with the path that links lead to now, if there is such a file, so that a command works on one ledger to its
+ * end, although a link is switched meanwhile.
+ */
+export function withoutLinks(place: Place): Place {
+  if (place.kind !== "sqlite") return place;
+  try {
+    const path = realName(place.path);
+    return existsSync(path) ? { ...place, path } : place;
+  } catch {
+    // Whoever opens it says why.
+    return place;
+  }
 }
 
 /** What may be meant by an address that other programs take for a URL of SQLite, and that fx does not. */

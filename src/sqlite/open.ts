@@ -9,7 +9,6 @@ import { newIdentityKey } from "../ledger/rows.ts";
 import type { OpenOptions } from "../ledger/store.ts";
 import { busyCode, storageFailure, unusable } from "./failures.ts";
 import { LedgerFile, removeDatabase, resolveLedger } from "./file.ts";
-import { ForeignWrites, movesLog } from "./foreign-writes.ts";
 import { applicationId, schema, schemaVersion, tables } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
@@ -27,8 +26,6 @@ export interface OpenDatabase {
    * @throws FxError storage-unavailable if the file is not the one that was opened any more
    */
   readonly requireFile: () => void;
-  /** To be called after each commit, which may have written to the file. */
-  readonly written: () => void;
   /** Whether its log is this connection's to move into the file. */
   readonly ownsLog: () => boolean;
 }
@@ -78,7 +75,7 @@ export function openDatabase(given: string, options: SqliteOptions): OpenDatabas
   if (given === ":memory:") {
     const database = new DatabaseSync(memoryPath);
     database.exec(`${creation()}; ${settings}`);
-    return { database, isReadOnly: false, requireFile: () => {}, written: () => {}, ownsLog: () => true };
+    return { database, isReadOnly: false, requireFile: () => {}, ownsLog: () => true };
   }
   if (access === "create") createUnlessThere(given);
   const { file, ...reader } = openReader(given);
@@ -89,20 +86,14 @@ export function openDatabase(given: string, options: SqliteOptions): OpenDatabas
     const database = openWritable(path);
     try {
       file.requireInPlace();
-      const version = database.prepare("pragma data_version");
-      const writes = new ForeignWrites(path, () => pragma(version), !movesLog(database));
       database.exec("pragma busy_timeout = 0");
       if (file.isOpenToOthers)
         onNotice?.(`other users of this machine may read or write ${given}: chmod 600 ends that`);
       return {
         database,
         isReadOnly: false,
-        requireFile: () => {
-          file.requireInPlace();
-          writes.require();
-        },
-        written: () => file.isNamed && writes.written(),
-        ownsLog: () => file.isNamed && !writes.isForeign,
+        requireFile: () => file.requireInPlace(),
+        ownsLog: () => file.isNamed,
       };
     } catch (error) {
       database.close();
@@ -221,7 +212,7 @@ export function openReader(given: string): OpenDatabase & { readonly file: Ledge
         requireSchema(database, path);
         refuseDamage(database, file);
         requireFile();
-        return { database, isReadOnly: true, requireFile, written: () => {}, ownsLog: () => false, file };
+        return { database, isReadOnly: true, requireFile, ownsLog: () => false, file };
       } catch (error) {
         database.close();
         // Another process began to use it meanwhile: now it is to be read with locks.

@@ -53,8 +53,6 @@ import { whenUnlocked } from "./write-lock.ts";
 
 /** No id is greater. */
 const greatestId = "g";
-/** SQLite commits it like a change. */
-const changeNothing = `pragma user_version = ${schemaVersion}`;
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
@@ -261,14 +259,10 @@ export class SqliteStore implements Store {
     this.#all("select 1 from account limit 1");
   }
 
-  /**
-   * The binding leaves statements open, and so the log in use: it is moved into the file before. The commit before that
-   * tells others who have the file open whose work it is.
-   */
+  /** The binding leaves statements open, and so the log in use: it is moved into the file before. */
   async close(): Promise<void> {
     try {
       if (this.#opened.ownsLog()) {
-        await this.#whenUnlocked(() => this.#inTransaction(() => this.#run(changeNothing)));
         this.#guard(() => this.#database.exec("pragma wal_checkpoint(truncate)"));
       }
     } finally {
@@ -308,10 +302,8 @@ export class SqliteStore implements Store {
   #inTransaction<T>(work: () => T, lock: "immediate" | "deferred" = "immediate"): T {
     this.#run(`begin ${lock}`);
     try {
-      if (lock === "immediate") this.#opened.requireFile();
       const result = work();
       this.#run("commit");
-      if (lock === "immediate") this.#opened.written();
       return result;
     } catch (error) {
       if (this.#database.isTransaction) this.#run("rollback");

@@ -337,6 +337,6 @@ describe("an export", () => {
     const lacks = /settled at table 108\/C\/NBP\/2026, which has no rate of USD\. Run fx audit/;
     await refuses(exported(broken, { format: "csv" }), "internal", lacks);
     await refuses(broken.position(), "internal", lacks);
-    assert.equal((await broken.audit()).findings[0]?.problem, "unreadable entry");
+    assert.equal((await broken.audit()).findings[0]?.problem, "exchange");
   });
 });
