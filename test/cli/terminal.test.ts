@@ -136,6 +136,23 @@ describe("at a terminal", () => {
     assert.match(stdout, /\nPLN\t10000\.00\n$/);
   });
 
+  test("batch asks nothing of which it cannot show the sums: a pipe takes --yes", async () => {
+    const env = await ledger("batch-piped");
+    const [file, pipe] = [join(folder, "piped.csv"), join(folder, "pipe")];
+    writeFileSync(file, `kind,pesel,amount,currency\nwithdrawal,${jan},50,PLN\n`);
+    const piped = (...more: string[]) => {
+      const made = `rm -f ${quoted(pipe)}; mkfifo ${quoted(pipe)}; cat ${quoted(file)} > ${quoted(pipe)} &`;
+      const fx = `exec ${fxInShell} batch ${quoted(pipe)} ${more.join(" ")}`;
+      return runCommandAtTerminal(["sh", "-c", `${made} ${fx}`], { env });
+    };
+    const { text, exit } = await piped();
+    assert.match(text, /fx: A pipe can be read once only.* Write it to a file, or give\s+--yes\./s);
+    assert.equal(exit, 2);
+    assert.match((await runHere(["account", "show", jan], { env })).stdout, /\nPLN\t10000\.00\n$/);
+    assert.equal((await piped("--yes")).exit, 0);
+    assert.match((await runHere(["account", "show", jan], { env })).stdout, /\nPLN\t9950\.00\n$/);
+  });
+
   test("the end of input at the question is a no", async () => {
     const { exit } = await runAtTerminal(order, { env, replies: [[question, "\u0004"]] });
     assert.equal(exit, 9);

@@ -73,6 +73,12 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const { stopOnError = false, dryRun = false, yes = false, json = false } = options;
   const isAsked = !dryRun && context.asksFirst(yes);
   const batch = await openBatch(path, stdin as Readable, options.id, options.encoding);
+  if (isAsked && batch.again === undefined) {
+    batch.close();
+    throw new UsageError(
+      "A pipe can be read once only, so the sums cannot be shown before the question. Write it to a file, or give --yes.",
+    );
+  }
   const { format } = batch;
   const needs = { rates: format.needsRates, access: dryRun ? "read" : "create" } as const;
   const service = await context.service(options, needs);
@@ -127,7 +133,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
 }
 
 /**
- * Shows what a dry run comes to, where the input can be read twice.
+ * Shows what a dry run comes to.
  * @returns the id of the rate table that it rests on
  */
 async function showOutlook(
