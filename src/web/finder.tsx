@@ -27,7 +27,13 @@ export function Finder({ onFound, onNew }: FinderProps) {
   const mayOpen = useMay("teller");
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<string>();
-  const [search, setSearch] = useState<Search>();
+  const [search, showSearch] = useState<Search>();
+  // What an answer is compared with: one may come between a new search and the drawing of it.
+  const latest = useRef<Search | undefined>(undefined);
+  const setSearch = (next: Search | undefined) => {
+    latest.current = next;
+    showSearch(next);
+  };
   const answer = useRead(reads, search && `search ${search.nth} ${search.url}`, async (signal) => {
     const found = await api.get<ListedAccountJson | AccountsJson>(search?.url ?? "", signal);
     return "users" in found ? found.users : [found];
@@ -59,7 +65,7 @@ export function Finder({ onFound, onNew }: FinderProps) {
     onFound(pesel);
   };
   useEffect(() => {
-    if (found?.length === 1 && only !== undefined) choose(only.pesel);
+    if (found?.length === 1 && only !== undefined && search === latest.current) choose(only.pesel);
   }, [found]);
 
   const find = () => {
@@ -69,7 +75,7 @@ export function Finder({ onFound, onNew }: FinderProps) {
     const isShort = !isPesel && (/\d/.test(digits) || [...digits].length < fewestLetters);
     setFault(isShort ? texts.moreLetters : undefined);
     const url = isPesel ? accountUrl(digits) : urlOf("api/users", { name: text, limit: mostFound });
-    setSearch((before) => (isShort ? undefined : { typed, url, nth: (before?.nth ?? 0) + 1 }));
+    setSearch(isShort ? undefined : { typed, url, nth: (latest.current?.nth ?? 0) + 1 });
   };
 
   return (

@@ -17,7 +17,10 @@ async function holdBack(page: Page, matches: (url: URL) => boolean): Promise<() 
   const held: Route[] = [];
   await page.route(matches, (route) => void held.push(route));
   return async () => {
-    assert.ok(held.length > 0, "nothing was held back");
+    await eventually(
+      async () => held.length,
+      (count) => count > 0,
+    );
     await page.unroute(matches);
     // The page may have dropped the request.
     await Promise.all(held.map((route) => route.continue().catch(() => {})));
@@ -103,7 +106,9 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await find(page, anna.pesel, anna.name);
     await entriesOn(page, 3);
     const release = await holdBack(page, ({ searchParams }) => searchParams.get("limit") === "1000");
+    const whole = page.waitForRequest(/limit=1000/);
     await page.locator(".statement").getByRole("button", { name: "Print" }).click();
+    await whole;
     await until.fill("2020-12-31");
     await release();
     await entriesOn(page, 0);
