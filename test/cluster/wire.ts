@@ -131,7 +131,7 @@ export function ofRead(answer: Answer, { kind }: Read): Answered {
 }
 
 /** Has the number of the attempt. fx takes no notice of it. */
-export const attemptHeader = "fx-attempt";
+export const attemptHeader = "x-attempt";
 
 /** What HAProxy logs of a request, if it keeps `attemptHeader` as the first of those that it captures. */
 export const proxyLogFormat = "attempt %[capture.req.hdr(0)] retries %rc";
