@@ -5,12 +5,12 @@ interface Reading {
   polish: number;
   /** Letters of other languages. */
   foreign: number;
-  /** What no text has there: controls, signs within words, mixed cases and scripts. */
+  /** Signs that no readable text has: controls, signs within words, mixed cases and scripts. */
   odd: number;
   sample: { readonly line: number; readonly word: string } | undefined;
 }
 
-/** What a Polish file is usually stored in, beside UTF-8. */
+/** The usual encodings of Polish files besides UTF-8. */
 const usual = ["windows-1250", "iso-8859-2", "cp852"];
 /** More than one byte for a letter: that the bytes are valid says more than the letters do. */
 const wide = /^(gb|big5|euc|iso-2022|shift_jis|utf-16)/;
@@ -89,7 +89,7 @@ export class EncodingEvidence {
     return { line, word: word.slice(0, 40) };
   }
 
-  /** What is wrong with the encoding that was named, or taken for granted; undefined if nothing is. */
+  /** The fault of the encoding that was named or assumed; undefined if there is none. */
   fault(): UnfitFile | undefined {
     if (this.#read === 0) return undefined;
     return this.#named === "utf-8" ? this.#faultOfUtf8() : this.#faultOfNamed();

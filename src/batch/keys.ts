@@ -132,7 +132,7 @@ function factsOf(asked: BulkRequest): readonly unknown[] {
   return [asked.kind, asked.pesel, ...requestFacts(asked)];
 }
 
-/** What a line says that asks for nothing, however it is written. */
+/** The canonical text of a line that asks for nothing. */
 function textOf(body: unknown, text: string): readonly unknown[] {
   return isObject(body) ? Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1)) : [text];
 }

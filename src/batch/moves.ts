@@ -2,7 +2,7 @@ import { type CurrencyCode, pln } from "../core/currency.ts";
 import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { KeyedLine } from "./keys.ts";
 
-/** What became of a line, or would. */
+/** The outcome of a line, or of its dry run. */
 export interface Outcome {
   readonly line: KeyedLine;
   readonly state: "done" | "replayed" | "refused" | "failed";
@@ -13,7 +13,7 @@ export interface Outcome {
 /** In minor units, what leaves accounts and what comes to them. */
 export type Sums = Map<CurrencyCode, { out: bigint; into: bigint }>;
 
-/** What the lines that are done now, or would be, move in each currency. */
+/** The sums in each currency of the lines that are done now, or would be. */
 export function sumsOf(results: readonly Outcome[], sums: Sums = new Map()): Sums {
   const add = (money: Money | undefined, side: "out" | "into") => {
     if (money === undefined) return;

@@ -59,7 +59,7 @@ export async function settle<Shown>(
   if (!dryRun && !isAsked) return tell(await send());
   const expected = await tryOut(service, order.request);
   if (expected instanceof FxError) throw expected;
-  // What was done with the key is not done again.
+  // A request that was done under the key is not done again.
   if (dryRun) return expected.replayed ? tell(expected as Settlement) : order.tell();
   return tell(expected.replayed ? await send() : await ask(context, order, send));
 
@@ -68,7 +68,7 @@ export async function settle<Shown>(
   }
 }
 
-/** What the request would be answered now. */
+/** The answer that the request would get now. */
 async function tryOut(service: ExchangeService, request: Request): Promise<BulkAnswer> {
   async function* once() {
     yield [request];
