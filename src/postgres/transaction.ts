@@ -175,11 +175,8 @@ export class Transaction<T> {
       unlessDamaged(readInForce(connection, this.#tables)),
       this.#findDone(connection),
     ]);
-    const loaded = loadedFrom({ accounts, keyRows, refusals, entries, inForce });
-    const held = new Set(locked.map(({ pesel }) => Number(pesel)));
-    if (this.#locks && accounts.some(({ pesel, sequence }) => sequence !== null && !held.has(Number(pesel))))
-      throw new Raced();
-    return { loaded, done };
+    if (this.#locks && hasRaced(locked, accounts, keyRows)) throw new Raced();
+    return { loaded: loadedFrom({ accounts, keyRows, refusals, entries, inForce }), done };
   }
 
   /** The decision that was committed although its COMMIT got no answer. */
@@ -226,6 +223,17 @@ export class Transaction<T> {
     ];
     return { statements, opens: opened.length > 0 };
   }
+}
+
+/** Whether an account was opened after the locks were taken, or between the reading of accounts and that of keys. */
+function hasRaced(locked: readonly Row[], accounts: readonly Row[], keyRows: readonly Row[]): boolean {
+  const held = new Set(locked.map(({ pesel }) => Number(pesel)));
+  const absent = accounts.filter(({ sequence, entry }) => sequence === null && entry === null);
+  const unopened = new Set(absent.map(({ pesel }) => Number(pesel)));
+  return (
+    accounts.some(({ pesel, sequence }) => sequence !== null && !held.has(Number(pesel))) ||
+    keyRows.some(({ pesel }) => unopened.has(Number(pesel)))
+  );
 }
 
 function neverDecides(): never {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { Pesel } from "../../src/core/pesel.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { Connection } from "../../src/postgres/connection.ts";
 import { appending, openingEntry } from "../support/entries.ts";
-import { adult } from "../support/fixture.ts";
+import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { inTransaction, untilBlocked } from "../support/postgres.ts";
 import { create, emptyDatabase, openStore, sellGrosz, touch } from "../support/postgres-store.ts";
 
@@ -73,6 +74,45 @@ describe("transactions that get into each other's way", () => {
     assert.equal((await stores[0]?.accounts({ limit: 100 }))?.length, 20);
     assert.equal(await stores[0]?.entryCount(), 20);
   });
+
+  for (const before of Array.from({ length: 8 }, (_, index) => index)) {
+    test(`by the same opening, committed before statement ${before + 1} of the other: both are answered`, async (t) => {
+      const { url } = await emptyDatabase(t);
+      const services = await Promise.all(
+        [0, 1].map(async () => new LedgerService(await openStore(t, url), fixedRates())),
+      );
+      const [here, there] = services as [LedgerService, LedgerService];
+      const request = opening({ key: "opening" });
+      const query = Connection.prototype.query;
+      const lastOf = new WeakMap<Connection, Promise<unknown>>();
+      let statements = 0;
+      t.mock.method(
+        Connection.prototype,
+        "query",
+        function (this: Connection, ...args: Parameters<typeof query>) {
+          const isNext = statements === before;
+          statements += 1;
+          const asked = (lastOf.get(this) ?? Promise.resolve()).then(async () => {
+            if (isNext) await there.createAccount(request);
+            return query.apply(this, args);
+          });
+          lastOf.set(
+            this,
+            asked.catch(() => {}),
+          );
+          return asked;
+        },
+      );
+      const { receiptId } = await here.createAccount(request);
+      t.mock.restoreAll();
+      const statement = await here.statement(adult(), { limit: 10 });
+      assert.deepEqual(
+        statement.items.map(({ id }) => id),
+        [receiptId],
+      );
+      assert.deepEqual((await here.audit()).findings, []);
+    });
+  }
 
   test("into a deadlock: the one that the server ends is run again", async (t) => {
     const database = await emptyDatabase(t);
