@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { before, describe, test } from "node:test";
+import { isWholeExport } from "../src/client/export.ts";
 import { formatDecimal } from "../src/core/decimal.ts";
 import type { Exchange } from "../src/core/exchange.ts";
-import { exportFormats, isWholeExport } from "../src/core/export.ts";
+import { exportFormats } from "../src/core/export.ts";
 import type { Money } from "../src/core/money.ts";
-import { parseNameSought } from "../src/core/names.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import type { AccountHead, AuditStart, ExchangeService } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
+import { parseNameSought } from "../src/wire/name-sought.ts";
 import type { Subject } from "./service.contract.ts";
 import { exported } from "./support/bookkeeping.ts";
 import { adult, identified, now, opening, table, terms } from "./support/fixture.ts";

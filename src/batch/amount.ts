@@ -1,7 +1,7 @@
 import { parseDecimal } from "../core/decimal.ts";
 import { exactNumber } from "../core/money.ts";
-import { readWritten } from "../core/written-amount.ts";
 import { invalidField } from "./line.ts";
+import { readWritten } from "./written-amount.ts";
 
 /**
  * Reads the amount in a cell, as people write it.

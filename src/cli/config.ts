@@ -1,4 +1,4 @@
-import { nearMiss } from "../core/near-miss.ts";
+import { nearMiss } from "../wire/near-miss.ts";
 import { ConfigError, configPath, readConfigFile, refuseBlank, sharedToken } from "./config-file.ts";
 import { isNetwork, listOf, pathOf, trueOrFalse, wholeNumber } from "./forms.ts";
 import {

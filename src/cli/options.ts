@@ -1,6 +1,7 @@
 import { Argument, type Command, type CommandOptions, Option } from "commander";
-import { type CalendarDate, parseDate, parseTime } from "../core/date.ts";
+import type { CalendarDate } from "../core/date.ts";
 import { type Decimal, parseDecimal } from "../core/decimal.ts";
+import { parseDate, parseTime } from "../wire/times.ts";
 import { definitions, flagOf, type SettingName } from "./config.ts";
 import { UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { PlainResponse, RequestError } from "got";
 import { FxError } from "../core/errors.ts";
-import { type ExportRequest, isWholeExport } from "../core/export.ts";
+import type { ExportRequest } from "../core/export.ts";
 import { exportFiles } from "../wire/export.ts";
 import { encodeExportQuery } from "../wire/queries.ts";
 import { answerOf, type Transport, textOf } from "./transport.ts";
@@ -43,4 +43,15 @@ export async function* readExport(transport: Transport, request: ExportRequest):
       hint: "Throw away what came of it, and ask again.",
     });
   }
+}
+
+const lastLine =
+  /^(?:; end of export: \d+ entries|end of export: \d+ entries,*|\{"kind":"end","entries":\d+\})$/;
+
+/**
+ * Whether an export came to its end, which its last line says.
+ * @param tail of an export: at least its last line
+ */
+export function isWholeExport(tail: string): boolean {
+  return tail.endsWith("\n") && lastLine.test(tail.slice(tail.lastIndexOf("\n", tail.length - 2) + 1, -1));
 }

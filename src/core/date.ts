@@ -32,20 +32,9 @@ export function startOfDay(date: CalendarDate): Date {
   return warsawDate(inSummer) === date ? inSummer : midnight(1);
 }
 
-/** Reads a time as RFC 3339 has it, "2026-11-21T04:33:31Z" or with another offset. Beyond milliseconds it is cut off. */
-export function parseTime(text: string): Date | undefined {
-  const form = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
-  return form.test(text) && dateExists(text.slice(0, 10)) ? new Date(text.toUpperCase()) : undefined;
-}
-
 /** The date this many days after `date`; before it, if negative. */
 export function addDays(date: CalendarDate, days: number): CalendarDate {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
-}
-
-/** Reads a date of the years 1 to 9999. */
-export function parseDate(text: string): CalendarDate | undefined {
-  return /^(?!0000)\d{4}-\d\d-\d\d$/.test(text) && dateExists(text) ? text : undefined;
 }
 
 /** Whether there is such a day: the text must have the form. Date.parse accepts 30 February, and is slower. */

@@ -17,14 +17,3 @@ export interface ExportRequest {
   /** With what tells of people: PESELs, names, notes, reasons, the keys that clients chose, and the names of tokens. */
   readonly full: boolean;
 }
-
-const lastLine =
-  /^(?:; end of export: \d+ entries|end of export: \d+ entries,*|\{"kind":"end","entries":\d+\})$/;
-
-/**
- * Whether an export came to its end, which its last line says.
- * @param tail of an export: at least its last line
- */
-export function isWholeExport(tail: string): boolean {
-  return tail.endsWith("\n") && lastLine.test(tail.slice(tail.lastIndexOf("\n", tail.length - 2) + 1, -1));
-}

@@ -1,5 +1,4 @@
 import type { Holder } from "./account.ts";
-import { FxError } from "./errors.ts";
 
 /** Letters that are not a letter and a mark to Unicode, or not in every form, and what is typed for them. */
 const typed: Readonly<Record<string, string>> = {
@@ -37,27 +36,4 @@ export function nameWords(name: string): string[] {
 /** The words of both names. */
 export function holderWords({ name, surname }: Holder): string[] {
   return nameWords(`${name} ${surname}`);
-}
-
-/**
- * How many letters of names are sought: of "a an ana" three, because whoever is found by "ana" is found by the others
- * too.
- */
-export function lettersSought(words: readonly string[]): number {
-  const longest = words.filter((word) => !words.some((other) => other !== word && other.startsWith(word)));
-  return longest.join("").normalize("NFC").match(/\p{L}/gu)?.length ?? 0;
-}
-
-const mostWords = 20;
-
-/**
- * Reads what accounts are looked for by: the beginnings of words of their holders' names, in any order.
- * @throws FxError invalid-request
- */
-export function parseNameSought(text: string): readonly string[] {
-  const words = nameWords(text);
-  if (words.length > 0 && words.length <= mostWords) return words;
-  const detail =
-    words.length === 0 ? "must have a letter or a digit" : `must have at most ${mostWords} words`;
-  throw new FxError("invalid-request", `The name ${detail}.`, { fields: [{ pointer: "/name", detail }] });
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
-import { type Caller, includes, type Tokens } from "../core/role.ts";
 import type { Operation } from "../wire/operation.ts";
+import { type Caller, includes, type Tokens } from "../wire/role.ts";
 import { clientAddress } from "./client-address.ts";
 import { isRepeated } from "./headers.ts";
 

@@ -1,7 +1,7 @@
 import { type CurrencyCode, pln } from "../core/currency.ts";
-import { getOrMake } from "../core/maps.ts";
 import { knownDigits, type Money } from "../core/money.ts";
 import type { RatesStatus } from "../core/rates.ts";
+import { getOrMake } from "./maps.ts";
 
 /** Takes a value with the labels that it has. */
 type Add = (labels: Readonly<Record<string, string>>, value: number) => void;

@@ -1,5 +1,5 @@
 import { Histogram, secondsBounds } from "../core/histogram.ts";
-import { getOrMake } from "../core/maps.ts";
+import { getOrMake } from "./maps.ts";
 
 /** How long answers took. prom-client's own histogram is slower (docs/PERFORMANCE.md). */
 export class Durations {

@@ -4,9 +4,9 @@ import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { accountAfter, type Entry } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
-import { requireSameRequest } from "../core/refusal.ts";
 import type { Recorded, Settlement } from "../core/service.ts";
 import { clockToleranceMs } from "./clock.ts";
+import { requireSameRequest } from "./refusal.ts";
 import type { StoredAccount } from "./store.ts";
 import type { Command } from "./work.ts";
 

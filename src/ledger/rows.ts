@@ -4,8 +4,8 @@ import { formatDecimal, requireDecimal } from "../core/decimal.ts";
 import { type Entry, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { type AcceptedTable, identifyTable, type Rate, type RateTable } from "../core/rates.ts";
-import { isFinalCode } from "../core/refusal.ts";
 import { DamagedLedger } from "./damage.ts";
+import { isFinalCode } from "./refusal.ts";
 import { entryHash, rowHash, sha256 } from "./seal.ts";
 import type {
   AcceptedTableRow,

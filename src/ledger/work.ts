@@ -2,8 +2,7 @@ import type { Holder } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
-import { isFinal, requireSameRequest, requireSameToken } from "../core/refusal.ts";
-import { type RefusalRetention, replayOf } from "./refusal.ts";
+import { isFinal, type RefusalRetention, replayOf, requireSameRequest, requireSameToken } from "./refusal.ts";
 import { sealEntry, sha256 } from "./seal.ts";
 import type { Loaded, Refusal, RefusalLimits, SealedEntry, StoredAccount, Touch, Writes } from "./store.ts";
 

@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useReducer } from "preact/hooks";
 import { currencies, pln } from "../core/currency.ts";
-import { includes, type Role } from "../core/role.ts";
+import { includes, type Role } from "../wire/role.ts";
 import type { RatesJson, TokenJson } from "../wire/schemas.ts";
 import { NoAnswer, type Query, Refusal, urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";

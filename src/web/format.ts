@@ -1,5 +1,5 @@
+import { readWritten } from "../batch/written-amount.ts";
 import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
-import { readWritten } from "../core/written-amount.ts";
 
 export type Language = "en" | "pl";
 

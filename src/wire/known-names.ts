@@ -1,5 +1,5 @@
 import { type FieldError, FxError } from "../core/errors.ts";
-import { nearMiss } from "../core/near-miss.ts";
+import { nearMiss } from "./near-miss.ts";
 import { type Operation, type OrderHeader, orderHeaders } from "./operation.ts";
 import { fieldsNamed, invalid, mayBeTold } from "./requests.ts";
 

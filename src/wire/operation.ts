@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
-import type { Role } from "../core/role.ts";
+import type { Role } from "./role.ts";
 
 /** The request headers with a meaning of their own for operations that move money or change an account. */
 export const orderHeaders = ["Idempotency-Key", "Fx-Table"] as const;

@@ -1,11 +1,11 @@
 import type * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
-import type { Role } from "../core/role.ts";
 import { audit, checkpointLine } from "./audit-schemas.ts";
 import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
 import * as entrySchemas from "./entry-schemas.ts";
 import type { Operation } from "./operation.ts";
 import * as queries from "./query-schemas.ts";
+import type { Role } from "./role.ts";
 import * as schemas from "./schemas.ts";
 
 const storage = "storage-unavailable";

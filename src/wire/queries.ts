@@ -1,6 +1,6 @@
 import type { ExportFormat, ExportRequest } from "../core/export.ts";
-import { parseNameSought } from "../core/names.ts";
 import type { AccountsRequest, PageRequest, StatementRequest } from "../core/service.ts";
+import { parseNameSought } from "./name-sought.ts";
 import * as schemas from "./query-schemas.ts";
 import { checkedKey, read } from "./requests.ts";
 

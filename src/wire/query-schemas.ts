@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { parseDate, parseTime } from "../core/date.ts";
 import { exportFormats } from "../core/export.ts";
 import { cursor, wholeNumber } from "./schemas.ts";
+import { parseDate, parseTime } from "./times.ts";
 
 /** The shapes of queries about pages, periods and times. */
 

@@ -5,9 +5,9 @@ import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "../c
 import { type FieldError, FxError } from "../core/errors.ts";
 import type { ExchangeTerms } from "../core/exchange.ts";
 import { exactNumber } from "../core/money.ts";
-import { nearMiss } from "../core/near-miss.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { cashLine, openingLine, orderLine } from "./bulk-schemas.ts";
+import { nearMiss } from "./near-miss.ts";
 import * as schemas from "./schemas.ts";
 
 /**

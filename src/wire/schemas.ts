@@ -2,7 +2,7 @@ import * as z from "zod";
 import { unfitForNames, unfitToBegin } from "../core/account.ts";
 import { parseDecimal } from "../core/decimal.ts";
 import { answerCodes } from "../core/errors.ts";
-import { roles } from "../core/role.ts";
+import { roles } from "./role.ts";
 
 /**
  * The shapes of every body and answer; most of queries are in query-schemas.ts. They validate, and the OpenAPI document is made from them. What is in

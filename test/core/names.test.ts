@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { nameWords, parseNameSought } from "../../src/core/names.ts";
+import { nameWords } from "../../src/core/names.ts";
 
 describe("a name is found", () => {
   for (const [name, words] of [
@@ -32,17 +32,4 @@ describe("a name is found", () => {
       assert.deepEqual(nameWords(nameWords(name).join(" ")), nameWords(name));
     }
   });
-});
-
-describe("what is looked for", () => {
-  test("is a name's words", () => assert.deepEqual(parseNameSought(" Kow JAN "), ["kow", "jan"]));
-
-  for (const [text, message] of [
-    ["", "The name must have a letter or a digit."],
-    [" -.' ", "The name must have a letter or a digit."],
-    [Array.from({ length: 21 }, (_, nth) => `n${nth}`).join(" "), "The name must have at most 20 words."],
-  ] as const) {
-    test(`cannot be ${JSON.stringify(text.slice(0, 9))}`, () =>
-      assert.throws(() => parseNameSought(text), { code: "invalid-request", message }));
-  }
 });

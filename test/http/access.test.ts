@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, type TestContext, test } from "node:test";
-import { type Caller, includes, type Role, roles } from "../../src/core/role.ts";
 import { bulkType } from "../../src/wire/bulk.ts";
 import { hasLines, type Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
+import { type Caller, includes, type Role, roles } from "../../src/wire/role.ts";
 import { BulkClient, linesType } from "../support/bulk.ts";
 import { adult, now } from "../support/fixture.ts";
 import { type HttpAnswer, isProblem, send } from "../support/http.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Caller } from "../../src/core/role.ts";
 import type { ServerOptions } from "../../src/http/server.ts";
+import type { Caller } from "../../src/wire/role.ts";
 import { BulkClient } from "../support/bulk.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send, sendWithHeaders } from "../support/http.ts";

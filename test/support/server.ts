@@ -3,7 +3,6 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import type { Caller } from "../../src/core/role.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { buildServer, type ServerOptions } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
@@ -11,6 +10,7 @@ import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { errorsOf, type Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
+import type { Caller } from "../../src/wire/role.ts";
 import { fixedRates, now, table } from "./fixture.ts";
 
 /** An instance of fx over a store in memory, at one fixed table, as of `now` until its clock is set. */

@@ -4,8 +4,8 @@ import type { CalendarDate } from "../../core/date.ts";
 import type { Decimal } from "../../core/decimal.ts";
 import { accountAfter } from "../../core/journal.ts";
 import type { Money } from "../../core/money.ts";
-import { parseNameSought } from "../../core/names.ts";
 import type { Statement } from "../../core/service.ts";
+import { parseNameSought } from "../../wire/name-sought.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import {

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { type Role, roles } from "../../core/role.ts";
+import { type Role, roles } from "../../wire/role.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { command, setting } from "../options.ts";

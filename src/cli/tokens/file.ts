@@ -3,8 +3,8 @@ import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
-import { type Role, roles } from "../../core/role.ts";
 import { realName } from "../../ledger/new-file.ts";
+import { type Role, roles } from "../../wire/role.ts";
 import { UsageError } from "../errors.ts";
 import { reasonOf } from "../reason.ts";
 

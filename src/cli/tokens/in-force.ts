@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { stat } from "node:fs/promises";
-import type { Caller, Tokens } from "../../core/role.ts";
+import type { Caller, Tokens } from "../../wire/role.ts";
 import { describeFailure } from "../errors.ts";
 import { type KeptToken, readTokenFile, stampOf, type TokenFile } from "./file.ts";
 import { checkSumLength, hashOf, isToken } from "./token.ts";

@@ -1,9 +1,9 @@
-import { lettersSought } from "../../core/names.ts";
-import { includes } from "../../core/role.ts";
 import type { AccountsRequest } from "../../core/service.ts";
 import { encodeAudit } from "../../wire/audit.ts";
 import { encodeAccounts, encodePosition } from "../../wire/codecs.ts";
+import { lettersSought } from "../../wire/name-sought.ts";
 import { parseAccountsQuery, parseAtQuery } from "../../wire/queries.ts";
+import { includes } from "../../wire/role.ts";
 import { tooLittle } from "../access.ts";
 import { type Between, closingOf, type ExpensiveReads, readInParts, shortPage } from "../admission.ts";
 import { type Handler, type HandlerContext, sendJson } from "../answers.ts";

@@ -1,5 +1,5 @@
 import { Argument, type Command } from "commander";
-import { roles } from "../../../core/role.ts";
+import { roles } from "../../../wire/role.ts";
 import { logLevels } from "../../config.ts";
 import type { Context } from "../../context.ts";
 import { command } from "../../options.ts";
