@@ -3,6 +3,7 @@ import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
+import { CommitDeadline } from "../ledger/commit-deadline.ts";
 import { entryId, type IdRange } from "../ledger/entry-id.ts";
 import { limits } from "../ledger/limits.ts";
 import {
@@ -30,7 +31,6 @@ import type {
 } from "../ledger/store.ts";
 import { AccountCache } from "./account-cache.ts";
 import { keptRows, type SelectRows, strayWords } from "./audited.ts";
-import { CommitDeadline } from "./commit-deadline.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { accountSpan, journalPage, type Select } from "./journal-pages.ts";
 import { Keys } from "./keys.ts";

@@ -1,4 +1,4 @@
-import { unusable } from "./failures.ts";
+import { FxError } from "../core/errors.ts";
 
 /**
  * The time by which a transaction has to be committed, from before its entries get their times. What was at a time
@@ -18,7 +18,8 @@ export class CommitDeadline {
     // While the machine sleeps, the monotonic clock may stand still.
     const elapsedMs = Math.max(performance.now() - this.#started, Date.now() - this.#startedAt);
     if (elapsedMs <= this.#limitMs) return;
-    throw unusable(
+    throw new FxError(
+      "storage-unavailable",
       `The process or its disk stood still for ${Math.round(elapsedMs / 1000)} s, so entries would come too late for their times. ${outcome}`,
     );
   }
