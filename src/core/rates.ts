@@ -42,6 +42,9 @@ export interface AcceptedTable extends Pick<RateTable, "id" | "source" | "number
   readonly overriddenBy: string | undefined;
 }
 
+/** The rate of one currency in one table. */
+export interface RateOfTable extends Pick<RateTable, "number" | "effectiveDate">, Pick<Rate, "bid" | "ask"> {}
+
 /** How a table comes into force. */
 export interface Acceptance extends Pick<AcceptedTable, "epoch" | "at" | "overriddenBy"> {}
 
@@ -67,6 +70,16 @@ export interface TableLedger {
     readonly since: CalendarDate;
     readonly before?: CalendarDate;
   }): Promise<RateTable[]>;
+  /**
+   * The rates of one currency, oldest first, in the tables of a source that took effect from the day `since` to the day
+   * `until`. Of several tables under one number, the one that was in force last.
+   */
+  rateHistory(range: {
+    readonly source: string;
+    readonly currency: CurrencyCode;
+    readonly since: CalendarDate;
+    readonly until: CalendarDate;
+  }): Promise<readonly RateOfTable[]>;
 }
 
 /** The tables that one process trades and quotes at. */

@@ -3,7 +3,13 @@ import type { CurrencyCode } from "../core/currency.ts";
 import { formatDecimal, requireDecimal } from "../core/decimal.ts";
 import { type Entry, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import { type AcceptedTable, identifyTable, type Rate, type RateTable } from "../core/rates.ts";
+import {
+  type AcceptedTable,
+  identifyTable,
+  type Rate,
+  type RateOfTable,
+  type RateTable,
+} from "../core/rates.ts";
 import { DamagedLedger } from "./damage.ts";
 import { isFinalCode } from "./refusal.ts";
 import { entryHash, rowHash, sha256 } from "./seal.ts";
@@ -159,12 +165,12 @@ export function encodeTable(table: RateTable): RateTableRow {
     trading_date: table.tradingDate,
     effective_date: table.effectiveDate,
     rates: JSON.stringify(
-      [...table.rates.values()].map(({ currency, name, bid, ask }) => [
-        currency,
-        name,
-        formatDecimal(bid),
-        formatDecimal(ask),
-      ]),
+      Object.fromEntries(
+        [...table.rates.values()].map(({ currency, name, bid, ask }) => [
+          currency,
+          [name, formatDecimal(bid), formatDecimal(ask)],
+        ]),
+      ),
     ),
   };
 }
@@ -187,14 +193,37 @@ export function decodeTable(row: RateTableRow): RateTable {
  */
 export function readTable(row: RateTableRow): RateTable {
   const { number, source, trading_date: tradingDate, effective_date: effectiveDate } = row;
-  const quotations = JSON.parse(row.rates) as [string, string, string, string][];
   const rates = new Map(
-    quotations.map(([code, name, bid, ask]): [CurrencyCode, Rate] => {
+    Object.entries(quotationsOf(row)).map(([code, [name, bid, ask]]): [CurrencyCode, Rate] => {
       const currency = code as CurrencyCode;
       return [currency, { currency, name, bid: requireDecimal(bid), ask: requireDecimal(ask) }];
     }),
   );
   return identifyTable({ number, tradingDate, effectiveDate, rates }, source, sha256);
+}
+
+/** `{"USD":["dolar amerykański","3.9","4.0"],...}`: name, bid and ask by currency. */
+function quotationsOf({ rates }: Pick<RateTableRow, "rates">): Record<string, [string, string, string]> {
+  return JSON.parse(rates);
+}
+
+/**
+ * The rate of one currency, without a look at the others; undefined if the table does not quote it.
+ * @throws DamagedLedger if it cannot be read
+ */
+export function decodeRate(
+  row: Pick<RateTableRow, "number" | "effective_date" | "rates">,
+  currency: CurrencyCode,
+): RateOfTable | undefined {
+  const { number, effective_date: effectiveDate } = row;
+  try {
+    const quotation = quotationsOf(row)[currency];
+    if (quotation === undefined) return undefined;
+    const [, bid, ask] = quotation;
+    return { number, effectiveDate, bid: requireDecimal(bid), ask: requireDecimal(ask) };
+  } catch (cause) {
+    throw new DamagedLedger(`the rate table ${number} cannot be read`, cause);
+  }
 }
 
 /** Stands in for a table that the ledger names but does not have. */

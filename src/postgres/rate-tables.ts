@@ -7,12 +7,6 @@ const selectInForce = "select * from accepted_table order by epoch desc limit $1
 export const tableColumns = ["id", "source", "number", "trading_date", "effective_date", "rates"] as const;
 const tableList = tableColumns.join(", ");
 const selectTable = `select ${tableList} from rate_table where id = $1`;
-export const selectTables =
-  `select ${tableList} from rate_table left join ` +
-  "(select table_id, max(epoch) as epoch from accepted_table group by table_id) as accepted on table_id = id " +
-  "where source = $1 and effective_date >= $2 and effective_date < $3 " +
-  "order by effective_date, number, coalesce(epoch, 0)";
-
 /** Rate tables that this process has read. */
 export interface KnownTables {
   readonly byId: Map<string, RateTable>;
@@ -41,7 +35,7 @@ export async function readInForce(
   return known.inForce;
 }
 
-export async function loadTable(connection: Connection, id: string): Promise<RateTable | undefined> {
+async function loadTable(connection: Connection, id: string): Promise<RateTable | undefined> {
   const [row] = await connection.query(selectTable, [id]);
   return row && decodeTable(row as unknown as RateTableRow);
 }

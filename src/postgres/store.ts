@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { endOfTime } from "../core/date.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
-import { planAcceptance } from "../ledger/acceptance.ts";
+import type { RateTable, TableInForce } from "../core/rates.ts";
 import type { IdRange } from "../ledger/entry-id.ts";
 import { limits } from "../ledger/limits.ts";
 import {
   accountRow,
-  decodeAcceptedTable,
   decodeAccount,
   decodeEntry,
   decodeIdentityKey,
-  decodeTable,
   foundEntry,
   journalRow,
   keptRow,
@@ -21,7 +17,6 @@ import {
   requireChain,
 } from "../ledger/rows.ts";
 import type {
-  AcceptedTableRow,
   Access,
   AccountRow,
   AccountSpan,
@@ -34,19 +29,19 @@ import type {
   ListedAccountRow,
   Loaded,
   OpenOptions,
-  RateTableRow,
   SealedEntry,
   Store,
   StoredAccount,
   Touch,
 } from "../ledger/store.ts";
+import { SqlReader, type SqlRow, type SqlValue } from "../sql/reader.ts";
 import { pageRows, selectStrayWords } from "./audited.ts";
 import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
 import { isRetryable, isTaken, storageFailure } from "./failures.ts";
 import { Pool } from "./pool.ts";
 import { refusePooler } from "./pooler.ts";
 import { prepareLedger } from "./prepare.ts";
-import { type KnownTables, loadTable, readInForce, selectTables } from "./rate-tables.ts";
+import { type KnownTables, readInForce } from "./rate-tables.ts";
 import { readTogether } from "./read-together.ts";
 import { schemaVersion } from "./schema.ts";
 import { pageAccounts, selectAccounts, selectFound, spanOfAccounts } from "./statements.ts";
@@ -93,7 +88,7 @@ export async function openPostgres(
 }
 
 /** A lost or contended database is tried again until the deadline; only then does a method fail. */
-export class PostgresStore implements Store {
+export class PostgresStore extends SqlReader implements Store {
   readonly schemaVersion = schemaVersion;
   /** While the database works on one, fx decides another. Reads keep a connection, where there is more than one. */
   readonly transactionsAtOnce: number;
@@ -108,6 +103,7 @@ export class PostgresStore implements Store {
   });
 
   constructor(place: PostgresPlace) {
+    super();
     this.#place = place;
     this.#pool = new Pool(place);
     this.commitsWithinMs = place.deadlineMs;
@@ -272,28 +268,8 @@ export class PostgresStore implements Store {
     return this.#persist((connection) => readInForce(connection, this.#tables));
   }
 
-  async acceptedTables(): Promise<readonly AcceptedTable[]> {
-    const rows = await this.#all(
-      "select accepted_table.*, id, source, number from accepted_table join rate_table on id = table_id order by epoch",
-    );
-    return rows.map((row) => decodeAcceptedTable(row as unknown as AcceptedTableRow & RateTableRow));
-  }
-
-  acceptTable(table: RateTable, accepted: Acceptance): Promise<boolean> {
-    return this.transact([], planAcceptance(table, accepted));
-  }
-
   async saveTables(tables: readonly RateTable[]): Promise<void> {
     await this.#persist((connection) => saveTables(connection, tables));
-  }
-
-  async tables({ source, since, before = endOfTime }: Parameters<Store["tables"]>[0]): Promise<RateTable[]> {
-    const rows = await this.#all(selectTables, source, since, before);
-    return rows.map((row) => decodeTable(row as unknown as RateTableRow));
-  }
-
-  table(id: string): Promise<RateTable | undefined> {
-    return this.#persist((connection) => loadTable(connection, id));
   }
 
   async ping(): Promise<void> {
@@ -309,6 +285,10 @@ export class PostgresStore implements Store {
 
   async close(): Promise<void> {
     await this.#pool.close();
+  }
+
+  protected select(sql: string, ...parameters: SqlValue[]): Promise<readonly SqlRow[]> {
+    return this.#all(sql.replaceAll("?", "$"), ...parameters);
   }
 
   #all(sql: string, ...parameters: Parameter[]): Promise<readonly Row[]> {

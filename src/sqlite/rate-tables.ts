@@ -1,8 +1,6 @@
 import type { StatementSyncInstance } from "@photostructure/sqlite";
-import { endOfTime } from "../core/date.ts";
-import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
+import type { RateTable, TableInForce } from "../core/rates.ts";
 import {
-  decodeAcceptedTable,
   decodeTable,
   encodeAcceptance,
   encodeTable,
@@ -10,14 +8,7 @@ import {
   requireAcceptance,
 } from "../ledger/rows.ts";
 import type { AcceptedTableRow, RateTableRow, Writes } from "../ledger/store.ts";
-import {
-  insertAccepted,
-  insertTable,
-  selectAccepted,
-  selectInForce,
-  selectTable,
-  selectTables,
-} from "./statements.ts";
+import { insertAccepted, insertTable, selectInForce } from "./statements.ts";
 
 /** The tables that are kept, and which of them is in force. */
 export class RateTables {
@@ -44,21 +35,6 @@ export class RateTables {
       this.#inForce = { value: row && { epoch: row.epoch, table: decodeTable(row) } };
     }
     return this.#inForce.value;
-  }
-
-  accepted(): AcceptedTable[] {
-    return (this.#statement(selectAccepted).all() as (AcceptedTableRow & RateTableRow)[]).map(
-      decodeAcceptedTable,
-    );
-  }
-
-  of({ source, since, before = endOfTime }: Parameters<TableLedger["tables"]>[0]): RateTable[] {
-    return (this.#statement(selectTables).all(source, since, before) as RateTableRow[]).map(decodeTable);
-  }
-
-  table(id: string): RateTable | undefined {
-    const row = this.#statement(selectTable).get(id) as RateTableRow | undefined;
-    return row && decodeTable(row);
   }
 
   save(table: RateTable): void {

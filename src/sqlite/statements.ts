@@ -47,10 +47,3 @@ export const selectInForce =
   "select accepted_table.*, (select count(*) from accepted_table) as accepted, rate_table.* from accepted_table left join rate_table on id = table_id order by epoch desc limit 1";
 export const insertAccepted =
   "insert into accepted_table (epoch, table_id, accepted_at, overridden_by, hash) values (?, ?, ?, ?, ?)";
-export const selectTable = "select * from rate_table where id = ?";
-export const selectAccepted =
-  "select accepted_table.*, rate_table.* from accepted_table join rate_table on id = table_id order by epoch";
-export const selectTables =
-  "select rate_table.* from rate_table left join " +
-  "(select table_id, max(epoch) as epoch from accepted_table group by table_id) on table_id = id " +
-  "where source = ? and effective_date >= ? and effective_date < ? order by effective_date, number, epoch";

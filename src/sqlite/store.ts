@@ -1,8 +1,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { Acceptance, AcceptedTable, RateTable, TableInForce } from "../core/rates.ts";
-import { planAcceptance } from "../ledger/acceptance.ts";
+import type { RateTable, TableInForce } from "../core/rates.ts";
 import { CommitDeadline } from "../ledger/commit-deadline.ts";
 import { entryId, type IdRange } from "../ledger/entry-id.ts";
 import { limits } from "../ledger/limits.ts";
@@ -29,6 +28,7 @@ import type {
   Touch,
   Writes,
 } from "../ledger/store.ts";
+import { SqlReader, type SqlRow, type SqlValue } from "../sql/reader.ts";
 import { AccountCache } from "./account-cache.ts";
 import { keptRows, type SelectRows, strayWords } from "./audited.ts";
 import { storageFailure, unusable } from "./failures.ts";
@@ -62,7 +62,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteSto
   return new SqliteStore(openDatabase(path, options), options);
 }
 
-export class SqliteStore implements Store {
+export class SqliteStore extends SqlReader implements Store {
   readonly schemaVersion = schemaVersion;
   readonly transactionsAtOnce = 1;
   /** From the decision to the commit is one turn of the event loop, in which the process or the disk may stand still. */
@@ -87,6 +87,7 @@ export class SqliteStore implements Store {
     opened: OpenDatabase,
     { lockWaitMs = limits.sqliteLockWaitMs, commitsWithinMs = limits.settledAfterMs }: SqliteOptions = {},
   ) {
+    super();
     this.#lockWaitMs = lockWaitMs;
     this.commitsWithinMs = commitsWithinMs;
     this.#opened = opened;
@@ -232,27 +233,11 @@ export class SqliteStore implements Store {
     });
   }
 
-  async acceptedTables(): Promise<readonly AcceptedTable[]> {
-    return this.#read(() => this.#tables.accepted());
-  }
-
-  acceptTable(table: RateTable, accepted: Acceptance): Promise<boolean> {
-    return this.transact([], planAcceptance(table, accepted));
-  }
-
   async saveTables(tables: readonly RateTable[]): Promise<void> {
     const save = () => {
       for (const table of tables) this.#tables.save(table);
     };
     await this.#whenUnlocked(() => this.#inTransaction(save));
-  }
-
-  async tables(range: Parameters<Store["tables"]>[0]): Promise<RateTable[]> {
-    return this.#read(() => this.#tables.of(range));
-  }
-
-  async table(id: string): Promise<RateTable | undefined> {
-    return this.#read(() => this.#tables.table(id));
   }
 
   async ping(): Promise<void> {
@@ -318,6 +303,10 @@ export class SqliteStore implements Store {
 
   #run(sql: string): void {
     this.#statement(sql).get();
+  }
+
+  protected async select(sql: string, ...parameters: SqlValue[]): Promise<readonly SqlRow[]> {
+    return this.#all(sql, ...parameters);
   }
 
   #all<Row = object>(sql: string, ...parameters: (string | number)[]): Row[] {

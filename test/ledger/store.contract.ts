@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import type { CurrencyCode } from "../../src/core/currency.ts";
 import { balanceLimit } from "../../src/core/money.ts";
 import { nameWords } from "../../src/core/names.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
-import type { RateTable } from "../../src/core/rates.ts";
+import type { Rate, RateTable } from "../../src/core/rates.ts";
 import { type IdRange, idsFrom } from "../../src/ledger/entry-id.ts";
 import { decodeListed } from "../../src/ledger/rows.ts";
 import type { Decision, JournalPlace, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
@@ -602,6 +603,34 @@ export function storeContract(adapter: Adapter): void {
       const { length } = await store.tables({ source: "fixed", since: "2026-06-09", before: "2026-06-10" });
       assert.equal(length, 2);
       assert.equal((await store.tables(all))[2]?.id, tables[2]?.id);
+    });
+
+    test("give the history of one currency, oldest first, of one number the rate that was in force last", async (t) => {
+      const store = await adapter.open(t);
+      const tables = ["11", "08", "09", "10"].map((day) => tableOf(`${day}/C/NBP/2026`, `2026-06-${day}`));
+      const corrected = tableOf("09/C/NBP/2026", "2026-06-09", { USD: [3.6, 3.7] });
+      const euroAlone = tableOf("12/C/NBP/2026", "2026-06-12", { EUR: [4.1, 4.2] });
+      await store.acceptTable(corrected, first);
+      await store.saveTables([
+        ...tables,
+        euroAlone,
+        identified(publishedOf("08/C/NBP/2026", "2026-06-08"), "demo"),
+      ]);
+      const usd = (since: string, until: string, currency = "USD") =>
+        store.rateHistory({ source: "fixed", currency: currency as CurrencyCode, since, until });
+      const found = await usd("2026-06-09", "2026-06-10");
+      assert.deepEqual(
+        found,
+        [corrected, tables[3] as RateTable].map(({ number, effectiveDate, rates }) => {
+          const { bid, ask } = rates.get("USD" as CurrencyCode) as Rate;
+          return { number, effectiveDate, bid, ask };
+        }),
+      );
+      const days = async (...range: Parameters<typeof usd>) =>
+        (await usd(...range)).map(({ number }) => number.slice(0, 2));
+      assert.deepEqual(await days("", "2026-06-30"), ["08", "09", "10", "11"]);
+      assert.deepEqual(await days("2026-06-11", "2026-06-30", "EUR"), ["12"]);
+      assert.deepEqual(await days("", "2026-06-30", "CHF"), []);
     });
 
     test("come into force one after the other", async (t) => {

@@ -58,6 +58,7 @@ export class FaultyStore implements Store {
   acceptTable: Store["acceptTable"] = (table, accepted) => this.#store.acceptTable(table, accepted);
   saveTables: Store["saveTables"] = (tables) => this.#store.saveTables(tables);
   tables: Store["tables"] = (range) => this.#store.tables(range);
+  rateHistory: Store["rateHistory"] = (range) => this.#store.rateHistory(range);
   table: Store["table"] = (id) => this.#store.table(id);
   get transactionsAtOnce(): number {
     return this.#store.transactionsAtOnce;

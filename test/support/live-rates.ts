@@ -83,6 +83,7 @@ export function faultyLedger(store: TableLedger = openSqlite(":memory:")) {
     acceptedTables: () => unlessBroken(() => store.acceptedTables()),
     acceptTable: (table, accepted) => unlessBroken(() => store.acceptTable(table, accepted)),
     saveTables: (tables) => unlessBroken(() => store.saveTables(tables)),
+    rateHistory: (range) => unlessBroken(() => store.rateHistory(range)),
     tables: (range) => unlessBroken(() => store.tables(range)),
   };
   return {
