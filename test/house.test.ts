@@ -150,6 +150,33 @@ test("files are named in kebab-case, for what they are", () => {
   );
 });
 
+test("a type's name says one thing", () => {
+  const declared = (text: string) =>
+    [...text.matchAll(/^export (?:declare )?(?:abstract )?(?:class|interface|type|enum) (\w+)/gm)].map(
+      ([, name]) => name,
+    );
+  const names = files.flatMap(({ code }) => declared(code));
+  assert.ok(names.length > 200);
+  // The batcher's own request.
+  const known = ["Request"];
+  assert.deepEqual(
+    names.filter((name, index) => names.indexOf(name) !== index && !known.includes(name ?? "")),
+    [],
+  );
+});
+
+test("the rules, the ledger and the rates have no two files of one name", () => {
+  const names = files
+    .filter(({ folder }) => ["core", "ledger", "rates"].includes(folder))
+    .map(({ file }) => file.slice(file.indexOf("/") + 1));
+  // The interface, and what implements it; the lines of a checkpoint, and the audit's part about them.
+  const known = ["service.ts", "checkpoint.ts"];
+  assert.deepEqual(
+    names.filter((name, index) => names.indexOf(name) !== index && !known.includes(name)),
+    [],
+  );
+});
+
 test("no file is longer than 400 lines", () => {
   assert.deepEqual(
     offenders(({ text }) => (text.split("\n").length > 401 ? [`${text.split("\n").length} lines`] : [])),

@@ -4,10 +4,14 @@ import { before, describe, test } from "node:test";
 import { isWholeExport } from "../src/client/export.ts";
 import { formatDecimal } from "../src/core/decimal.ts";
 import type { Exchange } from "../src/core/exchange.ts";
-import { exportFormats } from "../src/core/export.ts";
 import type { Money } from "../src/core/money.ts";
 import type { Pesel } from "../src/core/pesel.ts";
-import type { AccountHead, AuditStart, ExchangeService } from "../src/core/service.ts";
+import {
+  type AccountHead,
+  type AuditStart,
+  type ExchangeService,
+  exportFormats,
+} from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
 import { parseNameSought } from "../src/wire/name-sought.ts";
 import type { Subject } from "./service.contract.ts";

@@ -1,10 +1,10 @@
 import { cleanCell } from "./cell.ts";
 import { csv, isEmptyRow, separatorIn } from "./csv.ts";
-import type { Format, TextLine } from "./line.ts";
+import type { BatchFormat, TextLine } from "./line.ts";
 import { ndjson } from "./ndjson.ts";
 
 /** Of a file that has no line with anything in it. */
-export const empty: Format = { ...ndjson, needsRates: false };
+export const empty: BatchFormat = { ...ndjson, needsRates: false };
 
 /** Finds how the lines of a file are written. */
 export class Beginning {
@@ -24,7 +24,7 @@ export class Beginning {
    */
   formatIn(
     lines: readonly TextLine[],
-  ): { readonly format: Format; readonly first: readonly TextLine[] } | undefined {
+  ): { readonly format: BatchFormat; readonly first: readonly TextLine[] } | undefined {
     for (const [index, line] of lines.entries()) {
       const separator = separatorIn(line.text);
       this.#separator ??= separator;

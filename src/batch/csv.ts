@@ -2,12 +2,12 @@ import { csvCell, type Separator, separators, textOfCell } from "../core/csv.ts"
 import type { FxError } from "../core/errors.ts";
 import { readAmount } from "./amount.ts";
 import { blank, cleanCell } from "./cell.ts";
-import { attempt, type BatchLine, type Format, invalid, type TextLine } from "./line.ts";
+import { attempt, type BatchFormat, type BatchLine, invalid, type TextLine } from "./line.ts";
 import { recordIn } from "./record.ts";
 import { UnfitFile } from "./unfit-file.ts";
 
 /** What a file may hold, in fields of the wire: those that it always has, those of which it has at least one, and others. */
-interface Kind extends Pick<Format, "holds" | "needsRates"> {
+interface Kind extends Pick<BatchFormat, "holds" | "needsRates"> {
   readonly always: readonly string[];
   readonly amounts: readonly string[];
   readonly perhaps: readonly string[];
@@ -63,7 +63,7 @@ const emptyRow = new RegExp(`^(?:${blank}|[;,"])*$`, "u");
  * @param separator that the file names
  * @throws UnfitFile if it does not, or if a column differs from a field in punctuation, or has no name of its own
  */
-export function csv(line: TextLine, isMarked: boolean, separator?: string): Format {
+export function csv(line: TextLine, isMarked: boolean, separator?: string): BatchFormat {
   const { text, fault } = line;
   if (fault instanceof UnfitFile) throw fault;
   if (text.includes("\r")) {

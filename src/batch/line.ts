@@ -28,7 +28,7 @@ export interface BatchLine {
 }
 
 /** How the lines of a file are written. */
-export interface Format {
+export interface BatchFormat {
   /** What the lines ask for, for people. */
   readonly holds: string;
   /** Whether there may be requests that need rates. */

@@ -3,7 +3,7 @@ import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { KeyedLine } from "./keys.ts";
 
 /** The outcome of a line, or of its dry run. */
-export interface Outcome {
+export interface LineOutcome {
   readonly line: KeyedLine;
   readonly state: "done" | "replayed" | "refused" | "failed";
   readonly sold?: Money | undefined;
@@ -14,7 +14,7 @@ export interface Outcome {
 export type Sums = Map<CurrencyCode, { out: bigint; into: bigint }>;
 
 /** The sums in each currency of the lines that are done now, or would be. */
-export function sumsOf(results: readonly Outcome[], sums: Sums = new Map()): Sums {
+export function sumsOf(results: readonly LineOutcome[], sums: Sums = new Map()): Sums {
   const add = (money: Money | undefined, side: "out" | "into") => {
     if (money === undefined) return;
     const sum = sums.get(money.currency) ?? { out: 0n, into: 0n };

@@ -1,10 +1,10 @@
 import { FxError } from "../core/errors.ts";
 import { parseJson } from "../wire/requests.ts";
 import { cleanCell } from "./cell.ts";
-import { attempt, type BatchLine, type Format, isObject, type TextLine } from "./line.ts";
+import { attempt, type BatchFormat, type BatchLine, isObject, type TextLine } from "./line.ts";
 
 /** A JSON body a line, which may also name its key. */
-export const ndjson: Format = {
+export const ndjson: BatchFormat = {
   holds: "orders, new accounts, deposits and withdrawals",
   needsRates: true,
   header: undefined,

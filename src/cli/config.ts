@@ -1,17 +1,17 @@
 import { nearMiss } from "../wire/near-miss.ts";
 import { ConfigError, configPath, readConfigFile, refuseBlank, sharedToken } from "./config-file.ts";
 import { isNetwork, listOf, pathOf, trueOrFalse, wholeNumber } from "./forms.ts";
-import {
-  holdsSecret,
-  type Place,
-  parsePlace,
-  parseStorePlace,
-  type StorePlace,
-  sqliteAdvice,
-  withoutSecrets,
-} from "./place.ts";
 import { reasonOf } from "./reason.ts";
 import { readSmallFile } from "./small-file.ts";
+import {
+  holdsSecret,
+  parseStoreTarget,
+  parseTarget,
+  type StoreTarget,
+  sqliteAdvice,
+  type Target,
+  withoutSecrets,
+} from "./target.ts";
 
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 
@@ -20,7 +20,7 @@ type LogLevel = (typeof logLevels)[number];
 /** Everything that can be set, with its value in force. */
 export interface Settings {
   /** Where a command works. */
-  readonly url: Place;
+  readonly url: Target;
   /** What a command shows the server at `url`, to be let in. */
   readonly token: string | undefined;
   /** Whether a token or a password may go to another machine without TLS. */
@@ -32,7 +32,7 @@ export interface Settings {
   /** The file of the tokens that the server takes; undefined asks nobody for one. */
   readonly tokens: string | undefined;
   /** Where `fx serve` keeps the accounts. */
-  readonly db: StorePlace;
+  readonly db: StoreTarget;
   readonly rates: string;
   /** In days. A live table that is older is not traded on. */
   readonly maxTableAge: number;
@@ -91,7 +91,7 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
   url: {
     env: "FX_URL",
     fallback: "http://127.0.0.1:8080",
-    parse: parsePlace,
+    parse: parseTarget,
     form: "http(s)://…, sqlite:PATH, postgres://… or memory:",
   },
   token: {
@@ -135,7 +135,7 @@ export const definitions: { readonly [Name in SettingName]: Definition<Settings[
   db: {
     env: "FX_DB",
     fallback: "memory:",
-    parse: parseStorePlace,
+    parse: parseStoreTarget,
     form: "memory:, sqlite:PATH or postgres://…",
   },
   rates: {

@@ -5,7 +5,7 @@ import type { ExchangeService } from "../core/service.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { type Exit, Interrupted, type MoneyRequest, RequestFailed, UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
-import { withoutLinks, withoutSecrets } from "./place.ts";
+import { withoutLinks, withoutSecrets } from "./target.ts";
 import { writeDocument } from "./terminal/output.ts";
 import { type Terminal, takeScreen, write } from "./terminal/terminal.ts";
 

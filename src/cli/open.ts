@@ -5,7 +5,7 @@ import type { LedgerService } from "../ledger/service.ts";
 import type { Access, OpenOptions, Store } from "../ledger/store.ts";
 import type { RatesOptions } from "../rates/ledger-rates.ts";
 import type { Settings } from "./config.ts";
-import type { StorePlace } from "./place.ts";
+import type { StoreTarget } from "./target.ts";
 
 /** The parts of an instance of fx in this process. Closing the service closes them all. */
 export interface Ledger {
@@ -38,13 +38,13 @@ export async function openService(settings: Settings, { rates, access }: Needs):
   return new LedgerService(store, noRates);
 }
 
-/** An instance over the store at `place`, settling at the rates that `settings` name. */
+/** An instance over the store at `target`, settling at the rates that `settings` name. */
 export async function openLedger(
-  place: StorePlace,
+  target: StoreTarget,
   settings: Settings,
   { serves, onEvent, ...options }: OpenOptions & { readonly serves: boolean } & Pick<RatesOptions, "onEvent">,
 ): Promise<Ledger> {
-  const store = await openStore(place, options);
+  const store = await openStore(target, options);
   try {
     const { openRates } = await import("../rates/ledger-rates.ts");
     const { rates: source, maxTableAge: maxAgeDays, acceptTable, changeSource } = settings;
@@ -68,13 +68,13 @@ export async function openLedger(
   }
 }
 
-export async function openStore(place: StorePlace, options: OpenOptions): Promise<Store> {
-  if (place.kind === "postgres") {
+export async function openStore(target: StoreTarget, options: OpenOptions): Promise<Store> {
+  if (target.kind === "postgres") {
     const { openPostgres } = await import("../postgres/store.ts");
-    return openPostgres(place.address, options);
+    return openPostgres(target.address, options);
   }
   const { openSqlite } = await import("../sqlite/store.ts");
-  return openSqlite(place.kind === "memory" ? ":memory:" : place.path, options);
+  return openSqlite(target.kind === "memory" ? ":memory:" : target.path, options);
 }
 
 /** Names who started this process, as an audit trail has it. */

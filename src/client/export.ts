@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { PlainResponse, RequestError } from "got";
 import { FxError } from "../core/errors.ts";
-import type { ExportRequest } from "../core/export.ts";
+import type { ExportRequest } from "../core/service.ts";
 import { exportFiles } from "../wire/export.ts";
 import { encodeExportQuery } from "../wire/queries.ts";
 import { answerOf, type Transport, textOf } from "./transport.ts";

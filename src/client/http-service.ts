@@ -4,7 +4,6 @@ import { isClean } from "../core/checkpoint.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError, undecided } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, requireTableName } from "../core/exchange.ts";
-import type { ExportRequest } from "../core/export.ts";
 import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
@@ -14,6 +13,7 @@ import type {
   BulkAnswer,
   BulkLine,
   ExchangeService,
+  ExportRequest,
   Page,
   PageRequest,
   Position,

@@ -5,7 +5,7 @@ import { FxError } from "../core/errors.ts";
 import { refusePlainHttp } from "../wire/plain-http.ts";
 import { type Fault, Retries } from "./retries.ts";
 
-export interface Request {
+export interface HttpRequest {
   readonly method: "GET" | "POST";
   /** Under the base URL, from its first slash, with parameters encoded. */
   readonly path: string;
@@ -87,7 +87,7 @@ export class Transport {
    * throws, settles it.
    * @throws what `read` throws; FxError unreachable, outcome-unknown, and the failure of the only attempt or of all alike
    */
-  async send<T>(request: Request, read: (answer: Answer) => Attempt<T>): Promise<T> {
+  async send<T>(request: HttpRequest, read: (answer: Answer) => Attempt<T>): Promise<T> {
     const retries = this.retries(request.method);
     for (;;) {
       const attempt = await this.#attempt(request, read);
@@ -107,7 +107,7 @@ export class Transport {
    * @param readsJournal whether the server has the whole journal to read. Its answer is then to be read with `chunks`
    */
   async stream(
-    { method, path, headers, query }: Pick<Request, "method" | "path" | "headers" | "query">,
+    { method, path, headers, query }: Pick<HttpRequest, "method" | "path" | "headers" | "query">,
     { readsJournal = false }: { readonly readsJournal?: boolean } = {},
   ): Promise<GotStream> {
     const { answerTimeoutMs: socket, journalTimeoutMs } = this.#options;
@@ -141,7 +141,7 @@ export class Transport {
     this.#agents.https.destroy();
   }
 
-  async #attempt<T>(request: Request, read: (answer: Answer) => Attempt<T>): Promise<Attempt<T>> {
+  async #attempt<T>(request: HttpRequest, read: (answer: Answer) => Attempt<T>): Promise<Attempt<T>> {
     const { method, path, query, headers, body, readsJournal } = request;
     const got = await this.#load();
     const { answerTimeoutMs, journalTimeoutMs } = this.#options;
@@ -169,7 +169,7 @@ export class Transport {
    * A redirect could lead a request, and its token, to another host. A compressed answer could be a thousand times as
    * long as what arrives, so none is asked for or unpacked.
    */
-  #common(query: Request["query"]) {
+  #common(query: HttpRequest["query"]) {
     return {
       agent: this.#agents,
       searchParams: { ...this.#query, ...query },

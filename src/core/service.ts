@@ -5,7 +5,6 @@ import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
 import type { FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
-import type { ExportRequest } from "./export.ts";
 import type { Histogram } from "./histogram.ts";
 import type { Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
@@ -147,6 +146,24 @@ export interface Statement extends Page<Receipt> {
   readonly closing: readonly Money[] | undefined;
 }
 
+/** Whose files the journal can be had as. */
+export const exportFormats = ["hledger", "beancount", "csv", "ndjson"] as const;
+
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** Which entries of the journal, and how. Those of a limit itself belong to it. */
+export interface ExportRequest {
+  readonly format: ExportFormat;
+  /** In Warsaw. */
+  readonly from?: CalendarDate | undefined;
+  /** In Warsaw. */
+  readonly to?: CalendarDate | undefined;
+  /** The journal as it was then. */
+  readonly at?: Date | undefined;
+  /** With what tells of people: PESELs, names, notes, reasons, the keys that clients chose, and the names of tokens. */
+  readonly full: boolean;
+}
+
 /** Where the house stands. Over every currency, `customers` + `house` = `deposited`. */
 export interface Position {
   readonly currencies: readonly CurrencyPosition[];
@@ -192,8 +209,8 @@ export interface AccountHead {
 export interface AuditProgress {
   readonly accounts: number;
   readonly entries: number;
-  /** How many entries there are to read, if the store can tell cheaply. */
-  readonly totalEntries: number | undefined;
+  /** About how many there are to read; 0 if the store cannot tell cheaply. */
+  readonly totalEntries: number;
 }
 
 export interface AuditReport {

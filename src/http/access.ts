@@ -22,12 +22,12 @@ export interface AccessOptions {
   readonly tokens?: Tokens | undefined;
 }
 
-export interface Access {
+export interface AccessControl {
   /** Says why the request may not have what takes this role, or sets its caller. */
   refusal(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
 }
 
-export function openAccess({ tokens, now }: AccessOptions): Access {
+export function openAccess({ tokens, now }: AccessOptions): AccessControl {
   return {
     refusal(request, role) {
       if (tokens === undefined || role === "anyone") return undefined;
@@ -91,7 +91,7 @@ export function challengeOf({ headers }: FastifyRequest): string {
 
 /** Ends the bulks and exports under way whose token has been revoked or has expired. */
 export function endRefused(
-  access: Access,
+  access: AccessControl,
   streams: Iterable<{ readonly request: FastifyRequest; end(reason: FxError): void }>,
 ): void {
   for (const stream of streams) {

@@ -1,6 +1,5 @@
 import { FxError } from "../core/errors.ts";
-import type { ExportRequest } from "../core/export.ts";
-import type { AuditOptions, AuditReport, ExchangeService, Position } from "../core/service.ts";
+import type { AuditOptions, AuditReport, ExchangeService, ExportRequest, Position } from "../core/service.ts";
 import { SingleFlight } from "./single-flight.ts";
 
 /** Audits, and positions, that wait for their turn. */

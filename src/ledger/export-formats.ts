@@ -1,7 +1,7 @@
 import { csvCell } from "../core/csv.ts";
 import { currencies } from "../core/currency.ts";
-import type { ExportFormat, ExportRequest } from "../core/export.ts";
 import { knownDigits } from "../core/money.ts";
+import type { ExportFormat, ExportRequest } from "../core/service.ts";
 import { type Booking, customerAccount, facts, houseAccounts, privateFacts } from "./booking.ts";
 
 /** How an export is written. Every text ends with a line feed, or is empty. */

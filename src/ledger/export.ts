@@ -1,6 +1,6 @@
 import { type CalendarDate, endOfTime, warsawDate } from "../core/date.ts";
-import type { ExportRequest } from "../core/export.ts";
 import type { Entry } from "../core/journal.ts";
+import type { ExportRequest } from "../core/service.ts";
 import { bookingOf, roundingBooking } from "./booking.ts";
 import { customerId } from "./customer-id.ts";
 import { formatOf } from "./export-formats.ts";

@@ -5,7 +5,6 @@ import { type CurrencyCode, pln } from "../core/currency.ts";
 import { addDays, endOfTime, startOfDay } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
-import type { ExportRequest } from "../core/export.ts";
 import type { Entry, Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, RateTable } from "../core/rates.ts";
@@ -17,6 +16,7 @@ import type {
   BulkLine,
   CommitFigures,
   ExchangeService,
+  ExportRequest,
   Page,
   Position,
   RateOnDay,

@@ -2,7 +2,7 @@ import { isOfRequest, undecided } from "../core/errors.ts";
 import type { ProblemJson } from "../wire/schemas.ts";
 
 /** What the server answered instead of what was asked for. */
-export class Refusal extends Error {
+export class ProblemAnswer extends Error {
   readonly problem: ProblemJson;
   /** When to try again, if the server says so. */
   readonly retryAfterSeconds: number | undefined;
@@ -23,7 +23,7 @@ export class NoAnswer extends Error {}
  * nothing of that one.
  */
 export function isOpen(failure: unknown, wasOpen: boolean): boolean {
-  if (!(failure instanceof Refusal)) return true;
+  if (!(failure instanceof ProblemAnswer)) return true;
   const { code } = failure.problem;
   return undecided.includes(code) || (wasOpen && !isOfRequest(code));
 }
@@ -37,7 +37,7 @@ export interface Done<T> {
   readonly isReplayed: boolean;
 }
 
-export interface Change {
+export interface KeyedRequest {
   readonly body: object;
   /** The idempotency key: a request that is sent again with it is not carried out again. */
   readonly key: string;
@@ -58,7 +58,7 @@ export function urlOf(path: string, query: Query = {}): string {
 export interface Server {
   /** @param url of `urlOf` */
   get<T>(url: string, signal?: AbortSignal): Promise<T>;
-  change<T>(path: string, change: Change): Promise<Done<T>>;
+  change<T>(path: string, change: KeyedRequest): Promise<Done<T>>;
 }
 
 /** A key that no request has had. */

@@ -1,5 +1,5 @@
 import type { ProblemJson } from "../wire/schemas.ts";
-import { type Change, type Done, NoAnswer, Refusal, type Server } from "./answers.ts";
+import { type Done, type KeyedRequest, NoAnswer, ProblemAnswer, type Server } from "./answers.ts";
 
 const timeoutMs = 30_000;
 
@@ -27,7 +27,7 @@ export class Api implements Server {
     return (await bodyOf(await this.#send(url, { signal }))) as T;
   }
 
-  async change<T>(path: string, { body, key, tableId }: Change): Promise<Done<T>> {
+  async change<T>(path: string, { body, key, tableId }: KeyedRequest): Promise<Done<T>> {
     const headers = {
       "content-type": "application/json",
       "idempotency-key": key,
@@ -92,7 +92,7 @@ export class Api implements Server {
     if (problem?.code === undefined) throw new NoAnswer();
     if (problem.code === "unauthorized") this.#onUnauthorized();
     const wait = Number(response.headers.get("retry-after"));
-    throw new Refusal(problem, wait > 0 ? wait : undefined);
+    throw new ProblemAnswer(problem, wait > 0 ? wait : undefined);
   }
 }
 

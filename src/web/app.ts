@@ -3,7 +3,7 @@ import { useContext, useEffect, useReducer } from "preact/hooks";
 import { currencies, pln } from "../core/currency.ts";
 import { includes, type Role } from "../wire/role.ts";
 import type { RatesJson, TokenJson } from "../wire/schemas.ts";
-import { NoAnswer, type Query, Refusal, urlOf } from "./answers.ts";
+import { NoAnswer, ProblemAnswer, type Query, urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";
 import type { Customer } from "./customer.ts";
 import type { Desk } from "./desk.ts";
@@ -58,7 +58,7 @@ export function usePlnAtBid(): (symbol: string, amount: number) => number | unde
 export function useFailureText(): (failure: unknown) => string {
   const { texts, language } = useApp();
   return (failure) => {
-    if (failure instanceof Refusal) return refusalText(failure.problem, language);
+    if (failure instanceof ProblemAnswer) return refusalText(failure.problem, language);
     if (failure instanceof NoAnswer) return texts.offline;
     throw failure;
   };

@@ -1,6 +1,6 @@
 import type { EntryKind } from "../core/journal.ts";
 import type { MoneyJson, QuoteJson } from "../wire/schemas.ts";
-import { isOpen, Refusal } from "./answers.ts";
+import { isOpen, ProblemAnswer } from "./answers.ts";
 
 /** What is typed in the ticket. */
 export interface TicketDraft {
@@ -212,7 +212,7 @@ function failed(
     return { ...state, at: { stage: "unknown", order }, told: tell({ text: "outcomeUnknown" }) };
   }
   // Whoever has to sign in again finds the question as it was.
-  if (failure instanceof Refusal && failure.problem.code === "unauthorized") {
+  if (failure instanceof ProblemAnswer && failure.problem.code === "unauthorized") {
     return { ...state, at: { stage: "asked", order }, told: tell({ text: "notSent" }) };
   }
   return { ...state, at: undefined, told: tell({ failure }) };

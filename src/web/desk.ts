@@ -1,7 +1,7 @@
 import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
 import type { ListedAccountJson, MoneyJson, QuoteJson } from "../wire/schemas.ts";
 import { movedBy } from "../wire/statement-csv.ts";
-import { newKey, Refusal, type Server, urlOf } from "./answers.ts";
+import { newKey, ProblemAnswer, type Server, urlOf } from "./answers.ts";
 import {
   type Customer,
   type CustomerEvent,
@@ -159,7 +159,7 @@ export class Desk {
       this.#settled(order, answer.receiptId);
     } catch (failure) {
       const after = this.tell(pesel, { is: "failed", key: order.key, failure });
-      const isMoved = failure instanceof Refusal && failure.problem.code === "rate-changed";
+      const isMoved = failure instanceof ProblemAnswer && failure.problem.code === "rate-changed";
       if (isMoved && after.at === undefined) this.#askAgain(order);
     }
   }
@@ -178,7 +178,7 @@ export class Desk {
       else this.#settled(order, entry.id);
     } catch (failure) {
       // An account that is not there has no entry.
-      const isNone = failure instanceof Refusal && failure.problem.code === "account-not-found";
+      const isNone = failure instanceof ProblemAnswer && failure.problem.code === "account-not-found";
       this.tell(pesel, isNone ? { is: "not found", key } : { is: "not looked up", key, failure });
     }
   }

@@ -1,5 +1,5 @@
 import type { ReadyJson } from "../wire/schemas.ts";
-import { Refusal } from "./answers.ts";
+import { ProblemAnswer } from "./answers.ts";
 import { useApp, useGet, useMay } from "./app.ts";
 import { ageInDays } from "./format.ts";
 import type { Read } from "./reads.ts";
@@ -87,7 +87,7 @@ function NoNewerTable() {
 /** Whether orders are settled. Why they are not is said in the server's own words, which are English. */
 function RatesBanner({ failure }: { readonly failure: unknown }) {
   const { rates, texts } = useApp();
-  const refusal = failure instanceof Refusal ? failure.problem.detail : undefined;
+  const refusal = failure instanceof ProblemAnswer ? failure.problem.detail : undefined;
   if (rates === undefined && failure === undefined) return null;
   if (rates?.tradable === true) {
     return rates.recorded ? <p class="banner">{texts.recordedRates}</p> : null;

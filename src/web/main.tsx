@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { RatesJson, TokenJson } from "../wire/schemas.ts";
-import { Refusal } from "./answers.ts";
+import { ProblemAnswer } from "./answers.ts";
 import { Api } from "./api.ts";
 import { AppContext, useRead, useWatched } from "./app.ts";
 import { Counter, type Served } from "./counter.tsx";
@@ -89,7 +89,7 @@ interface NotBegunProps {
 
 /** Says why the page cannot begin, and tries again when the server says, or soon. */
 function NotBegun({ failure, texts, language, onRetry }: NotBegunProps) {
-  const refusal = failure instanceof Refusal ? failure : undefined;
+  const refusal = failure instanceof ProblemAnswer ? failure : undefined;
   useEffect(() => {
     const timer = setTimeout(onRetry, (refusal?.retryAfterSeconds ?? retrySeconds) * 1000);
     return () => clearTimeout(timer);

@@ -1,5 +1,5 @@
 import { isOfRequest } from "../core/errors.ts";
-import { Refusal } from "./answers.ts";
+import { ProblemAnswer } from "./answers.ts";
 
 /** What is known of one thing that the server has. */
 export interface Read<T> {
@@ -131,7 +131,7 @@ export class Reads {
 
   #failed(entry: Entry, failure: unknown): void {
     const { value, time } = entry.read;
-    const isGone = failure instanceof Refusal && isOfRequest(failure.problem.code);
+    const isGone = failure instanceof ProblemAnswer && isOfRequest(failure.problem.code);
     this.#set(entry, { value: isGone ? undefined : value, failure, isLoading: false, time });
   }
 

@@ -6,7 +6,7 @@ import { urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";
 import { saveFile } from "./save.ts";
 
-export interface Period {
+export interface StatementPeriod {
   /** "2026-06-01", or "" for no bound. */
   readonly from: string;
   readonly to: string;
@@ -18,7 +18,7 @@ const most = 1000;
 export async function wholeStatement(
   api: Api,
   path: string,
-  period: Period,
+  period: StatementPeriod,
   signal: AbortSignal,
 ): Promise<StatementJson> {
   const read = (cursor?: string) =>

@@ -8,7 +8,7 @@ import { accountUrl } from "./desk.ts";
 import { type Format, groupedPesel } from "./format.ts";
 import { printOnly } from "./print.ts";
 import { Reversal } from "./reversal.tsx";
-import { type Period, saveCsv, wholeStatement } from "./statement-csv.ts";
+import { type StatementPeriod, saveCsv, wholeStatement } from "./statement-csv.ts";
 import { Sum } from "./sum.tsx";
 import type { Texts } from "./texts.ts";
 import { Unread } from "./unread.tsx";
@@ -34,7 +34,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
   const path = `${accountUrl(pesel)}/history`;
   const mayReverse = useMay("operator");
   const isOut = orderOut(useCustomer(pesel)) !== undefined;
-  const [period, setPeriod] = useState<Period>({ from: "", to: "" });
+  const [period, setPeriod] = useState<StatementPeriod>({ from: "", to: "" });
   /** What all entries of the period are wanted for, counted: they are read anew for each click. */
   const [wanted, setWanted] = useState<Wanted>();
   const first = useGet<StatementJson>(path, { limit: pageSize, ...period });
@@ -55,7 +55,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
     setWanted(undefined);
     return undefined;
   }, [entries, wanted]);
-  const choose = (next: Period) => {
+  const choose = (next: StatementPeriod) => {
     setPeriod(next);
     setWanted(undefined);
   };
@@ -139,7 +139,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
 
 interface RowsProps {
   readonly path: string;
-  readonly period: Period;
+  readonly period: StatementPeriod;
   readonly onReceipt: (entry: EntryJson) => void;
   readonly onReverse: ((entry: EntryJson) => void) | undefined;
 }
@@ -178,7 +178,7 @@ function NextPage({ cursor, ...rows }: RowsProps & { readonly cursor: string }) 
 }
 
 /** The days that were asked for, and what was on the account before and after them. */
-function PeriodEnds({ period, ends }: { readonly period: Period; readonly ends: StatementJson }) {
+function PeriodEnds({ period, ends }: { readonly period: StatementPeriod; readonly ends: StatementJson }) {
   const { texts, format } = useApp();
   const listed = (balances: readonly MoneyJson[] | null) =>
     balances === null || balances.length === 0

@@ -1,4 +1,4 @@
-import type { ExportFormat } from "../core/export.ts";
+import type { ExportFormat } from "../core/service.ts";
 
 /** The media type of an export, and how the name of its file ends. */
 export const exportFiles: Readonly<Record<ExportFormat, { readonly type: string; readonly ending: string }>> =

@@ -1,5 +1,10 @@
-import type { ExportFormat, ExportRequest } from "../core/export.ts";
-import type { AccountsRequest, PageRequest, StatementRequest } from "../core/service.ts";
+import type {
+  AccountsRequest,
+  ExportFormat,
+  ExportRequest,
+  PageRequest,
+  StatementRequest,
+} from "../core/service.ts";
 import { parseNameSought } from "./name-sought.ts";
 import * as schemas from "./query-schemas.ts";
 import { checkedKey, read } from "./requests.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { exportFormats } from "../core/export.ts";
+import { exportFormats } from "../core/service.ts";
 import { cursor, wholeNumber } from "./schemas.ts";
 import { parseDate, parseTime } from "./times.ts";
 

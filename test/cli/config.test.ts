@@ -7,8 +7,8 @@ import type { Command } from "commander";
 import { definitions, flagOf, loadConfig, settingNames } from "../../src/cli/config.ts";
 import { ConfigError } from "../../src/cli/config-file.ts";
 import { Context } from "../../src/cli/context.ts";
-import { parsePlace, withoutSecrets } from "../../src/cli/place.ts";
 import { buildProgram, fullName } from "../../src/cli/program.ts";
+import { parseTarget, withoutSecrets } from "../../src/cli/target.ts";
 import { openTerminal } from "../../src/cli/terminal/terminal.ts";
 import { runHere } from "../support/run-here.ts";
 
@@ -346,7 +346,7 @@ describe("a place", () => {
     ["postgresql://fx@a,b/fx", { kind: "postgres" }],
   ] as const) {
     test(`${address} is a ${place.kind}`, () => {
-      assert.deepEqual(parsePlace(address), { ...place, address });
+      assert.deepEqual(parseTarget(address), { ...place, address });
     });
   }
 
@@ -361,7 +361,7 @@ describe("a place", () => {
     "SQLITE:x",
   ]) {
     test(`"${address}" is none`, () => {
-      assert.equal(parsePlace(address), undefined);
+      assert.equal(parseTarget(address), undefined);
     });
   }
 });

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { formatDecimal } from "../../src/core/decimal.ts";
-import type { ExportRequest } from "../../src/core/export.ts";
-import type { ExchangeService } from "../../src/core/service.ts";
+import type { ExchangeService, ExportRequest } from "../../src/core/service.ts";
 import { decimal } from "./fixture.ts";
 
 /** By account and currency, without those that are 0: "-12.3" by "Equity:House USD". */

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { BatchFile } from "../../src/web/operator/batch-file.ts";
-import type { LineResult } from "../../src/web/operator/batch-run.ts";
+import type { AnsweredLine } from "../../src/web/operator/batch-run.ts";
 import { type BatchEvent, isBusy, noBatch, stepBatch } from "../../src/web/operator/batch-state.ts";
 
 const file = { id: "b", lines: [] } as unknown as BatchFile;
-const result = (state: LineResult["state"]) => ({ state }) as LineResult;
+const result = (state: AnsweredLine["state"]) => ({ state }) as AnsweredLine;
 /** Of any run, also of one that was left behind. */
 const nth = fc.nat({ max: 6 });
 const event: fc.Arbitrary<BatchEvent> = fc.oneof(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
-import { NoAnswer, Refusal } from "../../src/web/answers.ts";
+import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
 import { type Order, orderOut } from "../../src/web/customer.ts";
 import { Desk, type Wish } from "../../src/web/desk.ts";
 import { Reads } from "../../src/web/reads.ts";
@@ -22,8 +22,8 @@ const fates = [
 ] as const;
 type Fate = (typeof fates)[number];
 
-function refusal(code: ErrorCode): Refusal {
-  return new Refusal(encodeProblem(new FxError(code, "Not now."), "1"));
+function refusal(code: ErrorCode): ProblemAnswer {
+  return new ProblemAnswer(encodeProblem(new FxError(code, "Not now."), "1"));
 }
 
 /** As the browser's: what is kept by name. */

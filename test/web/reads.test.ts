@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { FxError } from "../../src/core/errors.ts";
-import { NoAnswer, Refusal } from "../../src/web/answers.ts";
+import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
 import { Reads } from "../../src/web/reads.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
 
@@ -118,7 +118,7 @@ describe("what the page reads", () => {
 
   test("stays with its time when no answer comes, and goes when the server says that it is not there", async () => {
     const reads = new Reads();
-    const gone = new Refusal(encodeProblem(new FxError("account-not-found", "None."), "1"));
+    const gone = new ProblemAnswer(encodeProblem(new FxError("account-not-found", "None."), "1"));
     const answers: unknown[] = [7, new NoAnswer(), gone];
     const load = async () => {
       const answer = answers.shift();

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { command, setting } from "../options.ts";
-import { withoutSecrets } from "../place.ts";
+import { withoutSecrets } from "../target.ts";
 import { ProgressLine } from "../terminal/progress.ts";
 import { auditProgress, tellReport } from "./audit/audit.ts";
 

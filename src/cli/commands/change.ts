@@ -9,7 +9,7 @@ import type { CommandOptions, Context } from "../context.ts";
 import { accountState, factPairs, holderPairs, receiptPairs } from "../terminal/figures.ts";
 import { writeRecord } from "../terminal/output.ts";
 import type { Screen } from "../terminal/terminal.ts";
-import { type Order, writeBalances, writeGap } from "./settle.ts";
+import { type Intent, writeBalances, writeGap } from "./settle.ts";
 
 const questions: Readonly<Record<Change["kind"], string>> = {
   deposit: "Deposit?",
@@ -29,7 +29,7 @@ export function changeOrder(
   service: ExchangeService,
   change: Change,
   undone?: Receipt,
-): Order<void> {
+): Intent<void> {
   const { stdout, stderr } = context.terminal;
   const plan = async (account: Account) => {
     const table = await tableFor(service, change);

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { CalendarDate } from "../../core/date.ts";
-import { type ExportFormat, exportFormats } from "../../core/export.ts";
+import { type ExportFormat, exportFormats } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { command, dateArgument, setting, timeArgument } from "../options.ts";
 import { writeParts } from "../terminal/pages.ts";

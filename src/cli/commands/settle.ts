@@ -24,7 +24,7 @@ export function withSettleOptions(command: Command, dryRun: string): Command {
 }
 
 /** What a command was told to do. */
-export interface Order<Shown> {
+export interface Intent<Shown> {
   readonly request: Request;
   readonly question: string;
   /** Prints what it would do now, as the result of --dry-run. */
@@ -46,7 +46,7 @@ export async function settle<Shown>(
   { key: givenKey, yes = false, dryRun = false, ...options }: SettleOptions,
   read: (key: string) => Promise<{
     readonly rates: boolean;
-    readonly order: (service: ExchangeService) => Order<Shown> | Promise<Order<Shown>>;
+    readonly order: (service: ExchangeService) => Intent<Shown> | Promise<Intent<Shown>>;
   }>,
 ): Promise<void> {
   const key = givenKey ?? crypto.randomUUID();
@@ -79,7 +79,7 @@ async function tryOut(service: ExchangeService, request: Request): Promise<BulkA
 
 async function ask<Shown>(
   context: Context,
-  order: Order<Shown>,
+  order: Intent<Shown>,
   send: (shown: Shown) => Promise<Settlement>,
 ): Promise<Settlement> {
   const { stderr } = context.terminal;

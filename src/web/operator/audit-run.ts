@@ -1,14 +1,8 @@
 import { parseHead } from "../../core/checkpoint.ts";
+import type { AuditProgress } from "../../core/service.ts";
 import type { AuditJson, CheckpointStartJson } from "../../wire/audit-schemas.ts";
 import { NoAnswer } from "../answers.ts";
 import type { Api } from "../api.ts";
-
-export interface AuditProgress {
-  readonly accounts: number;
-  readonly entries: number;
-  /** About how many there are; 0 where the store cannot tell. */
-  readonly totalEntries: number;
-}
 
 /**
  * Has the server audit, as a checkpoint: that comes as the accounts are read, and so tells how far it is.

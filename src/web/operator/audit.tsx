@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
+import type { AuditProgress } from "../../core/service.ts";
 import type { AuditJson } from "../../wire/audit-schemas.ts";
 import { NoAnswer } from "../answers.ts";
 import type { Api } from "../api.ts";
 import { useApp, useFailureText, useRead } from "../app.ts";
 import type { Read, Reads } from "../reads.ts";
-import { type AuditProgress, audit } from "./audit-run.ts";
+import { audit } from "./audit-run.ts";
 import { operatorTexts } from "./operator-texts.ts";
 import { Tile } from "./tile.tsx";
 

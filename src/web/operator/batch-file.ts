@@ -3,13 +3,19 @@ import { Beginning, empty } from "../../batch/beginning.ts";
 import { encodingMarked } from "../../batch/encoding.ts";
 import { EncodingEvidence } from "../../batch/encoding-evidence.ts";
 import { BatchId, type KeyedLine, LineKeys } from "../../batch/keys.ts";
-import { type BatchLine, type Format, inAnotherEncoding, invalid, type TextLine } from "../../batch/line.ts";
+import {
+  type BatchFormat,
+  type BatchLine,
+  inAnotherEncoding,
+  invalid,
+  type TextLine,
+} from "../../batch/line.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 
 export interface BatchFile {
   /** Of the batch, as `fx batch` makes it: a batch that was begun here can be finished there. */
   readonly id: string;
-  readonly format: Format;
+  readonly format: BatchFormat;
   readonly lines: readonly KeyedLine[];
 }
 

@@ -3,11 +3,11 @@ import { UnfitFile } from "../../batch/unfit-file.ts";
 import { warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
 import type { Api } from "../api.ts";
-import { Store } from "../store.ts";
+import { StateMachine } from "../state-machine.ts";
 import { readBatch, readingsOf } from "./batch-file.ts";
-import { carryOut, type LineResult } from "./batch-run.ts";
+import { type AnsweredLine, carryOut } from "./batch-run.ts";
+import { BatchServer } from "./batch-server.ts";
 import { type BatchEvent, type BatchState, isBusy, noBatch, stepBatch } from "./batch-state.ts";
-import { Place } from "./place.ts";
 
 /** In bytes: what is read at once, and kept. */
 const largestFile = 32 * 1024 * 1024;
@@ -16,7 +16,7 @@ const largestFile = 32 * 1024 * 1024;
 export type FileProblem = "tooLarge" | "unreadable" | "empty";
 
 /** The batch that is tried or carried out. It goes on while its view is closed, or the page locked. */
-export class BatchJob extends Store<BatchState, BatchEvent> {
+export class BatchJob extends StateMachine<BatchState, BatchEvent> {
   readonly #onMoved: () => void;
   /** The rate table that the lines were tried at, by its id, and that they are carried out at or not at all. */
   #tableId: string | undefined;
@@ -61,7 +61,7 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
   async work(api: Api): Promise<void> {
     const before = this.state;
     if (this.tell({ is: "carried out" }) === before) return;
-    await this.#run(this.#place(api));
+    await this.#run(this.#server(api));
     this.#onMoved();
     const { step, fault } = this.state;
     const isMoved = fault instanceof FxError && fault.code === "rate-changed";
@@ -73,15 +73,15 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
   /** Finds out what the lines would do, at the rate table that is in force now. */
   async #try(api: Api): Promise<void> {
     const { nth, file } = this.state;
-    const place = this.#place(api);
+    const server = this.#server(api);
     const isPriced = ({ request }: KeyedLine) => !(request instanceof Error) && request.kind === "exchange";
     try {
-      this.#tableId = file?.lines.some(isPriced) === true ? await place.tableId() : undefined;
+      this.#tableId = file?.lines.some(isPriced) === true ? await server.tableId() : undefined;
     } catch (fault) {
       this.tell({ is: "ended", nth, fault });
       return;
     }
-    await this.#run({ bulk: (lines) => place.dryRun(lines) });
+    await this.#run({ bulk: (lines) => server.dryRun(lines) });
   }
 
   stop(): void {
@@ -89,9 +89,9 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
     this.tell({ is: "stopped" });
   }
 
-  #place(api: Api): Place {
+  #server(api: Api): BatchServer {
     this.#control = new AbortController();
-    return new Place(api.copy(), this.#control.signal, this.#open);
+    return new BatchServer(api.copy(), this.#control.signal, this.#open);
   }
 
   async #run(service: Parameters<typeof carryOut>[0]): Promise<void> {
@@ -99,7 +99,7 @@ export class BatchJob extends Store<BatchState, BatchEvent> {
     const had = new Set(results.map(({ line }) => line));
     const left = (file?.lines ?? []).filter((line) => !had.has(line));
     try {
-      const onResults = (more: readonly LineResult[]) => this.tell({ is: "results", nth, more });
+      const onResults = (more: readonly AnsweredLine[]) => this.tell({ is: "results", nth, more });
       const fault = await carryOut(service, left, onResults, this.#tableId);
       this.tell({ is: "ended", nth, fault });
     } catch (fault) {

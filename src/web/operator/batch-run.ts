@@ -4,7 +4,7 @@ import { FxError, isOfRequest } from "../../core/errors.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../core/service.ts";
 
 /** What became of a line. */
-export type LineResult =
+export type AnsweredLine =
   | DoneLine
   | { readonly line: KeyedLine; readonly state: "refused"; readonly error: FxError };
 
@@ -19,7 +19,7 @@ const chunkSize = 256;
 export async function carryOut(
   service: Pick<ExchangeService, "bulk">,
   lines: readonly KeyedLine[],
-  onResults: (results: readonly LineResult[]) => void,
+  onResults: (results: readonly AnsweredLine[]) => void,
   tableId?: string,
 ): Promise<FxError | undefined> {
   let done = 0;
@@ -30,7 +30,7 @@ export async function carryOut(
     }
   };
   for await (const answers of service.bulk(chunks())) {
-    const results: LineResult[] = [];
+    const results: AnsweredLine[] = [];
     for (const answer of answers) {
       const result = resultOf(lines[done] as KeyedLine, answer);
       done += 1;
@@ -47,7 +47,7 @@ function atTable({ request }: KeyedLine, tableId: string | undefined): BulkLine 
   return request.kind === "exchange" ? { ...request, table: request.table ?? tableId } : request;
 }
 
-function resultOf(line: KeyedLine, answer: BulkAnswer): LineResult | FxError {
+function resultOf(line: KeyedLine, answer: BulkAnswer): AnsweredLine | FxError {
   if (!(answer instanceof FxError)) return doneLine(line, answer);
   const { request } = line;
   const hasOwnTable =
@@ -57,7 +57,7 @@ function resultOf(line: KeyedLine, answer: BulkAnswer): LineResult | FxError {
 }
 
 /** The results as `fx batch` writes them, a JSON document a line. */
-export function resultsText(results: readonly LineResult[]): string {
+export function resultsText(results: readonly AnsweredLine[]): string {
   return results
     .map((result) => {
       if (result.state !== "refused") return doneText(result, false);
@@ -77,7 +77,7 @@ export function resultsText(results: readonly LineResult[]): string {
  * The refused lines under new keys, to correct and run. Without those whose keys were used before: a new key could do
  * again what was done.
  */
-export function rejectsText(header: string | undefined, results: readonly LineResult[]): string {
+export function rejectsText(header: string | undefined, results: readonly AnsweredLine[]): string {
   const lines = results.flatMap((result) =>
     result.state === "refused" && result.error.code !== "idempotency-key-reused"
       ? [result.line.withNewKey()]

@@ -1,5 +1,5 @@
 import type { BatchFile, Readings } from "./batch-file.ts";
-import type { LineResult } from "./batch-run.ts";
+import type { AnsweredLine } from "./batch-run.ts";
 
 export type Step = "choose" | "reading" | "checking" | "checked" | "working" | "stopped" | "finished";
 
@@ -11,8 +11,8 @@ export interface BatchState {
   readonly name: string;
   readonly file: BatchFile | undefined;
   /** Of the dry run until it is carried out. It only grows: `count` says how much of it is known in this state. */
-  readonly results: LineResult[];
-  readonly count: Readonly<Record<LineResult["state"], number>>;
+  readonly results: AnsweredLine[];
+  readonly count: Readonly<Record<AnsweredLine["state"], number>>;
   readonly fault: unknown;
   /** What may be read in another encoding. */
   readonly undecoded: Undecoded | undefined;
@@ -32,7 +32,7 @@ export type BatchEvent =
     }
   | { readonly is: "read"; readonly nth: number; readonly file: BatchFile }
   | { readonly is: "carried out" | "tried again" }
-  | { readonly is: "results"; readonly nth: number; readonly more: readonly LineResult[] }
+  | { readonly is: "results"; readonly nth: number; readonly more: readonly AnsweredLine[] }
   | { readonly is: "ended"; readonly nth: number; readonly fault?: unknown }
   | { readonly is: "stopped" }
   | { readonly is: "left" };
@@ -97,7 +97,7 @@ function ended(state: BatchState, fault: unknown): BatchState {
   return fault === undefined ? { ...state, step: "checked" } : { ...noBatch, nth: state.nth, fault: told };
 }
 
-function counted(count: BatchState["count"], more: readonly LineResult[]): BatchState["count"] {
+function counted(count: BatchState["count"], more: readonly AnsweredLine[]): BatchState["count"] {
   const next = { ...count };
   for (const { state } of more) next[state] += 1;
   return next;

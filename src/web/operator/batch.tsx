@@ -9,7 +9,7 @@ import { useApp, useWatched } from "../app.ts";
 import { refusalText } from "../refusal-text.ts";
 import { saveFile } from "../save.ts";
 import type { BatchJob } from "./batch-job.ts";
-import { type LineResult, rejectsText, resultsText } from "./batch-run.ts";
+import { type AnsweredLine, rejectsText, resultsText } from "./batch-run.ts";
 import { batchTexts } from "./batch-texts.ts";
 import { Moves } from "./moves.tsx";
 import { Tile } from "./tile.tsx";
@@ -205,7 +205,7 @@ export function Batch({ job }: { readonly job: BatchJob }) {
   );
 }
 
-function inOrder(results: readonly LineResult[]): readonly LineResult[] {
+function inOrder(results: readonly AnsweredLine[]): readonly AnsweredLine[] {
   return [...results].sort((a, b) => a.line.number - b.line.number);
 }
 

@@ -1,4 +1,4 @@
-import { type Outcome, sumsOf } from "../../batch/moves.ts";
+import { type LineOutcome, sumsOf } from "../../batch/moves.ts";
 import type { CurrencyCode } from "../../core/currency.ts";
 import { formatDecimal } from "../../core/decimal.ts";
 import { knownDigits } from "../../core/money.ts";
@@ -10,7 +10,7 @@ export function Moves({
   results,
   texts,
 }: {
-  readonly results: readonly Outcome[];
+  readonly results: readonly LineOutcome[];
   readonly texts: BatchTexts;
 }) {
   const { format, texts: common } = useApp();

@@ -4,7 +4,7 @@ import { maskPesels } from "../../../core/mask.ts";
 import type { AuditOptions, AuditProgress, AuditReport, Comparison } from "../../../core/service.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { command, serviceCommand } from "../../options.ts";
-import { withoutSecrets } from "../../place.ts";
+import { withoutSecrets } from "../../target.ts";
 import { type Pairs, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";

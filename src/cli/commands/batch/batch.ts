@@ -6,7 +6,7 @@ import type { ExchangeService } from "../../../core/service.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { Declined, tellWarning, UsageError } from "../../errors.ts";
 import { command, serviceCommand, wholeArgument } from "../../options.ts";
-import { withoutSecrets } from "../../place.ts";
+import { withoutSecrets } from "../../target.ts";
 import { writeJson, writeRecord, writeText } from "../../terminal/output.ts";
 import { clearLine, type Screen, write } from "../../terminal/terminal.ts";
 import type { Batch } from "./file.ts";

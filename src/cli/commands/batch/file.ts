@@ -6,8 +6,8 @@ import { Beginning, empty } from "../../../batch/beginning.ts";
 import { EncodingEvidence } from "../../../batch/encoding-evidence.ts";
 import { BatchId } from "../../../batch/keys.ts";
 import {
+  type BatchFormat,
   type BatchLine,
-  type Format,
   inAnotherEncoding,
   invalid,
   type TextLine,
@@ -27,7 +27,7 @@ export interface Batch {
   readonly lineCount: number | undefined;
   /** Whether lines that cannot be read are missing from an id that was made of the lines. */
   readonly hasUnread: boolean;
-  readonly format: Format;
+  readonly format: BatchFormat;
   /** As many at a time as come together. Reads them once. */
   readonly lines: AsyncIterable<readonly BatchLine[]>;
   /** The same batch from its start, where the input can be read twice. */
@@ -225,7 +225,7 @@ function writtenTo(path: string): string {
 }
 
 async function* readAll(
-  format: Format,
+  format: BatchFormat,
   first: readonly TextLine[],
   later: Lines,
 ): AsyncGenerator<readonly BatchLine[]> {

@@ -7,7 +7,7 @@ import { maskPesels } from "../../../core/mask.ts";
 import type { TableLedger } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { type Config, definitions, flagOf, type SettingName, type Settings } from "../../config.ts";
-import { type StorePlace, withoutSecrets } from "../../place.ts";
+import { type StoreTarget, withoutSecrets } from "../../target.ts";
 
 /** One thing that was looked at. */
 export interface Check {
@@ -149,19 +149,19 @@ async function examineToken(transport: Transport, sent: string | undefined): Pro
   }
 }
 
-async function examineStore(place: StorePlace, settings: Settings): Promise<Check[]> {
+async function examineStore(target: StoreTarget, settings: Settings): Promise<Check[]> {
   const { openLedger } = await import("../../open.ts");
-  if (place.kind === "sqlite" && !existsSync(place.path)) {
-    const detail = `there is no file ${place.path} yet; fx serve, fx account create and fx batch create it`;
+  if (target.kind === "sqlite" && !existsSync(target.path)) {
+    const detail = `there is no file ${target.path} yet; fx serve, fx account create and fx batch create it`;
     return [{ check: "store", ok: false, detail }, ...(await examineSource(settings.rates)).checks];
   }
   try {
-    const { service, store, rates } = await openLedger(place, settings, { access: "read", serves: false });
+    const { service, store, rates } = await openLedger(target, settings, { access: "read", serves: false });
     try {
       await store.ping();
       const source = await examineSource(settings.rates, store);
       return [
-        { check: "store", ok: true, detail: `${withoutSecrets(place.address)} answers` },
+        { check: "store", ok: true, detail: `${withoutSecrets(target.address)} answers` },
         schemaCheck(store.schemaVersion, `this fx ${packageJson.version}`),
         await examineTable(service),
         ...source.checks,

@@ -10,7 +10,7 @@ import {
 } from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { command, serviceCommand } from "../../options.ts";
-import { type Place, withoutSecrets } from "../../place.ts";
+import { type Target, withoutSecrets } from "../../target.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
 import { write } from "../../terminal/terminal.ts";
 
@@ -85,7 +85,7 @@ function shownValue(value: Settings[SettingName], isSecret = false): string | nu
   return isSecret ? "***" : withoutSecrets(textOf(value));
 }
 
-function textOf(value: string | readonly string[] | Place): string {
+function textOf(value: string | readonly string[] | Target): string {
   if (typeof value === "string") return value;
   return "address" in value ? value.address : value.join(",");
 }

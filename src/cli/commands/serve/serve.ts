@@ -3,7 +3,7 @@ import type { ExchangeService } from "../../../core/service.ts";
 import type { Settings } from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { command, setting } from "../../options.ts";
-import { withoutSecrets } from "../../place.ts";
+import { withoutSecrets } from "../../target.ts";
 import { type Pairs, writeRecord } from "../../terminal/output.ts";
 import { write } from "../../terminal/terminal.ts";
 import type { RunningServer } from "./server.ts";

@@ -3,7 +3,7 @@ import type { BulkAnswer, BulkLine } from "../../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../../wire/bulk.ts";
 import { decodeProblem } from "../../wire/problem.ts";
 import type { RatesJson } from "../../wire/schemas.ts";
-import { NoAnswer, Refusal } from "../answers.ts";
+import { NoAnswer, ProblemAnswer } from "../answers.ts";
 import type { Api } from "../api.ts";
 
 /** Attempts in a row that bring no answer. */
@@ -12,7 +12,7 @@ const attempts = 5;
 const busyAttempts = 100;
 
 /** The server, as a batch asks it. Lines without an answer are sent again with their keys. */
-export class Place {
+export class BatchServer {
   readonly #api: Api;
   readonly #signal: AbortSignal;
   /** Keys of lines that were sent, and may have been done without an answer. */
@@ -88,7 +88,7 @@ export class Place {
       if (count < left.length) throw new NoAnswer();
     } catch (failure) {
       // A refusal of the whole came before any was begun.
-      const isBegun = !(failure instanceof Refusal);
+      const isBegun = !(failure instanceof ProblemAnswer);
       if (isBegun) for (const { line } of left.slice(count)) this.#open.add(line.key ?? "");
       throw failure;
     }
@@ -100,7 +100,7 @@ export class Place {
       try {
         return await ask();
       } catch (thrown) {
-        const failure = thrown instanceof Refusal ? errorOf(thrown) : thrown;
+        const failure = thrown instanceof ProblemAnswer ? errorOf(thrown) : thrown;
         this.#signal.throwIfAborted();
         const isBusy = failure instanceof FxError && ["overloaded", "rate-limited"].includes(failure.code);
         if (!isBusy && !(failure instanceof NoAnswer)) throw failure;
@@ -123,6 +123,6 @@ function unsendable(line: BulkLine): BulkAnswer | undefined {
   }
 }
 
-function errorOf({ problem }: Refusal): FxError {
+function errorOf({ problem }: ProblemAnswer): FxError {
   return decodeProblem(problem, problem.status) ?? new FxError("internal", problem.detail);
 }

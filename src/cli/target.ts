@@ -3,22 +3,22 @@ import { realName } from "../ledger/new-file.ts";
 import { secretName } from "../wire/plain-http.ts";
 
 /** Where a ledger is kept. `address` is how it was named. */
-export type StorePlace =
+export type StoreTarget =
   | { readonly kind: "memory"; readonly address: string }
   | { readonly kind: "sqlite"; readonly address: string; readonly path: string }
   | { readonly kind: "postgres"; readonly address: string };
 
 /** Where a command works: a running server, or a store that this process opens. */
-export type Place = StorePlace | { readonly kind: "server"; readonly address: string };
+export type Target = StoreTarget | { readonly kind: "server"; readonly address: string };
 
 /** Undefined if the address is none of http(s)://…, sqlite:PATH, postgres://… and memory:. */
-export function parsePlace(address: string): Place | undefined {
+export function parseTarget(address: string): Target | undefined {
   return /^https?:\/\//.test(address) && URL.canParse(address)
     ? { kind: "server", address }
-    : parseStorePlace(address);
+    : parseStoreTarget(address);
 }
 
-export function parseStorePlace(address: string): StorePlace | undefined {
+export function parseStoreTarget(address: string): StoreTarget | undefined {
   if (address === "memory:") return { kind: "memory", address };
   if (/^sqlite:./.test(address) && sqliteAdvice(address) === undefined)
     return { kind: "sqlite", address, path: address.slice("sqlite:".length) };
@@ -26,17 +26,17 @@ export function parseStorePlace(address: string): StorePlace | undefined {
 }
 
 /**
- * The place with the path that links lead to now, if there is such a file, so that a command works on one ledger to its
+ * The target with the path that links lead to now, if there is such a file, so that a command works on one ledger to its
  * end, although a link is switched meanwhile.
  */
-export function withoutLinks(place: Place): Place {
-  if (place.kind !== "sqlite") return place;
+export function withoutLinks(target: Target): Target {
+  if (target.kind !== "sqlite") return target;
   try {
-    const path = realName(place.path);
-    return existsSync(path) ? { ...place, path } : place;
+    const path = realName(target.path);
+    return existsSync(path) ? { ...target, path } : target;
   } catch {
     // Whoever opens it says why.
-    return place;
+    return target;
   }
 }
 

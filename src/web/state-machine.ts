@@ -1,5 +1,5 @@
 /** A state that changes by events only, as `step` says, and tells who watches it. */
-export class Store<State, Event> {
+export class StateMachine<State, Event> {
   #state: State;
   readonly #step: (state: State, event: Event) => State;
   readonly #watchers = new Set<() => void>();
