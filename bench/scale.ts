@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { LedgerService } from "../src/ledger/service.ts";
 import { openSqlite } from "../src/sqlite/store.ts";
-import { adult, decimal, fixedRates, now, terms } from "../test/support/fixture.ts";
+import { adult, decimal, fixedRates, now, terms, tradedRates } from "../test/support/fixture.ts";
 import { measure } from "./load.ts";
 import type { Options } from "./options.ts";
 import { median, printTable, row } from "./report.ts";
@@ -30,7 +30,7 @@ export async function benchScale({ sizes }: Options): Promise<void> {
 
 async function benchSize(folder: string, size: number): Promise<void> {
   const path = join(folder, `${size}.db`);
-  const service = open(path);
+  const service = await open(path);
   await together(size, (index) =>
     service.createAccount({ ...person(index), initial: decimal("1000000"), key: undefined }),
   );
@@ -87,7 +87,7 @@ async function cpuUsPerRequest(folder: string, path: string, accounts: number): 
 }
 
 async function benchStatement(path: string): Promise<void> {
-  const service = open(path);
+  const service = await open(path);
   for (const [index, entries] of [100, 1_000_000].entries()) {
     const pesel = adult(index);
     await service.createAccount({ ...person(index), initial: decimal("1000000"), key: undefined });
@@ -107,8 +107,9 @@ async function benchStatement(path: string): Promise<void> {
   await service.close();
 }
 
-function open(path: string): LedgerService {
-  return new LedgerService(openSqlite(path), fixedRates(), () => now);
+async function open(path: string): Promise<LedgerService> {
+  const store = openSqlite(path);
+  return new LedgerService(store, await tradedRates(store), () => now);
 }
 
 function person(index: number) {

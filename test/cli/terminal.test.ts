@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { buildServer } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
+import { adult, now, opening, tradedRates } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 import { runFx, until } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
@@ -36,7 +36,7 @@ const balances = async (): Promise<string> => (await runFx(["account", "show", j
 /** A server in this process where Jan has 10,000 PLN, and whose rates can be replaced. */
 async function served(t: TestContext) {
   const store = openSqlite(":memory:");
-  const rates = fixedRates(table, store);
+  const rates = await tradedRates(store);
   const service = new LedgerService(store, rates, () => now);
   const probes = {
     version: "1.2.3",

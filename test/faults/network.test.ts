@@ -6,7 +6,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store, StoredAccount } from "../../src/ledger/store.ts";
 import { openPostgres, type PostgresOptions } from "../../src/postgres/store.ts";
 import { appending, groszEntry, openingEntry } from "../support/entries.ts";
-import { adult, fixedRates, opening, terms } from "../support/fixture.ts";
+import { adult, fixedRates, opening, terms, tradedRates } from "../support/fixture.ts";
 import { createDatabase, runSql, startPostgres } from "../support/postgres.ts";
 import { type CommitFault, Network } from "../support/proxy.ts";
 
@@ -107,7 +107,7 @@ describe("a COMMIT that the network loses", () => {
 
   test("for good, past the deadline: says that the outcome is not known, and the key finds it", async (t) => {
     const { store, direct, proxy } = await start(t, { deadlineMs: 3000 });
-    const rates = fixedRates();
+    const rates = await tradedRates(direct);
     const order = { ...terms("buy 1 USD for PLN"), pesel: adult(), key: "order-1" };
     proxy.nextCommits = ["unanswered"];
     const failing = new LedgerService(store, rates).exchange(order);
@@ -119,7 +119,7 @@ describe("a COMMIT that the network loses", () => {
 
   test("again and again under load: every order is there exactly once", { timeout: 60_000 }, async (t) => {
     const { store, direct, proxy } = await start(t);
-    const service = new LedgerService(store, fixedRates());
+    const service = new LedgerService(store, await tradedRates(store));
     const faults: CommitFault[] = ["lost", "unanswered", "late"];
     proxy.lateMs = 50;
     for (const index of [5, 6]) await service.createAccount(opening({ index, pln: "100000" }));
@@ -209,7 +209,7 @@ test("a network of 100 ms each way costs a transaction two round trips", async (
 
 test("a network of 200 ms each way carries a batch of 256 orders in two round trips", async (t) => {
   const { store, proxy } = await start(t);
-  const service = new LedgerService(store, fixedRates());
+  const service = new LedgerService(store, await tradedRates(store));
   const batch = () =>
     Array.from({ length: 256 }, (_, index) =>
       service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult(5 + (index % 2)), key: randomUUID() }),

@@ -5,7 +5,7 @@ import type { OpenOptions } from "../../src/ledger/store.ts";
 import { Connection } from "../../src/postgres/connection.ts";
 import { openPostgres, type PostgresOptions } from "../../src/postgres/store.ts";
 import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
-import { adult, fixedRates, opening, terms } from "../support/fixture.ts";
+import { adult, opening, terms, tradedRates } from "../support/fixture.ts";
 import { type PgBouncer, startPgBouncer, withoutPgBouncer } from "../support/pgbouncer.ts";
 import { createDatabase, type Database, runSql } from "../support/postgres.ts";
 import { runFx } from "../support/run-fx.ts";
@@ -25,7 +25,8 @@ async function openService(
   url: string,
   options: PostgresOptions & OpenOptions = {},
 ): Promise<LedgerService> {
-  const service = new LedgerService(await openPostgres(url, options), fixedRates());
+  const store = await openPostgres(url, options);
+  const service = new LedgerService(store, await tradedRates(store));
   t.after(() => service.close());
   return service;
 }

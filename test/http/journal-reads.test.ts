@@ -6,7 +6,7 @@ import { JournalReads } from "../../src/http/journal-reads.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { adapters } from "../support/adapters.ts";
 import { exported } from "../support/bookkeeping.ts";
-import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
+import { adult, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
 import { refuses } from "../support/service.ts";
@@ -150,7 +150,7 @@ for (const { name, open } of adapters) {
   const startLarge = async (t: TestContext) => {
     const store = await open(t);
     await store.saveTables([table]);
-    const service = new LedgerService(store, fixedRates(table, store), () => now, { rests: true });
+    const service = new LedgerService(store, await tradedRates(store), () => now, { rests: true });
     const lines = async function* (): AsyncGenerator<BulkLine[]> {
       yield Array.from({ length: accounts }, (_, index) => ({ kind: "opening", ...opening({ index }) }));
       for (let start = accounts; start < entries; start += accounts) {

@@ -14,9 +14,8 @@ import {
   fixedRates,
   now,
   opening,
-  putInForce,
-  table,
   terms,
+  tradedRates,
 } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 
@@ -49,8 +48,7 @@ type Tables = ReadonlyMap<string, { readonly columns: readonly Column[]; readonl
 /** A ledger that has rows in every table, and each kind of entry. */
 async function filled({ open }: SharedDatabase): Promise<void> {
   const store = await open();
-  await putInForce(store, table);
-  const service = new LedgerService(store, fixedRates(table, store), () => now);
+  const service = new LedgerService(store, await tradedRates(store), () => now);
   const cash = { currency: pln, note: undefined };
   for (const index of [0, 1, 2]) await service.createAccount(opening({ index, key: "open" }));
   const { receiptId } = await service.exchange({

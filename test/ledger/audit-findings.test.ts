@@ -270,6 +270,7 @@ for (const { name, open, database } of adapters) {
 
     test("takes no entry and no account for a fault that came while it read", async (t) => {
       const store = await open(t);
+      await putInForce(store, table);
       const service = serviceOn(store);
       await service.createAccount(opening());
       const meanwhile = async () => {
@@ -288,6 +289,7 @@ for (const { name, open, database } of adapters) {
 
     test("knows a table that came into force after it began", async (t) => {
       const store = await open(t);
+      await putInForce(store, table);
       const service = serviceOn(store);
       await Promise.all(Array.from({ length: 501 }, (_, index) => service.createAccount(opening({ index }))));
       const pesels = Array.from({ length: 501 }, (_, index) => adult(index)).sort();
@@ -343,7 +345,9 @@ for (const { name, open, database } of adapters) {
     /** What is found of two accounts with two exchanges each, after an edit of the first one's rows. */
     async function findingsAfter(t: TestContext, ...edits: string[]) {
       const { open, run } = await openDatabase(t);
-      const service = serviceOn(await open());
+      const store = await open();
+      await putInForce(store, table);
+      const service = serviceOn(store);
       for (const index of [0, 1]) {
         await service.createAccount(opening({ index }));
         await service.exchange({ ...terms("buy 100 USD for PLN"), pesel: adult(index) });

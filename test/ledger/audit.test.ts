@@ -3,7 +3,16 @@ import { describe, type TestContext, test } from "node:test";
 import type { AuditProgress } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
-import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
+import {
+  adult,
+  fixedRates,
+  now,
+  opening,
+  putInForce,
+  table,
+  terms,
+  tradedRates,
+} from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 import { counted } from "../support/service.ts";
 
@@ -11,7 +20,8 @@ const holder = adult(0);
 
 /** A ledger with three accounts and six exchanges, and a way to edit it behind the ledger's back. */
 async function ledgerOn(database: SharedDatabase) {
-  const service = new LedgerService(await database.open(), fixedRates(), () => now);
+  const store = await database.open();
+  const service = new LedgerService(store, await tradedRates(store), () => now);
   for (const index of [0, 1, 2]) await service.createAccount(opening({ index, pln: "1000" }));
   for (const order of ["buy 100 USD for PLN", "sell 50 USD for EUR"]) {
     for (const index of [0, 1, 2]) await service.exchange({ ...terms(order), pesel: adult(index) });
@@ -187,6 +197,7 @@ for (const { name, database } of adapters) {
       test("when an exchange comes after one at a later table", async (t) => {
         const database = await openDatabase(t);
         const store = await database.open();
+        await putInForce(store, table);
         const service = new LedgerService(store, fixedRates(), () => now);
         await service.createAccount(opening());
         await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
@@ -227,7 +238,8 @@ for (const { name, database } of adapters) {
 
 for (const { name, open } of adapters) {
   test(`an order is answered while a long audit or a position is under way, ${name}`, async (t) => {
-    const service = new LedgerService(await open(t), fixedRates(), () => now);
+    const store = await open(t);
+    const service = new LedgerService(store, await tradedRates(store), () => now);
     await Promise.all(
       Array.from({ length: 10_000 }, (_, index) => service.createAccount(opening({ index }))),
     );

@@ -7,7 +7,7 @@ import { Batcher } from "../../src/ledger/batch.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { FaultyStore } from "../simulation/faulty-store.ts";
-import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
+import { adult, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 
 async function start(accounts = 1) {
@@ -18,7 +18,7 @@ async function start(accounts = 1) {
     commits += 1;
     return transact(touched, decide);
   };
-  const service = new LedgerService(store, fixedRates(table, store), () => now);
+  const service = new LedgerService(store, await tradedRates(store), () => now);
   for (let index = 0; index < accounts; index += 1) await service.createAccount(opening({ index }));
   commits = 0;
   return { service, store, commits: () => commits };
@@ -182,15 +182,6 @@ describe("a batch", () => {
     await assert.rejects(failing, TypeError);
     assert.equal(await fine, 1);
   });
-});
-
-test("the first exchange puts its table in force at the time of its entry, which no operator overrode", async () => {
-  const { service, store } = await start();
-  await service.exchange(order("buy 1 USD for PLN"));
-  const { id, source, number } = table;
-  assert.deepEqual(await store.acceptedTables(), [
-    { epoch: 1, id, source, number, at: now, overriddenBy: undefined },
-  ]);
 });
 
 describe("the position of the house", () => {

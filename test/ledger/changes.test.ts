@@ -5,7 +5,7 @@ import { describeChanges } from "../service-changes.contract.ts";
 import { describePast } from "../service-past.contract.ts";
 import { describeTokens } from "../service-tokens.contract.ts";
 import { adapters } from "../support/adapters.ts";
-import { adult, fixedRates, now, opening, table } from "../support/fixture.ts";
+import { adult, now, opening, tradedRates } from "../support/fixture.ts";
 import { withToken } from "../support/service.ts";
 
 for (const { name, open } of adapters) {
@@ -18,7 +18,7 @@ for (const { name, open } of adapters) {
       const store = await open({
         after: (cleanUp: () => unknown) => cleanUps.push(cleanUp),
       } as unknown as TestContext);
-      const rates = fixedRates(table, store);
+      const rates = await tradedRates(store);
       const clock = { now };
       const service = new LedgerService(store, rates, () => clock.now);
       const as = (by: string | undefined) => withToken(service, by);

@@ -7,9 +7,9 @@ import { customerId } from "../../src/ledger/customer-id.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
-import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
 
-const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () => now);
+const serviceOn = async (store: Store) => new LedgerService(store, await tradedRates(store), () => now);
 
 /** The heads that an audit gives, and its report. */
 async function checkpointOf(
@@ -33,7 +33,7 @@ async function* chunked(heads: readonly AccountHead[]) {
 
 /** Three accounts, of which the first two have exchanged. */
 async function ledgerOn(store: Store): Promise<LedgerService> {
-  const service = serviceOn(store);
+  const service = await serviceOn(store);
   for (const index of [0, 1, 2]) await service.createAccount(opening({ index }));
   for (const index of [0, 1]) await exchange(service, index);
   return service;
@@ -135,7 +135,7 @@ for (const { name, open, database } of adapters) {
         const { heads } = await checkpointOf(service);
         await forge(shared, adult(0));
         // The forger knows how hashes are made: only what is kept elsewhere shows it.
-        const forged = serviceOn(await shared.open());
+        const forged = await serviceOn(await shared.open());
         assert.deepEqual((await forged.audit()).findings, []);
         const lost = await lostSince(forged, heads);
         assert.deepEqual(
@@ -178,7 +178,7 @@ test("the digest of the same chains is the same in SQLite and PostgreSQL, in wha
     const shared = (await postgres?.(t)) as SharedDatabase;
     const store = await shared.open();
     await copyLedger(sqlite, shared, order);
-    const copy = await serviceOn(store).audit({ against: chunked(heads) });
+    const copy = await (await serviceOn(store)).audit({ against: chunked(heads) });
     assert.deepEqual(copy, { ...report, against: { accounts: 3, found: 3, lost: [] } });
   }
 });

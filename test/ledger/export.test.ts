@@ -16,7 +16,7 @@ import { adapters } from "../support/adapters.ts";
 import { type Balances, bookkeepers, exported, shortest } from "../support/bookkeeping.ts";
 import { chanceFrom } from "../support/chance.ts";
 import { seedEveryKind, seededPesels, wildNote } from "../support/every-kind.ts";
-import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
+import { adult, fixedRates, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { everyPage, refuses } from "../support/service.ts";
 
 /** What the books have to say of the ledger: of cash, the house, the spread and each customer, in each currency. */
@@ -72,7 +72,7 @@ for (const { name, open } of adapters) {
       const store = await open(t);
       const first = Date.parse("2026-05-29T10:00:00Z");
       let clock = first;
-      const service = new LedgerService(store, fixedRates(table, store), () => new Date(clock));
+      const service = new LedgerService(store, await tradedRates(store), () => new Date(clock));
       const pesel = adult();
       await service.createAccount(opening({ pln: "100000" }));
       const chance = chanceFrom(7);
@@ -302,7 +302,8 @@ describe("an export", () => {
   });
 
   test("has what was there when it began, and orders go on meanwhile", async () => {
-    const own = new LedgerService(openSqlite(":memory:"), fixedRates());
+    const store = openSqlite(":memory:");
+    const own = new LedgerService(store, await tradedRates(store));
     await own.createAccount(opening({ pln: "9000000" }));
     const order = () => own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
     await Promise.all(Array.from({ length: 600 }, order));
@@ -316,7 +317,7 @@ describe("an export", () => {
 
   test("without the table of an exchange fails, and says so", async () => {
     const path = openSqlite(":memory:");
-    const own = new LedgerService(path, fixedRates());
+    const own = new LedgerService(path, await tradedRates(path));
     await own.createAccount(opening());
     await own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
     const broken = withTable(path, undefined);
@@ -329,7 +330,7 @@ describe("an export", () => {
 
   test("and a position fail where a table lacks the rate of what was exchanged at it, as an audit says", async () => {
     const whole = openSqlite(":memory:");
-    const own = new LedgerService(whole, fixedRates());
+    const own = new LedgerService(whole, await tradedRates(whole));
     await own.createAccount(opening());
     await own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
     const without = new Map([...table.rates].filter(([currency]) => currency !== "USD"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { adapters } from "../support/adapters.ts";
-import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
+import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 
 const nextTable = tableOf("109/C/NBP/2026", "2026-06-09", { USD: [3.63, 3.71], EUR: [4.2, 4.3] });
@@ -11,7 +11,7 @@ for (const adapter of adapters) {
   describe(`an idempotency key over ${adapter.name}`, () => {
     async function start(t: TestContext) {
       const store = await adapter.open(t);
-      const rates = fixedRates(table, store);
+      const rates = await tradedRates(store);
       const service = new LedgerService(store, rates, () => now);
       await service.createAccount(opening());
       return { service, rates };
@@ -150,7 +150,7 @@ for (const adapter of adapters) {
 
     test("of an opening whose name is from before NFC has its first answer", async (t) => {
       const store = await adapter.open(t);
-      const service = new LedgerService(store, fixedRates(table, store), () => now);
+      const service = new LedgerService(store, await tradedRates(store), () => now);
       const given = opening({ key: "open-1", name: "Z\u00f3sia" });
       await service.createAccount({ ...given, name: "Zo\u0301sia" });
       assert.equal((await service.createAccount(given)).replayed, true);

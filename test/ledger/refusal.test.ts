@@ -5,7 +5,7 @@ import type { ErrorCode, FxError } from "../../src/core/errors.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters } from "../support/adapters.ts";
-import { adult, decimal, fixedRates, now, opening, peselOf, table, terms } from "../support/fixture.ts";
+import { adult, decimal, now, opening, peselOf, table, terms, tradedRates } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 import { refuses } from "../support/service.ts";
 
@@ -30,7 +30,7 @@ for (const adapter of adapters) {
   describe(`a refusal over ${adapter.name}`, () => {
     async function start(t: TestContext, options: { store?: Store; most?: number } = {}) {
       const store = options.store ?? (await adapter.open(t));
-      const rates = fixedRates(table, store);
+      const rates = await tradedRates(store);
       const clock = { now };
       const retention = options.most === undefined ? undefined : { days: 30, most: options.most };
       const service = new LedgerService(store, rates, () => clock.now, { retention });

@@ -5,7 +5,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openRates } from "../../src/rates/ledger-rates.ts";
 import { adapters } from "../support/adapters.ts";
-import { adult, identified, now, opening, putInForce, terms } from "../support/fixture.ts";
+import { adult, fixedRates, identified, now, opening, putInForce, terms } from "../support/fixture.ts";
 import { publishedOf } from "../support/rates.ts";
 import { exchangeReceipt } from "../support/service.ts";
 
@@ -69,6 +69,17 @@ for (const adapter of adapters) {
       await service.createAccount(opening());
       await service.exchange(buy());
       assert.deepEqual(await store.inForce(), { epoch: 1, table: first });
+    });
+
+    test("is missing until one has started: orders are refused, and everything else is done", async (t) => {
+      const [store] = await stores(t);
+      const service = new LedgerService(store, fixedRates(first), () => now);
+      await service.createAccount(opening());
+      await assert.rejects(service.exchange(buy()), { code: "rates-unavailable" });
+      assert.equal(await store.inForce(), undefined);
+      await putInForce(store, first);
+      await service.exchange(buy());
+      assert.deepEqual((await service.audit()).findings, []);
     });
 
     test("stays as it was while orders settle and are refused", async (t) => {

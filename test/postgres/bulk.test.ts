@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { BulkAnswer, BulkLine } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
+import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
 import { inTransaction } from "../support/postgres.ts";
 import { emptyDatabase, openStore } from "../support/postgres-store.ts";
 
@@ -30,7 +30,7 @@ describe("a bulk in PostgreSQL", () => {
   test("does the lines of an account in their order, and answers all lines in theirs", async (t) => {
     const database = await emptyDatabase(t);
     const store = await openStore(t, database.url);
-    const service = new LedgerService(store, fixedRates(table, store), () => now);
+    const service = new LedgerService(store, await tradedRates(store), () => now);
     const orders = Array.from({ length: 300 }, (_, line) => order(line % accounts, `line ${line}`));
     const answers = await answersTo(service, [...openings, ...orders]);
     const dollars = answers.map((answer) =>
@@ -46,8 +46,7 @@ describe("a bulk in PostgreSQL", () => {
   test("goes on with other accounts while another process holds one", async (t) => {
     const database = await emptyDatabase(t);
     const store = await openStore(t, database.url);
-    const service = new LedgerService(store, fixedRates(table, store), () => now);
-    await putInForce(store, table);
+    const service = new LedgerService(store, await tradedRates(store), () => now);
     await answersTo(service, openings);
     const done = "select from journal where sequence = 2";
     let answers: Promise<BulkAnswer[]> = Promise.resolve([]);

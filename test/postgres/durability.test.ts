@@ -4,7 +4,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { Connection } from "../../src/postgres/connection.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
-import { adult, fixedRates, opening, terms } from "../support/fixture.ts";
+import { adult, opening, terms, tradedRates } from "../support/fixture.ts";
 import {
   createDatabase,
   type Database,
@@ -87,7 +87,8 @@ describe("a session's synchronous_commit", () => {
 test("orders that were answered outlive a server that is killed, though it is set to synchronous_commit = off", async (t) => {
   await configure(t, { synchronous_commit: "off", wal_writer_delay: "10s" });
   const { url } = await createDatabase(server.url);
-  const service = new LedgerService(await openPostgres(url), fixedRates());
+  const store = await openPostgres(url);
+  const service = new LedgerService(store, await tradedRates(store));
   t.after(() => service.close());
   await service.createAccount(opening());
   const receipts: string[] = [];

@@ -7,7 +7,7 @@ import { openPostgres } from "../../src/postgres/store.ts";
 import { Transaction } from "../../src/postgres/transaction.ts";
 import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
 import { appending, groszEntry, openingEntry } from "../support/entries.ts";
-import { adult, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
+import { adult, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { createDatabase } from "../support/postgres.ts";
 
 const order = (key: string) => ({ ...terms("buy 1 USD for PLN"), pesel: adult(), key });
@@ -17,14 +17,13 @@ async function start(t: TestContext, serializable = false) {
   t.after(() => database.drop());
   const store = await openPostgres(database.url, { serializable });
   t.after(() => store.close());
-  const service = new LedgerService(store, fixedRates());
+  const service = new LedgerService(store, await tradedRates(store));
   await service.createAccount(opening());
   return { database, service };
 }
 
 describe("a transaction in which the server forgets what was prepared", () => {
   const moments: [after: string, then: string][] = [
-    ["insert on accepted_table", "the update of the account"],
     ["update on account", "the insert of the entry"],
     ["insert on account", "the insert of the opening"],
   ];

@@ -11,7 +11,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
 import { makeDurable } from "../../src/sqlite/open.ts";
 import { openSqlite, type SqliteStore } from "../../src/sqlite/store.ts";
-import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+import { adult, fixedRates, now, opening, terms, tradedRates } from "../support/fixture.ts";
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "fx-open-"));
@@ -28,7 +28,8 @@ function serve(t: TestContext, store: SqliteStore): LedgerService {
 /** A ledger of two accounts and four entries, which nobody has open. */
 async function ledgerFile(t: TestContext): Promise<string> {
   const path = join(folder(t), "ledger.db");
-  const service = new LedgerService(openSqlite(path), fixedRates(), () => now);
+  const store = openSqlite(path);
+  const service = new LedgerService(store, await tradedRates(store), () => now);
   for (const index of [0, 1]) {
     await service.createAccount(opening({ index }));
     await service.exchange({ ...terms("buy 10 USD for PLN"), pesel: adult(index) });

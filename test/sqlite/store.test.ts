@@ -17,7 +17,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
+import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "fx-sqlite-"));
@@ -25,13 +25,14 @@ function folder(t: TestContext): string {
   return path;
 }
 
-function serve(path: string): LedgerService {
-  return new LedgerService(openSqlite(path), fixedRates(), () => now);
+async function serve(path: string): Promise<LedgerService> {
+  const store = openSqlite(path);
+  return new LedgerService(store, await tradedRates(store), () => now);
 }
 
 async function ledgerFile(t: TestContext, accounts = 3): Promise<string> {
   const path = join(folder(t), "ledger.db");
-  const service = serve(path);
+  const service = await serve(path);
   for (let index = 0; index < accounts; index += 1) {
     await service.createAccount(opening({ index }));
     await service.exchange({ ...terms("buy 10 USD for PLN"), pesel: adult(index) });
@@ -42,7 +43,7 @@ async function ledgerFile(t: TestContext, accounts = 3): Promise<string> {
 
 describe("opening a SQLite file", () => {
   test("finds everything again after a restart", async (t) => {
-    const service = serve(await ledgerFile(t));
+    const service = await serve(await ledgerFile(t));
     t.after(() => service.close());
     assert.deepEqual((await service.account(adult(2))).balances, [
       { currency: "PLN", minor: 96300n },
@@ -99,7 +100,7 @@ describe("opening a SQLite file", () => {
 describe("two processes over one file", () => {
   test("each sees what the other committed", async (t) => {
     const path = await ledgerFile(t);
-    const [one, other] = [serve(path), serve(path)];
+    const [one, other] = [await serve(path), await serve(path)];
     t.after(() => Promise.all([one.close(), other.close()]));
     for (let round = 0; round < 20; round += 1) {
       await Promise.all(
@@ -113,7 +114,7 @@ describe("two processes over one file", () => {
 
 test("a commit that fails half-way writes nothing, and the next one goes through", async (t) => {
   const path = await ledgerFile(t, 1);
-  const service = serve(path);
+  const service = await serve(path);
   t.after(() => service.close());
   edit(path, "create trigger full before update on account begin select raise(abort, 'no room'); end");
   const order = { ...terms("buy 1 USD for PLN"), pesel: adult(0) };
@@ -127,7 +128,7 @@ test("a commit that fails half-way writes nothing, and the next one goes through
 describe("a backup", () => {
   test("of a ledger in use is one moment of it, whole and audited", async (t) => {
     const path = await ledgerFile(t);
-    const service = serve(path);
+    const service = await serve(path);
     t.after(() => service.close());
     const target = join(folder(t), "backup.db");
     let working = true;
@@ -138,7 +139,7 @@ describe("a backup", () => {
     working = false;
     await orders;
     assert.equal(report.findingsTotal, 0);
-    const restored = serve(target);
+    const restored = await serve(target);
     t.after(() => restored.close());
     assert.equal((await restored.audit()).entries, report.entries);
   });

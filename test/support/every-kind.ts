@@ -3,7 +3,7 @@ import type { Pesel } from "../../src/core/pesel.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
-import { adult, decimal, fixedRates, opening, table } from "./fixture.ts";
+import { adult, decimal, opening, table, tradedRates } from "./fixture.ts";
 
 /** What a file of another format may take for more than text. */
 export const wildNote = '=cmd|"a", b; date:2020-13-41 | {c} \\u0041 (d) [2020-01-01] #e ^f ł';
@@ -14,7 +14,7 @@ export const wildNote = '=cmd|"a", b; date:2020-13-41 | {c} \\u0041 (d) [2020-01
  */
 export async function seedEveryKind(store: Store, customers = 4): Promise<LedgerService> {
   let time = Date.parse("2026-05-29T21:00:00Z");
-  const service = new LedgerService(store, fixedRates(table, store), () => {
+  const service = new LedgerService(store, await tradedRates(store), () => {
     time += 900_000;
     return new Date(time);
   });

@@ -30,10 +30,15 @@ export function identified(published: unknown, source = "fixed"): RateTable {
   return tablesOf(source, [parseRateTable(published)])[0] as RateTable;
 }
 
+/** `fixedRates` over a ledger that has their table in force, as it has once a process that trades is open. */
+export async function tradedRates(ledger: TableLedger, first: RateTable = table) {
+  await putInForce(ledger, first, new Date("2026-05-01T12:00:00Z"));
+  return fixedRates(first, ledger);
+}
+
 /**
- * Rates of one table, which the first exchange puts in force in the ledger. From then on the ledger says, as for all
- * rates. `use` has them give another table, which is put in force in `ledger`, or none. `halt` says why they are not
- * traded on from now on.
+ * Rates of one table, at which orders settle as soon as the ledger has one in force. `use` has them give another table,
+ * which is put in force in `ledger`, or none. `halt` says why they are not traded on from now on.
  */
 export function fixedRates(
   first: RateTable | undefined = table,
@@ -44,13 +49,18 @@ export function fixedRates(
 } {
   let own: RateTable | undefined = first;
   let halted: string | undefined;
-  const last = (inForce?: TableInForce) => {
-    if (own !== undefined) return inForce?.table ?? own;
+  const last = () => {
+    if (own !== undefined) return own;
     throw new FxError("rates-unavailable", "There is no rate table yet.", { retryAfterSeconds: 7 });
   };
-  const current = (inForce?: TableInForce) => {
+  const current = () => {
     if (halted !== undefined) throw new FxError("rates-unavailable", halted);
-    return last(inForce);
+    return last();
+  };
+  const forOrder = (inForce: TableInForce | undefined) => {
+    current();
+    if (inForce !== undefined) return inForce.table;
+    throw new FxError("rates-unavailable", "The ledger has no table in force.");
   };
   return {
     halt: (reason) => {
@@ -60,7 +70,7 @@ export function fixedRates(
       own = next;
       if (next !== undefined && ledger !== undefined) await putInForce(ledger, next);
     },
-    forOrder: current,
+    forOrder,
     forQuote: async () => current(),
     latest: async () => ({ table: last(), recorded: true, notTraded: halted }),
     refresh: async () => {},
@@ -86,10 +96,10 @@ function tradingOf(reason: string | undefined): Trading {
   return reason === undefined ? { trading: true } : { trading: false, reason };
 }
 
-export async function putInForce(ledger: TableLedger, table: RateTable): Promise<void> {
+export async function putInForce(ledger: TableLedger, table: RateTable, at = now): Promise<void> {
   const inForce = await ledger.inForce();
   if (inForce?.table.id === table.id) return;
-  await ledger.acceptTable(table, acceptance(inForce?.epoch ?? 0));
+  await ledger.acceptTable(table, { ...acceptance(inForce?.epoch ?? 0), at });
 }
 
 /** How a table comes into force after the one of `epoch`. */

@@ -11,11 +11,11 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { errorsOf, type Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import type { Caller } from "../../src/wire/role.ts";
-import { fixedRates, now, table } from "./fixture.ts";
+import { type fixedRates, now, table, tradedRates } from "./fixture.ts";
 
 /** An instance of fx over a store in memory, at one fixed table, as of `now` until its clock is set. */
 export async function openInstance(store: Store = openSqlite(":memory:")) {
-  const rates = fixedRates(table, store);
+  const rates = await tradedRates(store);
   const clock = { now };
   await store.saveTables([table]);
   return { store, rates, clock, service: new LedgerService(store, rates, () => clock.now) };

@@ -7,7 +7,7 @@ import { parse } from "csv-parse/sync";
 import { LedgerService } from "../../../src/ledger/service.ts";
 import { openSqlite } from "../../../src/sqlite/store.ts";
 import { cash } from "../../service-changes.contract.ts";
-import { adult, fixedRates, opening, terms } from "../../support/fixture.ts";
+import { adult, opening, terms, tradedRates } from "../../support/fixture.ts";
 import { runHere } from "../../support/run-here.ts";
 
 const pesel = adult();
@@ -18,7 +18,8 @@ async function ledger(t: TestContext, more?: (service: LedgerService) => Promise
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, "fx.db");
   let now = new Date("2026-06-08T12:00:00Z");
-  const service = new LedgerService(openSqlite(path), fixedRates(), () => now);
+  const store = openSqlite(path);
+  const service = new LedgerService(store, await tradedRates(store), () => now);
   await service.createAccount(opening());
   now = new Date("2026-06-09T21:30:05.678Z");
   await (more ?? ((fx) => fx.exchange({ pesel, ...terms("buy 100 USD for PLN"), key: "k-1" })))(service);

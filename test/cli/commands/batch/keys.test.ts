@@ -12,7 +12,7 @@ import { BatchRunner, type LineResult } from "../../../../src/cli/commands/batch
 import { formatMoney } from "../../../../src/core/money.ts";
 import { LedgerService } from "../../../../src/ledger/service.ts";
 import { openSqlite } from "../../../../src/sqlite/store.ts";
-import { adult, fixedRates, opening, today } from "../../../support/fixture.ts";
+import { adult, opening, today, tradedRates } from "../../../support/fixture.ts";
 
 /** A line of a file: whose it is, and how many hundredths of a dollar it buys. Beyond 90 there is no money for it. */
 interface Wish {
@@ -55,7 +55,8 @@ async function desk(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), "fx-keys-"));
   t.after(() => rmSync(folder, { recursive: true }));
   return async () => {
-    const service = new LedgerService(openSqlite(":memory:"), fixedRates());
+    const store = openSqlite(":memory:");
+    const service = new LedgerService(store, await tradedRates(store));
     for (let index = 0; index < accounts; index += 1) {
       await service.createAccount(opening({ index, pln: "1000" }));
     }

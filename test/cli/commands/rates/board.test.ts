@@ -10,7 +10,7 @@ import { LedgerService } from "../../../../src/ledger/service.ts";
 import { demoTables } from "../../../../src/rates/recorded.ts";
 import { tablesOf } from "../../../../src/rates/source.ts";
 import { openSqlite } from "../../../../src/sqlite/store.ts";
-import { fixedRates } from "../../../support/fixture.ts";
+import { tradedRates } from "../../../support/fixture.ts";
 
 function screenOf(options: Partial<Screen>): Screen & { text: () => string } {
   const stream = new PassThrough();
@@ -23,7 +23,7 @@ function screenOf(options: Partial<Screen>): Screen & { text: () => string } {
 async function openCounted(history?: ExchangeService["rateHistory"]) {
   const store = openSqlite(":memory:");
   const tables = tablesOf("demo", demoTables());
-  const rates = fixedRates(tables.at(-1), store);
+  const rates = await tradedRates(store, tables.at(-1));
   const service = new LedgerService(store, rates);
   await store.saveTables(tables);
   const asked: string[] = [];
