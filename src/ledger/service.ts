@@ -28,7 +28,6 @@ import type {
 } from "../core/service.ts";
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { auditLedger } from "./audit.ts";
-import { Batcher } from "./batch.ts";
 import { earlierHeads } from "./checkpoint.ts";
 import {
   accountNotFound,
@@ -41,6 +40,7 @@ import {
 } from "./decision.ts";
 import { idsFrom, isEntryId } from "./entry-id.ts";
 import { exportJournal } from "./export.ts";
+import { GroupCommit } from "./group-commit.ts";
 import { Holders } from "./holders.ts";
 import { type Pause, pauses } from "./journal-reader.ts";
 import { positionOf } from "./position.ts";
@@ -63,7 +63,7 @@ export class LedgerService implements ExchangeService {
   readonly #store: Store;
   readonly #rates: CurrentRates;
   readonly #now: () => Date;
-  readonly #batcher: Batcher;
+  readonly #commits: GroupCommit;
   readonly #rests: boolean;
   readonly #holders: Holders;
   readonly #retention: RefusalRetention;
@@ -84,7 +84,7 @@ export class LedgerService implements ExchangeService {
     this.#store = store;
     this.#rates = rates;
     this.#now = now;
-    this.#batcher = new Batcher(store, now, { retention });
+    this.#commits = new GroupCommit(store, now, retention);
     this.#rests = rests;
     this.#holders = new Holders(store);
     this.#retention = retention;
@@ -114,9 +114,9 @@ export class LedgerService implements ExchangeService {
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
     const commandOf = (line: BulkLine) => this.#lineCommand(line);
-    return Readable.from(this.#paced(lines)).map(
+    return Readable.from(lines).map(
       async (chunk: readonly BulkLine[]) => {
-        const decided = await this.#batcher.runAll(chunk.map(commandOf));
+        const decided = await this.#commits.runAll(chunk.map(commandOf));
         return decided.some(isRepeat) ? this.#repeated(decided) : decided;
       },
       { concurrency: chunksAtOnce },
@@ -129,7 +129,7 @@ export class LedgerService implements ExchangeService {
     /** Of an entry of the journal, without what only the trial has made. */
     const at = async (entry: Entry, now: StoredAccount) =>
       entry.id === "" ? now : holders.at(entry, (await this.#store.account(entry.pesel)) ?? now);
-    for await (const chunk of this.#paced(lines)) {
+    for await (const chunk of lines) {
       const table = await this.#tableOfTrial(chunk);
       const decided = await trial.decide(chunk.map((line) => this.#lineCommand(line, table)));
       yield await this.#repeated(decided, { at });
@@ -154,13 +154,6 @@ export class LedgerService implements ExchangeService {
         return latest.table;
       }
     };
-  }
-
-  async *#paced<Line>(lines: AsyncIterable<readonly Line[]>): AsyncGenerator<readonly Line[]> {
-    for await (const chunk of lines) {
-      await this.#batcher.admit();
-      yield chunk;
-    }
   }
 
   async quote(terms: ExchangeTerms): Promise<Quote> {
@@ -282,7 +275,7 @@ export class LedgerService implements ExchangeService {
   }
 
   async #run(request: Request): Promise<Settlement | Recorded> {
-    const decided = await this.#batcher.run(this.#command(request));
+    const decided = await this.#commits.run(this.#command(request));
     return isRepeat(decided) ? this.#firstAnswer(decided) : decided;
   }
 
@@ -331,12 +324,12 @@ export class LedgerService implements ExchangeService {
   }
 
   get commits(): CommitFigures {
-    return this.#batcher.figures;
+    return this.#commits.figures;
   }
 
   /** Answers what was taken in, then closes the rates and the store. */
   async close(): Promise<void> {
-    await this.#batcher.drained();
+    await this.#commits.drained();
     await this.#rates.close();
     await this.#store.close();
   }

@@ -1,6 +1,6 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import DataLoader from "dataloader";
 import type { Pesel } from "../core/pesel.ts";
-import { gather } from "../ledger/gather.ts";
 
 const accountsAtOnce = 40;
 
@@ -21,7 +21,7 @@ export function readTogether<T>(
       const full = new Promise<void>((resolve) => {
         tellFull = resolve;
       });
-      void Promise.race([full, gather(() => asked, accountsAtOnce)]).then(go);
+      void Promise.race([full, nextTurn()]).then(go);
     },
   });
   return (pesel) => {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { Readable } from "node:stream";
+import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -224,23 +223,6 @@ describe("a large SQLite file beside a log that a killed server left", () => {
     renameSync(file, path);
     assert.equal((await serve(t, openSqlite(path)).audit()).accounts, 12);
   });
-});
-
-test("a bulk has the long log, so that a page that many lines change is written to the file once", async (t) => {
-  const path = join(mkdtempSync(join(tmpdir(), "fx-")), "fx.db");
-  t.after(() => rmSync(dirname(path), { recursive: true }));
-  const service = new LedgerService(openSqlite(path), fixedRates(), () => now);
-  const lines = Array.from({ length: 25_600 }, (_, index) => ({
-    kind: "opening" as const,
-    ...opening({ index: (index * 3919) % 25_600, key: `key-${index}` }),
-  }));
-  const chunks = Array.from({ length: 400 }, (_, index) => lines.slice(index * 64, (index + 1) * 64));
-  for await (const answers of service.bulk(Readable.from(chunks))) {
-    assert.ok(answers.every((answer) => "receiptId" in answer));
-  }
-  const { size } = statSync(`${path}-wal`);
-  await service.close();
-  assert.ok(size > 16 * 1024 * 1024, `${size} bytes`);
 });
 
 describe("a SQLite ledger whose schema was changed", () => {

@@ -1,0 +1,354 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { parseCurrencyCode } from "../../src/core/currency.ts";
+import { FxError } from "../../src/core/errors.ts";
+import type { BulkLine } from "../../src/core/service.ts";
+import { DamagedLedger } from "../../src/ledger/damage.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { FaultyStore } from "../simulation/faulty-store.ts";
+import { adult, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
+import { tableOf } from "../support/rates.ts";
+
+async function start(accounts = 1) {
+  const store = new FaultyStore(openSqlite(":memory:"));
+  const service = new LedgerService(store, await tradedRates(store), () => now);
+  for (let index = 0; index < accounts; index += 1) await service.createAccount(opening({ index }));
+  const before = service.commits.sizes.count;
+  return { service, store, commits: () => service.commits.sizes.count - before };
+}
+
+/** A store each of whose transactions waits, before and after it is durable, until `goOn` is called. */
+function stalls(store: FaultyStore) {
+  const transact = store.transact.bind(store);
+  const waiting: (() => void)[] = [];
+  const pause = () => new Promise<void>((resolve) => waiting.push(resolve));
+  store.transact = async (touched, decide) => {
+    await pause();
+    const answer = await transact(touched, decide);
+    await pause();
+    return answer;
+  };
+  return {
+    goOn: async () => {
+      while (waiting.length === 0) await nextTurn();
+      waiting.shift()?.();
+      await nextTurn();
+    },
+    /** Lets every transaction pass from now on. */
+    end: () => {
+      store.transact = transact;
+      const resumeAll = () => {
+        for (const resume of waiting.splice(0)) resume();
+      };
+      resumeAll();
+      setImmediate(resumeAll);
+    },
+  };
+}
+
+const order = (words: string, index = 0) => ({ ...terms(words), pesel: adult(index) });
+const line = (words: string, index = 0): BulkLine => ({ kind: "exchange", ...order(words, index) });
+const outcome = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "settled",
+    (error: FxError) => error.code,
+  );
+
+async function* chunks(...lines: (readonly BulkLine[])[]) {
+  yield* lines;
+}
+
+/** What became of the lines of a bulk. */
+async function bulk(service: LedgerService, ...lines: (readonly BulkLine[])[]) {
+  const answers = [];
+  for await (const chunk of service.bulk(chunks(...lines))) answers.push(...chunk);
+  return answers.map((answer) => (answer instanceof FxError ? answer.code : "settled"));
+}
+
+describe("a group commit", () => {
+  test("takes all orders that arrive together into one commit", async () => {
+    const { service, commits } = await start(100);
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) => service.exchange(order("buy 1 USD for PLN", index))),
+    );
+    assert.equal(commits(), 1);
+    assert.equal(service.commits.waiting, 0);
+  });
+
+  test("takes what arrives during a commit into the next one, and answers nobody before it is durable", async () => {
+    const { service, store, commits } = await start(3);
+    const stalled = stalls(store);
+    const settled: string[] = [];
+    const ask = async (name: string, index: number) => {
+      await service.exchange(order("buy 1 USD for PLN", index));
+      settled.push(name);
+    };
+    const all = [ask("first", 0)];
+    await stalled.goOn();
+    assert.equal((await store.account(adult(0)))?.sequence, 2, "written");
+    assert.deepEqual(settled, [], "not answered yet");
+    all.push(ask("second", 1), ask("third", 2));
+    assert.equal(service.commits.waiting, 2);
+    await stalled.goOn();
+    assert.deepEqual(settled, ["first"]);
+    await stalled.goOn();
+    assert.deepEqual(settled, ["first"]);
+    await stalled.goOn();
+    await Promise.all(all);
+    assert.deepEqual(settled, ["first", "second", "third"]);
+    assert.equal(commits(), 2);
+  });
+
+  test("puts single orders before the lines of a bulk", async () => {
+    const { service } = await start(2);
+    const lines = Array.from({ length: 300 }, () => line("buy 0.01 USD for PLN"));
+    const done: string[] = [];
+    const ofBulk = bulk(service, lines).then((results) => done.push(`bulk of ${results.length}`));
+    while (service.commits.waiting === 0) await nextTurn();
+    const single = service.exchange(order("buy 1 USD for PLN", 1)).then(() => done.push("single"));
+    await Promise.all([ofBulk, single]);
+    assert.deepEqual(done, ["single", "bulk of 300"]);
+  });
+
+  test("leaves room for a bulk beside a flood of single orders", async () => {
+    const { service } = await start(2);
+    const done: string[] = [];
+    const flood = Array.from({ length: 1000 }, () => service.exchange(order("buy 0.01 USD for PLN")));
+    const last = Promise.all(flood).then(() => done.push("flood"));
+    const ofBulk = bulk(service, [line("buy 1 USD for PLN", 1)]).then(() => done.push("bulk"));
+    await Promise.all([last, ofBulk]);
+    assert.deepEqual(done, ["bulk", "flood"]);
+  });
+
+  test("lets the event loop take its turn between the commits of a bulk", async () => {
+    const { service } = await start();
+    const many = Array.from({ length: 10 }, () => Array(256).fill(line("buy 0.01 USD for PLN")));
+    let isDone = false;
+    let turns = 0;
+    const ofBulk = bulk(service, ...many).then(() => {
+      isDone = true;
+    });
+    for (; !isDone; turns += 1) await nextTurn();
+    await ofBulk;
+    assert.ok(turns >= 10, `${turns} turns`);
+  });
+
+  test("keeps the order of a bulk's lines within an account, and reads only a few chunks ahead", async () => {
+    const { service } = await start();
+    let read = 0;
+    async function* lines() {
+      for (; read < 1000; read += 1) yield [line(`buy ${1 + read}.00 HUF for PLN`)];
+    }
+    const answers = service.bulk(lines())[Symbol.asyncIterator]();
+    await answers.next();
+    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+    assert.ok(read < 100, `${read} chunks`);
+    for (let more = await answers.next(); more.done !== true; more = await answers.next());
+    const { items } = await service.statement(adult(), { limit: 1000 });
+    const bought = items.flatMap(({ kind, credited }) =>
+      kind === "exchange" ? Number(credited?.minor) : [],
+    );
+    assert.deepEqual(
+      bought.reverse(),
+      Array.from({ length: bought.length }, (_, index) => 100 * (1 + index)),
+    );
+    assert.ok(bought.length > 300);
+  });
+
+  test("lets no refusal harm its neighbours", async () => {
+    const { service } = await start();
+    const outcomes = await Promise.all(
+      ["buy 1 USD for PLN", "buy 9999 USD for PLN", "buy 1 THB for PLN", "sell 1 USD for PLN"].map((words) =>
+        outcome(service.exchange(order(words))),
+      ),
+    );
+    assert.deepEqual(outcomes, ["settled", "insufficient-funds", "unsupported-currency", "settled"]);
+    assert.deepEqual((await service.audit()).findings, []);
+  });
+
+  test("decides each order on the account as those before it leave it", async () => {
+    const { service } = await start();
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, () => outcome(service.exchange(order("sell 300 PLN for USD")))),
+    );
+    assert.deepEqual(outcomes, ["settled", "settled", "settled", "insufficient-funds", "insufficient-funds"]);
+  });
+
+  test("that meets damage in its writes fails only the order that needs what is damaged", async () => {
+    const { service, store } = await start(9);
+    const transact = store.transact.bind(store);
+    store.transact = (touched, decide) => {
+      if (touched.some(({ pesel }) => pesel === adult(5))) throw new DamagedLedger("on purpose");
+      return transact(touched, decide);
+    };
+    const orders = Array.from({ length: 9 }, (_, index) => order("buy 1 USD for PLN", index));
+    const expected = Array.from({ length: 9 }, (_, index) =>
+      index === 5 ? "storage-unavailable" : "settled",
+    );
+    assert.deepEqual(await Promise.all(orders.map((each) => outcome(service.exchange(each)))), expected);
+    const lines = orders.map((each): BulkLine => ({ kind: "exchange", ...each }));
+    assert.deepEqual(await bulk(service, lines), expected);
+    for (let index = 0; index < 9; index += 1) {
+      assert.equal((await store.account(adult(index)))?.sequence, index === 5 ? 1 : 3);
+    }
+  });
+
+  test("whose commit fails fails exactly its own orders, and the next one goes through", async () => {
+    const { service, store } = await start();
+    store.fault = "fails";
+    const failed = ["buy 1 USD for PLN", "buy 1 EUR for PLN"].map((words) =>
+      outcome(service.exchange(order(words))),
+    );
+    assert.deepEqual(await Promise.all(failed), ["storage-unavailable", "storage-unavailable"]);
+    store.fault = "none";
+    assert.equal(await outcome(service.exchange(order("buy 1 USD for PLN"))), "settled");
+    assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 2);
+    const { sizes, seconds } = service.commits;
+    assert.equal(seconds.count, sizes.count, "a failed commit counts, too");
+  });
+
+  test("past the bound of the queue is refused as overloaded, with a time to try again", async () => {
+    const { service } = await start();
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 16_385 }, () => service.exchange(order("buy 1 THB for PLN"))),
+    );
+    const last = outcomes.at(-1) as PromiseRejectedResult;
+    assert.ok(last.reason instanceof FxError);
+    assert.deepEqual([last.reason.code, last.reason.retryAfterSeconds], ["overloaded", 1]);
+    assert.match(last.reason.message, /^Too many orders are waiting for the store\. Try again/);
+    assert.equal((outcomes.at(-2) as PromiseRejectedResult).reason.code, "unsupported-currency");
+  });
+
+  test("refuses what waited too long behind a stalled commit, and has not begun it", async (t) => {
+    const { service, store } = await start(2);
+    const stalled = stalls(store);
+    const first = service.exchange(order("buy 1 USD for PLN"));
+    await stalled.goOn();
+    const late = service.exchange(order("buy 1 USD for PLN", 1));
+    const lateLine = bulk(service, [line("buy 1 USD for PLN", 1)]);
+    while (service.commits.waiting < 2) await nextTurn();
+    const clock = performance.now.bind(performance);
+    t.mock.method(performance, "now", () => clock() + 11_000);
+    stalled.end();
+    await first;
+    const refusal = { code: "overloaded", retryAfterSeconds: 1 };
+    await assert.rejects(late, { ...refusal, message: /it was not begun, and nothing was changed/ });
+    assert.deepEqual(await lateLine, ["overloaded"]);
+    assert.equal((await store.account(adult(1)))?.sequence, 1);
+    assert.equal(await outcome(service.exchange(order("buy 1 USD for PLN", 1))), "settled");
+  });
+
+  test("is answered before the service closes", async () => {
+    const { service } = await start();
+    const settled = outcome(service.exchange(order("buy 1 USD for PLN")));
+    await service.close();
+    assert.equal(await settled, "settled");
+  });
+
+  test("in which a bug shows fails only the order that met it", async () => {
+    const { service, store } = await start(2);
+    const transact = store.transact.bind(store);
+    store.transact = (touched, decide) =>
+      transact(touched, (loaded) =>
+        decide({
+          ...loaded,
+          account: (pesel) => {
+            if (pesel === adult(1)) throw new TypeError("a bug");
+            return loaded.account(pesel);
+          },
+        }),
+      );
+    const failing = service.exchange(order("buy 1 USD for PLN", 1));
+    const fine = service.exchange(order("buy 1 USD for PLN"));
+    await assert.rejects(failing, TypeError);
+    await fine;
+    const lines = [line("buy 1 USD for PLN", 1), line("buy 1 USD for PLN")];
+    assert.deepEqual(await bulk(service, lines), ["internal", "settled"]);
+  });
+});
+
+describe("the position of the house", () => {
+  test("is what customers gave it less what they took, at any time", async () => {
+    const { service } = await start(2);
+    await service.exchange(order("buy 100 USD for PLN", 0));
+    await service.exchange(order("sell 40 USD for EUR", 0));
+    const { currencies } = await service.position();
+    assert.deepEqual(
+      currencies.map(({ currency, customers, house }) => `${currency} ${customers} ${house}`),
+      ["PLN 163000 37000", "EUR 3388 -3388", "USD 6000 -6000"],
+    );
+  });
+
+  test("shows the spread earned at mid rates", async () => {
+    const { service } = await start();
+    // 370.00 paid for 100.00 USD, which are 366.34 at the mid of 3.6268 and 3.7000.
+    await service.exchange(order("buy 100 USD for PLN"));
+    assert.deepEqual((await service.position()).spreadEarned, { currency: "PLN", minor: 366n });
+  });
+
+  test("of a house without an exchange is 0 in PLN", async () => {
+    const { service } = await start(0);
+    assert.deepEqual(await service.position(), {
+      currencies: [{ currency: "PLN", customers: 0n, house: 0n }],
+      spreadEarned: { currency: "PLN", minor: 0n },
+    });
+  });
+});
+
+describe("the table in force and its history", () => {
+  test("know nothing of tables that come after it", async () => {
+    const { service, store } = await start();
+    await store.saveTables([
+      tableOf("107/C/NBP/2026", "2026-06-05"),
+      table,
+      tableOf("109/C/NBP/2026", "2026-06-09"),
+      tableOf("110/C/NBP/2026", "2026-06-10"),
+    ]);
+    assert.equal((await service.rates()).previous?.number, "107/C/NBP/2026");
+    const history = await service.rateHistory(parseCurrencyCode("USD"), 90);
+    assert.deepEqual(
+      history.map((rate) => rate.table),
+      ["107/C/NBP/2026", "108/C/NBP/2026"],
+    );
+  });
+});
+
+describe("statements, receipts and lists", () => {
+  test("a statement is read in pages, newest first, each entry once", async () => {
+    const { service } = await start();
+    for (let count = 0; count < 6; count += 1) await service.exchange(order("buy 1 USD for PLN"));
+    const sequences: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await service.statement(adult(), { limit: 3, cursor });
+      sequences.push(...page.items.map(({ sequence }) => sequence));
+      cursor = page.next;
+    } while (cursor !== undefined);
+    assert.deepEqual(sequences, [7, 6, 5, 4, 3, 2, 1]);
+  });
+
+  test("accounts are listed in pages, by PESEL, each once", async () => {
+    const { service } = await start(7);
+    const first = await service.accounts({ limit: 4 });
+    const second = await service.accounts({ limit: 4, cursor: first.next });
+    const pesels = [...first.items, ...second.items].map(({ pesel }) => pesel);
+    assert.deepEqual(pesels, [0, 1, 2, 3, 4, 5, 6].map(adult).sort());
+    assert.equal(second.next, undefined);
+  });
+
+  test("an unknown id has no receipt", async () => {
+    const { service } = await start();
+    await assert.rejects(service.receipt("no-such-id"), { code: "not-found" });
+  });
+
+  test("a cursor that no page gave is refused", async () => {
+    const { service } = await start(2);
+    const ofAnother = (await service.statement(adult(1), { limit: 1 })).items[0]?.id;
+    for (const cursor of ["x", ofAnother]) {
+      await assert.rejects(service.statement(adult(), { limit: 1, cursor }), { code: "invalid-request" });
+    }
+    await assert.rejects(service.accounts({ limit: 1, cursor: "x" }), { code: "invalid-request" });
+  });
+});
