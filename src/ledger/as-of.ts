@@ -5,7 +5,7 @@ import { accountAfter, type Entry } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import { type Pause, readEntriesBack } from "./journal-reader.ts";
+import type { Pause } from "./journal-reader.ts";
 import { limits } from "./limits.ts";
 import { decodeListed } from "./rows.ts";
 import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
@@ -21,10 +21,9 @@ const nameSlice = 500;
 const nameSlices = 20;
 
 /** @throws FxError invalid-request if entries from before `at` may still be on their way */
-export function requireSettled(at: Date | undefined, now: Date, store: Store): void {
-  const waitMs = Math.max(limits.settledAfterMs, store.commitsWithinMs);
-  if (at === undefined || at.getTime() + waitMs <= now.getTime()) return;
-  const detail = `must be at least ${Math.ceil(waitMs / 1000)} seconds ago`;
+export function requireSettled(at: Date | undefined, now: Date): void {
+  if (at === undefined || at.getTime() + limits.settledAfterMs <= now.getTime()) return;
+  const detail = `must be at least ${limits.settledAfterMs / 1000} seconds ago`;
   throw new FxError(
     "invalid-request",
     `The request is not valid: at ${detail}, because entries from before it may still be on their way.`,
@@ -47,12 +46,6 @@ export async function* backwards(
     place = found.at(-1)?.entry;
     await pause();
   }
-}
-
-/** The last entry of an account that is not later than `at`. */
-async function lastEntryAt(store: Store, pesel: Pesel, at: Date, pause: Pause): Promise<Entry | undefined> {
-  for await (const { entry } of backwards(store, pesel, pause)) if (entry.time <= at) return entry;
-  return undefined;
 }
 
 /** An account as it was, from what it is now; undefined if it was not open yet. */
@@ -170,44 +163,4 @@ export async function entriesOf(
   }
   if (!isFirst) return { page, hasMore, opening: undefined, closing: undefined };
   return { page, hasMore, opening, closing: closing ?? [] };
-}
-
-/** Of accounts that are looked back on while the journal is read. */
-const keptEnds = 10_000;
-
-/**
- * All entries, or those that what the accounts were at `at` rests on: of each account, up to the last that is not later.
- * From the newest back, so that most of those that are later are known by having none after them that is not.
- * @throws FxError internal if an entry cannot be read
- */
-export async function* readEntriesAt(
-  store: Store,
-  at?: Date,
-  pause: Pause = nextTurn,
-): AsyncGenerator<readonly Entry[]> {
-  /** By account, the sequence of the last entry that is not later. */
-  const ends = new Map<Pesel, number>();
-  const endOf = async (pesel: Pesel, at: Date) => {
-    const known = ends.get(pesel);
-    if (known !== undefined) return known;
-    if (ends.size >= keptEnds) ends.clear();
-    const end = (await lastEntryAt(store, pesel, at, pause))?.sequence ?? 0;
-    ends.set(pesel, end);
-    return end;
-  };
-  let isReached = false;
-  for await (const entries of readEntriesBack(store, pause)) {
-    if (at === undefined) {
-      yield entries;
-      continue;
-    }
-    const counted: Entry[] = [];
-    for (const entry of entries) {
-      const isLater = entry.time > at;
-      isReached ||= !isLater;
-      if (!isReached || (isLater && (await endOf(entry.pesel, at)) < entry.sequence)) continue;
-      counted.push(entry);
-    }
-    yield counted;
-  }
 }

@@ -8,6 +8,7 @@ import { keptFindings } from "./audit-kept.ts";
 import { Chain, type ReadAccount } from "./chain.ts";
 import { Heads, type LedgerAuditOptions } from "./checkpoint.ts";
 import { clockToleranceMs, timeText } from "./clock.ts";
+import { identityKeyOf } from "./customer-id.ts";
 import {
   exchangeDisagreements,
   haveSameAmounts,
@@ -38,14 +39,12 @@ interface Range {
  */
 export async function auditLedger(store: Store, options: LedgerAuditOptions = {}): Promise<AuditReport> {
   const { now = Date.now } = options;
-  const heads = new Heads(await store.identityKey(), options);
-  const totalEntries = await store.entryCount();
+  const heads = new Heads(await identityKeyOf(store), options);
+  const totalEntries = await store.lastPosition();
   const audit = new Audit(store, heads, options);
   let after: string | undefined;
   do {
-    const { count, through } = await store.accountSpan({ after, limit: accountsAtOnce });
-    const range = { after, through: count < accountsAtOnce ? undefined : through };
-    await audit.readAccounts(range);
+    const range = await audit.readAccounts(after);
     await audit.readJournal(range, totalEntries);
     await audit.compareAccounts();
     after = range.through;
@@ -77,31 +76,35 @@ class Audit {
     this.#onProgress = options.onProgress;
   }
 
-  /** Reads the rows of the accounts, and looks for words of names that lead to none. */
-  async readAccounts({ after, through }: Range): Promise<void> {
+  /** Reads the rows of the accounts of a range, and looks for words of names that lead to none. */
+  async readAccounts(first: string | undefined): Promise<Range> {
     this.#chains = new Map();
-    for (let last = after, isLast = false; !isLast; ) {
+    for (let after = first; ; ) {
       await this.#pause();
-      const page = await this.#store.accounts({ after: last, limit: accountsPerPage });
-      const rows = page.filter(({ pesel }) => through === undefined || pesel <= through);
+      const rows = await this.#store.accounts({ after, limit: accountsPerPage });
       for (const { pesel, name, surname, sequence, words } of rows) {
         this.#chains.set(pesel, new Chain(pesel, { name, surname, sequence, words }));
       }
-      isLast = rows.length < accountsPerPage;
-      const end = isLast ? through : rows.at(-1)?.pesel;
-      for (const pesel of await this.#store.strayWords({ after: last, through: end })) {
+      const isLast = rows.length < accountsPerPage;
+      const through = isLast ? undefined : rows.at(-1)?.pesel;
+      for (const pesel of await this.#store.strayWords({ after, through })) {
         this.find(pesel, undefined, ["words of the names", "some", "no account"]);
       }
-      last = end;
+      if (isLast || this.#chains.size >= accountsAtOnce) {
+        this.#accounts += this.#chains.size;
+        return { after: first, through };
+      }
+      after = through;
     }
-    this.#accounts += this.#chains.size;
   }
 
   /** Checks the entries, each against its account's chain so far. */
   async readJournal(range: Range, totalEntries: number): Promise<void> {
-    for await (const rows of readJournal(this.#store, range, this.#pause)) {
+    const { after = "", through } = range;
+    for await (const rows of readJournal(this.#store, this.#pause)) {
       this.#tables.nextSlice();
       for (const row of rows) {
+        if (row.pesel <= after || (through !== undefined && row.pesel > through)) continue;
         const chain = this.#chainOf(row.pesel);
         if (row.sequence > chain.newest) chain.later ??= row;
         else await this.#check(chain, row);

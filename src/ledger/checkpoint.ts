@@ -56,7 +56,7 @@ export class Heads {
   readonly #digest = createHash("sha256");
   readonly #lost: LostHead[] = [];
 
-  /** @param key the ledger's `identityKey` */
+  /** @param key see `identityKeyOf` */
   constructor(key: string, { onHeads, against }: LedgerAuditOptions) {
     this.#key = key;
     this.#give = onHeads;

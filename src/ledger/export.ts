@@ -2,14 +2,16 @@ import { type CalendarDate, endOfTime, warsawDate } from "../core/date.ts";
 import type { Entry } from "../core/journal.ts";
 import type { ExportRequest } from "../core/service.ts";
 import { bookingOf, roundingBooking } from "./booking.ts";
-import { customerId } from "./customer-id.ts";
+import { customerId, identityKeyOf } from "./customer-id.ts";
 import { formatOf } from "./export-formats.ts";
-import { type Pause, readEntries, TableReader } from "./journal-reader.ts";
+import { type Pause, readJournal, TableReader } from "./journal-reader.ts";
+import { decodeEntry } from "./rows.ts";
 import { exactSpread, lostInRounding, twiceSpread } from "./spread.ts";
 import type { Store } from "./store.ts";
 
 /**
- * The journal as double entry: text, a part at a time, in flat memory, in the order in which the entries were made. The
+ * The journal as double entry: text, a part at a time, in flat memory, in the order of
+ * commits. The
  * spread of each exchange is exact; at the end, what rounding takes from their sum is taken off.
  * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
  */
@@ -20,16 +22,17 @@ export async function* exportJournal(
 ): AsyncGenerator<string> {
   const { full, from = "", to = endOfTime, at } = request;
   const format = formatOf(request);
-  const key = await store.identityKey();
+  const key = await identityKeyOf(store);
   const tables = new TableReader(store);
   let count = 0;
   let earnedBefore = 0n;
   let earned = 0n;
   let last: CalendarDate | undefined;
   yield format.head;
-  for await (const entries of readEntries(store, pause)) {
+  for await (const rows of readJournal(store, pause)) {
     let text = "";
-    for (const entry of entries) {
+    for (const row of rows) {
+      const { entry } = decodeEntry(row);
       const date = warsawDate(entry.time);
       if (date > to || (at !== undefined && entry.time > at)) continue;
       const customer = customerId(entry.pesel, key);
@@ -44,7 +47,7 @@ export async function* exportJournal(
       const spread = twice === undefined ? undefined : exactSpread(twice);
       text += format.booking(bookingOf(entry, { date, customer, spread, full }));
       count += 1;
-      last = date;
+      if (last === undefined || date > last) last = date;
     }
     yield text;
   }

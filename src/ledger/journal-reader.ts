@@ -1,16 +1,13 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
-import type { Entry } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
 import { clockToleranceMs } from "./clock.ts";
 import { DamagedLedger } from "./damage.ts";
 import { isEntryId } from "./entry-id.ts";
-import type { FoundEntry, JournalPlace, JournalRow, Store } from "./store.ts";
+import type { FoundEntry, JournalRow, Store } from "./store.ts";
 
 /** A page takes some 4 ms, in which orders wait. */
 const pageSize = 250;
-/** The same of an export, which takes longer for each entry. */
-const exportedAtOnce = 100;
 
 /** Is waited for before each page of a long read, so that others are served. */
 export type Pause = () => Promise<void>;
@@ -30,61 +27,35 @@ export function pauses({ rests, signal }: { rests: boolean; signal?: AbortSignal
 }
 
 /**
- * Reads the entries of the accounts after `after` up to `through`, a page at a time, those of each account in their
- * order. Orders go on in between.
+ * Reads the entries that there are now, in the order of commits, a page at a time. Orders go on in between.
+ *
+ * Of each account those are the first entries, up to any. An entry gets its position while its account is locked, so when
+ * one gets it, those before it are committed. Where several transactions commit at once, an entry may be committed after
+ * its place was read; the account's next entries then get positions after `through`.
  */
 export async function* readJournal(
   store: Store,
-  range: JournalRange = {},
   pause: Pause = nextTurn,
 ): AsyncGenerator<readonly JournalRow[]> {
-  let place: JournalPlace | undefined;
-  do {
-    await pause();
-    const { rows, next } = await store.journal({ ...range, place, limit: pageSize });
-    yield rows;
-    place = next;
-  } while (place !== undefined);
-}
-
-interface JournalRange {
-  readonly after?: string | undefined;
-  readonly through?: string | undefined;
-}
-
-/**
- * Reads the entries that there are now in the order in which they were made, a page at a time. Of an account those are
- * the first ones, up to any.
- */
-export async function* readEntries(store: Store, pause: Pause = nextTurn): AsyncGenerator<readonly Entry[]> {
-  const through = await store.newestEntry();
-  let after: string | undefined;
-  while (after !== through) {
-    await pause();
-    const found = await store.entries({ after, through, limit: exportedAtOnce });
-    yield found.map(({ entry }) => entry);
-    // The newest could only be missing if the ledger was changed by hand.
-    after = found.at(-1)?.entry.id ?? through;
-  }
-}
-
-/** The same from the newest back, those that there were at first. */
-export async function* readEntriesBack(store: Store, pause: Pause): AsyncGenerator<readonly Entry[]> {
-  let before: string | undefined;
+  const through = await store.lastPosition();
+  let after: number | undefined;
   for (;;) {
     await pause();
-    const found = await store.entriesBefore({ before, limit: pageSize });
-    if (found.length === 0) return;
-    yield found.map(({ entry }) => entry);
-    before = found.at(-1)?.entry.id;
+    const rows = await store.journal({ after, through, limit: pageSize });
+    yield rows;
+    if (rows.length < pageSize) return;
+    after = rows.at(-1)?.position;
   }
+}
+
+export async function entryWithId(store: Store, id: string): Promise<FoundEntry | undefined> {
+  return isEntryId(id) ? (await store.entriesBetween(id, id, 1))[0] : undefined;
 }
 
 /** The entry of this id, if it is there and can be read; an audit tells of others where their accounts are. */
 export async function readableEntry(store: Store, id: string): Promise<FoundEntry | undefined> {
-  if (!isEntryId(id)) return undefined;
   try {
-    return await store.entry(id);
+    return await entryWithId(store, id);
   } catch (error) {
     if (error instanceof DamagedLedger) return undefined;
     throw error;
@@ -162,12 +133,11 @@ export class TableReader {
 
   /** The first epoch of the ledger, from `least` on, in which a table was in force at a time. */
   epoch(id: string, least: number, timeMs: number): number | undefined {
-    const toleranceMs = Math.max(clockToleranceMs, this.#store.commitsWithinMs);
     return this.#terms
       .get(id)
       ?.find(
         ({ epoch, fromMs, untilMs }) =>
-          epoch >= least && timeMs >= fromMs - toleranceMs && timeMs <= untilMs + toleranceMs,
+          epoch >= least && timeMs >= fromMs - clockToleranceMs && timeMs <= untilMs + clockToleranceMs,
       )?.epoch;
   }
 }

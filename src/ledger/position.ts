@@ -1,7 +1,7 @@
 import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
 import type { Position } from "../core/service.ts";
-import { readEntriesAt } from "./as-of.ts";
-import { type Pause, TableReader } from "./journal-reader.ts";
+import { type Pause, readJournal, TableReader } from "./journal-reader.ts";
+import { decodeEntry } from "./rows.ts";
 import { spreadEarned, twiceSpread } from "./spread.ts";
 import type { Store } from "./store.ts";
 
@@ -22,8 +22,10 @@ interface Flow {
 export async function positionOf(store: Store, at?: Date, pause?: Pause): Promise<Position> {
   const deposited = new Map<CurrencyCode, bigint>([[pln, 0n]]);
   const flows = new Map<string, Flow>();
-  for await (const entries of readEntriesAt(store, at, pause)) {
-    for (const entry of entries) {
+  for await (const rows of readJournal(store, pause)) {
+    for (const row of rows) {
+      const { entry } = decodeEntry(row);
+      if (at !== undefined && entry.time > at) continue;
       const { debited, credited, exchange } = entry;
       if (exchange === undefined) {
         if (credited !== undefined) add(deposited, credited.currency, credited.minor);

@@ -9,6 +9,7 @@ import {
   type Rate,
   type RateOfTable,
   type RateTable,
+  type TableInForce,
 } from "../core/rates.ts";
 import { DamagedLedger } from "./damage.ts";
 import { isFinalCode } from "./refusal.ts";
@@ -31,7 +32,7 @@ import type {
 
 /**
  * An account as its row and its newest entry have it; undefined if there is neither. Takes a row as the database gives
- * it, too: see `accountRow`.
+ * it, too: see `portRow`.
  * @throws DamagedLedger if they do not fit together
  */
 export function decodeAccount(row: AccountRow): StoredAccount | undefined {
@@ -144,7 +145,7 @@ export function refusalHash(row: Omit<RefusalRow, "hash">): string {
 }
 
 /**
- * Takes a row as the database gives it, too: see `accountRow`.
+ * Takes a row as the database gives it, too: see `portRow`.
  * @throws DamagedLedger if the row does not hold a refusal
  */
 export function decodeRefusal(row: RefusalRow): Refusal {
@@ -226,12 +227,23 @@ export function decodeRate(
   }
 }
 
+/**
+ * The newest row of `accepted_table`, with how many it has (`accepted`) and the table's row.
+ * @throws DamagedLedger if the table is missing, or a row is not as it was written
+ */
+export function decodeInForce(row: object): TableInForce {
+  const { accepted, ...inForce } = row as AcceptedTableRow & RateTableRow & { accepted: number };
+  requireAcceptance(inForce, accepted);
+  if (inForce.id === null) throw missingTable(inForce.table_id);
+  return { epoch: inForce.epoch, table: decodeTable(inForce) };
+}
+
 /** Stands in for a table that the ledger names but does not have. */
 export function missingTable(id: string): DamagedLedger {
   return new DamagedLedger(`the rate table in force, ${id}, is missing`);
 }
 
-/** The secret of a new ledger: see `Store.identityKey`. */
+/** The secret of a new ledger: see `identityKeyOf`. */
 export function newIdentityKey(): IdentityKeyRow {
   const value = randomBytes(32).toString("hex");
   return { id: 1, value, hash: sha256(value) };
@@ -284,36 +296,12 @@ export function decodeAcceptedTable(row: AcceptedTableRow & RateTableRow): Accep
   return { epoch, id, source, number, at: new Date(accepted_at), overriddenBy: overridden_by ?? undefined };
 }
 
-/** A row as the database gives it: a PESEL is a number there, without the zeros before it. */
-export function accountRow(row: object): ListedAccountRow {
-  return withPesel(row as ListedAccountRow);
-}
-
-/** A row of a table beside the journal, as the database gives it. */
-export function keptRow<Row extends object>(row: Row): Row {
-  return "pesel" in row ? withPesel(row as Row & { pesel: string }) : row;
-}
-
-/** A row as the database gives it, like `accountRow`. */
-export function journalRow(row: object): JournalRow {
-  return withPesel(row as JournalRow);
-}
-
-function withPesel<Row extends { readonly pesel: string }>(row: Row): Row {
-  return { ...row, pesel: peselText(row.pesel) };
+/** A row as the database gives it, where a PESEL is a number, without the zeros before it. */
+export function portRow<Row>(row: object): Row {
+  if (!("pesel" in row)) return row as Row;
+  return { ...row, pesel: peselText(row.pesel as number) } as Row;
 }
 
 export function peselText(pesel: string | number): string {
   return pesel.toString().padStart(11, "0");
-}
-
-/** The accounts of a page of the journal, with PESELs as the numbers that a database keeps. */
-export function rangeOf({
-  after,
-  through,
-}: {
-  after?: string | undefined;
-  through?: string | undefined;
-}): readonly [after: number, through: number] {
-  return [Number(after ?? -1), Number(through ?? Number.MAX_SAFE_INTEGER)];
 }

@@ -38,15 +38,21 @@ import {
   type Repeat,
   type TableOf,
 } from "./decision.ts";
-import { idsFrom, isEntryId } from "./entry-id.ts";
+import { idsFrom } from "./entry-id.ts";
 import { exportJournal } from "./export.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { Holders } from "./holders.ts";
-import { type Pause, pauses } from "./journal-reader.ts";
+import { entryWithId, type Pause, pauses } from "./journal-reader.ts";
 import { positionOf } from "./position.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
 import { decodeListed } from "./rows.ts";
-import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
+import {
+  type AccountsPage,
+  type FoundEntry,
+  type Store,
+  type StoredAccount,
+  schemaVersion,
+} from "./store.ts";
 import { Trial } from "./trial.ts";
 import type { Command } from "./work.ts";
 
@@ -95,7 +101,7 @@ export class LedgerService implements ExchangeService {
   }
 
   async account(pesel: Pesel, at?: Date): Promise<Account> {
-    requireSettled(at, this.#now(), this.#store);
+    requireSettled(at, this.#now());
     const account = (await this.#store.account(pesel)) ?? accountNotFound();
     if (at === undefined) return account;
     return (
@@ -191,7 +197,9 @@ export class LedgerService implements ExchangeService {
     }
     await this.account(pesel);
     if (key !== undefined) {
-      const found = await this.#store.entryWithKey(pesel, key);
+      const answered = await this.#store.look([{ pesel, key }], (loaded) => loaded.answered(pesel, key));
+      const id = answered?.kind === "refusal" ? undefined : answered?.id;
+      const found = id === undefined ? undefined : await entryWithId(this.#store, id);
       const items = found === undefined ? [] : [receiptOf(found)];
       return { items, next: undefined, opening: undefined, closing: undefined };
     }
@@ -207,8 +215,7 @@ export class LedgerService implements ExchangeService {
 
   /** A cursor is the id of an entry, because it comes to stand in a URL, where a PESEL must not. */
   async #entryAt(cursor: string): Promise<Entry> {
-    const found = isEntryId(cursor) ? await this.#store.entry(cursor) : undefined;
-    return found?.entry ?? unknownCursor();
+    return (await entryWithId(this.#store, cursor))?.entry ?? unknownCursor();
   }
 
   async receipt(id: string): Promise<Receipt> {
@@ -223,16 +230,15 @@ export class LedgerService implements ExchangeService {
 
   /** The entry with this id, or two of those whose ids begin so. */
   async #entriesFrom(id: string): Promise<readonly FoundEntry[]> {
-    if (isEntryId(id)) return [(await this.#store.entry(id)) ?? []].flat();
     const ids = idsFrom(id);
     if (ids !== undefined && id.length < shortestBeginning) {
       throw incompleteId(`Give at least ${shortestBeginning} characters of the id.`);
     }
-    return ids === undefined ? [] : this.#store.entriesIn(ids, 2);
+    return ids === undefined ? [] : this.#store.entriesBetween(ids.first, ids.last, 2);
   }
 
   async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
-    requireSettled(at, this.#now(), this.#store);
+    requireSettled(at, this.#now());
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
     const { items, last } =
       at === undefined
@@ -249,14 +255,14 @@ export class LedgerService implements ExchangeService {
   }
 
   async position(at?: Date, signal?: AbortSignal): Promise<Position> {
-    requireSettled(at, this.#now(), this.#store);
+    requireSettled(at, this.#now());
     return positionOf(this.#store, at, this.#pause(signal));
   }
 
   async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {
     const earlier = against && (await earlierHeads(against));
     if (onStart !== undefined) {
-      onStart({ schemaVersion: this.#store.schemaVersion, entries: await this.#store.entryCount() });
+      onStart({ schemaVersion, entries: await this.#store.lastPosition() });
     }
     const now = () => this.#now().getTime();
     const pause = this.#pause(options.signal);
@@ -266,7 +272,7 @@ export class LedgerService implements ExchangeService {
   async *export(request: ExportRequest): AsyncGenerator<string> {
     const { from = "", to = endOfTime, at } = request;
     if (from > to) throw unfit("/from", "is after to");
-    requireSettled(at, this.#now(), this.#store);
+    requireSettled(at, this.#now());
     yield* exportJournal(this.#store, request, this.#pause());
   }
 

@@ -3,15 +3,12 @@ import type { ErrorCode } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
-import type { IdRange } from "./entry-id.ts";
 
 /**
  * Where accounts, the journal and the tables are kept. One suite, test/ledger/store.contract.ts, holds for every
  * adapter. A method that cannot do its work fails with FxError storage-unavailable.
  */
 export interface Store extends TableLedger {
-  /** How many transactions, each over accounts of its own, get more done together than in turn. */
-  readonly transactionsAtOnce: number;
   /**
    * One durable transaction: loads and locks the accounts that are touched, lets `decide` say what to write, and
    * writes it. Resolves when all of it is durable, to the answer that was decided with it; rejects when none of it is,
@@ -27,62 +24,40 @@ export interface Store extends TableLedger {
    * because the audit reads ones that may not decode.
    */
   accounts(page: AccountsPage): Promise<ListedAccountRow[]>;
-  /** How many of the accounts after `after` there are, up to `limit`, and the last of these: without their rows. */
-  accountSpan(page: Pick<AccountsPage, "after" | "limit">): Promise<AccountSpan>;
   /** Entries of one account from the one before `before`, which is one of them, newest first. */
   statement(
     pesel: Pesel,
     page: { before?: Entry | undefined; limit: number },
   ): Promise<readonly FoundEntry[]>;
   /**
-   * A page of the entries of the accounts after `after` up to `through`, those of each account in their order. A page may
-   * be empty; the last one is the one without `next`.
-   * @param page `place`: `next` of the page before
+   * Entries in the order of commits, each after `after` and up to `through`, which are positions. Positions may have gaps.
+   * In a store that commits several transactions at once, one with a lower position may be committed later; but an
+   * account's positions rise with its sequence.
    */
   journal(page: {
-    after?: string | undefined;
-    through?: string | undefined;
-    place?: JournalPlace | undefined;
+    after?: number | undefined;
+    through?: number | undefined;
     limit: number;
-  }): Promise<JournalPage>;
-  /**
-   * All entries from the one after `after` up to `through`, in the order in which they were made; for those of several
-   * processes that is as exact as their clocks. Unlike that of `journal`, it tells nothing of dates of birth.
-   */
-  entries(page: {
-    after?: string | undefined;
-    through?: string | undefined;
-    limit: number;
-  }): Promise<SealedEntry[]>;
-  /** The same the other way round: from the newest one, or the one before `before`. */
-  entriesBefore(page: { before?: string | undefined; limit: number }): Promise<SealedEntry[]>;
-  /** The id of the last one in that order. */
-  newestEntry(): Promise<string | undefined>;
-  entry(id: string): Promise<FoundEntry | undefined>;
-  /** Entries whose ids are in the range, in no order. */
-  entriesIn(ids: IdRange, limit: number): Promise<FoundEntry[]>;
-  /** The account's entry with this idempotency key. */
-  entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined>;
-  /** For an audit: rows of a table beside the journal as they are, from the one after `after`. */
+  }): Promise<readonly JournalRow[]>;
+  /** The highest position in the journal, about as high as the number of its entries; 0 if it is empty. */
+  lastPosition(): Promise<number>;
+  /** Entries whose ids, which are UUIDs, are from `first` to `last`, in no order. */
+  entriesBetween(first: string, last: string, limit: number): Promise<readonly FoundEntry[]>;
+  /** Rows of a table beside the journal as they are, from the one after `after`. */
   rows<Name extends keyof KeptRows>(
     name: Name,
     page: { after?: string | number | undefined; limit: number },
   ): Promise<KeptRows[Name][]>;
   /** For an audit: PESELs after `after` up to `through` that words lead to, and that have no account. */
   strayWords(range: { after?: string | undefined; through?: string | undefined }): Promise<string[]>;
-  /** How many entries there are, or about how many; 0 where the store cannot tell without reading them. */
-  entryCount(): Promise<number>;
   table(id: string): Promise<RateTable | undefined>;
-  /** An entry whose request was answered as done is committed at most so long after its time. */
-  readonly commitsWithinMs: number;
-  /** The secret of this ledger for `customerId`: made with its schema, and the same for good. */
-  identityKey(): Promise<string>;
-  /** The version of the schema. */
-  readonly schemaVersion: number;
   /** Fails unless the store answers now. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** The version of the schema, in every database. There is no way from another version to this one. */
+export const schemaVersion = 1;
 
 /** "read" writes nothing. Only "create" makes a ledger where there is none; it is the default. */
 export type Access = "read" | "write" | "create";
@@ -182,19 +157,6 @@ export interface AccountsPage {
   readonly name?: readonly string[] | undefined;
 }
 
-export interface AccountSpan {
-  readonly count: number;
-  readonly through: string | undefined;
-}
-
-/** For the store that gave it. */
-export type JournalPlace = readonly number[];
-
-export interface JournalPage {
-  readonly rows: readonly JournalRow[];
-  readonly next: JournalPlace | undefined;
-}
-
 /** What an audit finds: the problem by name, what is recorded, and what should be. */
 export type Disagreement = readonly [problem: string, recorded: string, recomputed: string];
 
@@ -223,6 +185,7 @@ export interface ListedAccountRow extends AccountRow {
 
 /** A row of the table `journal`: what the entry is found by, the text of it, and its hash. */
 export interface JournalRow {
+  readonly position: number;
   readonly pesel: string;
   readonly sequence: number;
   /** Its reader may drop it. */

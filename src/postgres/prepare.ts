@@ -1,8 +1,8 @@
 import { FxError } from "../core/errors.ts";
 import { newIdentityKey } from "../ledger/rows.ts";
-import type { Access } from "../ledger/store.ts";
+import { type Access, schemaVersion } from "../ledger/store.ts";
 import type { Connection } from "./connection.ts";
-import { rules, schema, schemaVersion, selectRules, tables } from "./schema.ts";
+import { rules, schema, selectRules, tables } from "./schema.ts";
 
 /**
  * Makes sure that the database holds a ledger of this schema, and makes one where `access` allows it. Any number of

@@ -1,5 +1,4 @@
-/** Kept in the one row of `fx_schema`. There is no way from another version to this one. */
-export const schemaVersion = 1;
+import { schemaVersion } from "../ledger/store.ts";
 
 /** The tables that a ledger has. */
 export const tables = [
@@ -32,16 +31,17 @@ export const schema = `
   ) with (fillfactor = 70);
 
   create table journal (
+    position bigint not null generated always as identity primary key, -- of each account, in the order of its entries
     entry text not null,
     hash text not null,
     id uuid not null generated always as ((entry::json ->> 'id')::uuid) stored,
     pesel bigint not null generated always as ((entry::json ->> 'pesel')::bigint) stored,
     sequence bigint not null generated always as ((entry::json ->> 'sequence')::bigint) stored,
     idempotency_key text generated always as (entry::json ->> 'key') stored,
-    reverses uuid generated always as ((entry::json ->> 'reverses')::uuid) stored, -- the id of the entry that is undone
-    primary key (pesel, sequence)
+    reverses uuid generated always as ((entry::json ->> 'reverses')::uuid) stored -- the id of the entry that is undone
   );
   create unique index journal_id on journal (id);
+  create unique index journal_account on journal (pesel, sequence);
   create unique index journal_key on journal (idempotency_key, pesel) where idempotency_key is not null;
   create unique index journal_reverses on journal (reverses) where reverses is not null;
 
@@ -97,8 +97,9 @@ export const schema = `
 export const rules: readonly string[] = [
   "CREATE UNIQUE INDEX fx_schema_pkey ON fx_schema USING btree (id)",
   "CREATE UNIQUE INDEX account_pkey ON account USING btree (pesel)",
-  "CREATE UNIQUE INDEX journal_pkey ON journal USING btree (pesel, sequence)",
+  'CREATE UNIQUE INDEX journal_pkey ON journal USING btree ("position")',
   "CREATE UNIQUE INDEX journal_id ON journal USING btree (id)",
+  "CREATE UNIQUE INDEX journal_account ON journal USING btree (pesel, sequence)",
   "CREATE UNIQUE INDEX journal_key ON journal USING btree (idempotency_key, pesel) WHERE (idempotency_key IS NOT NULL)",
   "CREATE UNIQUE INDEX journal_reverses ON journal USING btree (reverses) WHERE (reverses IS NOT NULL)",
   'CREATE UNIQUE INDEX refusal_pkey ON refusal USING btree ("position")',

@@ -1,3 +1,4 @@
+import { accountColumns, foundColumns, foundFrom, joinAccount } from "../sql/statements.ts";
 import { type ListType, listOf } from "./connection.ts";
 import { tableColumns } from "./rate-tables.ts";
 
@@ -9,27 +10,13 @@ const typeOf: Readonly<Record<string, ListType>> = {
   refused_at: "bigint",
 };
 
-export const accountColumns = ["pesel", "name", "surname", "sequence"] as const;
+export const writtenColumns = ["pesel", "name", "surname", "sequence"] as const;
 export const wordColumns = ["pesel", "word"] as const;
 
-/** Entries as `foundEntry` reads them. */
-export const selectFound =
-  "select journal.entry, journal.hash, (select before.hash from journal as before " +
-  "where before.pesel = journal.pesel and before.sequence = journal.sequence - 1) as hash_before, " +
-  "journal.id, journal.pesel, journal.idempotency_key, later.id as reversed_by, later.pesel as reversed_for " +
-  "from journal left join journal as later on later.reverses = journal.id";
-
-/** Rows as `decodeAccount` reads them, of `wanted`. */
-const accountList =
-  "wanted.pesel, account.name, account.surname, account.sequence, newest.entry, newest.hash, newest.hash_before";
-/** An account's row and its newest entry, each where there is one. */
-const joinAccount =
-  "left join account on account.pesel = wanted.pesel left join lateral (select entry, hash, " +
-  "(select before.hash from journal as before " +
-  "where before.pesel = one.pesel and before.sequence = one.sequence - 1) as hash_before " +
-  "from journal as one where one.pesel = wanted.pesel order by one.sequence desc limit 1) as newest on true";
+/** Entries as `foundEntry` reads them, with what they are found by. */
+const selectFound = `select journal.id, journal.pesel, journal.idempotency_key, ${foundColumns} ${foundFrom}`;
 /** Takes a list of PESELs. */
-export const selectAccounts = `select ${accountList} from unnest(${listOf(1, "bigint")}) as wanted (pesel) ${joinAccount}`;
+export const selectAccounts = `select ${accountColumns} from unnest(${listOf(1, "bigint")}) as wanted (pesel) ${joinAccount}`;
 
 /** Rows as parameters, a column each: one statement, prepared once, takes any number of them. */
 const unnest = (columns: readonly string[], types = typeOf): string =>
@@ -47,21 +34,6 @@ const insertInto = (table: string, columns: readonly string[], types = typeOf): 
   `insert into ${table} (${columns.join(", ")}) select * from ${unnest(columns, types)} ` +
   `where ${inTransaction(columns.length + 1)}`;
 
-/** Whether a word begins as the parameter does: no letter sorts after the one added to the end of the range. */
-const begins = (nth: number): string => `word >= $${nth} and word < $${nth} || chr(${0x10ffff})`;
-/** Takes the PESEL to go on after, the limit, and as many words. */
-export const pageAccounts = (words: number): string =>
-  `select ${accountList}, coalesce((select string_agg(word, ' ') from name_word as own ` +
-  `where own.pesel = wanted.pesel), '') as words from account as wanted ${joinAccount} where wanted.pesel > $1` +
-  Array.from(
-    { length: words },
-    (_, index) =>
-      ` and exists (select 1 from name_word where name_word.pesel = wanted.pesel and ${begins(index + 3)})`,
-  ).join("") +
-  " order by wanted.pesel limit $2";
-export const spanOfAccounts =
-  "select count(*) as count, max(pesel) as through from " +
-  "(select pesel from account where pesel > $1 order by pesel limit $2) as span";
 export const lockAccounts = `select pesel from account where pesel = any(${listOf(1, "bigint")}) order by pesel for update`;
 export const findKeys =
   `${selectFound} join ${unnest(["pesel", "key"])} as k (pesel, key) ` +
@@ -90,7 +62,7 @@ export const deleteRefusals =
   `and ${inTransaction(3)}`;
 export const findEntries = `select id, hash from journal where id = any(${listOf(1, "uuid")})`;
 export const findEpochs = `select epoch, table_id from accepted_table where epoch = any(${listOf(1, "bigint")})`;
-export const insertAccounts = insertInto("account", accountColumns);
+export const insertAccounts = insertInto("account", writtenColumns);
 const updateOf = (columns: readonly string[]): string =>
   `update account set ${columns
     .filter((column) => column !== "pesel")

@@ -10,7 +10,6 @@ import { isRolledBack, isTaken } from "./failures.ts";
 import { loadedFrom, unlessDamaged } from "./loaded.ts";
 import { type KnownTables, readInForce, tableColumns } from "./rate-tables.ts";
 import {
-  accountColumns,
   deleteRefusals,
   deleteWords,
   findEntries,
@@ -30,6 +29,7 @@ import {
   selectAccounts,
   updateAccounts,
   wordColumns,
+  writtenColumns,
 } from "./statements.ts";
 
 /** Keeps tables, where they are not kept yet. */
@@ -210,7 +210,7 @@ export class Transaction<T> {
         ["pesel", "sequence"],
         rows.filter((row) => !isNew(row)),
       ),
-      ...rowsStatement(insertAccounts, accountColumns, opened),
+      ...rowsStatement(insertAccounts, writtenColumns, opened),
       ...rowsStatement(renameAccounts, ["pesel", "name", "surname"], renamed),
       ...rowsStatement(deleteWords, ["pesel"], words),
       ...rowsStatement(insertWords, wordColumns, words.flatMap(wordRows)),

@@ -1,19 +1,131 @@
 import { endOfTime } from "../core/date.ts";
-import type { Acceptance, AcceptedTable, RateOfTable, RateTable, TableLedger } from "../core/rates.ts";
+import type { Entry } from "../core/journal.ts";
+import type { Pesel } from "../core/pesel.ts";
+import type {
+  Acceptance,
+  AcceptedTable,
+  RateOfTable,
+  RateTable,
+  TableInForce,
+  TableLedger,
+} from "../core/rates.ts";
 import { planAcceptance } from "../ledger/acceptance.ts";
-import { decodeAcceptedTable, decodeRate, decodeTable } from "../ledger/rows.ts";
-import type { AcceptedTableRow, Decision, Loaded, RateTableRow, Touch } from "../ledger/store.ts";
-import { selectAccepted, selectRates, selectTable, selectTables } from "./statements.ts";
+import {
+  decodeAcceptedTable,
+  decodeAccount,
+  decodeInForce,
+  decodeRate,
+  decodeTable,
+  foundEntry,
+  portRow,
+  requireChain,
+} from "../ledger/rows.ts";
+import {
+  type AcceptedTableRow,
+  type AccountRow,
+  type AccountsPage,
+  type Decision,
+  type FoundEntry,
+  type JournalRow,
+  type KeptRows,
+  type ListedAccountRow,
+  type Loaded,
+  pagedBy,
+  type RateTableRow,
+  type Store,
+  type StoredAccount,
+  type Touch,
+} from "../ledger/store.ts";
+import {
+  entriesBetween,
+  lastPosition,
+  oneAccount,
+  pageAccounts,
+  pageJournal,
+  pageStatement,
+  selectAccepted,
+  selectInForce,
+  selectRates,
+  selectTable,
+  selectTables,
+  strayWords,
+} from "./statements.ts";
 
 /** A row of a database. Whole numbers come as numbers. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 export type SqlValue = string | number;
 
-/** The reading half of a store. Its SQL is the same in every database. */
+const [least, greatest] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+/** No letter sorts after it. */
+const lastLetter = "\u{10ffff}";
+
+/** The reading half of a store. */
 export abstract class SqlReader {
-  /** Reads rows. The statement's parameters are ?1, ?2 and so on. */
+  /** Reads rows, as of one moment. The statement's parameters are ?1, ?2 and so on. */
   protected abstract select(sql: string, ...parameters: SqlValue[]): Promise<readonly SqlRow[]>;
   abstract transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T>;
+
+  async account(pesel: Pesel): Promise<StoredAccount | undefined> {
+    const [row] = await this.select(oneAccount, Number(pesel));
+    return decodeAccount(row as unknown as AccountRow);
+  }
+
+  async accounts({ after, limit, name = [] }: AccountsPage): Promise<ListedAccountRow[]> {
+    // The longest word is most likely the one that the fewest accounts have.
+    const words = name.toSorted((a, b) => b.length - a.length).flatMap((word) => [word, word + lastLetter]);
+    const rows = await this.select(pageAccounts(name.length), Number(after ?? least), limit, ...words);
+    return rows.map((row) => portRow<ListedAccountRow>(row));
+  }
+
+  async statement(
+    pesel: Pesel,
+    { before, limit }: { before?: Entry | undefined; limit: number },
+  ): Promise<readonly FoundEntry[]> {
+    const rows = await this.select(pageStatement, Number(pesel), before?.sequence ?? greatest, limit);
+    return requireChain(rows.map(foundEntry), { before, limit });
+  }
+
+  async journal({
+    after = least,
+    through = greatest,
+    limit,
+  }: Parameters<Store["journal"]>[0]): Promise<JournalRow[]> {
+    const rows = await this.select(pageJournal, after, through, limit);
+    return rows.map((row) => portRow<JournalRow>(row));
+  }
+
+  async lastPosition(): Promise<number> {
+    const [row] = await this.select(lastPosition);
+    return Number(row?.position);
+  }
+
+  async entriesBetween(first: string, last: string, limit: number): Promise<FoundEntry[]> {
+    return (await this.select(entriesBetween, first, last, limit)).map(foundEntry);
+  }
+
+  async rows<Name extends keyof KeptRows>(
+    name: Name,
+    { after, limit }: { after?: string | number | undefined; limit: number },
+  ): Promise<KeptRows[Name][]> {
+    const key = pagedBy[name];
+    const [where, place] = after === undefined ? ["", []] : [`where ${key} > ?2`, [after]];
+    const rows = await this.select(
+      `select * from ${name} ${where} order by ${key} limit ?1`,
+      limit,
+      ...place,
+    );
+    return rows.map((row) => portRow<KeptRows[Name]>(row));
+  }
+
+  async strayWords({ after, through }: Parameters<Store["strayWords"]>[0]): Promise<string[]> {
+    const rows = await this.select(strayWords, Number(after ?? least), Number(through ?? greatest));
+    return rows.map((row) => portRow<{ pesel: string }>(row).pesel);
+  }
+
+  async inForce(): Promise<TableInForce | undefined> {
+    const [row] = await this.select(selectInForce);
+    return row && decodeInForce(row);
+  }
 
   async acceptedTables(): Promise<readonly AcceptedTable[]> {
     const rows = await this.select(selectAccepted);

@@ -3,9 +3,9 @@ import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { decodeRefusal, encodeRefusal, foundEntry } from "../ledger/rows.ts";
 import type { FoundEntry, Refusal, RefusalRow, Writes } from "../ledger/store.ts";
-import { selectFound } from "./statements.ts";
+import { foundColumns, foundFrom } from "../sql/statements.ts";
 
-const selectEntry = `${selectFound} where journal.pesel = ? and journal.idempotency_key = ?`;
+const selectEntry = `select ${foundColumns} ${foundFrom} where journal.pesel = ? and journal.idempotency_key = ?`;
 const selectRefusal = "select * from refusal where pesel = ? and idempotency_key = ?";
 const insertRefusal =
   "insert or replace into refusal (pesel, idempotency_key, digest, code, message, refused_at, asked_by, hash) " +
@@ -24,10 +24,10 @@ export class Keys {
   }
 
   answered(pesel: Pesel, key: string): Entry | Refusal | undefined {
-    return this.entry(pesel, key)?.entry ?? this.#refusal(pesel, key);
+    return this.#entry(pesel, key)?.entry ?? this.#refusal(pesel, key);
   }
 
-  entry(pesel: Pesel, key: string): FoundEntry | undefined {
+  #entry(pesel: Pesel, key: string): FoundEntry | undefined {
     const row = this.#statement(selectEntry).get(Number(pesel), key);
     return row && foundEntry(row);
   }

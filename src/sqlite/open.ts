@@ -6,15 +6,15 @@ import type { FxError } from "../core/errors.ts";
 import { limits } from "../ledger/limits.ts";
 import { NewFile } from "../ledger/new-file.ts";
 import { newIdentityKey } from "../ledger/rows.ts";
-import type { OpenOptions } from "../ledger/store.ts";
+import { type OpenOptions, schemaVersion } from "../ledger/store.ts";
 import { busyCode, storageFailure, unusable } from "./failures.ts";
 import { LedgerFile, removeDatabase, resolveLedger } from "./file.ts";
-import { applicationId, schema, schemaVersion, tables } from "./schema.ts";
+import { applicationId, schema, tables } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
   /** How long a write waits for another process that writes. 5 s if absent. */
   readonly lockWaitMs?: number;
-  /** See `Store.commitsWithinMs`. 10 s if absent. */
+  /** How long after its time an entry may be committed at most. 10 s if absent. */
   readonly commitsWithinMs?: number;
 }
 

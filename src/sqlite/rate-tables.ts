@@ -1,14 +1,9 @@
 import type { StatementSyncInstance } from "@photostructure/sqlite";
 import type { RateTable, TableInForce } from "../core/rates.ts";
-import {
-  decodeTable,
-  encodeAcceptance,
-  encodeTable,
-  missingTable,
-  requireAcceptance,
-} from "../ledger/rows.ts";
-import type { AcceptedTableRow, RateTableRow, Writes } from "../ledger/store.ts";
-import { insertAccepted, insertTable, selectInForce } from "./statements.ts";
+import { decodeInForce, encodeAcceptance, encodeTable } from "../ledger/rows.ts";
+import type { Writes } from "../ledger/store.ts";
+import { selectInForce } from "../sql/statements.ts";
+import { insertAccepted, insertTable } from "./statements.ts";
 
 /** The tables that are kept, and which of them is in force. */
 export class RateTables {
@@ -27,12 +22,8 @@ export class RateTables {
 
   inForce(): TableInForce | undefined {
     if (this.#inForce === undefined) {
-      const row = this.#statement(selectInForce).get() as
-        | (RateTableRow & AcceptedTableRow & { accepted: number; id: string | null })
-        | undefined;
-      if (row !== undefined) requireAcceptance(row, row.accepted);
-      if (row?.id === null) throw missingTable(row.table_id);
-      this.#inForce = { value: row && { epoch: row.epoch, table: decodeTable(row) } };
+      const row = this.#statement(selectInForce).get();
+      this.#inForce = { value: row && decodeInForce(row) };
     }
     return this.#inForce.value;
   }

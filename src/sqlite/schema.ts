@@ -1,6 +1,3 @@
-/** Kept in the database as `user_version`. There is no way from another version to this one. */
-export const schemaVersion = 1;
-
 /** "fx" and a mark, in the file's header: tells a database of fx from any other SQLite file. */
 export const applicationId = 0x66785f33;
 

@@ -1,58 +1,30 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
-import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { RateTable, TableInForce } from "../core/rates.ts";
+import type { RateTable } from "../core/rates.ts";
 import { CommitDeadline } from "../ledger/commit-deadline.ts";
-import { entryId, type IdRange } from "../ledger/entry-id.ts";
+import { entryId } from "../ledger/entry-id.ts";
 import { limits } from "../ledger/limits.ts";
-import {
-  accountRow,
-  decodeAccount,
-  decodeEntry,
-  decodeIdentityKey,
-  foundEntry,
-  requireChain,
-} from "../ledger/rows.ts";
+import { decodeAccount, foundEntry } from "../ledger/rows.ts";
 import type {
   AccountRow,
-  AccountsPage,
   Decision,
   FoundEntry,
-  IdentityKeyRow,
-  JournalRow,
-  ListedAccountRow,
   Loaded,
-  SealedEntry,
   Store,
   StoredAccount,
   Touch,
   Writes,
 } from "../ledger/store.ts";
 import { SqlReader, type SqlRow, type SqlValue } from "../sql/reader.ts";
+import { entriesBetween, oneAccount } from "../sql/statements.ts";
 import { AccountCache } from "./account-cache.ts";
-import { keptRows, type SelectRows, strayWords } from "./audited.ts";
 import { storageFailure, unusable } from "./failures.ts";
-import { accountSpan, journalPage, type Select } from "./journal-pages.ts";
 import { Keys } from "./keys.ts";
-import { selectPage, writeWords } from "./name-words.ts";
+import { writeWords } from "./name-words.ts";
 import { type OpenDatabase, openDatabase, pragma, type SqliteOptions, tuningFor } from "./open.ts";
 import { RateTables } from "./rate-tables.ts";
-import { schemaVersion } from "./schema.ts";
-import {
-  appendEntry,
-  insertAccount,
-  pageEntries,
-  pageEntriesBack,
-  pageStatement,
-  renameAccount,
-  selectAccount,
-  selectFound,
-  updateAccount,
-} from "./statements.ts";
+import { appendEntry, insertAccount, renameAccount, updateAccount } from "./statements.ts";
 import { whenUnlocked } from "./write-lock.ts";
-
-/** No id is greater. */
-const greatestId = "g";
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
@@ -63,25 +35,16 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteSto
 }
 
 export class SqliteStore extends SqlReader implements Store {
-  readonly schemaVersion = schemaVersion;
-  readonly transactionsAtOnce = 1;
   /** From the decision to the commit is one turn of the event loop, in which the process or the disk may stand still. */
-  readonly commitsWithinMs: number;
+  readonly #commitsWithinMs: number;
   readonly #opened: OpenDatabase;
   readonly #database: DatabaseSyncInstance;
   readonly #accounts: AccountCache;
-  readonly #select: Select = (sql, ...parameters) => this.#arrays(sql, ...parameters);
-  readonly #selectRows: SelectRows = (sql, ...parameters) => this.#all(sql, ...parameters);
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #keys = new Keys((sql) => this.#statement(sql));
   readonly #tables = new RateTables((sql) => this.#statement(sql));
   #tuning = tuningFor(0);
   readonly #lockWaitMs: number;
-  readonly accountSpan: Store["accountSpan"] = async (page) => accountSpan(this.#select, page);
-  readonly rows: Store["rows"] = async (name, page) => keptRows(this.#selectRows, name, page);
-  readonly strayWords: Store["strayWords"] = async (range) => strayWords(this.#selectRows, range);
-  readonly journal: Store["journal"] = async (page) =>
-    journalPage(this.#select, page, () => this.#lastPosition());
 
   constructor(
     opened: OpenDatabase,
@@ -89,7 +52,7 @@ export class SqliteStore extends SqlReader implements Store {
   ) {
     super();
     this.#lockWaitMs = lockWaitMs;
-    this.commitsWithinMs = commitsWithinMs;
+    this.#commitsWithinMs = commitsWithinMs;
     this.#opened = opened;
     this.#database = opened.database;
     this.#accounts = new AccountCache(
@@ -109,7 +72,7 @@ export class SqliteStore extends SqlReader implements Store {
 
   #try<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): T {
     this.#tuneFor(touched.length);
-    const deadline = new CommitDeadline(this.commitsWithinMs);
+    const deadline = new CommitDeadline(this.#commitsWithinMs);
     const { answer, next, accounts } = this.#inTransaction(() => {
       this.#accounts.refresh();
       const loaded = new Map<Pesel, StoredAccount | undefined>();
@@ -165,7 +128,7 @@ export class SqliteStore extends SqlReader implements Store {
     this.#tuning = tuning;
   }
 
-  async account(pesel: Pesel): Promise<StoredAccount | undefined> {
+  override async account(pesel: Pesel): Promise<StoredAccount | undefined> {
     const account = this.#guard(() => {
       this.#accounts.refreshOnceATurn();
       return this.#account(pesel);
@@ -174,63 +137,9 @@ export class SqliteStore extends SqlReader implements Store {
     return account;
   }
 
-  async accounts(page: AccountsPage): Promise<ListedAccountRow[]> {
-    return this.#all(...selectPage(page)).map(accountRow);
-  }
-
-  async statement(
-    pesel: Pesel,
-    { before, limit }: { before?: Entry | undefined; limit: number },
-  ): Promise<readonly FoundEntry[]> {
-    const end = before?.sequence ?? Number.MAX_SAFE_INTEGER;
-    const found = this.#all(pageStatement, Number(pesel), end, limit).map(foundEntry);
-    return requireChain(found, { before, limit });
-  }
-
-  async entries({ after = "", through, limit }: Parameters<Store["entries"]>[0]): Promise<SealedEntry[]> {
-    return this.#all<JournalRow>(pageEntries, after, through ?? greatestId, limit).map(decodeEntry);
-  }
-
-  async entriesBefore({ before, limit }: Parameters<Store["entriesBefore"]>[0]): Promise<SealedEntry[]> {
-    return this.#all<JournalRow>(pageEntriesBack, before ?? greatestId, limit).map(decodeEntry);
-  }
-
-  async newestEntry(): Promise<string | undefined> {
-    return this.#all<{ id: string }>("select id from journal order by id desc limit 1")[0]?.id;
-  }
-
-  async entry(id: string): Promise<FoundEntry | undefined> {
-    return this.#read(() => this.#entry(id));
-  }
-
   #entry(id: string): FoundEntry | undefined {
-    const row = this.#statement(`${selectFound} where journal.id = ?`).get(id);
+    const row = this.#statement(entriesBetween).get(id, id, 1);
     return row && foundEntry(row);
-  }
-
-  async entriesIn({ first, last }: IdRange, limit: number): Promise<FoundEntry[]> {
-    const inRange = `${selectFound} where journal.id between ? and ? limit ?`;
-    return this.#all(inRange, first, last, limit).map(foundEntry);
-  }
-
-  async entryWithKey(pesel: Pesel, key: string): Promise<FoundEntry | undefined> {
-    return this.#read(() => this.#keys.entry(pesel, key));
-  }
-
-  /** Positions have no gaps, and to count would be to read the whole index. */
-  async entryCount(): Promise<number> {
-    return this.#lastPosition();
-  }
-
-  async identityKey(): Promise<string> {
-    return decodeIdentityKey(this.#all<IdentityKeyRow>("select * from identity_key")[0]);
-  }
-
-  async inForce(): Promise<TableInForce | undefined> {
-    return this.#guard(() => {
-      this.#accounts.refreshOnceATurn();
-      return this.#tables.inForce();
-    });
   }
 
   async saveTables(tables: readonly RateTable[]): Promise<void> {
@@ -258,7 +167,7 @@ export class SqliteStore extends SqlReader implements Store {
   #account(pesel: Pesel): StoredAccount | undefined {
     const known = this.#accounts.get(pesel);
     if (known !== undefined) return known;
-    const select = () => this.#statement(selectAccount).get(Number(pesel)) as unknown as AccountRow;
+    const select = () => this.#statement(oneAccount).get(Number(pesel)) as unknown as AccountRow;
     const account = decodeAccount(this.#guard(select));
     if (account !== undefined) this.#accounts.put(account);
     return account;
@@ -296,11 +205,6 @@ export class SqliteStore extends SqlReader implements Store {
     }
   }
 
-  #lastPosition(): number {
-    const sql = "select coalesce(max(position), 0) as last from journal";
-    return this.#all<{ last: number }>(sql)[0]?.last ?? 0;
-  }
-
   #run(sql: string): void {
     this.#statement(sql).get();
   }
@@ -317,12 +221,6 @@ export class SqliteStore extends SqlReader implements Store {
     const found = this.#guard(read);
     this.#opened.requireFile();
     return found;
-  }
-
-  /** Rows as arrays, which the binding makes in half the time. */
-  #arrays<Values>(sql: string, ...parameters: (string | number)[]): Values[] {
-    this.#guard(() => this.#statement(sql)).setReturnArrays(true);
-    return this.#all<Values>(sql, ...parameters);
   }
 
   /** Each statement is prepared once. */

@@ -5,6 +5,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { readJournal } from "../../src/ledger/journal-reader.ts";
+import { decodeEntry } from "../../src/ledger/rows.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { documented } from "../deploy/package.ts";
 import { adult } from "../support/fixture.ts";
@@ -148,9 +150,10 @@ export async function pointInTime({ seconds }: { readonly seconds: number }): Pr
     const store = await openPostgres(restoredUrl);
     try {
       const settled = new Map<string, string>();
-      for (const [key, { pesel }] of load.orders) {
-        const entry = await store.entryWithKey(pesel, key);
-        if (entry !== undefined) settled.set(key, entry.entry.id);
+      for await (const rows of readJournal(store)) {
+        for (const { entry } of rows.map(decodeEntry)) {
+          if (load.orders.has(entry.key ?? "")) settled.set(entry.key as string, entry.id);
+        }
       }
       const all = [...load.orders];
       const before = all.filter(([, { answeredMs }]) => answeredMs < momentMs - 1);

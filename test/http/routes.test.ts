@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { answerCodes } from "../../src/core/errors.ts";
+import { schemaVersion } from "../../src/ledger/store.ts";
 import type { Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import type { RatesJson } from "../../src/wire/schemas.ts";
@@ -201,7 +202,7 @@ describe("probes and metrics", () => {
         status: "ready",
         version: "1.2.3",
         store: "memory",
-        schemaVersion: server.store.schemaVersion,
+        schemaVersion,
         rates: {
           source: "fixed",
           recorded: true,

@@ -31,7 +31,7 @@ interface Column {
 /** What an audit does not find, and why. */
 const reasons: Readonly<Record<string, string>> = {
   "another refusal.position": "It says which refusals are deleted first, and no answer rests on it.",
-  "another journal.position": "An audit reads in that order, and finds each account's entries in any.",
+  "another journal.position": "Nothing rests on it but the order of an account's entries, which it has kept.",
   "a refusal less": "Refusals are deleted after 30 days.",
   "a rate_table less": "One that was never in force is kept for the history of rates alone.",
 };
@@ -150,6 +150,10 @@ for (const { name, database } of adapters) {
   const sql = catalogue[name];
   if (database === undefined || sql === undefined) continue;
 
+  /** A position in PostgreSQL's journal is given by the database, unless it is told to take another. */
+  const overriding = (edit: string) =>
+    name.startsWith("postgres:") ? edit.replace(") values (", ") overriding system value values (") : edit;
+
   /** Makes each of the edits alone, and requires an audit to find it, or a reason. */
   async function requireFound(t: TestContext, edits: (tables: Tables) => readonly Edit[]): Promise<void> {
     const made = await (database as NonNullable<typeof database>)(t);
@@ -161,13 +165,13 @@ for (const { name, database } of adapters) {
     const missed = new Set<string>();
     for (const { what, sql, undo } of edits(tables)) {
       // A constraint of the database refuses some.
-      const isDone = await made.run(sql).then(
+      const isDone = await made.run(overriding(sql)).then(
         () => true,
         () => false,
       );
       if (!isDone) continue;
       if (!(await isFound()) && !(await isRefused(made))) missed.add(what);
-      await made.run(undo);
+      await made.run(overriding(undo));
     }
     assert.equal(await isFound(), false, "an audit finds something when every edit is undone");
     assert.deepEqual(

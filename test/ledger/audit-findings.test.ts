@@ -316,7 +316,7 @@ for (const { name, open, database } of adapters) {
       const read: string[] = [];
       store.journal = async (page) => {
         const found = await journal(page);
-        read.push(...found.rows.map(({ pesel }) => pesel));
+        read.push(...found.map(({ pesel }) => pesel));
         return found;
       };
       await service.audit();
@@ -332,7 +332,7 @@ for (const { name, open, database } of adapters) {
       const store = await open(t);
       const service = serviceOn(store);
       await service.createAccount(opening());
-      store.entryCount = async () => 7;
+      store.lastPosition = async () => 7;
       const told: unknown[] = [];
       await service.audit({ onProgress: (done) => told.push(done) });
       assert.deepEqual(told, [{ accounts: 1, entries: 1, totalEntries: 7 }]);

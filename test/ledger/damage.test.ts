@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { BulkRequest } from "../../src/core/change.ts";
 import { pln } from "../../src/core/currency.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
+import { decodeEntry } from "../../src/ledger/rows.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
@@ -37,7 +38,7 @@ async function filled(t: TestContext, database: NonNullable<(typeof adapters)[nu
   const other = await service.change(cash("deposit", mine, "7", "put"));
   await service.change(cash("withdrawal", closed, "1000"));
   await service.change({ kind: "closing", pesel: closed });
-  const known = new Set((await store.entries({ limit: 100 })).map(({ entry }) => entry.id));
+  const known = new Set((await store.journal({ limit: 100 })).map((row) => decodeEntry(row).entry.id));
   await service.close();
   return { ledger: await damageable(shared), reversible: other.receiptId, reversed: receiptId, known };
 }

@@ -8,7 +8,7 @@ import { entryKinds } from "../../src/core/journal.ts";
 import { formatMoney } from "../../src/core/money.ts";
 import type { RateTable } from "../../src/core/rates.ts";
 import { type ExchangeService, exportFormats } from "../../src/core/service.ts";
-import { customerId } from "../../src/ledger/customer-id.ts";
+import { customerId, identityKeyOf } from "../../src/ledger/customer-id.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
@@ -33,7 +33,7 @@ async function balancesOf(service: ExchangeService, store: Store): Promise<Balan
   }
   add("Income:Spread", "PLN", `-${amountOf(spreadEarned)}`);
   add("Equity:Spread", "PLN", amountOf(spreadEarned));
-  const key = await store.identityKey();
+  const key = await identityKeyOf(store);
   for (const { pesel, balances } of await everyPage((page) => service.accounts(page), 100)) {
     for (const { currency, minor } of balances) {
       add(`Liabilities:Customers:${customerId(pesel, key)}`, currency, amountOf({ currency, minor: -minor }));
@@ -209,7 +209,7 @@ describe("an export", () => {
     const ledger = openSqlite(":memory:");
     const own = new LedgerService(ledger, fixedRates());
     for (const index of [9, 0, 5]) await own.createAccount(opening({ index }));
-    const key = await ledger.identityKey();
+    const key = await identityKeyOf(ledger);
     const opened = [
       ...(await exported(own, { format: "hledger" })).matchAll(/^account Liabilities.*:(\w+)$/gm),
     ];

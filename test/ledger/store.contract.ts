@@ -5,9 +5,11 @@ import { balanceLimit } from "../../src/core/money.ts";
 import { nameWords } from "../../src/core/names.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { Rate, RateTable } from "../../src/core/rates.ts";
+import { identityKeyOf } from "../../src/ledger/customer-id.ts";
 import { type IdRange, idsFrom } from "../../src/ledger/entry-id.ts";
+import { entryWithId, readJournal } from "../../src/ledger/journal-reader.ts";
 import { decodeListed } from "../../src/ledger/rows.ts";
-import type { Decision, JournalPlace, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
+import type { Decision, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
 import { appending, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { acceptance, adult, identified, now, table } from "../support/fixture.ts";
@@ -96,7 +98,7 @@ export function storeContract(adapter: Adapter): void {
         [0, 1, 2].map(async (n) => (await store.account(adult(n)))?.sequence),
       );
       assert.deepEqual(sequences, [1, 1, 3]);
-      assert.equal(await store.entryCount(), 5);
+      assert.equal((await store.journal({ limit: 10 })).length, 5);
     });
 
     test("that throws while it decides has written nothing, and the next one goes through", async (t) => {
@@ -143,7 +145,7 @@ export function storeContract(adapter: Adapter): void {
       const entry = await create(store, adult(), { minor: balanceLimit });
       await create(store, adult(1), { minor: 0n });
       assert.deepEqual((await store.account(adult()))?.balances, [money(999_999_999_999_999n)]);
-      assert.deepEqual((await store.entry(entry.id))?.entry, entry);
+      assert.deepEqual((await entryWithId(store, entry.id))?.entry, entry);
       assert.deepEqual((await store.account(adult(1)))?.balances, [money(0n)]);
     });
 
@@ -176,7 +178,7 @@ export function storeContract(adapter: Adapter): void {
       await create(store, pesel);
       assert.equal((await store.account(pesel))?.pesel, pesel);
       assert.equal((await store.accounts({ limit: 1 }))[0]?.pesel, pesel);
-      assert.equal((await store.journal({ limit: 1 })).rows[0]?.pesel, pesel);
+      assert.equal((await store.journal({ limit: 1 }))[0]?.pesel, pesel);
     });
   });
 
@@ -196,6 +198,31 @@ export function storeContract(adapter: Adapter): void {
           Array.from({ length: 41 }, (_, index) => 41 - index),
         );
         assert.deepEqual((await (stores[1] as Store).account(adult()))?.balances[0], money(99_960n));
+      });
+
+      test("read the journal up to a position, while both write: of each account its first entries", async (t) => {
+        const { open } = await database(t);
+        const stores = [await open(), await open()];
+        const pesels = [0, 1, 2, 3].map(adult);
+        for (const pesel of pesels) await create(stores[0] as Store, pesel);
+        let isWriting = true;
+        const writing = pesels.map(async (pesel, nth) => {
+          for (let n = 0; n < 100; n += 1) await sellGrosz(stores[(nth + n) % 2] as Store, pesel);
+        });
+        const written = Promise.all(writing).finally(() => {
+          isWriting = false;
+        });
+        do {
+          const last = new Map<string, number>();
+          for await (const rows of readJournal(stores[1] as Store)) {
+            for (const { pesel, sequence } of rows) {
+              assert.equal(sequence, (last.get(pesel) ?? 0) + 1);
+              last.set(pesel, sequence);
+            }
+          }
+          assert.equal(last.size, 4);
+        } while (isWriting);
+        await written;
       });
 
       test("see each other's openings: of all that open one PESEL at once, one does", async (t) => {
@@ -253,7 +280,7 @@ export function storeContract(adapter: Adapter): void {
 
     test("the key of the customers' ids is long, and its own", async (t) => {
       const [one, other] = [await adapter.open(t), await adapter.open(t)];
-      const keys = [await one.identityKey(), await one.identityKey(), await other.identityKey()];
+      const keys = [await identityKeyOf(one), await identityKeyOf(one), await identityKeyOf(other)];
       assert.match(keys[0] ?? "", /^[\da-fA-F-]{64,}$/);
       assert.equal(keys[0], keys[1]);
       assert.notEqual(keys[0], keys[2]);
@@ -262,16 +289,16 @@ export function storeContract(adapter: Adapter): void {
     test("what is not there is undefined or empty", async (t) => {
       const store = await adapter.open(t);
       assert.equal(await store.account(adult()), undefined);
-      assert.equal(await store.entry("0190b2c4-0000-7000-8000-000000000000"), undefined);
-      assert.equal(await store.entry("no-such-id"), undefined);
+      assert.equal(await entryWithId(store, "0190b2c4-0000-7000-8000-000000000000"), undefined);
+      assert.equal(await entryWithId(store, "no-such-id"), undefined);
       assert.equal(await store.table("0123456789abcdef0123456789abcdef"), undefined);
       assert.equal(await store.inForce(), undefined);
       assert.deepEqual(await store.acceptedTables(), []);
       assert.deepEqual(await store.accounts({ limit: 10 }), []);
       assert.deepEqual(await store.statement(adult(), { limit: 10 }), []);
-      assert.deepEqual(await store.journal({ limit: 10 }), { rows: [], next: undefined });
+      assert.deepEqual(await store.journal({ limit: 10 }), []);
       assert.deepEqual(await store.tables(all), []);
-      assert.equal(await store.entryCount(), 0);
+      assert.equal(await store.lastPosition(), 0);
     });
 
     test("a statement goes backwards from before an entry", async (t) => {
@@ -317,19 +344,6 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await after("99999999999"), []);
     });
 
-    test("the next accounts by PESEL are counted, and the last of them is known", async (t) => {
-      const { store, pesels } = await filled(t);
-      const none = { count: 0, through: undefined };
-      assert.deepEqual(await store.accountSpan({ limit: 2 }), { count: 2, through: pesels[1] });
-      assert.deepEqual(await store.accountSpan({ limit: 3 }), { count: 3, through: pesels[2] });
-      assert.deepEqual(await store.accountSpan({ after: pesels[0], limit: 9 }), {
-        count: 2,
-        through: pesels[2],
-      });
-      assert.deepEqual(await store.accountSpan({ after: pesels[2], limit: 9 }), none);
-      assert.deepEqual(await store.accountSpan({ after: "99999999999", limit: 9 }), none);
-    });
-
     test("an account's row is what the shared codec makes of the account", async (t) => {
       const { store, pesels } = await filled(t);
       const account = await store.account(pesels[0] as Pesel);
@@ -337,62 +351,68 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(row && decodeListed(row), account);
     });
 
-    test("the journal comes a page at a time, each account in its order, after an account and up to one", async (t) => {
+    test("the journal comes in the order of commits, after a position and through another", async (t) => {
       const { store, pesels } = await filled(t);
-      const [first, second, third] = pesels as [Pesel, Pesel, Pesel];
-      const sequences = async (range: { after?: Pesel; through?: Pesel }, limit: number) => {
-        const found = pesels.map((): number[] => []);
-        let next: JournalPlace | undefined;
-        do {
-          const page = await store.journal({ ...range, place: next, limit });
-          assert.ok(page.rows.length <= limit);
-          for (const { pesel, sequence } of page.rows) found[pesels.indexOf(pesel as Pesel)]?.push(sequence);
-          next = page.next;
-        } while (next !== undefined);
-        return found;
-      };
-      const whole = [1, 2, 3];
-      for (const limit of [1, 2, 3, 100]) {
-        assert.deepEqual(await sequences({}, limit), [whole, whole, whole]);
-        assert.deepEqual(await sequences({ after: first }, limit), [[], whole, whole]);
-        assert.deepEqual(await sequences({ through: second }, limit), [whole, whole, []]);
-        assert.deepEqual(await sequences({ after: first, through: second }, limit), [[], whole, []]);
-        assert.deepEqual(await sequences({ after: third }, limit), [[], [], []]);
-      }
+      const all = await store.journal({ limit: 100 });
+      assert.deepEqual(
+        all.map(({ pesel, sequence }) => [pesel, sequence]),
+        pesels.flatMap((pesel) => [1, 2, 3].map((sequence) => [pesel, sequence])),
+      );
+      const positions = all.map(({ position }) => position);
+      assert.deepEqual(
+        positions,
+        [...new Set(positions)].sort((a, b) => a - b),
+      );
+      assert.equal(await store.lastPosition(), positions.at(-1));
+      const page = (from: number | undefined, to: number | undefined, limit: number) =>
+        store.journal({ after: positions[from ?? -1], through: positions[to ?? -1], limit });
+      assert.deepEqual(await page(1, 6, 3), all.slice(2, 5));
+      assert.deepEqual(await page(1, 6, 100), all.slice(2, 7));
+      assert.deepEqual(await page(undefined, 1, 100), all.slice(0, 2));
+      assert.deepEqual(await page(6, undefined, 100), all.slice(7));
+      assert.deepEqual(await page(6, 6, 100), []);
+      const made = await store.statement(pesels[0] as Pesel, { limit: 1 });
+      assert.deepEqual([all[2]?.entry, all[2]?.hash], [made[0]?.text, made[0]?.hash]);
     });
 
-    test("entries come in the order in which they were made, after one and through another", async (t) => {
+    test("entries that are written together come in the order in which they were decided", async (t) => {
       const { store, pesels } = await filled(t);
-      const made = (await Promise.all(pesels.map((pesel) => store.statement(pesel, { limit: 10 })))).flat();
-      const ids = made.map(({ entry }) => entry.id).sort();
-      const all = await store.entries({ limit: 100 });
-      assert.deepEqual(
-        all.map(({ entry }) => entry.id),
-        ids,
+      const before = await store.lastPosition();
+      await store.transact(
+        pesels.map((pesel) => touch(pesel)),
+        (loaded) => {
+          const held = [2, 0, 1].map((nth) => loaded.account(pesels[nth] as Pesel) as StoredAccount);
+          const decided = [0, 1].flatMap((more) =>
+            held.map((account) =>
+              groszEntry({ ...account, sequence: account.sequence + more }, { id: loaded.nextId() }),
+            ),
+          );
+          const writes = held.map(
+            (account) =>
+              appending(
+                decided.filter(({ pesel }) => pesel === account.pesel),
+                account,
+              ).writes,
+          );
+          const sealed = writes.flatMap(({ entries }) => entries);
+          const entries = decided.map(({ id }) => sealed.find(({ entry }) => entry.id === id) as SealedEntry);
+          return {
+            writes: { accounts: writes.flatMap(({ accounts }) => accounts), entries },
+            answer: undefined,
+          };
+        },
       );
-      const { text, hash } = all[4] as SealedEntry;
-      assert.deepEqual([text, hash], [made.find(({ entry }) => entry.id === ids[4])?.text, all[4]?.hash]);
-      const some = await store.entries({ after: ids[1], through: ids[6], limit: 3 });
+      const rows = await store.journal({ after: before, limit: 100 });
       assert.deepEqual(
-        some.map(({ entry }) => entry.id),
-        ids.slice(2, 5),
+        rows.map(({ pesel, sequence }) => [pesel, sequence]),
+        [4, 5].flatMap((sequence) => [2, 0, 1].map((nth) => [pesels[nth], sequence])),
       );
-      const back = [
-        await store.entriesBefore({ limit: 2 }),
-        await store.entriesBefore({ before: ids[7], limit: 9 }),
-      ].flat();
-      assert.deepEqual(
-        back.map(({ entry }) => entry.id),
-        [8, 7, 6, 5, 4, 3, 2, 1, 0].map((nth) => ids[nth]),
-      );
-      assert.deepEqual(await store.entries({ after: ids[6], through: ids[6], limit: 3 }), []);
-      assert.equal(await store.newestEntry(), ids.at(-1));
     });
 
     test("an entry is found by its id, whole", async (t) => {
       const { store } = await filled(t);
       for (const sealed of await store.statement(adult(), { limit: 10 })) {
-        assert.deepEqual(await store.entry(sealed.entry.id), sealed);
+        assert.deepEqual(await entryWithId(store, sealed.entry.id), sealed);
       }
     });
 
@@ -403,7 +423,7 @@ export function storeContract(adapter: Adapter): void {
       const others = [0, 9, 19, 24, 35].map(
         (at) => id.slice(0, at) + (id[at] === "7" ? "6" : "7") + id.slice(at + 1),
       );
-      for (const other of others) assert.equal(await store.entry(other), undefined);
+      for (const other of others) assert.equal(await entryWithId(store, other), undefined);
     });
   });
 
@@ -522,8 +542,10 @@ export function storeContract(adapter: Adapter): void {
       return { store, ids };
     }
 
-    const found = async (store: Store, text: string, limit = 100) =>
-      (await store.entriesIn(idsFrom(text) as IdRange, limit)).map(({ entry }) => entry.id).sort();
+    const found = async (store: Store, text: string, limit = 100) => {
+      const { first, last } = idsFrom(text) as IdRange;
+      return (await store.entriesBetween(first, last, limit)).map(({ entry }) => entry.id).sort();
+    };
 
     test("are found from 8 characters on, and no others", async (t) => {
       const { store, ids } = await spread(t);
@@ -547,17 +569,6 @@ export function storeContract(adapter: Adapter): void {
 
     test("are none in an empty ledger", async (t) => {
       assert.deepEqual(await found(await adapter.open(t), timeText(0)), []);
-    });
-  });
-
-  describe(`an entry by its key in ${adapter.name}`, () => {
-    test("is its account's", async (t) => {
-      const store = await adapter.open(t);
-      const entry = await create(store, adult(), { key: "open" });
-      await create(store, adult(1), { key: "other" });
-      assert.deepEqual((await store.entryWithKey(adult(), "open"))?.entry, entry);
-      assert.equal(await store.entryWithKey(adult(), "other"), undefined);
-      assert.equal(await store.entryWithKey(adult(2), "open"), undefined);
     });
   });
 

@@ -72,7 +72,7 @@ describe("transactions that get into each other's way", () => {
       }),
     );
     assert.equal((await stores[0]?.accounts({ limit: 100 }))?.length, 20);
-    assert.equal(await stores[0]?.entryCount(), 20);
+    assert.equal((await stores[0]?.journal({ limit: 100 }))?.length, 20);
   });
 
   for (const before of Array.from({ length: 8 }, (_, index) => index)) {

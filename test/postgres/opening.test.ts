@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import postgres from "postgres";
+import { schemaVersion } from "../../src/ledger/store.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { adult } from "../support/fixture.ts";
 import { sharedServer, startPostgres } from "../support/postgres.ts";
@@ -21,7 +22,7 @@ describe("opening a PostgreSQL database", () => {
       assert.equal((await stores[0]?.accounts({ limit: 100 }))?.length, 10);
       assert.deepEqual(
         [...(await run("select id, version from fx_schema"))],
-        [{ id: 1, version: stores[0]?.schemaVersion }],
+        [{ id: 1, version: schemaVersion }],
       );
       await Promise.all(stores.map((store) => store.close()));
     }

@@ -39,20 +39,13 @@ export class FaultyStore implements Store {
 
   look: Store["look"] = (touched, see) => this.#store.look(touched, see);
   account: Store["account"] = (pesel) => this.#store.account(pesel);
-  accountSpan: Store["accountSpan"] = (page) => this.#store.accountSpan(page);
   accounts: Store["accounts"] = (page) => this.#store.accounts(page);
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
   journal: Store["journal"] = (page) => this.#store.journal(page);
-  entries: Store["entries"] = (page) => this.#store.entries(page);
-  entriesBefore: Store["entriesBefore"] = (page) => this.#store.entriesBefore(page);
-  newestEntry: Store["newestEntry"] = () => this.#store.newestEntry();
-  entry: Store["entry"] = (id) => this.#store.entry(id);
-  entriesIn: Store["entriesIn"] = (ids, limit) => this.#store.entriesIn(ids, limit);
-  entryWithKey: Store["entryWithKey"] = (pesel, key) => this.#store.entryWithKey(pesel, key);
+  lastPosition: Store["lastPosition"] = () => this.#store.lastPosition();
+  entriesBetween: Store["entriesBetween"] = (...range) => this.#store.entriesBetween(...range);
   rows: Store["rows"] = (name, page) => this.#store.rows(name, page);
   strayWords: Store["strayWords"] = (range) => this.#store.strayWords(range);
-  entryCount: Store["entryCount"] = () => this.#store.entryCount();
-  identityKey: Store["identityKey"] = () => this.#store.identityKey();
   inForce: Store["inForce"] = () => this.#store.inForce();
   acceptedTables: Store["acceptedTables"] = () => this.#store.acceptedTables();
   acceptTable: Store["acceptTable"] = (table, accepted) => this.#store.acceptTable(table, accepted);
@@ -60,15 +53,6 @@ export class FaultyStore implements Store {
   tables: Store["tables"] = (range) => this.#store.tables(range);
   rateHistory: Store["rateHistory"] = (range) => this.#store.rateHistory(range);
   table: Store["table"] = (id) => this.#store.table(id);
-  get transactionsAtOnce(): number {
-    return this.#store.transactionsAtOnce;
-  }
-  get commitsWithinMs(): number {
-    return this.#store.commitsWithinMs;
-  }
-  get schemaVersion(): number {
-    return this.#store.schemaVersion;
-  }
   ping: Store["ping"] = () => this.#store.ping();
   close: Store["close"] = () => this.#store.close();
 }

@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { buildServer, type ServerOptions } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import type { Store } from "../../src/ledger/store.ts";
+import { type Store, schemaVersion } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { errorsOf, type Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
@@ -64,7 +64,7 @@ export async function startServer(
     probes: {
       version: "1.2.3",
       store: "memory",
-      schemaVersion: store.schemaVersion,
+      schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
       commits: () => ledger.commits,

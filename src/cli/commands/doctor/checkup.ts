@@ -6,6 +6,7 @@ import { FxError } from "../../../core/errors.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { TableLedger } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
+import { schemaVersion } from "../../../ledger/store.ts";
 import { type Config, definitions, flagOf, type SettingName, type Settings } from "../../config.ts";
 import { type StoreTarget, withoutSecrets } from "../../target.ts";
 
@@ -162,7 +163,7 @@ async function examineStore(target: StoreTarget, settings: Settings): Promise<Ch
       const source = await examineSource(settings.rates, store);
       return [
         { check: "store", ok: true, detail: `${withoutSecrets(target.address)} answers` },
-        schemaCheck(store.schemaVersion, `this fx ${packageJson.version}`),
+        schemaCheck(schemaVersion, `this fx ${packageJson.version}`),
         await examineTable(service),
         ...source.checks,
         clockCheck(source.clock) ?? examineClock(rates.status().table?.effectiveDate, new Date()),

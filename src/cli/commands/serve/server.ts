@@ -10,6 +10,7 @@ import type { ExchangeService } from "../../../core/service.ts";
 import { openAdmin } from "../../../http/admin.ts";
 import { pathHiddenBy } from "../../../http/paths.ts";
 import { buildServer } from "../../../http/server.ts";
+import { schemaVersion } from "../../../ledger/store.ts";
 import type { RatesEvent } from "../../../rates/ledger-rates.ts";
 import { isLoopback } from "../../../wire/plain-http.ts";
 import { type Settings, settingNames } from "../../config.ts";
@@ -105,7 +106,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     probes: {
       version,
       store: kind,
-      schemaVersion: store.schemaVersion,
+      schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
       commits: () => service.commits,
