@@ -1,6 +1,5 @@
 import { type Account, planOpening } from "../core/account.ts";
 import type { FxError } from "../core/errors.ts";
-import { jsonString } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import type { BulkAnswer } from "../core/service.ts";
 import { accountText, moneyText } from "../wire/codecs.ts";
@@ -41,7 +40,7 @@ export function doneText(result: DoneLine, isDryRun: boolean): string {
   const beside = extra === undefined ? "" : `,"extra":${JSON.stringify(extra)}`;
   return (
     `{"line":${number},"ok":true,${isDryRun ? '"dryRun":true,' : ""}${accountText(account).slice(1, -1)}` +
-    `${exchanged}${receipt},"key":${jsonString(key)},"replayed":${state === "replayed"}${beside}}\n`
+    `${exchanged}${receipt},"key":${JSON.stringify(key)},"replayed":${state === "replayed"}${beside}}\n`
   );
 }
 

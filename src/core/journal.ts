@@ -16,7 +16,7 @@ const kinds = {
   reversal: { always: ["reverses", "note"], perhaps: ["debited", "credited", "exchange"] },
   renaming: { always: ["holder"], perhaps: [] },
   closing: { always: [], perhaps: [] },
-} as const satisfies Record<string, { readonly always: readonly Fact[]; readonly perhaps: readonly Fact[] }>;
+} as const satisfies Record<string, FactsOfKind>;
 
 export type EntryKind = keyof typeof kinds;
 export const entryKinds = Object.keys(kinds) as EntryKind[];
@@ -55,63 +55,69 @@ interface Facts {
 }
 
 type Fact = keyof Facts;
+
+interface FactsOfKind {
+  readonly always: readonly Fact[];
+  readonly perhaps: readonly Fact[];
+}
+
 const facts: readonly Fact[] = ["holder", "reverses", "note", "debited", "credited", "exchange"];
 
 /** An entry as JSON has it: money as "1230 PLN" in minor units, the time in milliseconds since 1970. */
-interface EntryJson extends Pick<Entry, "kind" | "id" | "pesel" | "sequence"> {
+interface JournalLine extends Pick<Entry, "kind" | "id" | "pesel" | "sequence" | "by" | "reverses" | "note"> {
   readonly time: number;
   readonly key: string | null;
-  readonly by?: string;
-  readonly name?: string;
-  readonly surname?: string;
-  readonly reverses?: string;
-  readonly note?: string;
-  readonly side?: Exchange["side"];
+  readonly name: string | undefined;
+  readonly surname: string | undefined;
+  readonly side: Exchange["side"] | undefined;
   /** What was debited, by the name that the kind gives it. */
-  readonly debited?: string;
-  readonly sold?: string;
+  readonly sold: string | undefined;
+  readonly debited: string | undefined;
   /** What was credited. */
-  readonly credited?: string;
-  readonly bought?: string;
-  readonly initial?: string;
-  readonly bid?: string | null;
-  readonly ask?: string | null;
-  readonly table?: string;
-  readonly tableId?: string;
-  readonly effectiveDate?: string;
-  readonly balances: Record<string, number>;
+  readonly bought: string | undefined;
+  readonly initial: string | undefined;
+  readonly credited: string | undefined;
+  readonly bid: string | null | undefined;
+  readonly ask: string | null | undefined;
+  readonly table: string | undefined;
+  readonly tableId: string | undefined;
+  readonly effectiveDate: string | undefined;
+  readonly balances: Readonly<Record<string, number>>;
 }
 
-/**
- * The text of an entry that the ledger keeps and takes the hash of: an object of JSON in one line, the same for the
- * same entry. Built by hand, because JSON.stringify is slower (docs/PERFORMANCE.md).
- */
+/** The text of an entry that the ledger keeps and takes the hash of: JSON in one line, the same for the same entry. */
 export function entryText(entry: Entry): string {
-  const { id, pesel, sequence, time, key, by, kind, holder, reverses, note, debited, credited, exchange } =
-    entry;
-  let text =
-    `{"id":"${id}","pesel":"${pesel}","sequence":${sequence},"time":${time.getTime()},` +
-    `"key":${key === undefined ? null : jsonString(key)}` +
-    `${by === undefined ? "" : `,"by":${jsonString(by)}`},"kind":"${kind}"`;
-  if (holder !== undefined) {
-    text += `,"name":${jsonString(holder.name)},"surname":${jsonString(holder.surname)}`;
-  }
-  if (reverses !== undefined) text += `,"reverses":"${reverses}"`;
-  if (note !== undefined) text += `,"note":${jsonString(note)}`;
-  if (exchange !== undefined) text += `,"side":"${exchange.side}"`;
-  if (debited !== undefined) text += `,"${kind === "exchange" ? "sold" : "debited"}":"${moneyText(debited)}"`;
-  if (credited !== undefined) text += `,"${creditedName(kind)}":"${moneyText(credited)}"`;
-  if (exchange !== undefined) {
-    const { bid, ask, table, tableId, effectiveDate } = exchange;
-    text +=
-      `,"bid":${rateJson(bid)},"ask":${rateJson(ask)},"table":${jsonString(table)},` +
-      `"tableId":"${tableId}","effectiveDate":"${effectiveDate}"`;
-  }
-  return `${text},"balances":${balancesJson(entry.balances)}}`;
-}
-
-function creditedName(kind: EntryKind): string {
-  return kind === "exchange" ? "bought" : kind === "opening" ? "initial" : "credited";
+  const { id, pesel, sequence, time, key = null, by, kind, holder, reverses, note, exchange } = entry;
+  const debited = moneyText(entry.debited);
+  const credited = moneyText(entry.credited);
+  const isExchange = kind === "exchange";
+  const isOpening = kind === "opening";
+  const json: JournalLine = {
+    id,
+    pesel,
+    sequence,
+    time: time.getTime(),
+    key,
+    by,
+    kind,
+    name: holder?.name,
+    surname: holder?.surname,
+    reverses,
+    note,
+    side: exchange?.side,
+    sold: isExchange ? debited : undefined,
+    debited: isExchange ? undefined : debited,
+    bought: isExchange ? credited : undefined,
+    initial: isOpening ? credited : undefined,
+    credited: isExchange || isOpening ? undefined : credited,
+    bid: exchange && rateText(exchange.bid),
+    ask: exchange && rateText(exchange.ask),
+    table: exchange?.table,
+    tableId: exchange?.tableId,
+    effectiveDate: exchange?.effectiveDate,
+    balances: balancesJson(entry.balances),
+  };
+  return JSON.stringify(json);
 }
 
 /**
@@ -119,10 +125,10 @@ function creditedName(kind: EntryKind): string {
  * @throws SyntaxError, TypeError or RangeError if it is not the text of an entry
  */
 export function parseEntry(text: string): Entry {
-  const json = JSON.parse(text) as EntryJson;
+  const json = JSON.parse(text) as JournalLine;
   const { kind, id, pesel, sequence, by, name, surname, reverses, note } = json;
-  const debited = optionalMoney(json.sold ?? json.debited);
-  const credited = optionalMoney(json.bought ?? json.initial ?? json.credited);
+  const debited = moneyOf(json.sold ?? json.debited);
+  const credited = moneyOf(json.bought ?? json.initial ?? json.credited);
   const entry: Entry = {
     kind,
     id,
@@ -136,7 +142,7 @@ export function parseEntry(text: string): Entry {
     note,
     debited,
     credited,
-    exchange: exchangeOf(json, kind === "reversal" ? [credited, debited] : [debited, credited]),
+    exchange: kind === "reversal" ? exchangeOf(json, credited, debited) : exchangeOf(json, debited, credited),
     balances: balancesOf(json.balances),
   };
   requireFacts(entry);
@@ -144,8 +150,9 @@ export function parseEntry(text: string): Entry {
 }
 
 function exchangeOf(
-  { side, bid, ask, table, tableId, effectiveDate }: EntryJson,
-  [sold, bought]: readonly (Money | undefined)[],
+  { side, bid, ask, table, tableId, effectiveDate }: JournalLine,
+  sold: Money | undefined,
+  bought: Money | undefined,
 ): Exchange | undefined {
   if (side === undefined || sold === undefined || bought === undefined) return undefined;
   if (table === undefined || tableId === undefined || effectiveDate === undefined) return undefined;
@@ -153,38 +160,16 @@ function exchangeOf(
 }
 
 function requireFacts(entry: Entry): void {
-  const { always, perhaps }: { always: readonly Fact[]; perhaps: readonly Fact[] } | undefined =
-    kinds[entry.kind] ?? unknownKind();
+  if (!Object.hasOwn(kinds, entry.kind)) throw new RangeError(`an entry is one of ${entryKinds.join(", ")}`);
+  const { always, perhaps }: FactsOfKind = kinds[entry.kind];
   for (const fact of facts) {
     const isGiven = entry[fact] !== undefined;
-    if (isGiven ? !always.includes(fact) && !perhaps.includes(fact) : always.includes(fact)) {
-      throw new RangeError(`an entry of kind ${entry.kind} ${isGiven ? "has no" : "needs"} ${fact}`);
+    if (!isGiven && always.includes(fact))
+      throw new RangeError(`an entry of kind ${entry.kind} needs ${fact}`);
+    if (isGiven && !always.includes(fact) && !perhaps.includes(fact)) {
+      throw new RangeError(`an entry of kind ${entry.kind} has no ${fact}`);
     }
   }
-}
-
-function unknownKind(): never {
-  throw new RangeError(`an entry is one of ${entryKinds.join(", ")}`);
-}
-
-/** Balances as JSON, `{"PLN":90000,"USD":1000}`: minor units by currency, in the order of the account. */
-export function balancesJson(balances: readonly Money[]): string {
-  let text = "{";
-  for (const { currency, minor } of balances) text += `${text === "{" ? "" : ","}"${currency}":${minor}`;
-  return `${text}}`;
-}
-
-/** A JSON string. Most text needs no escapes, and skipping JSON.stringify for it is faster. */
-export function jsonString(text: string): string {
-  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
-}
-
-/** Reads what JSON.parse makes of `balancesJson`. Below 10^15 every number is exact. */
-export function balancesOf(json: Readonly<Record<string, number>>): Money[] {
-  return Object.entries(json).map(([currency, minor]) => ({
-    currency: currency as CurrencyCode,
-    minor: BigInt(minor),
-  }));
 }
 
 /** The account after `entry`, whose holder was `before` it. */
@@ -199,22 +184,32 @@ export interface Receipt extends Entry {
   readonly reversedBy: string | undefined;
 }
 
-function moneyText({ currency, minor }: Money): string {
-  return `${minor} ${currency}`;
+/** Minor units by currency, in the order of the account. Below 10^15 every number is exact. */
+export function balancesJson(balances: readonly Money[]): Record<string, number> {
+  return Object.fromEntries(balances.map(({ currency, minor }) => [currency, Number(minor)]));
 }
 
-function moneyOf(text: string): Money {
+function balancesOf(json: Readonly<Record<string, number>>): Money[] {
+  return Object.entries(json).map(([currency, minor]) => ({
+    currency: currency as CurrencyCode,
+    minor: BigInt(minor),
+  }));
+}
+
+function moneyText(money: Money | undefined): string | undefined {
+  return money && `${money.minor} ${money.currency}`;
+}
+
+function moneyOf(text: string | undefined): Money | undefined {
+  if (text === undefined) return undefined;
   const match = /^(\d+) ([A-Z]{3})$/.exec(text);
   if (match === null) throw new RangeError(`${JSON.stringify(text)} is no amount of minor units`);
   return { currency: match[2] as CurrencyCode, minor: BigInt(match[1] as string) };
 }
 
-function rateJson(decimal: Decimal | undefined): string {
-  return decimal === undefined ? "null" : `"${formatDecimal(decimal)}"`;
-}
-
-function optionalMoney(text: string | undefined): Money | undefined {
-  return text === undefined ? undefined : moneyOf(text);
+/** Null where the rate is that of PLN. */
+function rateText(rate: Decimal | undefined): string | null {
+  return rate === undefined ? null : formatDecimal(rate);
 }
 
 function rateOf(text: string | null | undefined): Decimal | undefined {

@@ -195,8 +195,10 @@ class Audit {
       found.push(["closing", "an account that holds money", "an empty account"]);
     }
     if (!haveSameAmounts(entry.balances, chain.balances)) {
-      const [recorded, right] = [balancesJson(entry.balances), balancesJson(chain.balances)];
-      found.push(["balances after the entry", recorded, right]);
+      const [recorded, right] = [entry.balances, chain.balances].map((all) =>
+        JSON.stringify(balancesJson(all)),
+      );
+      found.push(["balances after the entry", recorded as string, right as string]);
     }
     for (const { currency, minor } of chain.balances) {
       if (minor < 0n) found.push(["negative balance", `${minor} minor units`, `at least 0 ${currency}`]);

@@ -3,7 +3,6 @@ import { type BulkRequest, parseCash, parseReason, type Request } from "../core/
 import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { parseTerms } from "../core/exchange.ts";
-import { jsonString } from "../core/journal.ts";
 import { exactNumber } from "../core/money.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { BulkAnswer } from "../core/service.ts";
@@ -96,10 +95,7 @@ export function encodeBulkLine(line: Request): string {
   if (kind === "opening") return JSON.stringify({ ...encodeOpening(line), key });
   if (kind !== "exchange") return JSON.stringify({ kind, pesel, ...encodeCash(line), key });
   const { from, to, side, amount, table } = line;
-  const pinned = table === undefined ? "" : `,"table":${jsonString(table)}`;
-  const named = key === undefined ? "" : `,"key":${jsonString(key)}`;
-  const order = `"pesel":"${pesel}","from":${jsonString(from)},"to":${jsonString(to)}`;
-  return `{${order},"${side}":${exactNumber(amount)}${named}${pinned}}`;
+  return JSON.stringify({ pesel, from, to, [side]: exactNumber(amount), key, table });
 }
 
 /**

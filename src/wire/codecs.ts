@@ -4,7 +4,7 @@ import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
 import { type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { FxError } from "../core/errors.ts";
 import type { Exchange, Quote } from "../core/exchange.ts";
-import { type Entry, jsonString, type Receipt } from "../core/journal.ts";
+import type { Entry, Receipt } from "../core/journal.ts";
 import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Rate, RateTable } from "../core/rates.ts";
@@ -25,7 +25,7 @@ export function encodeAccount({ name, surname, pesel, balances }: Account): sche
 export function accountText({ name, surname, pesel, balances }: Account): string {
   let currencies = "";
   for (const money of balances) currencies += `${currencies === "" ? "" : ","}${moneyText(money)}`;
-  return `{"name":${jsonString(name)},"surname":${jsonString(surname)},"pesel":"${pesel}","currencies":[${currencies}]}`;
+  return `{"name":${JSON.stringify(name)},"surname":${JSON.stringify(surname)},"pesel":"${pesel}","currencies":[${currencies}]}`;
 }
 
 /** Money as JSON. */
