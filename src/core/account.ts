@@ -35,9 +35,8 @@ export function parseOpening(
   fields: Omit<Opening, "pesel"> & { readonly pesel: string },
   today: CalendarDate,
 ): Opening {
-  const { name, surname } = parseHolder(fields);
-  const pesel = parsePesel(fields.pesel, today);
-  return { pesel, name, surname, initial: fields.initial, key: fields.key, by: fields.by };
+  const { initial, key, by } = fields;
+  return { ...parseHolder(fields), pesel: parsePesel(fields.pesel, today), initial, key, by };
 }
 
 /**
@@ -45,11 +44,8 @@ export function parseOpening(
  * @throws FxError invalid-request
  */
 export function parseHolder({ name, surname }: Holder): Holder {
-  return { name: parseName(name, "name"), surname: parseName(surname, "surname") };
-}
-
-function parseName(given: string, field: string): string {
-  return parseText(given.normalize("NFC"), field, 100);
+  const read = (given: string, field: string) => parseText(given.normalize("NFC"), field, 100);
+  return { name: read(name, "name"), surname: read(surname, "surname") };
 }
 
 /** @throws FxError underage */
@@ -118,20 +114,10 @@ export function requireWithinLimit(balance: Money): void {
   throw new FxError("balance-limit", `No balance may be more than ${limit}.`);
 }
 
-/** Without spreads or closures, at which V8 is slow (docs/PERFORMANCE.md). */
-function withBalance(
-  { pesel, name, surname, balances, closed }: Account,
-  { currency, minor }: Money,
-): Account {
-  const changed = balances.slice();
-  let index = 0;
-  for (const held of balances) {
-    if (compareCurrencies(held.currency, currency) >= 0) break;
-    index += 1;
-  }
-  if (changed[index]?.currency === currency) changed[index] = { currency, minor };
-  else changed.splice(index, 0, { currency, minor });
-  return { pesel, name, surname, balances: changed, closed };
+function withBalance(account: Account, changed: Money): Account {
+  const others = account.balances.filter(({ currency }) => currency !== changed.currency);
+  const balances = [...others, changed].sort((a, b) => compareCurrencies(a.currency, b.currency));
+  return { ...account, balances };
 }
 
 /**

@@ -12,9 +12,15 @@ import { type CurrencyCode, minorUnitDigits, parseCurrencyCode, pln } from "./cu
 import type { CalendarDate } from "./date.ts";
 import { type Decimal, formatDecimal } from "./decimal.ts";
 import { FxError } from "./errors.ts";
-import { type ExchangeOrder, planExchange, requireTableName, requireTwoCurrencies } from "./exchange.ts";
+import {
+  type ExchangeOrder,
+  planExchange,
+  quotedBy,
+  requireTableName,
+  requireTwoCurrencies,
+} from "./exchange.ts";
 import type { Entry, EntryKind } from "./journal.ts";
-import { decimalOfMoney, exactNumber, type Money, minorUnitsOf } from "./money.ts";
+import { decimalOfMoney, exactNumber, type Money, requestedMinor } from "./money.ts";
 import { type Pesel, parsePesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
 
@@ -64,11 +70,12 @@ export type Request =
 export type BulkRequest = Exclude<Request, { kind: "reversal" | "renaming" | "closing" }>;
 
 /** What a request comes to: the account after it, and what its entry says. */
-export type Plan = Pick<Entry, "debited" | "credited" | "exchange" | "holder" | "reverses" | "note"> & {
+export interface Plan
+  extends Partial<Pick<Entry, "debited" | "credited" | "exchange" | "holder" | "reverses" | "note">> {
   readonly account: Account;
   /** The table that it is settled at. */
-  readonly table: RateTable | undefined;
-};
+  readonly table?: RateTable;
+}
 
 /** What decides a request besides its account. */
 export interface Circumstances {
@@ -90,14 +97,10 @@ const longestNote = 200;
  * @throws FxError invalid-request, invalid-pesel
  */
 export function parseCash(
-  fields: {
-    kind: Cash["kind"];
-    pesel: string;
-    currency: string;
-    amount: Decimal;
-    note?: string | undefined;
-    key?: string | undefined;
-    by?: string | undefined;
+  fields: Omit<Cash, "pesel" | "currency" | "note"> & {
+    readonly pesel: string;
+    readonly currency: string;
+    readonly note?: string | undefined;
   },
   today: CalendarDate,
 ): Cash {
@@ -121,7 +124,7 @@ export function requireReadable(request: Request): void {
   if ("amount" in request) exactNumber(request.amount);
   if (request.kind !== "exchange") return;
   if (request.table !== undefined) requireTableName(request.table);
-  requireTwoCurrencies(request);
+  requireTwoCurrencies(request.from, request.to);
 }
 
 /**
@@ -135,9 +138,9 @@ export function planChange(
 ): Plan {
   if (request.kind === "opening") {
     const opened = planOpening(account, request);
-    const { name, surname } = opened;
-    const initial = balanceOf(opened, pln) - (account === undefined ? 0n : balanceOf(account, pln));
-    return planOf(opened, { holder: { name, surname }, credited: { currency: pln, minor: initial } });
+    const { name, surname } = request;
+    const minor = balanceOf(opened, pln) - (account === undefined ? 0n : balanceOf(account, pln));
+    return { account: opened, holder: { name, surname }, credited: { currency: pln, minor } };
   }
   if (account === undefined) {
     throw new FxError("account-not-found", "There is no account for this PESEL.");
@@ -149,26 +152,25 @@ export function planChange(
     case "exchange": {
       const table = circumstances.table();
       const { exchange, account: after } = planExchange(account, request, table);
-      return planOf(after, { debited: exchange.sold, credited: exchange.bought, exchange, table });
+      return { account: after, debited: exchange.sold, credited: exchange.bought, exchange, table };
     }
     case "deposit": {
       const money = cashOf(request, request.currency === pln ? undefined : circumstances.table());
-      return planOf(credit(account, money), { credited: money, note: request.note });
+      return { account: credit(account, money), credited: money, note: request.note };
     }
     case "withdrawal": {
       const money = cashOf(request, undefined);
-      return planOf(debit(account, money, true), { debited: money, note: request.note });
+      return { account: debit(account, money, true), debited: money, note: request.note };
     }
     case "reversal":
       return planReversal(account, request, circumstances);
     case "renaming": {
       const { name, surname } = request;
-      return planOf({ ...account, name, surname }, { holder: { name, surname } });
+      return { account: { ...account, name, surname }, holder: { name, surname } };
     }
     case "closing": {
-      if (account.balances.every(({ minor }) => minor === 0n)) {
-        return planOf({ ...account, closed: true }, {});
-      }
+      if (account.balances.every(({ minor }) => minor === 0n))
+        return { account: { ...account, closed: true } };
       throw new FxError(
         "account-not-empty",
         "The account still holds money. Exchange or withdraw all of it, then close the account.",
@@ -193,7 +195,7 @@ function planReversal(account: Account, { reverses, reason }: Reversal, { entry 
   }
   const left = debited === undefined ? account : debit(account, debited, false);
   const after = credited === undefined ? left : credit(left, credited);
-  return planOf(after, { debited, credited, exchange, reverses, note: reason });
+  return { account: after, debited, credited, exchange, reverses, note: reason };
 }
 
 export function isReversible(kind: EntryKind): boolean {
@@ -202,25 +204,11 @@ export function isReversible(kind: EntryKind): boolean {
 
 /** @param table that has to quote the currency */
 function cashOf({ kind, currency, amount }: Cash, table: RateTable | undefined): Money {
-  const digits = minorUnitDigits(currency);
-  if (digits === undefined || (table !== undefined && !table.rates.has(currency))) {
-    const quoted =
-      table === undefined ? "" : ` Table ${table.number} has ${[pln, ...table.rates.keys()].join(", ")}.`;
+  if (minorUnitDigits(currency) === undefined || table?.rates.has(currency) === false) {
+    const quoted = table === undefined ? "" : ` ${quotedBy(table)}`;
     throw new FxError("unsupported-currency", `The currency is not one for a ${kind}.${quoted}`);
   }
-  if (amount.coefficient <= 0n) throw new FxError("invalid-amount", "The amount must be greater than 0.");
-  const minor = minorUnitsOf(amount, digits);
-  if (minor !== undefined) return { currency, minor };
-  const decimals = digits === 0 ? "no decimals" : `at most ${digits} decimals`;
-  throw new FxError("invalid-amount", `An amount in ${currency} must be given with ${decimals}.`);
-}
-
-/** With every member, in one order, because V8 is fast where all objects have one shape. */
-function planOf(
-  account: Account,
-  { holder, reverses, note, debited, credited, exchange, table }: Partial<Plan>,
-): Plan {
-  return { account, holder, reverses, note, debited, credited, exchange, table };
+  return { currency, minor: requestedMinor(amount, currency) };
 }
 
 type Facts = readonly (string | undefined)[];

@@ -42,14 +42,12 @@ export function formatDecimal(decimal: Decimal, minimumScale = 0): string {
 
 /** −1, 0 or 1, exactly. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
-  const left = a.coefficient * 10n ** BigInt(b.scale);
-  const right = b.coefficient * 10n ** BigInt(a.scale);
+  const left = a.coefficient * powerOfTen(b.scale);
+  const right = b.coefficient * powerOfTen(a.scale);
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-const powersOfTen = Array.from({ length: 32 }, (_, exponent) => 10n ** BigInt(exponent));
-
 /** 10^`exponent`. */
 export function powerOfTen(exponent: number): bigint {
-  return powersOfTen[exponent] ?? 10n ** BigInt(exponent);
+  return 10n ** BigInt(exponent);
 }

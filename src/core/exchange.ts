@@ -3,7 +3,7 @@ import { type CurrencyCode, parseCurrencyCode, pln } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import { type Decimal, powerOfTen } from "./decimal.ts";
 import { FxError } from "./errors.ts";
-import { knownDigits, type Money, minorUnitsOf } from "./money.ts";
+import { knownDigits, type Money, requestedMinor } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
 
@@ -64,7 +64,7 @@ export function parseTerms(fields: {
   }
   const from = parseCurrencyCode(fields.from);
   const to = parseCurrencyCode(fields.to);
-  requireTwoCurrencies({ from, to });
+  requireTwoCurrencies(from, to);
   return { from, to, side: toBuy === undefined ? "toSell" : "toBuy", amount };
 }
 
@@ -78,13 +78,7 @@ export function requireTableName(table: string): void {
 }
 
 /** @throws FxError same-currency */
-export function requireTwoCurrencies({
-  from,
-  to,
-}: {
-  readonly from: CurrencyCode;
-  readonly to: CurrencyCode;
-}): void {
+export function requireTwoCurrencies(from: CurrencyCode, to: CurrencyCode): void {
   if (from === to) throw new FxError("same-currency", "An exchange needs two different currencies.");
 }
 
@@ -96,7 +90,7 @@ export function requireTwoCurrencies({
 export function priceExchange(terms: ExchangeTerms, table: RateTable): Exchange {
   const { bid } = quotation(terms.from, "sold", table);
   const { ask } = quotation(terms.to, "bought", table);
-  const asked = askedAmount(terms);
+  const asked = requestedMinor(terms.amount, terms.side === "toBuy" ? terms.to : terms.from);
   // sold × bid = bought × ask, both in PLN, with every decimal point moved out into two whole factors.
   const soldFactor = bid.coefficient * powerOfTen(ask.scale + knownDigits(terms.to));
   const boughtFactor = ask.coefficient * powerOfTen(bid.scale + knownDigits(terms.from));
@@ -136,10 +130,8 @@ export function planExchange(
     );
   }
   const exchange = priceExchange(order, table);
-  return {
-    exchange,
-    account: credit(debit(account, exchange.sold, order.side === "toSell"), exchange.bought),
-  };
+  const left = debit(account, exchange.sold, order.side === "toSell");
+  return { exchange, account: credit(left, exchange.bought) };
 }
 
 /**
@@ -150,7 +142,7 @@ export function quoteExchange(terms: ExchangeTerms, table: RateTable): Quote {
   const exchange = priceExchange(terms, table);
   requireWithinLimit(exchange.sold);
   requireWithinLimit(exchange.bought);
-  return { ...exchange, tableId: table.id, source: table.source };
+  return { ...exchange, source: table.source };
 }
 
 /** The złoty, which the bank does not quote, is worth one złoty. */
@@ -166,20 +158,13 @@ function quotation(
   if (rate !== undefined) return rate;
   throw new FxError(
     "unsupported-currency",
-    `The currency to be ${side} cannot be exchanged. ` +
-      `Table ${table.number} has ${[pln, ...table.rates.keys()].join(", ")}.`,
+    `The currency to be ${side} cannot be exchanged. ${quotedBy(table)}`,
   );
 }
 
-function askedAmount(terms: ExchangeTerms): bigint {
-  const currency = terms.side === "toBuy" ? terms.to : terms.from;
-  if (terms.amount.coefficient <= 0n)
-    throw new FxError("invalid-amount", "The amount must be greater than 0.");
-  const digits = knownDigits(currency);
-  const minor = minorUnitsOf(terms.amount, digits);
-  if (minor !== undefined) return minor;
-  const decimals = digits === 0 ? "no decimals" : `at most ${digits} decimals`;
-  throw new FxError("invalid-amount", `An amount in ${currency} must be given with ${decimals}.`);
+/** "Table 108/C/NBP/2026 has PLN, USD." */
+export function quotedBy({ number, rates }: RateTable): string {
+  return `Table ${number} has ${[pln, ...rates.keys()].join(", ")}.`;
 }
 
 function ceilDivide(dividend: bigint, divisor: bigint): bigint {

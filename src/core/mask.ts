@@ -1,15 +1,20 @@
+const token = /fxt_\w+/;
+/** The id of a receipt or of a request. */
+const uuid = /\b[\da-f]{8}-[\da-f]{4}-[47][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}\b/;
+/** With a letter among its digits. */
+const hash = /\b(?=\d*[a-f])[\da-f]{32,}\b/;
+const digits = /\d{11,}/;
+const maskable = new RegExp([token, uuid, hash, digits].map(({ source }) => source).join("|"), "g");
+
 /**
- * Hides all but the first six of every run of 11 digits or more, and what makes a token one. No amount has such a run: see
- * `formatMoney`. The id of a receipt, and a hash or id of 32 hexadecimal digits, may have one, and stay whole.
+ * Hides all but the first six of every run of 11 digits or more, and what makes a token one. No amount has such a run:
+ * see `formatMoney`. Ids and hashes may have one, and stay whole.
  */
 export function maskPesels(text: string): string {
-  return text.replace(
-    /fxt_\w+|\b[\da-f]{8}-[\da-f]{4}-[47][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}\b|\b(?=\d*[a-f])[\da-f]{32,}\b|\d{11,}/g,
-    (run) => {
-      if (run.startsWith("fxt_")) return "fxt_*****";
-      return /[a-f-]/.test(run) ? run : `${run.slice(0, 6)}*****`;
-    },
-  );
+  return text.replace(maskable, (run) => {
+    if (run.startsWith("fxt_")) return "fxt_*****";
+    return /^\d+$/.test(run) ? `${run.slice(0, 6)}*****` : run;
+  });
 }
 
 /**

@@ -21,7 +21,18 @@ export function minorUnitsOf(decimal: Decimal, digits: number): bigint | undefin
   return decimal.coefficient % unit === 0n ? decimal.coefficient / unit : undefined;
 }
 
-const fifteenDigits = 10n ** 15n;
+/**
+ * The amount of a request in minor units.
+ * @throws FxError invalid-amount unless it is greater than 0 and no finer than they are
+ */
+export function requestedMinor(amount: Decimal, currency: CurrencyCode): bigint {
+  if (amount.coefficient <= 0n) throw new FxError("invalid-amount", "The amount must be greater than 0.");
+  const digits = knownDigits(currency);
+  const minor = minorUnitsOf(amount, digits);
+  if (minor !== undefined) return minor;
+  const decimals = digits === 0 ? "no decimals" : `at most ${digits} decimals`;
+  throw new FxError("invalid-amount", `An amount in ${currency} must be given with ${decimals}.`);
+}
 
 /**
  * An amount as the JSON number that says exactly it. An amount without one is refused wherever it comes from, so that a
@@ -30,9 +41,6 @@ const fifteenDigits = 10n ** 15n;
  */
 export function exactNumber(amount: Decimal): number {
   const number = Number(formatDecimal(amount));
-  // A double holds 15 digits.
-  if (amount.coefficient < fifteenDigits && amount.coefficient > -fifteenDigits && amount.scale < 15)
-    return number;
   const said = parseDecimal(String(number));
   if (said !== undefined && compareDecimals(said, amount) === 0) return number;
   throw new FxError(

@@ -1,4 +1,4 @@
-import { type CalendarDate, dateExists, digitAt, twoDigits } from "./date.ts";
+import { type CalendarDate, dateExists } from "./date.ts";
 import { FxError } from "./errors.ts";
 
 declare const pesel: unique symbol;
@@ -17,10 +17,7 @@ const centuries = [1900, 2000, 2100, 2200, 1800] as const;
  */
 export function parsePesel(text: string, today: CalendarDate): Pesel {
   if (!/^[0-9]{11}$/.test(text)) throw invalidPesel(whatIsWrong(text));
-  let sum = 0;
-  for (let place = 0; place < weights.length; place += 1) {
-    sum += (weights[place] as number) * digitAt(text, place);
-  }
+  const sum = weights.reduce((sum, weight, place) => sum + weight * Number(text[place]), 0);
   if (sum % 10 !== 0) throw invalidPesel("the check digit does not match; look for a mistyped digit");
   const born = birthDate(text as Pesel);
   if (!dateExists(born)) throw invalidPesel("the date of birth in it does not exist");
@@ -30,9 +27,9 @@ export function parsePesel(text: string, today: CalendarDate): Pesel {
 
 /** The date of birth that a PESEL carries. */
 export function birthDate(pesel: Pesel): CalendarDate {
-  const month = twoDigits(pesel, 2);
-  const year = (centuries[Math.floor(month / 20)] ?? 1900) + twoDigits(pesel, 0);
-  return `${year}-${month % 20 < 10 ? "0" : ""}${month % 20}-${pesel.slice(4, 6)}`;
+  const month = Number(pesel.slice(2, 4));
+  const year = (centuries[Math.floor(month / 20)] as number) + Number(pesel.slice(0, 2));
+  return `${year}-${String(month % 20).padStart(2, "0")}-${pesel.slice(4, 6)}`;
 }
 
 /**

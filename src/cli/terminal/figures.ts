@@ -62,15 +62,7 @@ export function receiptPairs(screen: Screen, receipt: Receipt): Pairs {
 /** What an entry says beside what all of them say. */
 export function factPairs(
   screen: Screen,
-  {
-    kind,
-    holder,
-    note,
-    debited,
-    credited,
-    exchange,
-    reverses,
-  }: Pick<Entry, "kind" | "holder" | "note" | "debited" | "credited" | "exchange" | "reverses">,
+  { kind, holder, note, debited, credited, exchange, reverses }: Pick<Entry, "kind"> & Partial<Entry>,
 ): Pairs {
   if (kind === "exchange" && exchange !== undefined) return exchangePairs(screen, exchange);
   return [
