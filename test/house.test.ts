@@ -112,7 +112,7 @@ test("only cli/open.ts names a concrete adapter, but for what has no other", () 
     "cli/commands/doctor/checkup.ts": ["client/http-service.ts", "client/transport.ts", "rates/inspect.ts"],
     "cli/commands/serve/server.ts": [
       ...["http/admin.ts", "http/origin.ts", "http/paths.ts", "http/server.ts"],
-      "rates/ledger-rates.ts",
+      "rates/news.ts",
     ],
     "cli/commands/serve/tls.ts": ["http/server.ts"],
   } as Record<string, readonly string[]>;

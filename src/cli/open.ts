@@ -3,7 +3,7 @@ import { type CurrentRates, noFetches } from "../core/rates.ts";
 import type { ExchangeService } from "../core/service.ts";
 import type { LedgerService } from "../ledger/service.ts";
 import type { Access, OpenOptions, Store } from "../ledger/store.ts";
-import type { RatesOptions } from "../rates/ledger-rates.ts";
+import type { RatesOptions } from "../rates/open.ts";
 import type { Settings } from "./config.ts";
 import type { StoreTarget } from "./target.ts";
 
@@ -46,14 +46,12 @@ export async function openLedger(
 ): Promise<Ledger> {
   const store = await openStore(target, options);
   try {
-    const { openRates } = await import("../rates/ledger-rates.ts");
+    const { openRates } = await import("../rates/open.ts");
     const { rates: source, maxTableAge: maxAgeDays, acceptTable, changeSource } = settings;
-    const trades = options.access !== "read";
     const rates = await openRates({
       source,
       ledger: store,
-      trades,
-      serves,
+      role: serves ? "serve" : options.access === "read" ? "read" : "settle",
       changeSource,
       operator: operatorOf(),
       maxAgeDays,
@@ -91,6 +89,7 @@ const noRates: CurrentRates = {
   forOrder: openedWithout,
   forQuote: openedWithout,
   latest: openedWithout,
+  before: openedWithout,
   history: openedWithout,
   refresh: openedWithout,
   status: () => ({

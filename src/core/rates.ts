@@ -99,8 +99,10 @@ export interface CurrentRates {
    * @throws FxError rates-unavailable if there never was one, storage-unavailable
    */
   latest(): Promise<LatestTable>;
-  /** The tables up to `table` that were in force on or after a date, oldest first, as far as they are known. */
-  history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]>;
+  /** The newest known table of an earlier day than `table`. */
+  before(table: RateTable): Promise<RateTable | undefined>;
+  /** The known rates of a currency up to those of `table`, from the day `since`, oldest first. */
+  history(table: RateTable, currency: CurrencyCode, since: CalendarDate): Promise<readonly RateOfTable[]>;
   status(): RatesStatus;
   /** Applies the rules and asks the source now. Resolves when that is over, whether it succeeded or not. */
   refresh(rules: TableRules): Promise<void>;

@@ -1,13 +1,13 @@
 import { Readable } from "node:stream";
 import type { Account, Opening } from "../core/account.ts";
 import { type Change, type Request, requireReadable } from "../core/change.ts";
-import { type CurrencyCode, pln } from "../core/currency.ts";
+import type { CurrencyCode } from "../core/currency.ts";
 import { addDays, endOfTime, startOfDay } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
 import type { Entry, Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { CurrentRates, RateTable } from "../core/rates.ts";
+import type { CurrentRates } from "../core/rates.ts";
 import type {
   AccountsRequest,
   AuditOptions,
@@ -29,15 +29,7 @@ import type {
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { auditLedger } from "./audit.ts";
 import { earlierHeads } from "./checkpoint.ts";
-import {
-  accountNotFound,
-  answerOf,
-  commandOf,
-  type Decided,
-  isRepeat,
-  type Repeat,
-  type TableOf,
-} from "./decision.ts";
+import { accountNotFound, answerOf, commandOf, type Decided, isRepeat, type Repeat } from "./decision.ts";
 import { idsFrom } from "./entry-id.ts";
 import { exportJournal } from "./export.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -56,9 +48,6 @@ import {
 import { Trial } from "./trial.ts";
 import type { Command } from "./work.ts";
 
-const dayMs = 86_400_000;
-/** Longer than any holidays, so the table before is among those of these days. */
-const daysToPrevious = 30;
 /** Of an id: its time, but for the last 65 seconds. */
 const shortestBeginning = 8;
 /** Of a bulk, taken in and not answered. */
@@ -136,30 +125,9 @@ export class LedgerService implements ExchangeService {
     const at = async (entry: Entry, now: StoredAccount) =>
       entry.id === "" ? now : holders.at(entry, (await this.#store.account(entry.pesel)) ?? now);
     for await (const chunk of lines) {
-      const table = await this.#tableOfTrial(chunk);
-      const decided = await trial.decide(chunk.map((line) => this.#lineCommand(line, table)));
+      const decided = await trial.decide(chunk.map((line) => this.#lineCommand(line)));
       yield await this.#repeated(decided, { at });
     }
-  }
-
-  /**
-   * The table of an order. A process that only reads puts none in force: if the ledger has none that is young enough,
-   * the run would bring its own.
-   */
-  async #tableOfTrial(lines: readonly (Request | FxError)[]): Promise<TableOf> {
-    const needsTable = (line: Request | FxError) =>
-      !(line instanceof FxError) &&
-      (line.kind === "exchange" || (line.kind === "deposit" && line.currency !== pln));
-    if (!lines.some(needsTable)) return (inForce) => this.#rates.forOrder(inForce);
-    const latest = await this.#rates.latest().catch(() => undefined);
-    return (inForce) => {
-      try {
-        return this.#rates.forOrder(inForce);
-      } catch (refusal) {
-        if (latest === undefined || latest.notTraded !== undefined) throw refusal;
-        return latest.table;
-      }
-    };
   }
 
   async quote(terms: ExchangeTerms): Promise<Quote> {
@@ -168,27 +136,17 @@ export class LedgerService implements ExchangeService {
 
   async rates(): Promise<RatesInForce> {
     const latest = await this.#rates.latest();
-    const { effectiveDate } = latest.table;
-    const recent = await this.#tablesUpTo(latest.table, daysToPrevious);
-    return { ...latest, previous: recent.findLast((table) => table.effectiveDate < effectiveDate) };
+    return { ...latest, previous: await this.#rates.before(latest.table) };
   }
 
   async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
     const { table } = await this.#rates.latest();
-    const tables = await this.#tablesUpTo(table, days);
-    if (!tables.some(({ rates }) => rates.has(currency))) {
+    const since = addDays(table.effectiveDate, 1 - days);
+    const rates = await this.#rates.history(table, currency, since);
+    if (rates.length === 0) {
       throw new FxError("unsupported-currency", "No rate table of these days quotes that currency.");
     }
-    return tables.flatMap(({ number, effectiveDate, rates }) => {
-      const rate = rates.get(currency);
-      return rate === undefined ? [] : [{ table: number, effectiveDate, bid: rate.bid, ask: rate.ask }];
-    });
-  }
-
-  /** The tables of the `days` that end with `table`. */
-  #tablesUpTo(table: RateTable, days: number): Promise<readonly RateTable[]> {
-    const since = new Date(Date.parse(table.effectiveDate) - (days - 1) * dayMs).toISOString().slice(0, 10);
-    return this.#rates.history(table, since);
+    return rates.map(({ number, effectiveDate, bid, ask }) => ({ table: number, effectiveDate, bid, ask }));
   }
 
   async statement(pesel: Pesel, { limit, cursor, from, to, key }: StatementRequest): Promise<Statement> {
@@ -310,10 +268,10 @@ export class LedgerService implements ExchangeService {
     return answerOf(entry, holder, true);
   }
 
-  #lineCommand(line: Request | FxError, tableOf?: TableOf): Command<Decided> | FxError {
+  #lineCommand(line: Request | FxError): Command<Decided> | FxError {
     if (line instanceof FxError) return line;
     try {
-      return this.#command(line, tableOf);
+      return this.#command(line);
     } catch (error) {
       if (error instanceof FxError) return error;
       throw error;
@@ -321,12 +279,9 @@ export class LedgerService implements ExchangeService {
   }
 
   /** @throws FxError if the request is wrong in itself */
-  #command(
-    request: Request,
-    tableOf: TableOf = (inForce) => this.#rates.forOrder(inForce),
-  ): Command<Decided> {
+  #command(request: Request): Command<Decided> {
     requireReadable(request);
-    return commandOf(request, { now: this.#now, tableOf });
+    return commandOf(request, { now: this.#now, tableOf: (inForce) => this.#rates.forOrder(inForce) });
   }
 
   get commits(): CommitFigures {

@@ -1,10 +1,10 @@
 import type { TableLedger } from "../core/rates.ts";
 import { effectiveOn, newest } from "./judge.ts";
-import { LedgerFollower } from "./ledger-follower.ts";
-import { openSource } from "./ledger-rates.ts";
-import { commandLimits } from "./nbp.ts";
+import { fetchLimits } from "./nbp.ts";
+import { nextTable } from "./next-table.ts";
+import { openSource } from "./open.ts";
 import { isLive } from "./source.ts";
-import { clockProblem, dayOf, nothingKnown, problemOf } from "./trading.ts";
+import { clockProblem, dayOf, problemOf } from "./trading.ts";
 
 /** What a process that trades would make of the newest table of a source now. */
 export interface Inspection {
@@ -22,25 +22,21 @@ export async function inspectSource(
   ledger: TableLedger | undefined,
   now: () => Date,
 ): Promise<Inspection> {
-  const known = nothingKnown();
-  let table: string | undefined;
+  const recorded = !isLive(name);
   try {
-    const source = await openSource(name, commandLimits);
-    const { tables, date } = await source.tables(1, AbortSignal.timeout(commandLimits.requestTimeoutMs));
-    table = newest(tables)?.number;
-    if (date !== undefined) known.clockAheadMs = now().getTime() - date.getTime();
-    if (ledger !== undefined) {
-      const options = { source, ledger, trades: true, operator: "", now };
-      const follower = new LedgerFollower(options, known, undefined);
-      const effective = effectiveOn(dayOf(now(), known.clockAheadMs), tables);
-      const inForce = await follower.follow();
-      if (follower.mayAccept(inForce)) {
-        known.heldBack = (await follower.choose(effective, inForce, undefined)).heldBack;
-      }
-    }
+    const source = await openSource(name);
+    const { tables, date } = await source.tables(1, AbortSignal.timeout(fetchLimits.requestTimeoutMs));
+    const aheadMs = date === undefined ? 0 : now().getTime() - date.getTime();
+    const inForce = await ledger?.inForce();
+    const isJudged = ledger !== undefined && (inForce === undefined || inForce.table.source === source.name);
+    const effective = effectiveOn(dayOf(now(), aheadMs), tables);
+    const heldBack = isJudged
+      ? (await nextTable(ledger, source.name, { inForce, effective, acceptTable: undefined })).heldBack
+      : undefined;
+    const problem = problemOf({ heldBack, ledgerFailure: undefined, fetchFailure: undefined });
+    return { recorded, table: newest(tables)?.number, problem, clock: clockProblem(aheadMs, name) };
   } catch (error) {
-    known.fetchFailure = error instanceof Error ? error.message : String(error);
+    const problem = error instanceof Error ? error.message : String(error);
+    return { recorded, table: undefined, problem, clock: undefined };
   }
-  const clock = clockProblem(known.clockAheadMs, name);
-  return { recorded: !isLive(name), table, problem: problemOf(known), clock };
 }

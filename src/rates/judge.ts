@@ -15,7 +15,7 @@ export interface Precedents {
   /** All that have been in force, oldest first. */
   readonly accepted: readonly AcceptedTable[];
   /** The last rates of currencies that were in force, and that the table in force lacks. */
-  readonly earlier: ReadonlyMap<CurrencyCode, Rate>;
+  readonly earlier: ReadonlyMap<CurrencyCode, Pick<Rate, "bid" | "ask">>;
 }
 
 /** A table that does not come into force, and why. */
@@ -87,8 +87,10 @@ export function judge(
   return `${doubt}. If the bank confirms it, let it through with fx serve --accept-table ${name}`;
 }
 
+type Dated = Pick<RateTable, "number" | "effectiveDate">;
+
 /** Whether `a` comes after `b`, in the order in which a ledger lists tables. */
-export function isNewer(a: RateTable, b: RateTable): boolean {
+export function isNewer(a: Dated, b: Dated): boolean {
   return a.effectiveDate === b.effectiveDate ? a.number > b.number : a.effectiveDate > b.effectiveDate;
 }
 
@@ -127,7 +129,7 @@ function doubtAbout(
   return `a rate moved by more than ${largestMovePercent} % against its last one (${leaps.join(", ")})`;
 }
 
-function leapBetween(before: Rate | undefined, { currency, bid, ask }: Rate): string[] {
+function leapBetween(before: Pick<Rate, "bid" | "ask"> | undefined, { currency, bid, ask }: Rate): string[] {
   if (before === undefined || !(isLeap(before.bid, bid) || isLeap(before.ask, ask))) return [];
   const [oldBid, newBid, oldAsk, newAsk] = [before.bid, bid, before.ask, ask].map((rate) =>
     formatDecimal(rate),

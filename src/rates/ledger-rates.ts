@@ -1,159 +1,123 @@
-import { type CalendarDate, warsawDate } from "../core/date.ts";
+import type { CurrencyCode } from "../core/currency.ts";
+import type { CalendarDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import {
   type CurrentRates,
   type LatestTable,
   noFetches,
+  type RateOfTable,
   type RatesStatus,
   type RateTable,
   type TableInForce,
   type TableLedger,
   type TableRules,
 } from "../core/rates.ts";
-import { effectiveOn, isNewer, newest } from "./judge.ts";
-import { historyOf } from "./kept.ts";
-import { LedgerFollower } from "./ledger-follower.ts";
-import { commandLimits, type FetchLimits, fetchLimits, mostTables, openApi } from "./nbp.ts";
-import { openRecorded } from "./recorded.ts";
+import { historyOf, tableBefore } from "./history.ts";
+import { effectiveOn, isNewer } from "./judge.ts";
+import { mostTables } from "./nbp.ts";
+import { type RatesEvent, RatesNews } from "./news.ts";
+import { nextTable } from "./next-table.ts";
 import { isLive, type RateSource, sourceName } from "./source.ts";
 import {
   clockProblem,
   dayOf,
-  type Facts,
   type Halt,
-  haltOf,
   isClockOff,
-  nothingKnown,
+  isOurs,
+  type Known,
+  pricesOf,
   problemOf,
-  tableHalt,
+  type RatesRole,
 } from "./trading.ts";
 import { within } from "./within.ts";
 
 const longestCloseMs = 1000;
 /** A ledger that trades at another source may be switched to this one, but probably not soon. */
 const retryElsewhereSeconds = 60;
+/** Each round puts a table in force, or loses to a process that does. */
+const mostRounds = 100;
 
-/** What became of the rates, for the log. */
-export type RatesEvent =
-  | { readonly kind: "in-force"; readonly table: RateTable; readonly from: "bank" | "recording" | "ledger" }
-  | { readonly kind: "not-trading"; readonly problem: string }
-  | { readonly kind: "refused"; readonly table: string; readonly problem: string }
-  | { readonly kind: "failed"; readonly problem: string; readonly retryInMs: number }
-  | { readonly kind: "history-failed"; readonly problem: string }
-  | { readonly kind: "clock"; readonly problem: string };
-
-export interface RatesOptions {
-  /**
-   * "nbp"; the http(s) base URL of an API of the same shape, which is asked for `<base>/exchangerates/tables/C/`;
-   * the path of a JSON file of tables as the bank publishes them; or "demo", which is such a recording.
-   */
-  readonly source: string | RateSource;
+export interface LedgerRatesOptions {
+  readonly role: RatesRole;
+  readonly source: RateSource;
   readonly ledger: TableLedger;
-  /** Whether this process may put tables in force. Otherwise it writes nothing. */
-  readonly trades: boolean;
-  /** Whether this process goes on without a table, and looks again. One that does not waits for its source's first word. */
-  readonly serves?: boolean;
   /** Another source: if the ledger trades at it, it is to trade at `source` from now on. */
-  readonly changeSource?: string | undefined;
-  readonly maxAgeDays?: number;
-  readonly acceptTable?: string | undefined;
+  readonly changeSource: string | undefined;
+  readonly maxAgeDays: number;
+  readonly acceptTable: string | undefined;
   /** Who answers for a table that `acceptTable` lets through. */
-  readonly operator?: string;
-  readonly now?: () => Date;
-  readonly onEvent?: (event: RatesEvent) => void;
-  /** How long to wait at most for the first refresh of a live source, where orders are settled without it. */
-  readonly firstWaitMs?: number;
-  /** How long a server waits for it where no order is settled without it. */
-  readonly firstTableWaitMs?: number;
-  readonly refreshMs?: number;
+  readonly operator: string;
+  readonly now: () => Date;
+  readonly onEvent: (event: RatesEvent) => void;
+  /** How long a process that trades waits for its source at its start: for the newest table, and for any at all. */
+  readonly waits: { readonly newestMs: number; readonly anyMs: number };
+  readonly refreshMs: number;
   /** The pause after a first failure. It doubles with each further one, up to `refreshMs`. */
-  readonly retryMs?: number;
+  readonly retryMs: number;
   /** How often to look in the ledger for the table in force. */
-  readonly followMs?: number;
-  readonly limits?: Partial<FetchLimits>;
-}
-
-const defaults = {
-  serves: true,
-  maxAgeDays: 7,
-  operator: "unknown",
-  now: () => new Date(),
-  onEvent: (_event: RatesEvent) => {},
-  firstWaitMs: 2000,
-  firstTableWaitMs: 10_000,
-  refreshMs: 5 * 60_000,
-  retryMs: 1000,
-  followMs: 1000,
-};
-
-/**
- * Opens the rates of a source. A live one opens whether the bank answers or not, and has its first table when it
- * does answer, or as soon as it does.
- * @throws FxError rates-unavailable if the source is not one of those, or its recording cannot be used
- */
-export async function openRates(given: RatesOptions): Promise<CurrentRates> {
-  const options = { ...defaults, ...given };
-  const limits = { ...(options.serves ? fetchLimits : commandLimits), ...options.limits };
-  const source = typeof given.source === "string" ? await openSource(given.source, limits) : given.source;
-  const rates = new LedgerRates({ ...options, source });
-  const started = rates.start();
-  if (source.recorded) await started;
-  else await within(started, options.firstWaitMs);
-  if (!options.serves && !rates.hasFresh) await started;
-  // A source that has not answered yet may take a minute.
-  rates.tell();
-  // Whoever starts a server sends it orders as soon as it listens.
-  if (options.serves && !rates.status().trading.trading) await within(started, options.firstTableWaitMs);
-  return rates;
-}
-
-/** @throws FxError rates-unavailable */
-export function openSource(source: string, limits: FetchLimits): RateSource | Promise<RateSource> {
-  return isLive(source) ? openApi(source, limits) : openRecorded(source);
+  readonly followMs: number;
 }
 
 /**
- * The table in force is what the ledger says. A process looks there every second, and asks its source every few
- * minutes. One that trades puts the newest table that it knows, and that is effective and passes the checks, into the
- * ledger, and so in force for all. One that only reads, or whose ledger trades at another source, writes nothing; it
- * asks its source only where the ledger has no table of it, and quotes at the newest.
+ * The table in force is what the ledger says. A process that trades looks there every second, asks its source every few
+ * minutes, and puts the newest table that is effective and passes the checks into the ledger, and so in force for all.
+ * One that reads looks when it is asked. It asks its source once, if the ledger has no table of it.
  */
-class LedgerRates implements CurrentRates {
-  readonly #options: RatesOptions & typeof defaults & { readonly source: RateSource };
+export class LedgerRates implements CurrentRates {
+  readonly #options: LedgerRatesOptions;
+  readonly #known: Known;
   readonly #closing = new AbortController();
-  readonly #known = nothingKnown();
-  readonly #ledger: LedgerFollower;
   readonly #fetches = noFetches();
-  #rules: TableRules;
+  #acceptTable: string | undefined;
+  /** The id of the last table that this process put in force. */
+  #accepted: string | undefined;
+  /** What the last judgement of the source's answer was about; there is no other until that changes. */
+  #judged: string | undefined;
   #historyIsKept = false;
   #failures = 0;
   /** On the clock of `performance.now()`. */
   #nextRefresh = 0;
   /** Both clocks when the source was asked last. */
   #asked: { readonly wall: number; readonly steady: number };
-  readonly #told = new Map<string, unknown>();
+  readonly #news: RatesNews;
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(options: RatesOptions & typeof defaults & { readonly source: RateSource }) {
-    const { changeSource, maxAgeDays, acceptTable } = options;
+  constructor(options: LedgerRatesOptions) {
+    const { role, source, maxAgeDays, changeSource } = options;
     this.#options = options;
-    const changed = changeSource === undefined ? undefined : sourceName(changeSource);
-    this.#ledger = new LedgerFollower(options, this.#known, changed);
-    this.#rules = { maxAgeDays, acceptTable };
+    this.#news = new RatesNews(options.onEvent);
+    this.#acceptTable = options.acceptTable;
     this.#asked = { wall: options.now().getTime(), steady: performance.now() };
+    this.#known = {
+      role,
+      source,
+      maxAgeDays,
+      changeSource: changeSource === undefined ? undefined : sourceName(changeSource),
+      inForce: undefined,
+      tables: [],
+      heldBack: undefined,
+      fetchFailure: undefined,
+      ledgerFailure: undefined,
+      clockAheadMs: 0,
+    };
   }
 
-  /** Reads the ledger and begins to refresh. Resolves when the first refresh is over, however it went. */
-  start(): Promise<void> {
+  async start(): Promise<void> {
+    const { role, waits } = this.#options;
     this.#turn = this.#takeTurn();
-    return this.#turn;
+    if (role === "read") return this.#turn;
+    await within(this.#turn, waits.newestMs);
+    // Orders come as soon as a server listens, and a command sends its own.
+    if (this.#prices().notTraded !== undefined) await within(this.#turn, waits.anyMs);
+    this.#tell();
   }
 
-  refresh(rules: TableRules): Promise<void> {
+  refresh({ maxAgeDays, acceptTable }: TableRules): Promise<void> {
     this.#turn = this.#turn.then(() => {
       clearTimeout(this.#timer);
-      this.#rules = rules;
+      this.#known.maxAgeDays = maxAgeDays;
+      this.#acceptTable = acceptTable;
       this.#nextRefresh = 0;
       // A recording may have other tables by now.
       this.#historyIsKept = false;
@@ -163,49 +127,44 @@ class LedgerRates implements CurrentRates {
   }
 
   forOrder(inForce: TableInForce | undefined): RateTable {
-    const { table, halt } = this.#at(inForce);
-    if (table === undefined || halt !== undefined) throw this.#unavailable(halt as Halt);
-    return table;
+    const { table, notTraded } = pricesOf({ ...this.#known, inForce }, this.#options.now());
+    return table !== undefined && notTraded === undefined ? table : this.#refuse(notTraded);
   }
 
   async forQuote(): Promise<RateTable> {
-    await this.#ledger.follow();
-    const table = this.#quoted();
-    const halt = tableHalt(table, this.#facts());
-    if (table === undefined || halt !== undefined) throw this.#unavailable(halt as Halt);
-    return table;
+    await this.#follow();
+    const { table, notQuoted } = this.#prices();
+    return table !== undefined && notQuoted === undefined ? table : this.#refuse(notQuoted);
   }
 
   async latest(): Promise<LatestTable> {
-    await this.#ledger.follow();
-    const table = this.#quoted() ?? this.#known.inForce?.table;
-    const halt = this.#halt();
-    if (table === undefined) throw this.#unavailable(halt as Halt);
-    return { table, recorded: !isLive(table.source), notTraded: halt?.reason };
+    await this.#follow();
+    const { table = this.#known.inForce?.table, notTraded } = this.#prices();
+    if (table === undefined) return this.#refuse(notTraded);
+    return { table, recorded: !isLive(table.source), notTraded: notTraded?.reason };
   }
 
-  history(table: RateTable, since: CalendarDate): Promise<readonly RateTable[]> {
-    return historyOf(table, since, this.#known.tables, this.#options.ledger);
+  before(table: RateTable): Promise<RateTable | undefined> {
+    return tableBefore(this.#options.ledger, this.#known.tables, table);
+  }
+
+  history(table: RateTable, currency: CurrencyCode, since: CalendarDate): Promise<readonly RateOfTable[]> {
+    return historyOf(this.#options.ledger, this.#known.tables, { table, currency, since });
   }
 
   status(): RatesStatus {
-    const { name, recorded } = this.#options.source;
-    const halt = this.#halt();
+    const { source, heldBack, clockAheadMs } = this.#known;
+    const { table, notTraded } = this.#prices();
     return {
-      source: name,
-      recorded,
-      table: this.#quoted(),
-      trading: halt === undefined ? { trading: true } : { trading: false, reason: halt.reason },
+      source: source.name,
+      recorded: source.recorded,
+      table,
+      trading: notTraded === undefined ? { trading: true } : { trading: false, reason: notTraded.reason },
       problem: problemOf(this.#known),
-      heldBack: this.#known.heldBack?.table.number,
-      clock: clockProblem(this.#known.clockAheadMs, name),
+      heldBack: heldBack?.table.number,
+      clock: clockProblem(clockAheadMs, source.name),
       fetches: this.#fetches,
     };
-  }
-
-  /** Whether there is a table to quote at. */
-  get hasFresh(): boolean {
-    return tableHalt(this.#quoted(), this.#facts()) === undefined;
   }
 
   /** Resolves when nothing of it uses the ledger any more, or when the ledger has not answered for a second. */
@@ -215,79 +174,105 @@ class LedgerRates implements CurrentRates {
     await within(this.#turn, longestCloseMs);
   }
 
-  #facts(): Facts {
-    const { source, now } = this.#options;
-    return {
-      source,
-      changeSource: this.#ledger.changeSource,
-      maxAgeDays: this.#rules.maxAgeDays,
-      now: now(),
-      known: this.#known,
-      asksSource: this.#needsSource(),
-    };
+  #prices() {
+    return pricesOf(this.#known, this.#options.now());
   }
 
-  /** The table that an order settles at where the ledger has `inForce`, and why none does. */
-  #at(inForce: TableInForce | undefined): { table: RateTable | undefined; halt: Halt | undefined } {
-    const facts = this.#facts();
-    const isNew = inForce === undefined && !this.#options.trades;
-    if (!isNew) return { table: inForce?.table, halt: haltOf(inForce, facts) };
-    // A new ledger gets the source's newest table from the first process that trades.
-    const table = this.#quoted();
-    return { table, halt: tableHalt(table, facts) };
+  #tell(): void {
+    this.#news.tell(this.#known, this.#prices(), this.#accepted, this.#options.followMs);
   }
 
-  #halt(): Halt | undefined {
-    return this.#at(this.#known.inForce).halt;
-  }
-
-  #unavailable({ kind, reason }: Halt): FxError {
+  #refuse(halt: Halt | undefined): never {
+    const { kind, reason } = halt as Halt;
     // A command looks once.
-    if (!this.#options.serves) return new FxError("rates-unavailable", reason);
+    if (this.#known.role !== "serve") throw new FxError("rates-unavailable", reason);
     const seconds = Math.max(1, Math.ceil((this.#nextRefresh - performance.now()) / 1000));
-    return kind === "other source"
-      ? new FxError("rates-unavailable", reason, { retryAfterSeconds: retryElsewhereSeconds })
-      : new FxError(
-          "rates-unavailable",
-          `${reason} Try again in ${seconds} s, when fx asks the source again.`,
-          { retryAfterSeconds: seconds },
-        );
-  }
-
-  /** The table of the ledger, if that trades at this process's source or has none; otherwise the source's own. */
-  #quoted(): RateTable | undefined {
-    const { inForce, tables, kept } = this.#known;
-    if (this.#ledger.isOurs(inForce)) return inForce?.table;
-    return newest(effectiveOn(warsawDate(this.#options.now()), tables.length > 0 ? tables : (kept ?? [])));
-  }
-
-  #needsSource(): boolean {
-    return this.#options.trades || !this.#ledger.isOurs(this.#known.inForce);
+    if (kind === "other source") {
+      throw new FxError("rates-unavailable", reason, { retryAfterSeconds: retryElsewhereSeconds });
+    }
+    const message = `${reason} Try again in ${seconds} s, when fx asks the source again.`;
+    throw new FxError("rates-unavailable", message, { retryAfterSeconds: seconds });
   }
 
   async #takeTurn(): Promise<void> {
     const { now, followMs } = this.#options;
+    const reads = this.#known.role === "read";
     const jumpedMs = now().getTime() - this.#asked.wall - (performance.now() - this.#asked.steady);
     // After a clock was set, or a machine slept, the source is asked first: its answer tells whether the day is right.
     const hasJumped = isClockOff(jumpedMs);
     if (!hasJumped) await this.#settle();
     const isDue = hasJumped || performance.now() >= this.#nextRefresh;
-    if (isDue && this.#needsSource()) await this.#refresh();
-    if (this.#closing.signal.aborted) return;
-    this.tell();
+    if (isDue && !(reads && isOurs(this.#known))) await this.#refresh();
+    if (reads || this.#closing.signal.aborted) return;
+    this.#tell();
     const untilRefresh = Math.max(0, this.#nextRefresh - performance.now());
-    const waitMs = this.#needsSource() ? Math.min(followMs, untilRefresh) : followMs;
-    this.#timer = setTimeout(() => {
-      this.#turn = this.#takeTurn();
-    }, waitMs).unref();
+    this.#timer = setTimeout(
+      () => {
+        this.#turn = this.#takeTurn();
+      },
+      Math.min(followMs, untilRefresh),
+    ).unref();
+  }
+
+  async #follow(): Promise<TableInForce | undefined> {
+    const inForce = await this.#options.ledger.inForce();
+    const known = this.#known;
+    known.inForce = inForce;
+    if (inForce !== undefined && inForce.table.source !== known.changeSource) known.changeSource = undefined;
+    return inForce;
+  }
+
+  /**
+   * Follows the ledger, and puts tables in force there. Nothing that is known is given up before the ledger has it, so a
+   * ledger that fails is asked again the next time.
+   */
+  async #settle(): Promise<void> {
+    const failure = await failureOf(async () => {
+      for (let rounds = 0; rounds < mostRounds && (await this.#acceptNext()); rounds += 1);
+    });
+    this.#known.ledgerFailure = failure?.message;
+    if (!this.#closing.signal.aborted && this.#prices().notTraded === undefined) this.#tell();
+  }
+
+  /** @returns whether there may be more to put in force */
+  async #acceptNext(): Promise<boolean> {
+    const { ledger, now, operator, source } = this.#options;
+    const known = this.#known;
+    const inForce = await this.#follow();
+    const isOther = inForce !== undefined && !isOurs(known);
+    if (known.role === "read" || (isOther && inForce.table.source !== known.changeSource)) {
+      known.heldBack = undefined;
+      return false;
+    }
+    const today = dayOf(now(), known.clockAheadMs);
+    const question = `${today} ${inForce?.epoch} ${this.#acceptTable}`;
+    if (question === this.#judged) return false;
+    const effective = effectiveOn(today, known.tables);
+    const { accept, heldBack } = await nextTable(ledger, source.name, {
+      inForce,
+      effective,
+      acceptTable: this.#acceptTable,
+    });
+    known.heldBack = heldBack;
+    if (accept === undefined) {
+      this.#judged = question;
+      return false;
+    }
+    const { table, overridden } = accept;
+    const overriddenBy = overridden ? operator : undefined;
+    if (await ledger.acceptTable(table, { epoch: inForce?.epoch ?? 0, at: now(), overriddenBy })) {
+      if (isOther) known.changeSource = undefined;
+      this.#accepted = table.id;
+    }
+    return true;
   }
 
   /** Asks the source, and judges what it answers. */
   async #refresh(): Promise<void> {
-    const before = this.#ledger.accepted;
+    const known = this.#known;
+    const before = this.#accepted;
     const failure = await failureOf(() => this.#fetch());
     if (this.#closing.signal.aborted) return;
-    const known = this.#known;
     known.fetchFailure = failure?.message;
     const hasFailed = failure !== undefined || known.ledgerFailure !== undefined;
     // Meanwhile there may be tables that this process never sees as the newest.
@@ -296,7 +281,7 @@ class LedgerRates implements CurrentRates {
     const retryInMs = this.#pauseMs();
     this.#nextRefresh = performance.now() + retryInMs;
     if (hasFailed) this.#fetches.failed += 1;
-    else if (this.#ledger.accepted !== before) this.#fetches.accepted += 1;
+    else if (this.#accepted !== before) this.#fetches.accepted += 1;
     else this.#fetches[known.heldBack === undefined ? "unchanged" : "refused"] += 1;
     if (failure !== undefined) this.#options.onEvent({ kind: "failed", problem: failure.message, retryInMs });
   }
@@ -304,22 +289,28 @@ class LedgerRates implements CurrentRates {
   async #fetch(): Promise<void> {
     const { now, onEvent } = this.#options;
     const known = this.#known;
+    if (known.role === "read") return this.#fetchAll();
     const latest = await this.#ask(1);
-    const isWaiting = effectiveOn(dayOf(now(), known.clockAheadMs), latest).length === 0;
     // While the newest waits for its date, the one before it is needed. Until both are there, nothing is given up.
-    known.tables = isWaiting ? await this.#ask(mostTables) : latest;
+    if (effectiveOn(dayOf(now(), known.clockAheadMs), latest).length === 0) return this.#fetchAll();
+    known.tables = latest;
     await this.#settle();
-    if (!isWaiting && known.heldBack === undefined && !this.#lacksHistory()) return;
-    const failure = await failureOf(async () => {
-      if (!isWaiting) {
-        known.tables = await this.#ask(mostTables);
-        await this.#settle();
-      }
-      if (this.#lacksHistory()) await this.#keepHistory();
-    });
+    if (known.heldBack === undefined && !this.#lacksHistory()) return;
+    const failure = await failureOf(() => this.#fetchAll());
     if (failure !== undefined && !this.#closing.signal.aborted) {
       onEvent({ kind: "history-failed", problem: failure.message });
     }
+  }
+
+  /** Asks for the tables before the newest, too, and keeps those before the one in force for the history of rates. */
+  async #fetchAll(): Promise<void> {
+    const known = this.#known;
+    known.tables = await this.#ask(mostTables);
+    await this.#settle();
+    const { inForce } = known;
+    if (inForce === undefined || !isOurs(known) || !this.#lacksHistory()) return;
+    await this.#options.ledger.saveTables(known.tables.filter((table) => isNewer(inForce.table, table)));
+    this.#historyIsKept = true;
   }
 
   async #ask(count: number): Promise<readonly RateTable[]> {
@@ -327,6 +318,7 @@ class LedgerRates implements CurrentRates {
     this.#asked = { wall: now().getTime(), steady: performance.now() };
     const { tables, date } = await source.tables(count, this.#closing.signal);
     if (date !== undefined) this.#known.clockAheadMs = now().getTime() - date.getTime();
+    this.#judged = undefined;
     return tables;
   }
 
@@ -337,56 +329,10 @@ class LedgerRates implements CurrentRates {
     return Math.round(longest * (0.5 + Math.random() / 2));
   }
 
-  /** Whether to ask for the tables before the newest: once, and where they are in memory only, each time. */
+  /** Whether to ask for the tables before the newest: once, and where the ledger does not keep them, each time. */
   #lacksHistory(): boolean {
-    const { trades, serves } = this.#options;
-    if (!trades || !this.#ledger.isOurs(this.#known.inForce)) return true;
-    return !this.#historyIsKept && (serves || this.#ledger.accepted !== undefined);
-  }
-
-  /** Keeps the tables before the one in force. Only the history of rates needs them. */
-  async #keepHistory(): Promise<void> {
-    const { inForce, tables } = this.#known;
-    if (!this.#options.trades || inForce === undefined || !this.#ledger.isOurs(inForce)) return;
-    await this.#options.ledger.saveTables(tables.filter((table) => isNewer(inForce.table, table)));
-    this.#historyIsKept = true;
-  }
-
-  async #settle(): Promise<void> {
-    this.#known.ledgerFailure = (
-      await failureOf(() => this.#ledger.settle(this.#rules.acceptTable))
-    )?.message;
-    if (!this.#closing.signal.aborted && this.#halt() === undefined) this.tell();
-  }
-
-  /** Tells what has changed. */
-  tell(): void {
-    const { inForce, heldBack, ledgerFailure, clockAheadMs } = this.#known;
-    const { source, followMs, onEvent } = this.#options;
-    const halt = this.#halt();
-    const table = inForce?.table;
-    const from = table?.id !== this.#ledger.accepted ? "ledger" : source.recorded ? "recording" : "bank";
-    const problem = problemOf(this.#known) ?? "";
-    const clock = clockProblem(clockAheadMs, source.name);
-    const news: Record<string, readonly [state: unknown, event: RatesEvent | undefined]> = {
-      trading:
-        halt === undefined
-          ? [table?.id, table && { kind: "in-force", table, from }]
-          : [`${halt.kind} ${table?.source}`, { kind: "not-trading", problem: halt.reason }],
-      heldBack: [heldBack?.table.id, heldBack && { kind: "refused", table: heldBack.table.number, problem }],
-      ledger: [
-        ledgerFailure,
-        ledgerFailure === undefined
-          ? undefined
-          : { kind: "failed", problem: ledgerFailure, retryInMs: followMs },
-      ],
-      clock: [clock !== undefined, clock === undefined ? undefined : { kind: "clock", problem: clock }],
-    };
-    for (const [what, [state, event]] of Object.entries(news)) {
-      if (this.#told.get(what) === state) continue;
-      this.#told.set(what, state);
-      if (event !== undefined) onEvent(event);
-    }
+    if (!isOurs(this.#known)) return true;
+    return !this.#historyIsKept && (this.#known.role === "serve" || this.#accepted !== undefined);
   }
 }
 

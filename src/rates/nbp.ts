@@ -10,33 +10,22 @@ export const nbpBaseUrl = "https://api.nbp.pl/api";
 /** The most tables that the bank gives at once. */
 export const mostTables = 67;
 
-/** Bounds on one fetch. The time-outs hold for each attempt. */
+/** Bounds on one fetch. */
 export interface FetchLimits {
   readonly connectTimeoutMs: number;
   /** From the request sent to the first byte of the answer. */
   readonly responseTimeoutMs: number;
   readonly requestTimeoutMs: number;
-  /** How often a failed attempt is repeated: after 1 to 2 s, then after 2 to 4 s, and so on. */
-  readonly retries: number;
   /** 67 tables are 70 KB. */
   readonly maxBytes: number;
 }
 
+/** A command waits as long before it fails. */
 export const fetchLimits: FetchLimits = {
-  connectTimeoutMs: 5000,
-  responseTimeoutMs: 10_000,
-  requestTimeoutMs: 20_000,
-  retries: 2,
-  maxBytes: 1024 * 1024,
-};
-
-/** For a command, where someone is waiting. */
-export const commandLimits: FetchLimits = {
-  ...fetchLimits,
   connectTimeoutMs: 3000,
   responseTimeoutMs: 5000,
   requestTimeoutMs: 8000,
-  retries: 0,
+  maxBytes: 1024 * 1024,
 };
 
 /**
@@ -52,7 +41,6 @@ export function openApi(source: string, limits: FetchLimits): RateSource {
   return {
     name,
     recorded: false,
-    isNamed: (other) => other === name,
     async tables(count, signal) {
       const { tables, date } = await fetchTables(baseUrl, count, signal, limits);
       return { tables: tablesOf(name, tables), date };
@@ -120,11 +108,7 @@ async function answerOf(url: URL, signal: AbortSignal, limits: FetchLimits): Pro
       response: limits.responseTimeoutMs,
       request: limits.requestTimeoutMs,
     },
-    retry: {
-      limit: limits.retries,
-      maxRetryAfter: limits.requestTimeoutMs,
-      calculateDelay: ({ computedValue }) => computedValue * (1 + Math.random()),
-    },
+    retry: { limit: 0 },
   });
   void request.on("downloadProgress", ({ transferred }) => {
     if (transferred > limits.maxBytes) request.cancel();

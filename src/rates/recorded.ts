@@ -1,5 +1,4 @@
 import { createReadStream } from "node:fs";
-import { realpath } from "node:fs/promises";
 import { FxError } from "../core/errors.ts";
 import { InvalidRateTable, type PublishedTable } from "../core/rates.ts";
 import demo from "./demo-tables.json" with { type: "json" };
@@ -13,19 +12,10 @@ import { parseTableList, parseTables } from "./tables.ts";
  */
 export async function openRecorded(source: string): Promise<RateSource> {
   const name = sourceName(source);
-  if (source === "demo") {
-    const tables = tablesOf(name, demoTables());
-    return { name, recorded: true, isNamed: (other) => other === name, tables: async () => ({ tables }) };
-  }
-  // A ledger may know the file by the path that its links led to.
-  const names = new Set([name]);
-  const read = async () => {
-    const tables = tablesOf(name, await readTables(source));
-    names.add(await realpath(source).catch(() => name));
-    return { tables };
-  };
-  await read();
-  return { name, recorded: true, isNamed: (other) => names.has(other), tables: read };
+  const published = source === "demo" ? async () => demoTables() : () => readTables(source);
+  const tables = async () => ({ tables: tablesOf(name, await published()) });
+  await tables();
+  return { name, recorded: true, tables };
 }
 
 /** In bytes: sixty years of tables. */

@@ -8,8 +8,6 @@ export interface RateSource {
   readonly name: string;
   /** Whether its tables are recorded ones, which do not age. */
   readonly recorded: boolean;
-  /** Whether a ledger that trades at the source of this name trades at this one. */
-  isNamed(name: string): boolean;
   /**
    * The newest `count` tables or more.
    * @throws Error with a message that says what was received instead

@@ -1,16 +1,25 @@
 import { addDays, type CalendarDate, warsawDate } from "../core/date.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
-import { type HeldBack, newest } from "./judge.ts";
+import { effectiveOn, type HeldBack, newest } from "./judge.ts";
 import type { RateSource } from "./source.ts";
+
+/**
+ * What a process does with rates. A server ("serve") and a command that settles an order ("settle") trade: they put
+ * tables in force. A command that reads ("read") quotes at the ledger's table, and judges and writes nothing.
+ */
+export type RatesRole = "serve" | "settle" | "read";
 
 /** What a process knows of the rates. */
 export interface Known {
+  readonly role: RatesRole;
+  readonly source: Pick<RateSource, "name" | "recorded">;
+  maxAgeDays: number;
+  /** The source to take the ledger over from, until that is done, here or by another process. */
+  changeSource: string | undefined;
   /** What the ledger said last. */
   inForce: TableInForce | undefined;
   /** The source's last answer, oldest first, with tables that are not effective yet. */
   tables: readonly RateTable[];
-  /** The source's tables that the ledger keeps, read where it trades at another source and this one is silent. */
-  kept: readonly RateTable[] | undefined;
   /** The newest table that a check holds back. */
   heldBack: HeldBack | undefined;
   /** Why the source did not answer the last time, and why the ledger did not. */
@@ -20,49 +29,46 @@ export interface Known {
   clockAheadMs: number;
 }
 
-export function nothingKnown(): Known {
-  return {
-    inForce: undefined,
-    tables: [],
-    kept: undefined,
-    heldBack: undefined,
-    fetchFailure: undefined,
-    ledgerFailure: undefined,
-    clockAheadMs: 0,
-  };
-}
-
-/** What decides whether orders are settled. */
-export interface Facts {
-  readonly source: Pick<RateSource, "name" | "recorded" | "isNamed">;
-  /** The source that this process is to take the ledger over from, until it has. */
-  readonly changeSource: string | undefined;
-  readonly maxAgeDays: number;
-  readonly now: Date;
-  readonly known: Known;
-  /** Whether this process asks its source. */
-  readonly asksSource: boolean;
-}
-
-/** Why no order is settled. */
+/** Why nothing is quoted, or no order settled. */
 export interface Halt {
   readonly kind: "no table" | "other source" | "not effective" | "too old";
   readonly reason: string;
 }
 
-/** Why no order settles at the ledger's table; undefined if orders do. The one place that decides it. */
-export function haltOf(inForce: TableInForce | undefined, facts: Facts): Halt | undefined {
-  return sourceHalt(inForce, facts) ?? tableHalt(inForce?.table, facts);
+export interface Prices {
+  /** The table to quote at, and the only one at which orders may settle. */
+  readonly table: RateTable | undefined;
+  readonly notQuoted: Halt | undefined;
+  readonly notTraded: Halt | undefined;
 }
 
-/** Why nothing is settled or quoted at a table, whatever the ledger trades at. */
-export function tableHalt(table: RateTable | undefined, facts: Facts): Halt | undefined {
-  const { source, maxAgeDays, now, known } = facts;
-  const today = warsawDate(now);
-  const clock = clockProblem(known.clockAheadMs, source.name);
-  if (table === undefined)
-    return { kind: "no table", reason: `There is no rate table yet. ${newsOf(facts)}` };
+/** Whether the ledger trades at this process's source. */
+export function isOurs({ inForce, source }: Pick<Known, "inForce" | "source">): boolean {
+  return inForce?.table.source === source.name;
+}
+
+/** Decides at which table a process quotes and settles orders now, and why it does not. The one place that does. */
+export function pricesOf(known: Known, now: Date): Prices {
+  const { inForce, role } = known;
+  if (inForce !== undefined && isOurs(known)) {
+    const halt = haltAt(inForce.table, known, now);
+    return { table: inForce.table, notQuoted: halt, notTraded: halt };
+  }
+  const table = newest(effectiveOn(warsawDate(now), known.tables));
+  const notQuoted = haltAt(table, known, now);
+  if (inForce !== undefined) return { table, notQuoted, notTraded: otherSource(inForce, known, now) };
+  // A dry run is priced at the table that the run itself would put in force.
+  return { table, notQuoted, notTraded: role === "read" ? notQuoted : haltAt(undefined, known, now) };
+}
+
+function haltAt(table: RateTable | undefined, known: Known, now: Date): Halt | undefined {
+  const { source, maxAgeDays, clockAheadMs } = known;
+  if (table === undefined) {
+    return { kind: "no table", reason: `There is no rate table yet. ${newsOf(known, now)}` };
+  }
   const { number, effectiveDate } = table;
+  const today = warsawDate(now);
+  const clock = clockProblem(clockAheadMs, source.name);
   if (effectiveDate > today) {
     const cause = clock ?? "This clock is behind, or a process whose clock is ahead put the table in force.";
     const reason = `The rate table in force, ${number}, takes effect on ${effectiveDate}, and by this machine's clock it is ${today}. ${cause}`;
@@ -70,41 +76,45 @@ export function tableHalt(table: RateTable | undefined, facts: Facts): Halt | un
   }
   if (source.recorded || today <= addDays(effectiveDate, maxAgeDays)) return undefined;
   const days = `${maxAgeDays} day${maxAgeDays === 1 ? "" : "s"}`;
-  const reason = `The newest rate table, ${number}, is of ${effectiveDate}, and fx trades at a table for at most ${days}. ${newsOf(facts)}${clock === undefined ? "" : ` ${clock}`}`;
+  const reason = `The newest rate table, ${number}, is of ${effectiveDate}, and fx trades at a table for at most ${days}. ${newsOf(known, now)}${clock === undefined ? "" : ` ${clock}`}`;
   return { kind: "too old", reason };
 }
 
-function sourceHalt(inForce: TableInForce | undefined, facts: Facts): Halt | undefined {
-  const { source, changeSource } = facts;
-  if (inForce === undefined || source.isNamed(inForce.table.source)) return undefined;
-  const { name } = source;
-  const theirs = inForce.table.source;
+function otherSource({ table }: TableInForce, known: Known, now: Date): Halt {
+  const { name } = known.source;
+  const theirs = table.source;
   const way =
-    theirs === changeSource
-      ? `The ledger changes to ${name} with its first table that may come into force. ${newsOf(facts)}`
+    theirs === known.changeSource
+      ? `The ledger changes to ${name} with its first table that may come into force. ${newsOf(known, now)}`
       : `Use --rates ${theirs}, or change the ledger's source with fx serve --rates ${name} --change-source ${theirs}.`;
   const reason = `The ledger trades at the rates of ${theirs}, and this fx has those of ${name}, at which it only quotes. ${way}`;
   return { kind: "other source", reason };
 }
 
 /** Why there is no newer table, where something is wrong. */
-export function problemOf({ heldBack, ledgerFailure, fetchFailure }: Known): string | undefined {
+export function problemOf({
+  heldBack,
+  ledgerFailure,
+  fetchFailure,
+}: Pick<Known, "heldBack" | "ledgerFailure" | "fetchFailure">): string | undefined {
   if (heldBack === undefined) return ledgerFailure ?? fetchFailure;
   return `Table ${heldBack.table.number} is held back: ${heldBack.reason}.`;
 }
 
 /** Why there is no newer table. */
-function newsOf({ source, known, now, asksSource }: Facts): string {
+function newsOf(known: Known, now: Date): string {
+  const { source, role, inForce } = known;
   const problem = problemOf(known);
   if (problem !== undefined) return problem;
-  if (!asksSource) return "fx serve, or a command that settles an order, fetches a newer one.";
+  if (role === "read" && isOurs(known)) {
+    return "fx serve, or a command that settles an order, fetches a newer one.";
+  }
   const last = newest(known.tables);
-  const isFirst = known.inForce === undefined;
   if (last === undefined) {
-    return `${isFirst ? "The first" : "A newer one"} is being fetched from ${source.name}.`;
+    return `${inForce === undefined ? "The first" : "A newer one"} is being fetched from ${source.name}.`;
   }
   if (last.effectiveDate > warsawDate(now)) {
-    return `The ${isFirst ? "first" : "next"} table of ${source.name}, ${last.number}, takes effect on ${last.effectiveDate}.`;
+    return `The ${inForce === undefined ? "first" : "next"} table of ${source.name}, ${last.number}, takes effect on ${last.effectiveDate}.`;
   }
   return `${source.name} has no newer one.`;
 }

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { RateTable } from "../../src/core/rates.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
-import { openRates } from "../../src/rates/ledger-rates.ts";
+import { openRates } from "../../src/rates/open.ts";
 import { adapters } from "../support/adapters.ts";
 import { adult, fixedRates, identified, now, opening, putInForce, terms } from "../support/fixture.ts";
 import { publishedOf } from "../support/rates.ts";
@@ -28,11 +28,10 @@ async function processOn(t: TestContext, store: Store, table: RateTable) {
     source: {
       name: source,
       recorded: false,
-      isNamed: (name) => name === source,
       tables: async () => ({ tables: [table] }),
     },
     ledger: store,
-    trades: true,
+    role: "serve",
     operator: "anna@desk",
     now: () => now,
     refreshMs: hourMs,

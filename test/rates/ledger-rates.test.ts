@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseCurrencyCode } from "../../src/core/currency.ts";
+import { formatDecimal } from "../../src/core/decimal.ts";
 import type { CurrentRates, RateTable } from "../../src/core/rates.ts";
-import { openRates, type RatesOptions } from "../../src/rates/ledger-rates.ts";
+import { openRates, type RatesOptions } from "../../src/rates/open.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
@@ -26,6 +29,7 @@ import {
 import { type Mode, type NbpStandIn, tablesUpTo } from "../support/nbp-stand-in.ts";
 import { publishedOf } from "../support/rates.ts";
 
+const usd = parseCurrencyCode("USD");
 /** A published table as one of a bank's. */
 const of = ({ url }: { readonly url: string }, published: object) => identified(published, url);
 
@@ -58,7 +62,7 @@ describe("at the start", () => {
   test("a bank that hangs is waited for only so long", async () => {
     const bank = await standIn(older);
     await bank.mode("hangs");
-    const rates = await openLive(bank, { firstWaitMs: 50, firstTableWaitMs: 50, limits: patient });
+    const rates = await openLive(bank, { waits: { newestMs: 50, anyMs: 50 }, limits: patient });
     const { message, retryAfterSeconds } = await unavailable(rates);
     assert.equal(
       message,
@@ -68,30 +72,33 @@ describe("at the start", () => {
     assert.equal(retryAfterSeconds, 1);
   });
 
-  test("a server has its first table when it opens, also of a bank or a machine that is slow", async () => {
-    const bank = await standIn(older);
-    await bank.mode("hangs");
-    const opening = openLive(bank, {
-      firstWaitMs: 1,
-      limits: { ...patient, retries: 3, responseTimeoutMs: 200 },
-    });
-    await bank.asked();
-    await bank.mode("answers");
-    const rates = await opening;
+  /** A bank that takes its time. */
+  const slow = (name: string, published: object) => ({
+    name,
+    recorded: false,
+    tables: async () => {
+      await pause(100);
+      return { tables: [identified(published, name)] };
+    },
+  });
+
+  test("a server has its first table when it opens, also of a bank that is slow", async () => {
+    const waits = { newestMs: 1, anyMs: 60_000 };
+    const rates = await openLive(await standIn(), { source: slow("bank", older), waits });
     assert.deepEqual(rates.status().trading, { trading: true });
     assert.equal(await quoted(rates), "108/C/NBP/2026");
   });
 
   test("a server has another source's first table when it opens", async () => {
-    const [bank, slow] = [await standIn(older), await standIn(newer)];
+    const bank = await standIn(older);
     const ledger = openSqlite(":memory:");
     await putInForce(ledger, of(bank, older));
-    await slow.mode("hangs");
-    const limits = { retries: 3, responseTimeoutMs: 200 };
-    const opening = openLive(slow, { ledger, changeSource: bank.url, firstWaitMs: 1, limits });
-    await slow.asked();
-    await slow.mode("answers");
-    assert.equal(await traded(await opening, ledger), "109/C/NBP/2026");
+    const options = {
+      source: slow("other", newer),
+      changeSource: bank.url,
+      waits: { newestMs: 1, anyMs: 60_000 },
+    };
+    assert.equal(await traded(await openLive(bank, { ledger, ...options }), ledger), "109/C/NBP/2026");
   });
 
   test("the ledger's table is in force when the bank is away", async () => {
@@ -360,7 +367,7 @@ describe("without a table that is young enough", () => {
   });
 
   test("a bank that has not answered yet is said to be asked", async () => {
-    const { bank, rates } = await openStale("hangs", { firstWaitMs: 50, firstTableWaitMs: 50, limits: {} });
+    const { bank, rates } = await openStale("hangs", { waits: { newestMs: 50, anyMs: 50 } });
     const { message } = await unavailable(rates);
     assert.ok(
       message.startsWith(`${stale}A newer one is being fetched from ${bank.url}. Try again in `),
@@ -369,7 +376,8 @@ describe("without a table that is young enough", () => {
   });
 
   test("a command waits for the bank, and says how it failed and not to wait", async () => {
-    const command = { serves: false, firstWaitMs: 1, limits: { retries: 0, responseTimeoutMs: 100 } };
+    const waits = { newestMs: 1, anyMs: 60_000 };
+    const command = { role: "settle", waits, limits: { responseTimeoutMs: 100 } } as const;
     const { rates } = await openStale("hangs", command);
     const { message } = await unavailable(rates);
     assert.match(
@@ -384,14 +392,14 @@ describe("without a table that is young enough", () => {
 
   test("a command waits for a slow bank only where it has no table without it", async () => {
     const began = performance.now();
-    const command = { serves: false, firstWaitMs: 1, limits: { retries: 0, responseTimeoutMs: 5000 } };
-    const { rates } = await openStale("hangs", { ...command, now: () => noon });
+    const waits = { newestMs: 1, anyMs: 60_000 };
+    const { rates } = await openStale("hangs", { role: "settle", waits, now: () => noon });
     assert.equal(await quoted(rates), "108/C/NBP/2026");
     assert.ok(performance.now() - began < 2000);
   });
 
   test("the last one is shown, with the reason that a quote gives", async () => {
-    const { rates } = await openStale("refuses", { serves: false });
+    const { rates } = await openStale("refuses", { role: "settle" });
     const { table, recorded, notTraded } = await rates.latest();
     assert.deepEqual([table.number, recorded], ["108/C/NBP/2026", false]);
     assert.equal(notTraded, (await unavailable(rates)).message);
@@ -478,7 +486,7 @@ describe("a ledger without a table", () => {
   test("is quoted at the source's newest table by a process that only reads, which writes nothing", async () => {
     const ledger = openSqlite(":memory:");
     const bank = await standIn(older, newer);
-    const rates = await openLive(bank, { ledger, trades: false });
+    const rates = await openLive(bank, { ledger, role: "read" });
     assert.equal(await quoted(rates), "109/C/NBP/2026");
     assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
     assert.equal((await rates.latest()).notTraded, undefined);
@@ -555,7 +563,7 @@ describe("a ledger that trades", () => {
   });
 
   test("is left alone by a process that only reads, which quotes the ledger's table without the bank", async () => {
-    const { ledger, bank, all } = await openTrading({ trades: false });
+    const { ledger, bank, all } = await openTrading({ role: "read" });
     bank.tables = json(newer);
     assert.equal(await quoted(all[0] as CurrentRates), "108/C/NBP/2026");
     assert.deepEqual(bank.requests, []);
@@ -567,7 +575,7 @@ describe("a ledger that trades", () => {
     bank.tables = json(publishedOf("120/C/NBP/2026", "2026-06-25"));
     const rates = await openLive(bank, {
       ledger,
-      trades: false,
+      role: "read",
       now: () => new Date("2026-06-26T10:00:00Z"),
     });
     const { message } = await unavailable(rates);
@@ -646,7 +654,7 @@ describe("a ledger of another source", () => {
     const back = await openRates({
       source: "demo",
       ledger,
-      trades: true,
+      role: "serve",
       changeSource: bank.url,
       refreshMs: 10,
     });
@@ -719,7 +727,7 @@ describe("the history", () => {
     const bank = await standIn(...tablesUpTo("2026-06-09"));
     const rates = await openLive(bank, { ledger });
     while (bank.requests.length < 5) await bank.asked();
-    assert.equal((await rates.history(await rates.forQuote(), "2026-01-01")).length, 67);
+    assert.equal((await rates.history(await rates.forQuote(), usd, "2026-01-01")).length, 67);
     assert.equal(asked(bank), 1);
     assert.match(bank.requests[0] ?? "", /\/C\/\?/);
     assert.equal((await ledger.tables(all(bank))).length, 67);
@@ -733,21 +741,26 @@ describe("the history", () => {
     assert.equal(await quoted(rates), "109/C/NBP/2026");
     assert.equal(rates.status().problem, undefined);
     bank.tables = json(older, newer);
-    while ((await rates.history(await rates.forQuote(), "2026-01-01")).length < 2) await bank.asked();
+    while ((await rates.history(await rates.forQuote(), usd, "2026-01-01")).length < 2) await bank.asked();
     assert.ok(asked(bank) >= 2);
   });
 
   test("has no table that comes after the one in force, and of one number the one that was in force", async () => {
     const ledger = openSqlite(":memory:");
     const bank = await standIn(older, newer);
-    const wrong = of(bank, { ...older, tradingDate: "2026-06-05" });
+    const wrong = of(bank, { ...leaped, no: older.no, effectiveDate: older.effectiveDate });
     await ledger.saveTables([of(bank, publishedOf("107/C/NBP/2026", "2026-06-05")), wrong]);
     await putInForce(ledger, of(bank, older));
     await ledger.saveTables([of(bank, leaped)]);
-    const rates = await openLive(bank, { ledger, trades: false });
-    const history = await rates.history(await rates.forQuote(), "2026-06-05");
-    assert.deepEqual(history.map(({ id }) => id).slice(1), [of(bank, older).id]);
-    assert.equal(history.length, 2);
+    const rates = await openLive(bank, { ledger, role: "read" });
+    const history = await rates.history(await rates.forQuote(), usd, "2026-06-05");
+    assert.deepEqual(
+      history.map(({ number, bid }) => [number, formatDecimal(bid)]),
+      [
+        ["107/C/NBP/2026", "3.6268"],
+        ["108/C/NBP/2026", "4"],
+      ],
+    );
   });
 });
 

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, afterEach, before, describe, test } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { type FetchLimits, fetchLimits, fetchTables } from "../../src/rates/nbp.ts";
@@ -15,7 +14,7 @@ import {
   tablesUpTo,
 } from "../support/nbp-stand-in.ts";
 
-const once: FetchLimits = { ...fetchLimits, retries: 0, responseTimeoutMs: 30_000, requestTimeoutMs: 60_000 };
+const once: FetchLimits = { ...fetchLimits, responseTimeoutMs: 30_000, requestTimeoutMs: 60_000 };
 /** For a bank that never answers, and for one that never ends. */
 const impatient: Partial<Record<Mode, FetchLimits>> = {
   hangs: { ...once, responseTimeoutMs: 300 },
@@ -83,15 +82,6 @@ describe("a fetch", () => {
     });
   });
 
-  test("tries again by itself when the bank hangs up", async () => {
-    await bank.mode("hangsUp");
-    const fetched = fetchTables(bank.url, 1, never, { ...once, retries: 2 });
-    await Promise.race([bank.asked(), fetched]);
-    await bank.mode("answers");
-    assert.equal((await fetched).tables.length, 1);
-    assert.equal(bank.requests.length, 2);
-  });
-
   /** With these, whatever does not end at once does not end in the time of a test. */
   const hour = 3_600_000;
   const patient: FetchLimits = { ...fetchLimits, responseTimeoutMs: hour, requestTimeoutMs: hour };
@@ -104,24 +94,6 @@ describe("a fetch", () => {
     await bank.asked();
     abort.abort();
     await fetched;
-  });
-
-  test("ends at once when it is aborted between two attempts", { timeout: 30_000 }, async (t) => {
-    await bank.mode("hangsUp");
-    const abort = new AbortController();
-    // The pause is a random number of seconds: more than an hour, and it is aborted once it is known how many.
-    const pausing = new Promise<void>((resolve) => {
-      t.mock.method(Math, "random", () => {
-        resolve();
-        return 3600;
-      });
-    });
-    const fetched = assert.rejects(fetchTables(bank.url, 1, abort.signal, patient), { message: aborted });
-    await pausing;
-    await nextTurn();
-    abort.abort();
-    await fetched;
-    assert.equal(bank.requests.length, 1);
   });
 });
 

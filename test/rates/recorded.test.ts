@@ -1,23 +1,16 @@
 import assert from "node:assert/strict";
-import {
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { parseCurrencyCode } from "../../src/core/currency.ts";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
-import { openRates, type RatesOptions } from "../../src/rates/ledger-rates.ts";
+import { openRates, type RatesOptions } from "../../src/rates/open.ts";
 import { demoTables, openRecorded } from "../../src/rates/recorded.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { identified, now, putInForce, table } from "../support/fixture.ts";
+import { now, putInForce, table } from "../support/fixture.ts";
 import { quoted, traded } from "../support/live-rates.ts";
 import { publishedTable } from "../support/nbp-stand-in.ts";
 import { publishedOf, ratesEvents } from "../support/rates.ts";
@@ -25,11 +18,12 @@ import { publishedOf, ratesEvents } from "../support/rates.ts";
 const folder = mkdtempSync(join(tmpdir(), "fx-recorded-"));
 after(() => rmSync(folder, { recursive: true }));
 
+const usd = parseCurrencyCode("USD");
 const first = JSON.stringify(publishedOf("108/C/NBP/2026", "2026-06-08"));
 const ahead = publishedOf("110/C/NBP/2026", "2026-06-10");
 
 function openOver(options: Partial<RatesOptions> & { source: string }) {
-  return openRates({ ledger: openSqlite(":memory:"), trades: true, ...options });
+  return openRates({ ledger: openSqlite(":memory:"), role: "serve", ...options });
 }
 
 let recordings = 0;
@@ -94,7 +88,7 @@ describe("demo", () => {
 
   test("has its tables as the history", async () => {
     const rates = await openOver({ source: "demo" });
-    assert.equal((await rates.history(await rates.forQuote(), "2022-01-01")).length, 67);
+    assert.equal((await rates.history(await rates.forQuote(), usd, "2022-01-01")).length, 67);
     await rates.close();
   });
 
@@ -179,21 +173,6 @@ describe("a file of tables", () => {
     }
   });
 
-  test("goes on over a ledger that knows it by the path that its links led to", async () => {
-    const { path, paths, show } = mounted([JSON.parse(first)], [second]);
-    const ledger = openSqlite(":memory:");
-    const [resolved = ""] = paths;
-    await putInForce(ledger, identified(JSON.parse(first), realpathSync(resolved)));
-    const rates = await openOver({ source: path, ledger, now: tenth });
-    assert.equal(await traded(rates, ledger), "108/C/NBP/2026");
-    assert.equal((await ledger.inForce())?.epoch, 1);
-    show(1);
-    await rates.refresh({ maxAgeDays: 7, acceptTable: undefined });
-    assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
-    assert.equal((await ledger.inForce())?.table.source, path);
-    await rates.close();
-  });
-
   test("is read again when it is asked for, history and all, and one that makes no sense changes nothing", async () => {
     const source = recording(`[${first}]`);
     const ledger = openSqlite(":memory:");
@@ -208,7 +187,7 @@ describe("a file of tables", () => {
     const between = publishedOf("109/C/NBP/2026", "2026-06-09");
     writeFileSync(source, `[${first},${JSON.stringify(between)},${JSON.stringify(ahead)}]`);
     await rates.refresh(rules);
-    const history = await rates.history(await rates.forQuote(), "2026-06-01");
+    const history = await rates.history(await rates.forQuote(), usd, "2026-06-01");
     assert.deepEqual(
       history.map(({ number }) => number),
       ["108/C/NBP/2026", "109/C/NBP/2026", "110/C/NBP/2026"],

@@ -3,7 +3,7 @@ import { afterEach, describe, type TestContext, test } from "node:test";
 import { addDays, warsawDate } from "../../src/core/date.ts";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import type { CurrentRates, RateTable, TableLedger } from "../../src/core/rates.ts";
-import { openRates } from "../../src/rates/ledger-rates.ts";
+import { openRates } from "../../src/rates/open.ts";
 import { type Adapter, adapters } from "../support/adapters.ts";
 import { Chance } from "../support/chance.ts";
 import { identified } from "../support/fixture.ts";
@@ -59,14 +59,13 @@ class Game {
       process.rates = await openRates({
         source: this.#bank.url,
         ledger: this.#ledger,
-        trades: true,
+        role: "serve",
         maxAgeDays,
         now: () => new Date(this.#time + process.offMs),
         ...{
           refreshMs: 100 * hourMs,
           retryMs: 100 * hourMs,
           followMs: 100 * hourMs,
-          limits: { retries: 0 },
         },
       });
       this.#processes.push(process as Process);

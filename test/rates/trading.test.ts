@@ -3,7 +3,7 @@ import { afterEach, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CurrentRates } from "../../src/core/rates.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import { openRates } from "../../src/rates/ledger-rates.ts";
+import { openRates } from "../../src/rates/open.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adapters } from "../support/adapters.ts";
 import { identified, putInForce } from "../support/fixture.ts";
@@ -158,7 +158,7 @@ describe("a clock", () => {
     const fast = await openRates({
       source: bank.url,
       ledger,
-      trades: true,
+      role: "serve",
       now: after(dayMs),
       followMs: 5,
       refreshMs: 20,
@@ -345,21 +345,13 @@ describe("a server of the old source, after a change of source", () => {
     const other = await standIn(newer);
     await openLive(other, { ledger, changeSource: bank.url });
     assert.equal((await ledger.inForce())?.table.source, other.url);
-    return { ledger, bank, before };
+    return { before };
   }
 
   test("goes on quoting at its own table, at once", async () => {
     const { before } = await changed();
     assert.equal(await quoted(before), older.no);
     assert.match((await before.latest()).notTraded ?? "", /^The ledger trades at the rates of/);
-  });
-
-  test("quotes at the last that the ledger keeps of it when it starts again while its bank is away", async () => {
-    const { ledger, bank, before } = await changed();
-    await before.close();
-    await bank.mode("refuses");
-    const again = await openLive(bank, { ledger });
-    assert.equal(await quoted(again), older.no);
   });
 });
 
@@ -372,7 +364,7 @@ test("a history has the tables of its days, whether or not the table in force ha
   const bank = await standIn(...tables, publishedOf("109/C/NBP/2026", "2026-06-09", others));
   const ledger = openSqlite(":memory:");
   const serving = new LedgerService(ledger, await openLive(bank, { ledger }), () => noon);
-  const reading = await openLive(bank, { ledger, trades: false, serves: false });
+  const reading = await openLive(bank, { ledger, role: "read" });
   for (const service of [serving, new LedgerService(ledger, reading, () => noon)]) {
     const days = (await service.rateHistory("USD" as never, 9)).map(({ effectiveDate }) => effectiveDate);
     assert.deepEqual(days, ["2026-06-02", "2026-06-03", "2026-06-05", "2026-06-08"]);

@@ -19,10 +19,6 @@ export class Bank implements RateSource {
     this.published = [...tablesOf(name, [table])];
   }
 
-  isNamed(name: string): boolean {
-    return name === this.name;
-  }
-
   async tables(): Promise<SourceAnswer> {
     if (this.mood === "fails") throw new Error(`${this.name} does not answer.`);
     const lag = this.mood === "lags" ? this.#below(this.published.length) : 0;

@@ -12,7 +12,7 @@ import type { CurrentRates, RateTable } from "../../src/core/rates.ts";
 import type { Recorded, Settlement } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
-import { openRates } from "../../src/rates/ledger-rates.ts";
+import { openRates } from "../../src/rates/open.ts";
 import { chanceFrom } from "../support/chance.ts";
 import { adult, decimal, now } from "../support/fixture.ts";
 import { valueAtBid } from "../support/fractions.ts";
@@ -169,13 +169,13 @@ class Game {
     const rates = await openRates({
       source: bank,
       ledger: store,
-      trades: true,
+      role: "serve",
       changeSource: this.#below(8) === 0 ? this.#pick(this.#banks).name : undefined,
       operator: "anna@desk",
       now: () => new Date(this.#clock),
       maxAgeDays: 36_500,
       acceptTable: override,
-      firstWaitMs: dayMs,
+      waits: { newestMs: dayMs, anyMs: dayMs },
       refreshMs: dayMs,
       retryMs: dayMs,
       followMs: dayMs,

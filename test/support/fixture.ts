@@ -74,10 +74,10 @@ export function fixedRates(
     forQuote: async () => current(),
     latest: async () => ({ table: last(), recorded: true, notTraded: halted }),
     refresh: async () => {},
-    history: async ({ source, effectiveDate }, since) =>
-      ((await ledger?.tables({ source, since })) ?? []).filter(
-        (table) => table.effectiveDate <= effectiveDate,
-      ),
+    before: async ({ source, effectiveDate: before }) =>
+      (await ledger?.tables({ source, since: "0001-01-01", before }))?.at(-1),
+    history: async ({ source, effectiveDate: until }, currency, since) =>
+      (await ledger?.rateHistory({ source, currency, since, until })) ?? [],
     status: () => ({
       source: "fixed",
       recorded: true,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { FxError } from "../../src/core/errors.ts";
 import type { CurrentRates, TableLedger } from "../../src/core/rates.ts";
-import { openRates, type RatesOptions } from "../../src/rates/ledger-rates.ts";
+import { openRates, type RatesOptions } from "../../src/rates/open.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { type Mode, type NbpStandIn, startNbpStandIn } from "./nbp-stand-in.ts";
 import { publishedOf, ratesEvents } from "./rates.ts";
@@ -14,7 +14,7 @@ export const leaped = publishedOf("109/C/NBP/2026", "2026-06-09", { USD: [8, 8.1
 export const json = (...tables: (object | string)[]) =>
   tables.map((table) => (typeof table === "string" ? table : JSON.stringify(table)));
 /** For a bank that does not answer in time. */
-export const impatient = { limits: { retries: 0, responseTimeoutMs: 50, requestTimeoutMs: 100 } };
+export const impatient = { limits: { responseTimeoutMs: 50, requestTimeoutMs: 100 } };
 export const optionsFor = (mode: Mode) => (mode === "hangs" || mode === "drips" ? impatient : {});
 const cleanups: (() => Promise<void>)[] = [];
 
@@ -37,14 +37,13 @@ export async function openLive(bank: NbpStandIn, options: Partial<RatesOptions> 
   const rates = await openRates({
     source: bank.url,
     ledger: openSqlite(":memory:"),
-    trades: true,
+    role: "serve",
     now: () => noon,
     onEvent: events.onEvent,
     refreshMs: 10,
     retryMs: 10,
     followMs: 10,
-    firstWaitMs: 60_000,
-    limits: { retries: 0 },
+    waits: { newestMs: 60_000, anyMs: 60_000 },
     ...options,
   });
   cleanups.push(() => rates.close());

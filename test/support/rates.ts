@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import type { RateTable } from "../../src/core/rates.ts";
-import type { RatesEvent } from "../../src/rates/ledger-rates.ts";
+import type { RatesEvent } from "../../src/rates/news.ts";
 import { identified } from "./fixture.ts";
 
 /** A table in the bank's shape. `rates` is bid and ask by code. */

@@ -11,7 +11,7 @@ import { openAdmin } from "../../../http/admin.ts";
 import { pathHiddenBy } from "../../../http/paths.ts";
 import { buildServer } from "../../../http/server.ts";
 import { schemaVersion } from "../../../ledger/store.ts";
-import type { RatesEvent } from "../../../rates/ledger-rates.ts";
+import type { RatesEvent } from "../../../rates/news.ts";
 import { isLoopback } from "../../../wire/plain-http.ts";
 import { type Settings, settingNames } from "../../config.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
