@@ -11,11 +11,11 @@ import type { Fault } from "./retries.ts";
 import { type Answer, answerOf, type Transport, textOf, whatAnswered } from "./transport.ts";
 
 /** What a line asks for. One that cannot be read is its own answer. */
-type Line = Request | FxError;
+type BulkInput = Request | FxError;
 
 /** A line that was taken in. */
-interface Entry {
-  readonly line: Line;
+interface QueuedLine {
+  readonly line: BulkInput;
   /** As it is sent. */
   readonly text: string;
   answer: BulkAnswer | undefined;
@@ -35,10 +35,10 @@ const longestWaitMs = 60_000;
  */
 export class Bulk {
   readonly #transport: Transport;
-  readonly #lines: AsyncIterator<readonly Line[]>;
+  readonly #lines: AsyncIterator<readonly BulkInput[]>;
   readonly #isDry: boolean;
   /** In their order, from the first whose answer was not read. */
-  readonly #entries: Entry[] = [];
+  readonly #entries: QueuedLine[] = [];
   /** How many of them were looked at to be sent over this connection. */
   #sent = 0;
   #answered = 0;
@@ -49,7 +49,7 @@ export class Bulk {
 
   constructor(
     transport: Transport,
-    lines: AsyncIterable<readonly Line[]>,
+    lines: AsyncIterable<readonly BulkInput[]>,
     { dryRun }: { readonly dryRun: boolean },
   ) {
     this.#transport = transport;
@@ -110,7 +110,7 @@ export class Bulk {
     return this.#isDry ? "GET" : "POST";
   }
 
-  #unanswered(): Entry[] {
+  #unanswered(): QueuedLine[] {
     return this.#entries.filter(({ answer }) => answer === undefined);
   }
 
@@ -140,7 +140,7 @@ export class Bulk {
   }
 
   /** The lines that were taken in since it was last asked, or since `#sent` was reset, and are not answered. */
-  #unsent(): Entry[] {
+  #unsent(): QueuedLine[] {
     const entries = this.#entries.slice(this.#sent).filter(({ answer }) => answer === undefined);
     this.#sent = this.#entries.length;
     return entries;
@@ -149,7 +149,7 @@ export class Bulk {
   /** Sends lines over a new connection, and takes their answers. */
   async #connect(): Promise<Fault | undefined> {
     /** And not answered, in their order. */
-    const sent: Entry[] = [];
+    const sent: QueuedLine[] = [];
     this.#sent = 0;
     const request = await this.#transport.stream({
       method: "POST",
@@ -198,7 +198,7 @@ export class Bulk {
   }
 
   /** Takes lines in and sends them, as fast as the connection takes them. */
-  async #write(request: GotStream, sent: Entry[]): Promise<void> {
+  async #write(request: GotStream, sent: QueuedLine[]): Promise<void> {
     while (!request.destroyed) {
       const entries = this.#unsent();
       if (entries.length > 0) {
@@ -218,13 +218,13 @@ export class Bulk {
   }
 
   /** Why the server ended the stream early. What it had taken in is answered, unless it does not know. */
-  #ended(reason: FxError, sent: readonly Entry[]): Fault {
+  #ended(reason: FxError, sent: readonly QueuedLine[]): Fault {
     const isOpen = undecided.includes(reason.code);
     if (isOpen) this.#markOpen(sent);
     return { failure: reason, isOpen, retryAfterSeconds: reason.retryAfterSeconds };
   }
 
-  #faultOf(error: unknown, sent: readonly Entry[]): Fault {
+  #faultOf(error: unknown, sent: readonly QueuedLine[]): Fault {
     const isForeign = error instanceof FxError || error instanceof SyntaxError;
     const fault = isForeign
       ? this.#transport.notFx(this.#method, "an answer to a line is none of fx")
@@ -234,7 +234,7 @@ export class Bulk {
   }
 
   /** Lines that were sent and have no answer may have been done. */
-  #markOpen(sent: readonly Entry[]): void {
+  #markOpen(sent: readonly QueuedLine[]): void {
     if (this.#isDry) return;
     for (const entry of sent) entry.isOpen ||= entry.answer === undefined;
   }
@@ -283,7 +283,7 @@ export class Bulk {
 }
 
 /** A line that cannot be sent is its own answer. */
-function entryOf(line: Line): Entry {
+function entryOf(line: BulkInput): QueuedLine {
   if (line instanceof FxError) return { line, text: "", answer: line, isOpen: false };
   try {
     return { line, text: `${encodeBulkLine(line)}\n`, answer: undefined, isOpen: false };

@@ -211,13 +211,13 @@ function cashOf({ kind, currency, amount }: Cash, table: RateTable | undefined):
   return { currency, minor: requestedMinor(amount, currency) };
 }
 
-type Facts = readonly (string | undefined)[];
+type RequestFacts = readonly (string | undefined)[];
 
 /**
  * All in which two requests of one kind for one account can differ, the same for every spelling of one request. The
  * table to which an order is pinned is not part of it.
  */
-export function requestFacts(request: Request): Facts {
+export function requestFacts(request: Request): RequestFacts {
   switch (request.kind) {
     case "opening":
       return [request.name, request.surname, formatDecimal(request.initial)];
@@ -236,7 +236,7 @@ export function requestFacts(request: Request): Facts {
 }
 
 /** The `requestFacts` of the request that led to `entry`, whose names may be from before they were kept in NFC. */
-function factsBehind({ kind, holder, reverses, note, debited, credited, exchange }: Entry): Facts {
+function factsBehind({ kind, holder, reverses, note, debited, credited, exchange }: Entry): RequestFacts {
   switch (kind) {
     case "opening":
       return [holder?.name.normalize(), holder?.surname.normalize(), amountText(credited)];
@@ -267,7 +267,7 @@ export function requestTextOf(entry: Entry): string {
   return factsText(entry.kind, factsBehind(entry));
 }
 
-function factsText(kind: EntryKind, facts: Facts): string {
+function factsText(kind: EntryKind, facts: RequestFacts): string {
   return JSON.stringify([kind === "exchange" ? "order" : kind, ...facts]);
 }
 

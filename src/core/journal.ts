@@ -22,7 +22,7 @@ export type EntryKind = keyof typeof kinds;
 export const entryKinds = Object.keys(kinds) as EntryKind[];
 
 /** One line of the append-only journal. Members that its kind does not have are undefined. */
-export interface Entry extends Readonly<Facts> {
+export interface Entry extends Readonly<EntryFacts> {
   readonly kind: EntryKind;
   /** A UUID, version 7. It is the receipt's, too. */
   readonly id: string;
@@ -39,7 +39,7 @@ export interface Entry extends Readonly<Facts> {
   readonly balances: readonly Money[];
 }
 
-interface Facts {
+interface EntryFacts {
   /** Whose account it is from now on. */
   readonly holder: Holder | undefined;
   /** The id of the entry that is undone. */
@@ -54,7 +54,7 @@ interface Facts {
   readonly exchange: Exchange | undefined;
 }
 
-type Fact = keyof Facts;
+type Fact = keyof EntryFacts;
 
 interface FactsOfKind {
   readonly always: readonly Fact[];

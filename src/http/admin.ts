@@ -9,14 +9,14 @@ const mostConnections = 100;
 const requestTimeoutMs = 30_000;
 
 const onAdmin = Symbol("on the admin listener");
-type Request = IncomingMessage & { [onAdmin]?: true };
+type AdminRequest = IncomingMessage & { [onAdmin]?: true };
 
 /**
  * A listener of its own for metrics and probes, which asks for no token and knows no other path. Answers as `app` does
  * until that is closed.
  */
 export function openAdmin(app: FastifyInstance): Server {
-  const server = createServer({ requestTimeout: requestTimeoutMs }, (request: Request, response) => {
+  const server = createServer({ requestTimeout: requestTimeoutMs }, (request: AdminRequest, response) => {
     request[onAdmin] = true;
     const [path = ""] = request.url?.split("?", 1) ?? [];
     if (!paths.includes(path)) request.url = "/-";
@@ -31,5 +31,5 @@ export function openAdmin(app: FastifyInstance): Server {
 }
 
 export function isOnAdmin(request: IncomingMessage): boolean {
-  return (request as Request)[onAdmin] === true;
+  return (request as AdminRequest)[onAdmin] === true;
 }

@@ -53,7 +53,7 @@ interface Parser {
 const pausedParser = { verdict: 21, code: "HPE_PAUSED" };
 
 /** What is known of a connection that a request has come over. */
-interface Connection {
+interface TrackedConnection {
   /** To its newest request. */
   latest: ServerResponse;
   /** Whether the newest request waits for the one before to be answered. Nothing after it is parsed meanwhile. */
@@ -91,7 +91,7 @@ export function guardConnections(
 ): Connections {
   const { maxConnections, unreadTimeoutMs = 30_000 } = options;
   const sockets = new Set<Socket>();
-  const connections = new Map<Socket, Connection>();
+  const connections = new Map<Socket, TrackedConnection>();
   const ending: (() => void)[] = [];
   /** Requests that have waited and whose turn it is. */
   const next: (() => void)[] = [];
@@ -117,8 +117,8 @@ export function guardConnections(
     else refuse(new FxError("invalid-request", fault), request, response);
   }
 
-  function track(socket: Socket, latest: ServerResponse): Connection {
-    const connection: Connection = {
+  function track(socket: Socket, latest: ServerResponse): TrackedConnection {
+    const connection: TrackedConnection = {
       latest,
       isWaiting: false,
       expired: undefined,
@@ -139,7 +139,7 @@ export function guardConnections(
     return connection;
   }
 
-  function wait(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+  function wait(connection: TrackedConnection, request: IncomingMessage, response: ServerResponse): void {
     connection.isWaiting = true;
     response.once("socket", () => {
       next.push(() => {

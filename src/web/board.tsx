@@ -3,7 +3,7 @@ import type { RateHistoryJson, RatesJson } from "../wire/schemas.ts";
 import { useApp, useGet } from "./app.ts";
 import { History, Sparkline } from "./chart.tsx";
 
-type Rate = RatesJson["rates"][number];
+type RateShown = RatesJson["rates"][number];
 
 const sparklineDays = 30;
 
@@ -54,8 +54,8 @@ export function Board() {
 }
 
 interface RateRowProps {
-  readonly rate: Rate;
-  readonly before: Rate | undefined;
+  readonly rate: RateShown;
+  readonly before: RateShown | undefined;
   readonly isOpened: boolean;
   readonly onOpen: () => void;
 }

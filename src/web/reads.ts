@@ -14,7 +14,7 @@ export interface Read<T> {
 
 export type Load<T> = (signal: AbortSignal) => Promise<T>;
 
-interface Entry {
+interface CachedRead {
   read: Read<unknown>;
   readonly load: Load<unknown>;
   readonly watchers: Set<() => void>;
@@ -36,7 +36,7 @@ const unread: Read<never> = { value: undefined, failure: undefined, isLoading: t
  * any more is aborted and forgotten.
  */
 export class Reads {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CachedRead>();
   #begun = 0;
 
   get<T>(key: string): Read<T> {
@@ -108,7 +108,7 @@ export class Reads {
     return entry.read.value !== before;
   }
 
-  #start(entry: Entry): void {
+  #start(entry: CachedRead): void {
     entry.attempt?.abort();
     const attempt = new AbortController();
     entry.attempt = attempt;
@@ -121,7 +121,7 @@ export class Reads {
     );
   }
 
-  #answered(entry: Entry, value: unknown): void {
+  #answered(entry: CachedRead, value: unknown): void {
     const { read } = entry;
     // What is as it was stays the same object, so that nothing is drawn or read again for it.
     const isSame = JSON.stringify(value) === JSON.stringify(read.value);
@@ -129,13 +129,13 @@ export class Reads {
     this.#set(entry, { value: kept, failure: undefined, isLoading: false, time: new Date() });
   }
 
-  #failed(entry: Entry, failure: unknown): void {
+  #failed(entry: CachedRead, failure: unknown): void {
     const { value, time } = entry.read;
     const isGone = failure instanceof ProblemAnswer && isOfRequest(failure.problem.code);
     this.#set(entry, { value: isGone ? undefined : value, failure, isLoading: false, time });
   }
 
-  #set(entry: Entry, read: Read<unknown>): void {
+  #set(entry: CachedRead, read: Read<unknown>): void {
     entry.read = read;
     for (const tell of [...entry.watchers]) tell();
   }

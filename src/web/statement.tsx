@@ -13,7 +13,7 @@ import { Sum } from "./sum.tsx";
 import type { Texts } from "./texts.ts";
 import { Unread } from "./unread.tsx";
 
-type Page = readonly EntryJson[];
+type StatementPage = readonly EntryJson[];
 
 interface Wanted {
   readonly use: "print" | "csv" | "printed";
@@ -207,7 +207,7 @@ function PeriodEnds({ period, ends }: { readonly period: StatementPeriod; readon
 }
 
 interface EntriesProps extends Pick<RowsProps, "onReceipt" | "onReverse"> {
-  readonly entries: Page;
+  readonly entries: StatementPage;
 }
 
 /** Rows that the browser lays out only when they come into sight, so many at once. */

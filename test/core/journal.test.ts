@@ -147,6 +147,7 @@ describe("the text of an entry", () => {
     ["no JSON", "[", "SyntaxError", /JSON/],
     ["no object", "null", "TypeError", /null/],
     ["no kind", '{"balances":{}}', "RangeError", `an entry is one of ${entryKinds.join(", ")}`],
+    ["of a kind that objects have", '{"kind":"toString","balances":{}}', "RangeError", /^an entry is one of/],
     ["no balances", '{"kind":"exchange"}', "TypeError", /undefined/],
     [
       "an exchange of nothing",

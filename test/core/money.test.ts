@@ -5,9 +5,11 @@ import { pln } from "../../src/core/currency.ts";
 import {
   balanceLimit,
   decimalOfMoney,
+  exactNumber,
   formatMoney,
   knownDigits,
   minorUnitsOf,
+  requestedMinor,
 } from "../../src/core/money.ts";
 import { money } from "../support/entries.ts";
 import { decimal, table } from "../support/fixture.ts";
@@ -62,5 +64,44 @@ describe("gap: amounts", () => {
       name: "RangeError",
       message: "XAU has no pinned minor unit",
     });
+  });
+});
+
+describe("the amount of a request", () => {
+  const yen = money(0n, "JPY").currency;
+
+  test("is read in minor units", () => {
+    assert.equal(requestedMinor(decimal("12.3"), pln), 1230n);
+    assert.equal(requestedMinor(decimal("7.00"), yen), 7n);
+  });
+
+  for (const [text, currency, message] of [
+    ["0", pln, "The amount must be greater than 0."],
+    ["-0.01", pln, "The amount must be greater than 0."],
+    ["0.001", pln, "An amount in PLN must be given with at most 2 decimals."],
+    ["0.5", yen, "An amount in JPY must be given with no decimals."],
+  ] as const) {
+    test(`cannot be ${text} ${currency}`, () =>
+      assert.throws(() => requestedMinor(decimal(text), currency), { code: "invalid-amount", message }));
+  }
+
+  test("is the JSON number that says exactly it", () => {
+    for (const text of ["0", "-12.30", "999999999999999", "9999999999999.99", "1000000000000000000000"]) {
+      assert.equal(exactNumber(decimal(text)), Number(text));
+    }
+  });
+
+  test("has a JSON number that says exactly it", () => {
+    for (const text of [
+      "90071992547409.91",
+      "9007199254740993",
+      "0.1234567890123456789",
+      `1${"0".repeat(310)}`,
+    ]) {
+      assert.throws(() => exactNumber(decimal(text)), {
+        code: "invalid-request",
+        message: "The amount has more digits than a JSON number keeps. Give no more than 15.",
+      });
+    }
   });
 });

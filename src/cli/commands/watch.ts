@@ -18,7 +18,7 @@ interface WatchOptions extends CommandOptions {
   readonly every: number;
 }
 
-interface Page {
+interface Screenful {
   readonly board: Board;
   readonly account: Account | undefined;
 }
@@ -59,8 +59,8 @@ async function show(
   context: Context,
   keyboard: ReadStream,
   everySeconds: number,
-  first: Page,
-  read: (before: Page) => Promise<Page>,
+  first: Screenful,
+  read: (before: Screenful) => Promise<Screenful>,
 ): Promise<void> {
   const { stdout } = context.terminal;
   let page = first;
@@ -114,8 +114,8 @@ async function readPage(
   service: ExchangeService,
   pesel: Pesel | undefined,
   screen: Screen,
-  before?: Page,
-): Promise<Page> {
+  before?: Screenful,
+): Promise<Screenful> {
   const [board, account] = await Promise.all([
     readBoard(service, screen, before?.board),
     pesel === undefined ? undefined : service.account(pesel),
@@ -124,7 +124,7 @@ async function readPage(
 }
 
 /** The account comes first, so that a low terminal cuts off rates and no balances. */
-async function pageText(screen: Screen, { board, account }: Page): Promise<string> {
+async function pageText(screen: Screen, { board, account }: Screenful): Promise<string> {
   const stream = new PassThrough();
   const page = { ...screen, stream };
   if (account !== undefined) {

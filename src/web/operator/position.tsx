@@ -5,7 +5,7 @@ import { operatorTexts } from "./operator-texts.ts";
 import { Tile } from "./tile.tsx";
 
 /** A currency of the position, and what it is worth. Undefined without a bid. */
-interface Row {
+interface PositionRow {
   readonly symbol: string;
   readonly customers: string;
   readonly house: string;
@@ -21,18 +21,18 @@ export function Position() {
   const { value, isLoading } = read;
   const plnAtBid = usePlnAtBid();
   const rows = (value?.currencies ?? [])
-    .map(({ symbol, customers, house }): Row => {
+    .map(({ symbol, customers, house }): PositionRow => {
       const inPln = (amount: string) => plnAtBid(symbol, Number(amount));
       return { symbol, customers, house, customersInPln: inPln(customers), houseInPln: inPln(house) };
     })
     .sort((a, b) => Math.abs(b.houseInPln ?? 0) - Math.abs(a.houseInPln ?? 0));
   const isPriced = rows.every(({ houseInPln }) => houseInPln !== undefined);
-  const sum = (of: (row: Row) => number | undefined) =>
+  const sum = (of: (row: PositionRow) => number | undefined) =>
     format.amount(
       rows.reduce((total, row) => total + (of(row) ?? 0), 0),
       "PLN",
     );
-  const foreign = ({ symbol, houseInPln = 0 }: Row) => (symbol === "PLN" ? 0 : Math.abs(houseInPln));
+  const foreign = ({ symbol, houseInPln = 0 }: PositionRow) => (symbol === "PLN" ? 0 : Math.abs(houseInPln));
   return (
     <main id="main" tabIndex={-1}>
       <section class="card">
@@ -67,7 +67,13 @@ export function Position() {
 }
 
 /** A table that is a chart: each row's bar goes from the middle to the right where the house is long. */
-function Currencies({ rows, isPriced }: { readonly rows: readonly Row[]; readonly isPriced: boolean }) {
+function Currencies({
+  rows,
+  isPriced,
+}: {
+  readonly rows: readonly PositionRow[];
+  readonly isPriced: boolean;
+}) {
   const { texts, format, language } = useApp();
   const own = operatorTexts[language];
   const scale = niceAbove(Math.max(1, ...rows.map(({ houseInPln = 0 }) => Math.abs(houseInPln))));

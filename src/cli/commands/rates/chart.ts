@@ -36,11 +36,13 @@ export function plot(
   );
   const indent = Math.max(...labels.map(({ length }) => length));
   const columns = width - indent - 2;
-  const cells = Array.from({ length: height }, () => new Array<Cell>(columns).fill({ bits: 0, series: 0 }));
+  const cells = Array.from({ length: height }, () =>
+    new Array<BrailleCell>(columns).fill({ bits: 0, series: 0 }),
+  );
   series.forEach(({ values }, index) => {
     for (const [x, y] of trace(values, 2 * columns, 4 * height, low, span)) {
-      const row = cells[Math.floor(y / 4)] as Cell[];
-      const before = row[Math.floor(x / 2)] as Cell;
+      const row = cells[Math.floor(y / 4)] as BrailleCell[];
+      const before = row[Math.floor(x / 2)] as BrailleCell;
       row[Math.floor(x / 2)] = { bits: before.bits | (dots[y % 4]?.[x % 2] ?? 0), series: index };
     }
   });
@@ -51,7 +53,7 @@ export function plot(
 }
 
 /** A row as text, with neighbours of one series painted together. */
-function painted(row: readonly Cell[], series: readonly Series[]): string {
+function painted(row: readonly BrailleCell[], series: readonly Series[]): string {
   const runs: { text: string; series: number }[] = [];
   for (const { bits, series: by } of row) {
     const text = bits === 0 ? " " : String.fromCodePoint(0x2800 + bits);
@@ -65,7 +67,7 @@ function painted(row: readonly Cell[], series: readonly Series[]): string {
   return runs.map(({ text, series: by }) => series[by]?.paint(text) ?? text).join("");
 }
 
-interface Cell {
+interface BrailleCell {
   readonly bits: number;
   /** Which series was there last. */
   readonly series: number;
