@@ -34,22 +34,13 @@ export interface OpenDatabase {
 const busyTimeoutMs = limits.sqliteOpenWaitMs;
 /** Who opens a file, or looks whether it is open, has a lock before there is a log: for some milliseconds. */
 const lockWithoutLogMs = 2000;
-/** 12 MiB of log between checkpoints: a page that many orders touch is written to the file once, and none waits long. */
-const checkpointPages = 3000;
-/** No single order waits beside a batch with more commands: 256 single ones are in one at most, and 64 of a bulk. */
-const largeBatch = 320;
-/** 64 MiB of log between checkpoints: each line of a bulk changes another page of the index of keys. */
-const checkpointPagesOfLarge = 16_000;
+/** 32 MiB of log between checkpoints: a page that many orders change is written to the file once. */
+const checkpointPages = 8000;
 /**
- * At a commit after a page was split, SQLite looks through all pages of its cache (pcache1TruncateUnsafe), so a
- * larger cache is slower: the rest is read from the system's cache.
+ * At a commit after a page was split, SQLite looks through all pages of its cache, so a larger one is slower: the rest
+ * is read from the system's cache.
  */
 const cacheKibibytes = 8 * 1024;
-/** The pages that a larger batch changes have no room in that, and would be written to the log more than once. */
-const usualBatch = 1024;
-const cacheKibibytesOfLargest = 24 * 1024;
-/** 256 MiB: no single order waits for the checkpoint of a batch that large. */
-const checkpointPagesOfLargest = 64_000;
 /** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
 const memoryPath = "file:ledger?vfs=memdb";
 const settings =
@@ -100,20 +91,6 @@ export function openDatabase(given: string, options: SqliteOptions): OpenDatabas
       throw error;
     }
   });
-}
-
-const tuning = {
-  usual: [`pragma wal_autocheckpoint = ${checkpointPages}`],
-  large: [`pragma wal_autocheckpoint = ${checkpointPagesOfLarge}`],
-  largest: [
-    `pragma wal_autocheckpoint = ${checkpointPagesOfLargest}`,
-    `pragma cache_size = -${cacheKibibytesOfLargest}`,
-  ],
-};
-
-/** What to set before a transaction of so many commands. The larger cache stays. */
-export function tuningFor(commands: number): readonly string[] {
-  return commands > usualBatch ? tuning.largest : commands > largeBatch ? tuning.large : tuning.usual;
 }
 
 function openWritable(path: string, locking: "normal" | "exclusive" = "normal"): DatabaseSyncInstance {

@@ -85,17 +85,13 @@ describe("an order that SQLite", () => {
     const database = new Proxy(opened.database, {
       get: (target, property) => {
         const value: unknown = Reflect.get(target, property);
-        if (property !== "prepare") return typeof value === "function" ? value.bind(target) : value;
+        if (property !== "exec") return typeof value === "function" ? value.bind(target) : value;
         return (sql: string) => {
-          const statement = target.prepare(sql);
-          if (sql !== "commit") return statement;
-          return {
-            get: () => {
-              standStill(pauseMs);
-              pauseMs = 0;
-              return statement.get();
-            },
-          };
+          if (sql === "commit") {
+            standStill(pauseMs);
+            pauseMs = 0;
+          }
+          target.exec(sql);
         };
       },
     }) as DatabaseSyncInstance;
