@@ -37,14 +37,12 @@ const retryElsewhereSeconds = 60;
 /** Each round puts a table in force, or loses to a process that does. */
 const mostRounds = 100;
 
-export interface LedgerRatesOptions {
+export interface LedgerRatesOptions extends TableRules {
   readonly role: RatesRole;
   readonly source: RateSource;
   readonly ledger: TableLedger;
   /** Another source: if the ledger trades at it, it is to trade at `source` from now on. */
   readonly changeSource: string | undefined;
-  readonly maxAgeDays: number;
-  readonly acceptTable: string | undefined;
   /** Who answers for a table that `acceptTable` lets through. */
   readonly operator: string;
   readonly now: () => Date;
@@ -68,7 +66,6 @@ export class LedgerRates implements CurrentRates {
   readonly #known: Known;
   readonly #closing = new AbortController();
   readonly #fetches = noFetches();
-  #acceptTable: string | undefined;
   /** The id of the last table that this process put in force. */
   #accepted: string | undefined;
   /** What the last judgement of the source's answer was about; there is no other until that changes. */
@@ -84,15 +81,14 @@ export class LedgerRates implements CurrentRates {
   #turn: Promise<void> = Promise.resolve();
 
   constructor(options: LedgerRatesOptions) {
-    const { role, source, maxAgeDays, changeSource } = options;
+    const { role, source, maxAgeDays, acceptTable, changeSource } = options;
     this.#options = options;
     this.#news = new RatesNews(options.onEvent);
-    this.#acceptTable = options.acceptTable;
     this.#asked = { wall: options.now().getTime(), steady: performance.now() };
     this.#known = {
       role,
       source,
-      maxAgeDays,
+      rules: { maxAgeDays, acceptTable },
       changeSource: changeSource === undefined ? undefined : sourceName(changeSource),
       inForce: undefined,
       tables: [],
@@ -113,11 +109,10 @@ export class LedgerRates implements CurrentRates {
     this.#tell();
   }
 
-  refresh({ maxAgeDays, acceptTable }: TableRules): Promise<void> {
+  refresh(rules: TableRules): Promise<void> {
     this.#turn = this.#turn.then(() => {
       clearTimeout(this.#timer);
-      this.#known.maxAgeDays = maxAgeDays;
-      this.#acceptTable = acceptTable;
+      this.#known.rules = rules;
       this.#nextRefresh = 0;
       // A recording may have other tables by now.
       this.#historyIsKept = false;
@@ -186,12 +181,11 @@ export class LedgerRates implements CurrentRates {
     const { kind, reason } = halt as Halt;
     // A command looks once.
     if (this.#known.role !== "serve") throw new FxError("rates-unavailable", reason);
-    const seconds = Math.max(1, Math.ceil((this.#nextRefresh - performance.now()) / 1000));
-    if (kind === "other source") {
-      throw new FxError("rates-unavailable", reason, { retryAfterSeconds: retryElsewhereSeconds });
-    }
-    const message = `${reason} Try again in ${seconds} s, when fx asks the source again.`;
-    throw new FxError("rates-unavailable", message, { retryAfterSeconds: seconds });
+    const isElsewhere = kind === "other source";
+    const untilRefresh = Math.max(1, Math.ceil((this.#nextRefresh - performance.now()) / 1000));
+    const hint = isElsewhere ? "" : ` Try again in ${untilRefresh} s, when fx asks the source again.`;
+    const retryAfterSeconds = isElsewhere ? retryElsewhereSeconds : untilRefresh;
+    throw new FxError("rates-unavailable", reason + hint, { retryAfterSeconds });
   }
 
   async #takeTurn(): Promise<void> {
@@ -245,14 +239,12 @@ export class LedgerRates implements CurrentRates {
       return false;
     }
     const today = dayOf(now(), known.clockAheadMs);
-    const question = `${today} ${inForce?.epoch} ${this.#acceptTable}`;
+    const { acceptTable } = known.rules;
+    const question = `${today} ${inForce?.epoch} ${acceptTable}`;
     if (question === this.#judged) return false;
     const effective = effectiveOn(today, known.tables);
-    const { accept, heldBack } = await nextTable(ledger, source.name, {
-      inForce,
-      effective,
-      acceptTable: this.#acceptTable,
-    });
+    const tables = { inForce, effective, acceptTable };
+    const { accept, heldBack } = await nextTable(ledger, source.name, tables);
     known.heldBack = heldBack;
     if (accept === undefined) {
       this.#judged = question;

@@ -1,5 +1,5 @@
 import { addDays, type CalendarDate, warsawDate } from "../core/date.ts";
-import type { RateTable, TableInForce } from "../core/rates.ts";
+import type { RateTable, TableInForce, TableRules } from "../core/rates.ts";
 import { effectiveOn, type HeldBack, newest } from "./judge.ts";
 import type { RateSource } from "./source.ts";
 
@@ -13,7 +13,7 @@ export type RatesRole = "serve" | "settle" | "read";
 export interface Known {
   readonly role: RatesRole;
   readonly source: Pick<RateSource, "name" | "recorded">;
-  maxAgeDays: number;
+  rules: TableRules;
   /** The source to take the ledger over from, until that is done, here or by another process. */
   changeSource: string | undefined;
   /** What the ledger said last. */
@@ -62,7 +62,8 @@ export function pricesOf(known: Known, now: Date): Prices {
 }
 
 function haltAt(table: RateTable | undefined, known: Known, now: Date): Halt | undefined {
-  const { source, maxAgeDays, clockAheadMs } = known;
+  const { source, clockAheadMs } = known;
+  const { maxAgeDays } = known.rules;
   if (table === undefined) {
     return { kind: "no table", reason: `There is no rate table yet. ${newsOf(known, now)}` };
   }
