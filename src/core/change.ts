@@ -73,8 +73,6 @@ export type BulkRequest = Exclude<Request, { kind: "reversal" | "renaming" | "cl
 export interface Plan
   extends Partial<Pick<Entry, "debited" | "credited" | "exchange" | "holder" | "reverses" | "note">> {
   readonly account: Account;
-  /** The table that it is settled at. */
-  readonly table?: RateTable;
 }
 
 /** What decides a request besides its account. */
@@ -150,9 +148,8 @@ export function planChange(
   }
   switch (request.kind) {
     case "exchange": {
-      const table = circumstances.table();
-      const { exchange, account: after } = planExchange(account, request, table);
-      return { account: after, debited: exchange.sold, credited: exchange.bought, exchange, table };
+      const { exchange, account: after } = planExchange(account, request, circumstances.table());
+      return { account: after, debited: exchange.sold, credited: exchange.bought, exchange };
     }
     case "deposit": {
       const money = cashOf(request, request.currency === pln ? undefined : circumstances.table());

@@ -1,20 +1,21 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Request } from "../core/change.ts";
 import { FxError } from "../core/errors.ts";
 import { Histogram, secondsBounds } from "../core/histogram.ts";
-import type { CommitFigures } from "../core/service.ts";
+import type { BulkAnswer, BulkLine, CommitFigures, Recorded, Settlement } from "../core/service.ts";
 import { DamagedLedger } from "./damage.ts";
+import { type DecisionRules, Decisions, failureOf } from "./decision.ts";
 import { limits } from "./limits.ts";
-import { type RefusalRetention, refusalRetention } from "./refusal.ts";
 import type { Store } from "./store.ts";
-import { answerOf, type Command, Overlay, type Verdict, Work } from "./work.ts";
 
-/** A command that waits for its commit. */
-interface Waiting extends Command<unknown> {
+/** A request that waits for its commit. */
+interface Waiting {
+  readonly request: Request;
   readonly queuedAtMs: number;
-  readonly settle: (verdict: Verdict) => void;
+  readonly settle: (answer: BulkAnswer) => void;
 }
 
-/** Commands in a group at most. */
+/** Requests in a group at most. */
 const groupLimit = 256;
 /** Places in a group that single requests leave to lines of bulks, so that these are never starved. */
 const bulkShare = 64;
@@ -24,50 +25,47 @@ const queueLimit = 16_384;
 const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, groupLimit];
 
 /**
- * Group commit: the commands that arrive in one turn of the event loop, or while a commit is under way, share the next
+ * Group commit: the requests that arrive in one turn of the event loop, or while a commit is under way, share the next
  * one, single requests before lines of bulks. Each is decided on its own, and nobody is answered before the commit is
  * durable.
  */
 export class GroupCommit {
   readonly #store: Store;
-  readonly #now: () => Date;
-  readonly #retention: RefusalRetention;
+  readonly #rules: () => DecisionRules;
   readonly #single: Waiting[] = [];
   readonly #lines: Waiting[] = [];
   readonly #sizes = new Histogram(sizeBounds);
   readonly #seconds = new Histogram(secondsBounds);
   #running: Promise<void> | undefined;
 
-  constructor(store: Store, now: () => Date, retention: RefusalRetention = refusalRetention) {
+  /** @param rules asked once for each try of a commit */
+  constructor(store: Store, rules: () => DecisionRules) {
     this.#store = store;
-    this.#now = now;
-    this.#retention = retention;
+    this.#rules = rules;
   }
 
   /**
-   * Runs a single request's command.
-   * @throws FxError overloaded, storage-unavailable, idempotency-key-reused, and whatever `decide` throws
+   * Carries out a single request.
+   * @throws FxError overloaded, storage-unavailable, and whatever the request is refused with
    */
-  run<T>(command: Command<T>): Promise<T> {
+  run(request: Request): Promise<Settlement | Recorded> {
     if (this.#single.length >= queueLimit) {
       return Promise.reject(overloaded("Too many orders are waiting for the store. Try again in a moment."));
     }
-    return new Promise<T>((resolve, reject) => {
-      this.#queue(this.#single, command, (verdict) => {
-        if ("refusal" in verdict) reject(verdict.refusal);
-        else resolve(verdict.answer as T);
+    return new Promise((resolve, reject) => {
+      this.#queue(this.#single, request, (answer) => {
+        if (answer instanceof FxError) reject(answer);
+        else resolve(answer);
       });
     });
   }
 
-  /** Runs lines of a bulk in their order. Answers each in its place; an FxError in place of a command is its own answer. */
-  runAll<T>(commands: readonly (Command<T> | FxError)[]): Promise<(T | FxError)[]> {
-    const answers = commands.map((command) =>
-      command instanceof FxError
-        ? command
-        : new Promise<T | FxError>((resolve) => {
-            this.#queue(this.#lines, command, (verdict) => resolve(answerOf<T>(verdict)));
-          }),
+  /** Carries out lines of a bulk in their order, and answers each in its place. An FxError is its own answer. */
+  runAll(lines: readonly BulkLine[]): Promise<BulkAnswer[]> {
+    const answers = lines.map((line) =>
+      line instanceof FxError
+        ? line
+        : new Promise<BulkAnswer>((resolve) => this.#queue(this.#lines, line, resolve)),
     );
     return Promise.all(answers);
   }
@@ -85,8 +83,8 @@ export class GroupCommit {
     return this.#single.length + this.#lines.length;
   }
 
-  #queue(queue: Waiting[], { request, decide }: Command<unknown>, settle: Waiting["settle"]): void {
-    queue.push({ request, decide, settle, queuedAtMs: performance.now() });
+  #queue(queue: Waiting[], request: Request, settle: Waiting["settle"]): void {
+    queue.push({ request, settle, queuedAtMs: performance.now() });
     this.#running ??= this.#run();
   }
 
@@ -98,7 +96,7 @@ export class GroupCommit {
     this.#running = undefined;
   }
 
-  /** Takes the commands of the next commit out of the queues. */
+  /** Takes the requests of the next commit out of the queues. */
   #next(): Waiting[] {
     const reserved = Math.min(this.#lines.length, bulkShare);
     const single = this.#single.splice(0, groupLimit - reserved);
@@ -112,42 +110,41 @@ export class GroupCommit {
       if (queuedAtMs >= oldestMs) return true;
       const message =
         "The store was not ready for the order in time: it was not begun, and nothing was changed.";
-      settle({ refusal: overloaded(message) });
+      settle(overloaded(message));
       return false;
     });
   }
 
   /**
-   * Commits the commands together. If the store meets damage in their writes, nothing is written, and the two halves are
+   * Commits the requests together. If the store meets damage in their writes, nothing is written, and the two halves are
    * committed by themselves, down to the damaged one.
    */
   async #settle(group: readonly Waiting[]): Promise<void> {
     if (group.length === 0) return;
     try {
-      const verdicts = await this.#commit(group);
-      for (const [index, { settle }] of group.entries()) settle(verdicts[index] as Verdict);
-    } catch (refusal) {
-      if (refusal instanceof DamagedLedger && group.length > 1) {
+      const answers = await this.#commit(group);
+      for (const [index, { settle }] of group.entries()) settle(answers[index] as BulkAnswer);
+    } catch (error) {
+      if (error instanceof DamagedLedger && group.length > 1) {
         const middle = Math.ceil(group.length / 2);
         await this.#settle(group.slice(0, middle));
         await this.#settle(group.slice(middle));
         return;
       }
-      for (const { settle } of group) settle({ refusal });
+      const failure = failureOf(error);
+      for (const { settle } of group) settle(failure);
     }
   }
 
-  async #commit(group: readonly Waiting[]): Promise<Verdict[]> {
+  async #commit(group: readonly Waiting[]): Promise<BulkAnswer[]> {
     const startedMs = performance.now();
+    const requests = group.map(({ request }) => request);
     try {
-      return await this.#store.transact(
-        group.map(({ request }) => request),
-        (loaded) => {
-          const work = new Work(loaded, new Overlay(), { time: this.#now(), retention: this.#retention });
-          const answer = group.map((command) => work.take(command));
-          return { writes: work.writes(), answer };
-        },
-      );
+      return await this.#store.transact(requests, (loaded) => {
+        const decisions = new Decisions(loaded, this.#rules());
+        const answer = requests.map((request) => decisions.decide(request));
+        return { writes: decisions.writes, answer };
+      });
     } finally {
       this.#sizes.observe(group.length);
       this.#seconds.observe((performance.now() - startedMs) / 1000);

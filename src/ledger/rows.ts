@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Holder } from "../core/account.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { formatDecimal, requireDecimal } from "../core/decimal.ts";
 import { type Entry, parseEntry } from "../core/journal.ts";
@@ -17,6 +18,8 @@ import { entryHash, rowHash, sha256 } from "./seal.ts";
 import type {
   AcceptedTableRow,
   AccountRow,
+  AnsweredEntry,
+  AnsweredRow,
   FoundEntry,
   FoundRow,
   IdentityKeyRow,
@@ -96,6 +99,19 @@ export function foundEntry(row: object): FoundEntry {
   return { ...sealed, reversedBy: reversed_by ?? undefined };
 }
 
+/** @throws DamagedLedger as `foundEntry`, or if the journal does not say whose the account was */
+export function answeredEntry(row: object): AnsweredEntry {
+  const { entry, reversedBy } = foundEntry(row);
+  if (entry.holder !== undefined) return { entry, reversedBy, holder: entry.holder };
+  const { holder_entry: text, holder_hash: hash, holder_hash_before } = row as AnsweredRow;
+  if (text === null || hash === null) {
+    throw new DamagedLedger(`the journal does not say whose the account ${entry.pesel} was`);
+  }
+  const named = decodeEntry({ entry: text, hash });
+  requireSealed(named, holder_hash_before);
+  return { entry, reversedBy, holder: named.entry.holder as Holder };
+}
+
 /** @param before the hash of the account's entry before it */
 function requireSealed({ entry, text, hash }: SealedEntry, before: string | null): void {
   const { id, pesel, sequence } = entry;
@@ -155,7 +171,7 @@ export function decodeRefusal(row: RefusalRow): Refusal {
   if (row.hash !== refusalHash(row) || !isFinalCode(code)) {
     throw new DamagedLedger(`a refusal kept for the account ${pesel} was changed`);
   }
-  return { kind: "refusal", pesel, key, by: asked_by ?? undefined, digest, code, message, time };
+  return { pesel, key, by: asked_by ?? undefined, digest, code, message, time };
 }
 
 export function encodeTable(table: RateTable): RateTableRow {

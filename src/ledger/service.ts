@@ -29,24 +29,15 @@ import type {
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { auditLedger } from "./audit.ts";
 import { earlierHeads } from "./checkpoint.ts";
-import { accountNotFound, answerOf, commandOf, type Decided, isRepeat, type Repeat } from "./decision.ts";
+import { type DecisionRules, Decisions, failureOf, Overlay } from "./decision.ts";
 import { idsFrom } from "./entry-id.ts";
 import { exportJournal } from "./export.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { Holders } from "./holders.ts";
 import { entryWithId, type Pause, pauses } from "./journal-reader.ts";
 import { positionOf } from "./position.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
 import { decodeListed } from "./rows.ts";
-import {
-  type AccountsPage,
-  type FoundEntry,
-  type Store,
-  type StoredAccount,
-  schemaVersion,
-} from "./store.ts";
-import { Trial } from "./trial.ts";
-import type { Command } from "./work.ts";
+import { type AccountsPage, type FoundEntry, type Store, schemaVersion } from "./store.ts";
 
 /** Of an id: its time, but for the last 65 seconds. */
 const shortestBeginning = 8;
@@ -60,7 +51,6 @@ export class LedgerService implements ExchangeService {
   readonly #now: () => Date;
   readonly #commits: GroupCommit;
   readonly #rests: boolean;
-  readonly #holders: Holders;
   readonly #retention: RefusalRetention;
 
   constructor(
@@ -79,9 +69,8 @@ export class LedgerService implements ExchangeService {
     this.#store = store;
     this.#rates = rates;
     this.#now = now;
-    this.#commits = new GroupCommit(store, now, retention);
+    this.#commits = new GroupCommit(store, () => this.#rules());
     this.#rests = rests;
-    this.#holders = new Holders(store);
     this.#retention = retention;
   }
 
@@ -108,25 +97,20 @@ export class LedgerService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    const commandOf = (line: BulkLine) => this.#lineCommand(line);
     return Readable.from(lines).map(
-      async (chunk: readonly BulkLine[]) => {
-        const decided = await this.#commits.runAll(chunk.map(commandOf));
-        return decided.some(isRepeat) ? this.#repeated(decided) : decided;
-      },
+      (chunk: readonly BulkLine[]) => this.#commits.runAll(chunk.map(readable)),
       { concurrency: chunksAtOnce },
     );
   }
 
   async *dryRun(lines: AsyncIterable<readonly (Request | FxError)[]>): AsyncGenerator<readonly BulkAnswer[]> {
-    const trial = new Trial(this.#store, this.#now, this.#retention);
-    const holders = new Holders(this.#store);
-    /** Of an entry of the journal, without what only the trial has made. */
-    const at = async (entry: Entry, now: StoredAccount) =>
-      entry.id === "" ? now : holders.at(entry, (await this.#store.account(entry.pesel)) ?? now);
+    const overlay = new Overlay();
     for await (const chunk of lines) {
-      const decided = await trial.decide(chunk.map((line) => this.#lineCommand(line)));
-      yield await this.#repeated(decided, { at });
+      const asked = chunk.map(readable);
+      yield await this.#store.look(asked.filter(isRequest), (loaded) => {
+        const decisions = new Decisions(loaded, this.#rules(), overlay);
+        return asked.map((line) => (isRequest(line) ? decisions.decide(line) : line));
+      });
     }
   }
 
@@ -155,10 +139,8 @@ export class LedgerService implements ExchangeService {
     }
     await this.account(pesel);
     if (key !== undefined) {
-      const answered = await this.#store.look([{ pesel, key }], (loaded) => loaded.answered(pesel, key));
-      const id = answered?.kind === "refusal" ? undefined : answered?.id;
-      const found = id === undefined ? undefined : await entryWithId(this.#store, id);
-      const items = found === undefined ? [] : [receiptOf(found)];
+      const found = await this.#store.look([{ pesel, key }], (loaded) => loaded.answered(pesel, key));
+      const items = found !== undefined && "entry" in found ? [receiptOf(found)] : [];
       return { items, next: undefined, opening: undefined, closing: undefined };
     }
     const before = cursor === undefined ? undefined : await this.#entryAt(cursor);
@@ -239,49 +221,16 @@ export class LedgerService implements ExchangeService {
   }
 
   async #run(request: Request): Promise<Settlement | Recorded> {
-    const decided = await this.#commits.run(this.#command(request));
-    return isRepeat(decided) ? this.#firstAnswer(decided) : decided;
-  }
-
-  async #repeated(
-    decided: readonly (Decided | FxError)[],
-    holders: Pick<Holders, "at"> = this.#holders,
-  ): Promise<BulkAnswer[]> {
-    const answers: BulkAnswer[] = [];
-    for (const each of decided) {
-      try {
-        answers.push(isRepeat(each) ? await this.#firstAnswer(each, holders) : each);
-      } catch (error) {
-        if (!(error instanceof FxError)) throw error;
-        answers.push(error);
-      }
-    }
-    return answers;
-  }
-
-  /** What the request that led to an entry was answered, whatever has happened to the account since. */
-  async #firstAnswer(
-    { entry, account }: Repeat,
-    holders: Pick<Holders, "at"> = this.#holders,
-  ): Promise<Settlement | Recorded> {
-    const holder = entry.kind === "opening" ? undefined : await holders.at(entry, account);
-    return answerOf(entry, holder, true);
-  }
-
-  #lineCommand(line: Request | FxError): Command<Decided> | FxError {
-    if (line instanceof FxError) return line;
-    try {
-      return this.#command(line);
-    } catch (error) {
-      if (error instanceof FxError) return error;
-      throw error;
-    }
-  }
-
-  /** @throws FxError if the request is wrong in itself */
-  #command(request: Request): Command<Decided> {
     requireReadable(request);
-    return commandOf(request, { now: this.#now, tableOf: (inForce) => this.#rates.forOrder(inForce) });
+    return this.#commits.run(request);
+  }
+
+  #rules(): DecisionRules {
+    return {
+      time: this.#now(),
+      retention: this.#retention,
+      tableOf: (inForce) => this.#rates.forOrder(inForce),
+    };
   }
 
   get commits(): CommitFigures {
@@ -296,7 +245,26 @@ export class LedgerService implements ExchangeService {
   }
 }
 
-function receiptOf({ entry, reversedBy }: FoundEntry): Receipt {
+/** A line, or how it is wrong whatever the account is. */
+function readable<Asked extends Request>(line: Asked | FxError): Asked | FxError {
+  if (line instanceof FxError) return line;
+  try {
+    requireReadable(line);
+    return line;
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+function isRequest(line: Request | FxError): line is Request {
+  return !(line instanceof FxError);
+}
+
+function accountNotFound(message = "There is no account for this PESEL."): never {
+  throw new FxError("account-not-found", message);
+}
+
+function receiptOf({ entry, reversedBy }: Pick<FoundEntry, "entry" | "reversedBy">): Receipt {
   return { ...entry, reversedBy };
 }
 

@@ -1,4 +1,4 @@
-import type { Account } from "../core/account.ts";
+import type { Account, Holder } from "../core/account.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
@@ -72,7 +72,7 @@ export interface OpenOptions {
 /** An account that a transaction is about, and the idempotency key under which to look for an earlier answer. */
 export interface Touch {
   readonly pesel: Pesel;
-  readonly key: string | undefined;
+  readonly key?: string | undefined;
   /** The id of the entry that is to be reversed. */
   readonly reverses?: string | undefined;
 }
@@ -83,7 +83,7 @@ export interface Loaded {
   inForce(): TableInForce | undefined;
   account(pesel: Pesel): StoredAccount | undefined;
   /** The account's entry with this key, or else the refusal kept under it. The key is one of those touched. */
-  answered(pesel: Pesel, key: string): Entry | Refusal | undefined;
+  answered(pesel: Pesel, key: string): AnsweredEntry | Refusal | undefined;
   /** The entry of this id, one of those touched. */
   entry(id: string): FoundEntry | undefined;
   /** The id of the next entry to be written. */
@@ -110,7 +110,6 @@ export interface Writes {
 
 /** The refusal of a request with an idempotency key: its answer for as long as this is kept. */
 export interface Refusal {
-  readonly kind: "refusal";
   readonly pesel: Pesel;
   readonly key: string;
   /** The name of the token that the request came with. */
@@ -148,6 +147,12 @@ export interface SealedEntry {
 /** An entry, and the id of its reversal. */
 export interface FoundEntry extends SealedEntry {
   readonly reversedBy: string | undefined;
+}
+
+/** The entry that an earlier request led to. */
+export interface AnsweredEntry extends Pick<FoundEntry, "entry" | "reversedBy"> {
+  /** Whose the account was after it. */
+  readonly holder: Holder;
 }
 
 export interface AccountsPage {
@@ -204,6 +209,13 @@ export interface FoundRow {
   readonly hash_before: string | null;
   readonly reversed_by: string | null;
   readonly reversed_for: string | number | null;
+}
+
+/** The row of an entry, with the entry from which its account has the name that it had then. */
+export interface AnsweredRow extends FoundRow {
+  readonly holder_entry: string | null;
+  readonly holder_hash: string | null;
+  readonly holder_hash_before: string | null;
 }
 
 /** A row of the table `refusal`. */

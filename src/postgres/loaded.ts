@@ -2,7 +2,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { TableInForce } from "../core/rates.ts";
 import { DamagedLedger } from "../ledger/damage.ts";
 import { entryId } from "../ledger/entry-id.ts";
-import { decodeAccount, decodeRefusal, foundEntry } from "../ledger/rows.ts";
+import { answeredEntry, decodeAccount, decodeRefusal, foundEntry } from "../ledger/rows.ts";
 import type { AccountRow, Loaded, RefusalRow, StoredAccount } from "../ledger/store.ts";
 import type { Row } from "./connection.ts";
 
@@ -36,7 +36,7 @@ export function loadedFrom({
     answered: (pesel, key) => {
       const place = `${Number(pesel)} ${key}`;
       const [entry, refusal] = [entryWith.get(place), refusalWith.get(place)];
-      if (entry !== undefined) return foundEntry(entry).entry;
+      if (entry !== undefined) return answeredEntry(entry);
       return refusal && decodeRefusal(refusal);
     },
     entry: (id) => {

@@ -1,4 +1,11 @@
-import { accountColumns, foundColumns, foundFrom, joinAccount } from "../sql/statements.ts";
+import {
+  accountColumns,
+  foundColumns,
+  foundFrom,
+  holderColumns,
+  joinAccount,
+  joinHolder,
+} from "../sql/statements.ts";
 import { type ListType, listOf } from "./connection.ts";
 import { tableColumns } from "./rate-tables.ts";
 
@@ -36,7 +43,8 @@ const insertInto = (table: string, columns: readonly string[], types = typeOf): 
 
 export const lockAccounts = `select pesel from account where pesel = any(${listOf(1, "bigint")}) order by pesel for update`;
 export const findKeys =
-  `${selectFound} join ${unnest(["pesel", "key"])} as k (pesel, key) ` +
+  `select journal.pesel, journal.idempotency_key, ${foundColumns}, ${holderColumns} ${foundFrom} ${joinHolder} ` +
+  `join ${unnest(["pesel", "key"])} as k (pesel, key) ` +
   "on journal.pesel = k.pesel and journal.idempotency_key = k.key";
 export const refusalColumns = [
   "pesel",

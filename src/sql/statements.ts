@@ -53,6 +53,15 @@ export const pageJournal =
   "order by position limit ?3";
 export const lastPosition = "select coalesce(max(position), 0) as position from journal";
 
+/** Columns of `answeredEntry`, beside those of `foundEntry`, and the join that they need. */
+export const holderColumns =
+  "named.entry as holder_entry, named.hash as holder_hash, (select before.hash from journal as before " +
+  "where before.pesel = named.pesel and before.sequence = named.sequence - 1) as holder_hash_before";
+export const joinHolder =
+  "left join journal as named on named.pesel = journal.pesel and named.sequence = (" +
+  "select max(one.sequence) from journal as one " +
+  "where one.pesel = journal.pesel and one.sequence <= journal.sequence and one.name is not null)";
+
 export const selectTable = "select * from rate_table where id = ?1";
 export const selectInForce =
   "select accepted_table.*, (select count(*) from accepted_table) as accepted, rate_table.* " +

@@ -1,12 +1,22 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import type { TableInForce } from "../core/rates.ts";
 import { entryId } from "../ledger/entry-id.ts";
-import { decodeAccount, decodeInForce, decodeRefusal, foundEntry } from "../ledger/rows.ts";
+import { answeredEntry, decodeAccount, decodeInForce, decodeRefusal, foundEntry } from "../ledger/rows.ts";
 import type { AcceptedTableRow, AccountRow, Loaded, RefusalRow } from "../ledger/store.ts";
-import { entriesBetween, foundColumns, foundFrom, oneAccount, selectInForce } from "../sql/statements.ts";
+import {
+  entriesBetween,
+  foundColumns,
+  foundFrom,
+  holderColumns,
+  joinHolder,
+  oneAccount,
+  selectInForce,
+} from "../sql/statements.ts";
 import type { KnownAccounts } from "./known-accounts.ts";
 
-const selectEntry = `select ${foundColumns} ${foundFrom} where journal.pesel = ? and journal.idempotency_key = ?`;
+const selectAnswered =
+  `select ${foundColumns}, ${holderColumns} ${foundFrom} ${joinHolder} ` +
+  "where journal.pesel = ? and journal.idempotency_key = ?";
 const selectRefusal = "select * from refusal where pesel = ? and idempotency_key = ?";
 
 /** What a transaction reads. Each statement is prepared once. `guard` gives a failure of SQLite its reason. */
@@ -17,7 +27,7 @@ export function loadedRows(
 ): Loaded {
   const account = database.prepare(oneAccount);
   const entry = database.prepare(entriesBetween);
-  const entryWithKey = database.prepare(selectEntry);
+  const entryWithKey = database.prepare(selectAnswered);
   const refusal = database.prepare(selectRefusal);
   const inForce = database.prepare(selectInForce);
   const rowOf = <Row extends object>(statement: StatementSyncInstance, ...parameters: (string | number)[]) =>
@@ -37,7 +47,7 @@ export function loadedRows(
     },
     answered: (pesel, key) => {
       const done = rowOf(entryWithKey, Number(pesel), key);
-      if (done !== undefined) return foundEntry(done).entry;
+      if (done !== undefined) return answeredEntry(done);
       const refused = rowOf<RefusalRow>(refusal, Number(pesel), key);
       return refused && decodeRefusal(refused);
     },

@@ -32,12 +32,14 @@ export const schema = `
     pesel integer not null as (cast(entry ->> 'pesel' as integer)),
     sequence integer not null as (entry ->> 'sequence'),
     idempotency_key text as (entry ->> 'key'),
-    reverses text as (entry ->> 'reverses') -- the id of the entry that is undone
+    reverses text as (entry ->> 'reverses'), -- the id of the entry that is undone
+    name text as (entry ->> 'name') -- of the holder, where the entry changes it
   ) strict;
   create unique index journal_id on journal (id);
   create unique index journal_account on journal (pesel, sequence);
   create unique index journal_key on journal (idempotency_key, pesel) where idempotency_key is not null;
   create unique index journal_reverses on journal (reverses) where reverses is not null;
+  create unique index journal_name on journal (pesel, sequence) where name is not null;
 
   create table refusal (
     position integer primary key,

@@ -64,7 +64,7 @@ class Book {
   /** The entry that it comes to; undefined if it is refused. */
   do(request: Request, inForce: RateTable | undefined): Entry | undefined {
     try {
-      const { account, table: _, ...facts } = planChange(this.account, request, this.at(inForce));
+      const { account, ...facts } = planChange(this.account, request, this.at(inForce));
       const head = { ...this.account, sequence: this.entries.length, hash: "", time: new Date(0) };
       const entry = nextEntry(head, request.kind, { ...facts, balances: account.balances });
       this.account = account;

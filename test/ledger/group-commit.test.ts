@@ -262,7 +262,7 @@ describe("a group commit", () => {
       );
     const failing = service.exchange(order("buy 1 USD for PLN", 1));
     const fine = service.exchange(order("buy 1 USD for PLN"));
-    await assert.rejects(failing, TypeError);
+    await assert.rejects(failing, { code: "internal", cause: new TypeError("a bug") });
     await fine;
     const lines = [line("buy 1 USD for PLN", 1), line("buy 1 USD for PLN")];
     assert.deepEqual(await bulk(service, lines), ["internal", "settled"]);

@@ -9,9 +9,9 @@ import { identityKeyOf } from "../../src/ledger/customer-id.ts";
 import { type IdRange, idsFrom } from "../../src/ledger/entry-id.ts";
 import { entryWithId, readJournal } from "../../src/ledger/journal-reader.ts";
 import { decodeListed } from "../../src/ledger/rows.ts";
-import type { Decision, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
+import type { Decision, Loaded, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
-import { appending, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
+import { appending, emptyAccount, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { acceptance, adult, identified, now, table } from "../support/fixture.ts";
 import { publishedOf, tableOf } from "../support/rates.ts";
 
@@ -32,6 +32,12 @@ function sellGrosz(store: Store, pesel: Pesel): Promise<StoredAccount> {
     const account = loaded.account(pesel) as StoredAccount;
     return appending([groszEntry(account, { id: loaded.nextId() })], account);
   });
+}
+
+/** The entry that a request with the key led to. */
+function entryOf(loaded: Loaded, pesel: Pesel, key = "") {
+  const found = loaded.answered(pesel, key);
+  return found !== undefined && "entry" in found ? found.entry : undefined;
 }
 
 /** What every store must do, whatever it is made of. */
@@ -124,13 +130,40 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await sellGrosz(store, adult())).sequence, 2);
     });
 
+    test("says of an entry found by its key whose the account was after it", async (t) => {
+      const store = await adapter.open(t);
+      const holders = ["Nowak", "Lis"].map((surname) => ({ name: "Jan", surname }));
+      await store.transact([touch(adult())], ({ nextId }) => {
+        let head = emptyAccount(adult());
+        const entries = [undefined, undefined, ...holders, undefined].map((holder, index) => {
+          const fields = { id: nextId(), key: `key ${index + 1}`, ...(holder && { holder }) };
+          const kind = holder === undefined ? "closing" : "renaming";
+          const opening = openingEntry(adult(), fields);
+          const entry = index === 0 ? opening : nextEntry(head, kind, fields);
+          head = { ...head, sequence: entry.sequence, balances: opening.balances };
+          return entry;
+        });
+        return appending(entries);
+      });
+      const keys = [1, 2, 3, 4, 5].map((index) => `key ${index}`);
+      const surnames = await store.look(
+        keys.map((key) => touch(adult(), key)),
+        (loaded) =>
+          keys.map((key) => {
+            const found = loaded.answered(adult(), key);
+            return found !== undefined && "entry" in found ? found.holder.surname : undefined;
+          }),
+      );
+      assert.deepEqual(surnames, ["Kowalski", "Kowalski", "Nowak", "Lis", "Lis"]);
+    });
+
     test("finds an entry by its key, in its own account alone", async (t) => {
       const store = await adapter.open(t);
       const keys = ['ke"y\\,{}', "null", "~"];
       for (const [index, key] of keys.entries()) await create(store, adult(index), { key });
       const found = await store.transact([touch(adult(), keys[0]), touch(adult(1), keys[1])], (loaded) => ({
         writes: nothing,
-        answer: [loaded.answered(adult(), keys[0] ?? "")?.key, loaded.answered(adult(1), "null")?.pesel],
+        answer: [entryOf(loaded, adult(), keys[0])?.key, entryOf(loaded, adult(1), "null")?.pesel],
       }));
       assert.deepEqual(found, [keys[0], adult(1)]);
       const elsewhere = await store.transact([touch(adult(1), "~"), touch(adult(2), "unused")], (loaded) => ({

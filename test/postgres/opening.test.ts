@@ -54,6 +54,7 @@ describe("opening a PostgreSQL database", () => {
     "drop index journal_id",
     "drop index journal_key",
     "drop index journal_reverses",
+    "drop index journal_name",
     "drop index refusal_key",
     "drop index name_word_word",
     "drop index rate_table_effective_date",

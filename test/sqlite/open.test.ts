@@ -231,6 +231,7 @@ describe("a SQLite ledger whose schema was changed", () => {
     "drop index journal_account",
     "drop index journal_key",
     "drop index journal_reverses",
+    "drop index journal_name",
     "drop index refusal_key",
     "drop index name_word_word",
     "drop index rate_table_effective_date",
