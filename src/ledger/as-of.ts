@@ -140,15 +140,12 @@ export async function entriesOf(
   const isFirst = before === undefined;
   const page: FoundEntry[] = [];
   let hasMore = false;
-  // A cursor may be of an entry after the period.
-  let isReached = before !== undefined && end !== undefined && before.time < end;
   let opening: readonly Money[] = [];
   let closing: readonly Money[] | undefined;
   const atFirst = isFirst && end !== undefined ? 1 : limit + 1;
   for await (const found of backwards(store, pesel, pause, { before, atFirst })) {
     const { time, balances } = found.entry;
-    isReached ||= end === undefined || time < end;
-    if (!isReached) continue;
+    if (end !== undefined && time >= end) continue;
     closing ??= balances;
     if (start !== undefined && time < start) {
       opening = balances;

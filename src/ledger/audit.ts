@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type CurrencyCode, pln } from "../core/currency.ts";
+import type { Holder } from "../core/account.ts";
+import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
 import { balancesJson, type Entry, parseEntry } from "../core/journal.ts";
-import type { RateTable } from "../core/rates.ts";
+import type { AcceptedTable, RateTable } from "../core/rates.ts";
 import type { AuditFinding, AuditReport } from "../core/service.ts";
 import { keptFindings } from "./audit-kept.ts";
-import { Chain, type ReadAccount } from "./chain.ts";
-import { Heads, type LedgerAuditOptions } from "./checkpoint.ts";
+import { type EarlierHead, Heads, type LedgerAuditOptions } from "./checkpoint.ts";
 import { clockToleranceMs, timeText } from "./clock.ts";
 import { identityKeyOf } from "./customer-id.ts";
 import {
@@ -15,10 +15,10 @@ import {
   misplacedWords,
   reversalDisagreements,
 } from "./disagreements.ts";
-import { type Pause, readableEntry, readJournal, TableReader } from "./journal-reader.ts";
+import { type Pause, readableEntry, readableTable, readJournal } from "./journal-reader.ts";
 import { peselText } from "./rows.ts";
 import { entryHash } from "./seal.ts";
-import type { Disagreement, JournalRow, Store } from "./store.ts";
+import type { Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
 
 /** Accounts whose rows and chains are in memory together: 1 to 2 KB each. Of more, the journal is read again. */
 const accountsAtOnce = 200_000;
@@ -53,15 +53,79 @@ export async function auditLedger(store: Store, options: LedgerAuditOptions = {}
   return { ...audit.report(), ...heads.result() };
 }
 
+/** One account: its row as it was read, and its state after the entries read so far. */
+class Chain {
+  readonly pesel: string;
+  /** Undefined if the account has no row. */
+  readonly account: (Holder & { readonly sequence: number }) | undefined;
+  readonly misplacedWords: Disagreement | undefined;
+  /** The sequence of its newest entry as its row was read, which is the last one to be checked. */
+  readonly newest: number;
+  /** The customer's id, and its head in an earlier checkpoint, if the audit is against one. */
+  customer: string | undefined;
+  earlier: EarlierHead | undefined;
+  /** Of the last entry. */
+  sequence = 0;
+  hash = "";
+  timeMs = 0;
+  /** Whether the hash of the last entry is right. */
+  isSound = true;
+  /** In which the table of the last exchange was in force. */
+  epoch = 0;
+  isClosed = false;
+  names: Holder | undefined;
+  /** The first entry past the newest. */
+  later: JournalRow | undefined;
+  /** In the order in which an account has them. */
+  readonly balances: { readonly currency: CurrencyCode; minor: bigint }[] = [];
+
+  constructor(pesel: string, row?: ListedAccountRow) {
+    this.pesel = pesel;
+    this.account = row && { name: row.name, surname: row.surname, sequence: row.sequence };
+    this.misplacedWords = row && misplacedWords(row);
+    // An account whose newest entry is lost is compared with the entries that are left.
+    this.newest = row === undefined ? 0 : row.sequence || Number.POSITIVE_INFINITY;
+  }
+
+  move(currency: CurrencyCode, minor: bigint): void {
+    const balance = this.balances.find((one) => one.currency === currency);
+    if (balance !== undefined) {
+      balance.minor += minor;
+    } else {
+      this.balances.push({ currency, minor });
+      this.balances.sort((a, b) => compareCurrencies(a.currency, b.currency));
+    }
+  }
+}
+
+/** A time in which a table was in force. */
+interface Term {
+  readonly epoch: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** @param accepted oldest first */
+function termsOf(accepted: readonly AcceptedTable[]): Map<string, Term[]> {
+  const terms = new Map<string, Term[]>();
+  for (const [index, { id, epoch, at }] of accepted.entries()) {
+    const untilMs = accepted[index + 1]?.at.getTime() ?? Number.POSITIVE_INFINITY;
+    terms.set(id, [...(terms.get(id) ?? []), { epoch, fromMs: at.getTime(), untilMs }]);
+  }
+  return terms;
+}
+
 class Audit {
   readonly #store: Store;
   readonly #heads: Heads;
-  readonly #tables: TableReader;
   readonly #now: () => number;
   readonly #pause: Pause;
   readonly #onProgress: LedgerAuditOptions["onProgress"];
   /** Those of a range, by PESEL. */
   #chains = new Map<string, Chain>();
+  /** When tables were in force, by their ids. */
+  #terms: ReadonlyMap<string, readonly Term[]> = new Map();
+  readonly #tables = new Map<string, RateTable | undefined>();
   #accounts = 0;
   #entries = 0;
   readonly #findings: AuditFinding[] = [];
@@ -70,7 +134,6 @@ class Audit {
   constructor(store: Store, heads: Heads, options: LedgerAuditOptions) {
     this.#store = store;
     this.#heads = heads;
-    this.#tables = new TableReader(store);
     this.#now = options.now ?? Date.now;
     this.#pause = options.pause ?? nextTurn;
     this.#onProgress = options.onProgress;
@@ -82,27 +145,24 @@ class Audit {
     for (let after = first; ; ) {
       await this.#pause();
       const rows = await this.#store.accounts({ after, limit: accountsPerPage });
-      for (const { pesel, name, surname, sequence, words } of rows) {
-        this.#chains.set(pesel, new Chain(pesel, { name, surname, sequence, words }));
-      }
-      const isLast = rows.length < accountsPerPage;
-      const through = isLast ? undefined : rows.at(-1)?.pesel;
+      for (const row of rows) this.#chains.set(row.pesel, new Chain(row.pesel, row));
+      const through = rows.length < accountsPerPage ? undefined : rows.at(-1)?.pesel;
       for (const pesel of await this.#store.strayWords({ after, through })) {
         this.find(pesel, undefined, ["words of the names", "some", "no account"]);
       }
-      if (isLast || this.#chains.size >= accountsAtOnce) {
+      after = through;
+      if (after === undefined || this.#chains.size >= accountsAtOnce) {
         this.#accounts += this.#chains.size;
         return { after: first, through };
       }
-      after = through;
     }
   }
 
   /** Checks the entries, each against its account's chain so far. */
-  async readJournal(range: Range, totalEntries: number): Promise<void> {
-    const { after = "", through } = range;
+  async readJournal({ after = "", through }: Range, totalEntries: number): Promise<void> {
+    // The accounts' rows were read before, so these have the tables of all entries that are checked.
+    this.#terms = termsOf(await this.#store.acceptedTables());
     for await (const rows of readJournal(this.#store, this.#pause)) {
-      this.#tables.nextSlice();
       for (const row of rows) {
         if (row.pesel <= after || (through !== undefined && row.pesel > through)) continue;
         const chain = this.#chainOf(row.pesel);
@@ -116,29 +176,30 @@ class Audit {
   #chainOf(pesel: string): Chain {
     const known = this.#chains.get(pesel);
     if (known !== undefined) return known;
-    const chain = new Chain(pesel, undefined);
+    const chain = new Chain(pesel);
     this.#chains.set(pesel, chain);
     return chain;
   }
 
   async #check(chain: Chain, row: JournalRow): Promise<void> {
     const entry = readEntry(row);
-    const before = chain.last;
+    const before = chain.hash;
     const find = (finding: Disagreement) => this.find(row.pesel, row, finding);
     this.#entries += 1;
-    if (row.sequence !== chain.next) find(["gap in the sequence", `${row.sequence}`, `${chain.next}`]);
-    chain.last = row;
-    this.#heads.see(chain, row);
+    if (row.sequence !== chain.sequence + 1) {
+      find(["gap in the sequence", `${row.sequence}`, `${chain.sequence + 1}`]);
+    }
+    chain.sequence = row.sequence;
+    chain.hash = row.hash;
+    this.#heads.see(chain);
     if (entry instanceof Error) {
       find(["unreadable entry", entry.message, "a whole entry"]);
-    } else {
-      const hash = entryHash(row.entry, before?.hash ?? "");
-      if (hash !== row.hash) find(["broken hash chain", row.hash, hash]);
-      (await this.#disagreements(chain, entry)).forEach(find);
-      this.#changes(chain, entry, hash === row.hash).forEach(find);
+      return;
     }
-    // Its text is most of the memory that the chain would take.
-    row.entry = "";
+    const hash = entryHash(row.entry, before);
+    if (hash !== row.hash) find(["broken hash chain", row.hash, hash]);
+    (await this.#disagreements(chain, entry)).forEach(find);
+    this.#changes(chain, entry, hash === row.hash).forEach(find);
   }
 
   /** What is wrong with the figures of one entry. */
@@ -150,35 +211,37 @@ class Audit {
     if (kind === "reversal") return reversalDisagreements(entry, await readableEntry(this.#store, reverses));
     if (kind !== "exchange" || exchange === undefined) return [];
     const { tableId } = exchange;
-    if (this.#tables.lacks(tableId, chain.epoch, time.getTime())) await this.#tables.load(tableId);
-    return this.#exchange(chain, exchange, time);
+    if (!this.#tables.has(tableId)) this.#tables.set(tableId, await readableTable(this.#store, tableId));
+    return this.#exchange(chain, exchange, time.getTime());
   }
 
   /** Computes an exchange again, from the order and the stored rate table, which has to have been in force. */
-  #exchange(chain: Chain, exchange: Exchange, time: Date): Disagreement[] {
+  #exchange(chain: Chain, exchange: Exchange, timeMs: number): Disagreement[] {
     const { tableId } = exchange;
-    const table = this.#tableOf(tableId);
+    const table = this.#tables.get(tableId);
     if (table === undefined) return [["rate table", tableId, "no such table in the store"]];
     const found = exchangeDisagreements(exchange, table);
-    const epoch = this.#tables.epoch(tableId, chain.epoch, time.getTime());
+    const epoch = this.#epochOf(tableId, chain.epoch, timeMs);
     if (epoch === undefined) return [["rate table in force", exchange.table, "not in force then"], ...found];
     chain.epoch = epoch;
     return found;
   }
 
-  #tableOf(id: string): RateTable | undefined {
-    try {
-      return this.#tables.loaded(id);
-    } catch {
-      return undefined;
-    }
+  /** The first epoch, from `least` on, in which a table was in force at a time. */
+  #epochOf(tableId: string, least: number, timeMs: number): number | undefined {
+    return this.#terms
+      .get(tableId)
+      ?.find(
+        ({ epoch, fromMs, untilMs }) =>
+          epoch >= least && timeMs >= fromMs - clockToleranceMs && timeMs <= untilMs + clockToleranceMs,
+      )?.epoch;
   }
 
   /** Moves the chain on by an entry, and tells what cannot follow the entries before it. */
   #changes(chain: Chain, entry: Entry, isSound: boolean): Disagreement[] {
     const { kind, holder, debited, credited, sequence } = entry;
     const found: Disagreement[] = [];
-    const isFirst = chain.last?.sequence === 1;
+    const isFirst = chain.sequence === 1;
     if (isFirst && kind !== "opening") found.push(["first entry", kind, "opening"]);
     if (!isFirst && kind === "opening" && !chain.isClosed) {
       found.push(["opening after the first entry", `${sequence}`, "1"]);
@@ -189,8 +252,8 @@ class Audit {
     chain.isClosed = kind === "closing";
     chain.timeMs = entry.time.getTime();
     chain.isSound = isSound;
-    if (debited !== undefined) chain.move(debited.currency as CurrencyCode, -debited.minor);
-    if (credited !== undefined) chain.move(credited.currency as CurrencyCode, credited.minor);
+    if (debited !== undefined) chain.move(debited.currency, -debited.minor);
+    if (credited !== undefined) chain.move(credited.currency, credited.minor);
     if (chain.isClosed && chain.balances.some(({ minor }) => minor !== 0n)) {
       found.push(["closing", "an account that holds money", "an empty account"]);
     }
@@ -226,25 +289,25 @@ class Audit {
       const some = chains.slice(start, start + accountsPerPage);
       for (const chain of some) {
         if (chain.later !== undefined) await this.#later(chain, chain.later);
-        if (chain.account !== undefined) this.#compare(chain, chain.account);
+        this.#compare(chain);
       }
       await this.#heads.take(some);
     }
   }
 
-  #compare(chain: Chain, row: ReadAccount): void {
-    const { pesel, last, names } = chain;
-    if (last === undefined) {
+  #compare({ pesel, account, sequence, names, misplacedWords }: Chain): void {
+    if (account === undefined) return;
+    if (sequence === 0) {
       this.find(pesel, undefined, ["account without entries", "an account", "no entries"]);
       return;
     }
     const pairs: Disagreement[] = [
-      ["number of entries", `${row.sequence}`, `${last.sequence}`],
-      ["name", row.name, names?.name ?? ""],
-      ["surname", row.surname, names?.surname ?? ""],
-      ...misplacedWords(row),
+      ["number of entries", `${account.sequence}`, `${sequence}`],
+      ["name", account.name, names?.name ?? ""],
+      ["surname", account.surname, names?.surname ?? ""],
     ];
     for (const pair of pairs) if (pair[1] !== pair[2]) this.find(pesel, undefined, pair);
+    if (misplacedWords !== undefined) this.find(pesel, undefined, misplacedWords);
   }
 
   /** An entry newer than the account's row as it was read is no fault, if the account has it now. */

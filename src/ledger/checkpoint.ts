@@ -3,7 +3,6 @@ import { headText } from "../core/checkpoint.ts";
 import type { AccountHead, AuditOptions, Comparison, LostHead } from "../core/service.ts";
 import { customerId } from "./customer-id.ts";
 import type { Pause } from "./journal-reader.ts";
-import type { ChainedRow, JournalRow } from "./store.ts";
 
 /** What an audit is asked for: a checkpoint has been read by then. */
 export interface LedgerAuditOptions extends Pick<AuditOptions, "onProgress" | "onHeads"> {
@@ -23,12 +22,14 @@ export interface EarlierHead {
   isHeld: boolean;
 }
 
-/** What an audit knows of an account's chain. */
-interface Chain {
+/** What an audit knows of an account's chain after the entries read so far. */
+interface ReadChain {
   readonly pesel: string;
   /** Undefined if the account has no row. */
   readonly account: object | undefined;
-  readonly last: ChainedRow | undefined;
+  /** Of the last entry; 0 if there is none. */
+  readonly sequence: number;
+  readonly hash: string;
   /** Both are set if the audit is against a checkpoint. */
   customer: string | undefined;
   earlier: EarlierHead | undefined;
@@ -63,25 +64,28 @@ export class Heads {
     this.#earlier = against;
   }
 
-  /** To be shown each entry of a chain. */
-  see(chain: Chain, { sequence, hash }: JournalRow): void {
+  /** To be called after each entry of a chain. */
+  see(chain: ReadChain): void {
     if (this.#earlier === undefined) return;
     chain.customer ??= customerId(chain.pesel, this.#key);
     chain.earlier ??= this.#earlier.get(chain.customer);
-    if (sequence === chain.earlier?.entries) chain.earlier.isHeld = hash === chain.earlier.hash;
+    const { earlier, sequence, hash } = chain;
+    if (sequence === earlier?.entries) earlier.isHeld = hash === earlier.hash;
   }
 
   /** Takes the chains, by PESEL, as they are at their ends. Those without an account, or without an entry, have no head. */
-  async take(chains: readonly Chain[]): Promise<void> {
+  async take(chains: readonly ReadChain[]): Promise<void> {
     const heads: AccountHead[] = [];
-    for (const { pesel, account, last, customer = customerId(pesel, this.#key), earlier } of chains) {
-      if (account === undefined || last === undefined) continue;
-      heads.push({ customer, entries: last.sequence, hash: last.hash });
+    for (const chain of chains) {
+      const { pesel, account, sequence, hash, earlier } = chain;
+      if (account === undefined || sequence === 0) continue;
+      const customer = chain.customer ?? customerId(pesel, this.#key);
+      heads.push({ customer, entries: sequence, hash });
       if (earlier === undefined) continue;
       earlier.isFound = true;
       if (earlier.isHeld) continue;
       const { entries } = earlier;
-      this.#lost.push({ customer, account: pesel, entries, entriesNow: last.sequence });
+      this.#lost.push({ customer, account: pesel, entries, entriesNow: sequence });
     }
     if (heads.length === 0) return;
     this.#digest.update(heads.map((head) => `${headText(head)}\n`).join(""));

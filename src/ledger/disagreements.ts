@@ -86,6 +86,10 @@ export function haveSameAmounts(some: readonly Money[], others: readonly Money[]
   );
 }
 
-export function misplacedWords(row: Pick<ListedAccountRow, "name" | "surname" | "words">): Disagreement[] {
-  return [["words of the names", row.words.split(" ").sort().join(" "), holderWords(row).sort().join(" ")]];
+/** The words that an account is found by are those of its names. */
+export function misplacedWords(
+  row: Pick<ListedAccountRow, "name" | "surname" | "words">,
+): Disagreement | undefined {
+  const [found, right] = [row.words.split(" ").sort().join(" "), holderWords(row).sort().join(" ")];
+  return found === right ? undefined : ["words of the names", found, right];
 }

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
 import type { RateTable } from "../core/rates.ts";
-import { clockToleranceMs } from "./clock.ts";
 import { DamagedLedger } from "./damage.ts";
 import { isEntryId } from "./entry-id.ts";
 import type { FoundEntry, JournalRow, Store } from "./store.ts";
@@ -53,91 +52,40 @@ export async function entryWithId(store: Store, id: string): Promise<FoundEntry 
 }
 
 /** The entry of this id, if it is there and can be read; an audit tells of others where their accounts are. */
-export async function readableEntry(store: Store, id: string): Promise<FoundEntry | undefined> {
+export function readableEntry(store: Store, id: string): Promise<FoundEntry | undefined> {
+  return unlessDamaged(entryWithId(store, id));
+}
+
+/** The table of this id, if it is there and can be read; an audit tells of others where it checks them. */
+export function readableTable(store: Store, id: string): Promise<RateTable | undefined> {
+  return unlessDamaged(store.table(id));
+}
+
+async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
-    return await entryWithId(store, id);
+    return await reading;
   } catch (error) {
     if (error instanceof DamagedLedger) return undefined;
     throw error;
   }
 }
 
-/** A time in which a table was in force. */
-interface Term {
-  readonly epoch: number;
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
-
 /** The stored tables that exchanges were settled at. Each is looked up once. */
 export class TableReader {
   readonly #store: Store;
-  readonly #tables = new Map<string, () => RateTable | undefined>();
-  #terms = new Map<string, Term[]>();
-  #isCurrent = false;
+  readonly #tables = new Map<string, RateTable>();
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  /** @throws FxError internal if there is no such table */
+  /** @throws FxError internal if there is no such table, storage-unavailable if it cannot be read */
   async required(id: string): Promise<RateTable> {
-    if (!this.#tables.has(id)) await this.#look(id);
-    const table = this.loaded(id);
-    if (table !== undefined) return table;
-    throw new FxError("internal", `Table ${id} is missing from the store. Run fx audit.`);
-  }
-
-  /**
-   * A table that `load` has looked up.
-   * @throws Error if its row cannot be read
-   */
-  loaded(id: string): RateTable | undefined {
-    return this.#tables.get(id)?.();
-  }
-
-  async #look(id: string): Promise<void> {
-    if (this.#tables.has(id)) return;
-    try {
-      const table = await this.#store.table(id);
-      this.#tables.set(id, () => table);
-    } catch (error) {
-      if (error instanceof FxError && !(error instanceof DamagedLedger)) throw error;
-      this.#tables.set(id, () => {
-        throw error;
-      });
+    const table = this.#tables.get(id) ?? (await this.#store.table(id));
+    if (table === undefined) {
+      throw new FxError("internal", `Table ${id} is missing from the store. Run fx audit.`);
     }
-  }
-
-  /** Has `load` look again, once, for what came into force since: to be called for each slice of entries. */
-  nextSlice(): void {
-    this.#isCurrent = false;
-  }
-
-  /** Whether `load` is to be called before `loaded` and `epoch` can tell. */
-  lacks(id: string, least: number, timeMs: number): boolean {
-    return !this.#tables.has(id) || (!this.#isCurrent && this.epoch(id, least, timeMs) === undefined);
-  }
-
-  async load(id: string): Promise<void> {
-    await this.#look(id);
-    if (this.#isCurrent) return;
-    this.#terms = new Map();
-    const accepted = await this.#store.acceptedTables();
-    for (const [index, { id, epoch, at }] of accepted.entries()) {
-      const untilMs = accepted[index + 1]?.at.getTime() ?? Number.POSITIVE_INFINITY;
-      this.#terms.set(id, [...(this.#terms.get(id) ?? []), { epoch, fromMs: at.getTime(), untilMs }]);
-    }
-    this.#isCurrent = true;
-  }
-
-  /** The first epoch of the ledger, from `least` on, in which a table was in force at a time. */
-  epoch(id: string, least: number, timeMs: number): number | undefined {
-    return this.#terms
-      .get(id)
-      ?.find(
-        ({ epoch, fromMs, untilMs }) =>
-          epoch >= least && timeMs >= fromMs - clockToleranceMs && timeMs <= untilMs + clockToleranceMs,
-      )?.epoch;
+    this.#tables.set(id, table);
+    return table;
   }
 }

@@ -193,13 +193,9 @@ export interface JournalRow {
   readonly position: number;
   readonly pesel: string;
   readonly sequence: number;
-  /** Its reader may drop it. */
-  entry: string;
+  readonly entry: string;
   readonly hash: string;
 }
-
-/** What is left of an entry's row when the next one of its account is compared with it. */
-export type ChainedRow = Omit<JournalRow, "entry">;
 
 /** The row of an entry, with the id and the account of the entry that undoes it. */
 export interface FoundRow {
