@@ -4,9 +4,8 @@ import type { SealedEntry } from "./store.ts";
 
 /** An entry with its text and its hash in its account's chain. */
 export function sealEntry(entry: Entry, previousHash: string): SealedEntry {
-  // Cut out of the hashed text, which V8 has joined by then; joining it again would cost as much again.
-  const hashed = previousHash + entryText(entry);
-  return { entry, hash: sha256(hashed), text: hashed.slice(previousHash.length) };
+  const text = entryText(entry);
+  return { entry, text, hash: entryHash(text, previousHash) };
 }
 
 /**

@@ -4,9 +4,9 @@ import { readdirSync } from "node:fs";
 // Mutates the files of src that decide about money, or those whose path contains an argument. A mutant is to be killed
 // by the tests of its own file, test/core/account.test.ts for src/core/account.ts, which start no process.
 const root = new URL("../..", import.meta.url);
-/** Groups decide with keys and tables, whose tests run over every store; what audits find has a file of its own. */
+/** What decides with keys and tables is tested over every store; what audits find has a file of its own. */
 const also = {
-  "ledger/group-commit":
+  "ledger/decision":
     "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts test/ledger/refusal.test.ts",
   "ledger/audit": "test/ledger/audit-findings.test.ts",
   "ledger/audit-part": "test/ledger/audit-findings.test.ts",
@@ -14,7 +14,7 @@ const also = {
 const wanted = process.argv.slice(2);
 const parts = readdirSync(new URL("test/core", root))
   .map((file) => `core/${file.replace(".test.ts", "")}`)
-  .concat("ledger/group-commit", "ledger/audit", "ledger/audit-part")
+  .concat("ledger/group-commit", "ledger/decision", "ledger/audit", "ledger/audit-part")
   .filter((part) => wanted.length === 0 || wanted.some((want) => `src/${part}.ts`.includes(want)));
 
 if (parts.length === 0) throw new Error(`No file that is mutated is at ${wanted.join(", ")}.`);
