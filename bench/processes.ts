@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import postgres from "postgres";
-import { createDatabase, startPostgres } from "../test/support/postgres.ts";
+import { createDatabase, runSql, startPostgres } from "../test/support/postgres.ts";
 import { measure } from "./load.ts";
 import type { Options } from "./options.ts";
 import { median, printTable, progress, row } from "./report.ts";
@@ -64,7 +63,6 @@ async function benchRound(
   const database = await startPostgres({ durable: true, settings: { track_wal_io_timing: "on" } });
   const { url } = await createDatabase(database.url);
   const name = new URL(url).pathname.slice(1);
-  const sql = postgres(database.url, { max: 1, fetch_types: false });
   const servers: Server[] = [];
   try {
     for (let index = 1; index <= count; index += 1) servers.push(await startFx(`fx ${index}`, url));
@@ -88,10 +86,12 @@ async function benchRound(
       warm += sent.reduce((sum, { requests }) => sum + requests, 0);
     }
     const figures = async () => {
-      const [counts] = await sql`
-        select (pg_current_wal_insert_lsn() - '0/0')::float8 as wal, wal_sync::float8 as syncs,
+      const [counts] = await runSql(
+        database.url,
+        `select (pg_current_wal_insert_lsn() - '0/0')::float8 as wal, wal_sync::float8 as syncs,
           xact_commit::float8 as commits, deadlocks::float8 as deadlocks
-        from pg_stat_wal, pg_stat_database where datname = ${name}`;
+        from pg_stat_wal, pg_stat_database where datname = '${name}'`,
+      );
       return {
         ...(counts as unknown as { wal: number; syncs: number; commits: number; deadlocks: number }),
         fx: servers.reduce((sum, server) => sum + server.cpuSeconds().own, 0),
@@ -117,7 +117,6 @@ async function benchRound(
       waits,
     };
   } finally {
-    await sql.end();
     await Promise.all(servers.map((server) => server.stop()));
     await database.stop();
   }
@@ -135,19 +134,20 @@ function watchWaits(
   name: string,
   writers: number,
 ): { stop(): Promise<ReadonlyMap<string, number>> } {
-  const sql = postgres(server, { max: 1, fetch_types: false });
   const seen = new Map<string, number>();
   let looks = 0;
   let stopping = false;
   const watching = (async () => {
     for (; !stopping; looks += 1) {
-      const rows = await sql<{ doing: string }[]>`
-        select case
+      const rows = await runSql(
+        server,
+        `select case
           when state = 'idle in transaction' then 'waits for fx'
           when wait_event_type in ('Lock', 'LWLock', 'IO') then wait_event_type || ' ' || wait_event
           else 'works' end as doing
-        from pg_stat_activity where datname = ${name} and state <> 'idle'`;
-      for (const { doing } of rows) seen.set(doing, (seen.get(doing) ?? 0) + 1);
+        from pg_stat_activity where datname = '${name}' and state <> 'idle'`,
+      );
+      for (const { doing } of rows) seen.set(String(doing), (seen.get(String(doing)) ?? 0) + 1);
       await pause(sampleMs);
     }
   })();
@@ -155,7 +155,6 @@ function watchWaits(
     stop: async () => {
       stopping = true;
       await watching;
-      await sql.end();
       return new Map([...seen].map(([doing, count]) => [doing, count / (looks * writers)]));
     },
   };

@@ -1,4 +1,4 @@
-import postgres from "postgres";
+import pg from "pg";
 import { FxError } from "../core/errors.ts";
 import { DamagedLedger } from "../ledger/damage.ts";
 import { ConnectionLost } from "./connection.ts";
@@ -8,17 +8,17 @@ import type { PostgresPlace } from "./url.ts";
  * SQLSTATEs after which the same work may well succeed: conflicts with others (class 40), a lock or a statement that took
  * too long, no resources, a server that stops or is a standby now.
  */
-const passing = /^(40...|55P03|57...|53...|25006|0A000)$/;
+const passing = /^(40...|55P03|57...|53...|25006)$/;
 
 /** Whether the work that failed so may succeed if it is done again from the start. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ConnectionLost) return !error.permanent;
-  return error instanceof postgres.PostgresError && passing.test(error.code);
+  return error instanceof pg.DatabaseError && passing.test(error.code ?? "");
 }
 
 /** Whether another transaction has just taken the same key, or made a table of the same name. */
 export function isTaken(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && /^(23505|42P07|42710)$/.test(error.code);
+  return error instanceof pg.DatabaseError && /^(23505|42P07|42710)$/.test(error.code ?? "");
 }
 
 /** Data that does not fit its type (22), or breaks a constraint (23): with what fx writes, only a changed ledger does. */
@@ -27,8 +27,8 @@ const damaged = /^2[23]/;
 /** Whether the server says for certain that the transaction whose COMMIT failed so was not committed. */
 export function isRolledBack(error: unknown): boolean {
   return (
-    error instanceof postgres.PostgresError &&
-    /^(40|23)/.test(error.code) &&
+    error instanceof pg.DatabaseError &&
+    /^(40|23)/.test(error.code ?? "") &&
     error.code !== statementCompletionUnknown
   );
 }
@@ -49,7 +49,7 @@ export function storageFailure(
   outcome: "nothing changed" | "unknown",
 ): unknown {
   if (error instanceof FxError) return error;
-  if (!(error instanceof ConnectionLost || error instanceof postgres.PostgresError)) return error;
+  if (!(error instanceof ConnectionLost || error instanceof pg.DatabaseError)) return error;
   const at = hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
   const { code, message } = error;
   const reason =

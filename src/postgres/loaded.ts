@@ -1,33 +1,35 @@
 import type { Pesel } from "../core/pesel.ts";
 import type { TableInForce } from "../core/rates.ts";
-import { DamagedLedger } from "../ledger/damage.ts";
 import { entryId } from "../ledger/entry-id.ts";
-import { answeredEntry, decodeAccount, decodeRefusal, foundEntry } from "../ledger/rows.ts";
+import { answeredEntry, decodeAccount, decodeInForce, decodeRefusal, foundEntry } from "../ledger/rows.ts";
 import type { AccountRow, Loaded, RefusalRow, StoredAccount } from "../ledger/store.ts";
 import type { Row } from "./connection.ts";
 
-/** Reads each row when it is asked for, so that one that cannot be read harms only who needs it. */
-export function loadedFrom({
-  accounts,
-  keyRows,
-  refusals,
-  entries,
-  inForce,
-}: {
-  accounts: readonly Row[];
-  keyRows: readonly Row[];
-  refusals: readonly Row[];
-  entries: readonly Row[];
-  inForce: () => TableInForce | undefined;
-}): Loaded {
+/** The rows that a transaction has read. */
+export interface LoadedRows {
+  readonly accounts: readonly Row[];
+  /** Entries with the keys, and refusals under them. */
+  readonly keyed: readonly Row[];
+  readonly refusals: readonly Row[];
+  /** Entries that are to be reversed. */
+  readonly reversed: readonly Row[];
+  readonly inForce: readonly Row[];
+}
+
+/** Decodes each row when it is asked for, so that one that cannot be read harms only who needs it. */
+export function loadedFrom({ accounts, keyed, refusals, reversed, inForce: [newest] }: LoadedRows): Loaded {
   const byPesel = new Map(accounts.map((row) => [Number(row.pesel), row as unknown as AccountRow]));
-  const placeOf = ({ pesel, idempotency_key }: Row) => `${Number(pesel)} ${idempotency_key}`;
-  const entryWith = new Map(keyRows.map((row) => [placeOf(row), row]));
+  const placeOf = ({ pesel, idempotency_key }: Row) => `${pesel} ${idempotency_key}`;
+  const entryWith = new Map(keyed.map((row) => [placeOf(row), row]));
   const refusalWith = new Map(refusals.map((row) => [placeOf(row), row as unknown as RefusalRow]));
-  const byId = new Map(entries.map((row) => [String(row.id), row]));
+  const byId = new Map(reversed.map((row) => [String(row.id), row]));
   const decoded = new Map<Pesel, StoredAccount | undefined>();
+  let inForce: TableInForce | undefined;
   return {
-    inForce,
+    inForce: () => {
+      inForce ??= newest && decodeInForce(newest);
+      return inForce;
+    },
     account: (pesel) => {
       const row = byPesel.get(Number(pesel));
       if (row !== undefined && !decoded.has(pesel)) decoded.set(pesel, decodeAccount(row));
@@ -45,17 +47,4 @@ export function loadedFrom({
     },
     nextId: entryId,
   };
-}
-
-/** What was read, or the failure to read it, for whoever needs it. */
-export async function unlessDamaged<T>(reading: Promise<T>): Promise<() => T> {
-  try {
-    const value = await reading;
-    return () => value;
-  } catch (error) {
-    if (!(error instanceof DamagedLedger)) throw error;
-    return () => {
-      throw error;
-    };
-  }
 }

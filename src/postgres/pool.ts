@@ -31,7 +31,7 @@ export class Pool {
 
   constructor(place: PostgresPlace) {
     this.#place = place;
-    this.#slots = Math.ceil(place.poolSize);
+    this.#slots = place.poolSize;
   }
 
   /**
@@ -63,7 +63,7 @@ export class Pool {
     if (this.#closing) return;
     this.#closing = true;
     const deadline = performance.now() + limits.closeMs;
-    const slots = Array.from({ length: Math.ceil(this.#place.poolSize) });
+    const slots = Array.from({ length: this.#place.poolSize });
     await Promise.allSettled(slots.map(() => this.#takeSlot(deadline, false)));
     this.#closed = true;
     await Promise.allSettled(this.#idle.map((connection) => connection.close()));

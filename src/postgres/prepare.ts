@@ -3,6 +3,7 @@ import { newIdentityKey } from "../ledger/rows.ts";
 import { type Access, schemaVersion } from "../ledger/store.ts";
 import type { Connection } from "./connection.ts";
 import { rules, schema, selectRules, tables } from "./schema.ts";
+import { inTransaction } from "./transaction.ts";
 
 /**
  * Makes sure that the database holds a ledger of this schema, and makes one where `access` allows it. Any number of
@@ -10,13 +11,17 @@ import { rules, schema, selectRules, tables } from "./schema.ts";
  * are called again.
  * @throws FxError storage-unavailable if the database holds something else, or nothing that `access` allows
  */
-export async function prepareLedger(connection: Connection, access: Access): Promise<void> {
-  const existing = await connection.query(
+export function prepareLedger(connection: Connection, access: Access): Promise<void> {
+  return inTransaction(connection, () => findOrCreate(connection, access));
+}
+
+async function findOrCreate(connection: Connection, access: Access): Promise<void> {
+  const { rows: existing } = await connection.query(
     "select table_name from information_schema.tables where table_schema = current_schema() and table_name in " +
       `(${tables.map((table) => `'${table}'`).join(", ")})`,
   );
   if (existing.some(({ table_name }) => table_name === "fx_schema")) {
-    const [row] = await connection.query("select version from fx_schema");
+    const [row] = (await connection.query("select version from fx_schema")).rows;
     const version = Number(row?.version ?? 0);
     if (version === schemaVersion && existing.length === tables.length) return requireRules(connection);
     throw unusable(
@@ -36,7 +41,7 @@ export async function prepareLedger(connection: Connection, access: Access): Pro
 }
 
 async function requireRules(connection: Connection): Promise<void> {
-  const found = new Set((await connection.query(selectRules)).map(({ rule }) => rule));
+  const found = new Set((await connection.query(selectRules)).rows.map(({ rule }) => rule));
   const missing = rules.find((rule) => !found.has(rule));
   if (missing === undefined) return;
   throw unusable(
@@ -46,20 +51,15 @@ async function requireRules(connection: Connection): Promise<void> {
 }
 
 async function createLedger(connection: Connection): Promise<void> {
-  const [encoding] = await connection.query("show server_encoding");
+  const [encoding] = (await connection.query("show server_encoding")).rows;
   if (!/^utf-?8$/i.test(String(encoding?.server_encoding))) {
     throw unusable(
       `The database's encoding is ${encoding?.server_encoding}, which does not hold every name. Create one with UTF8.`,
     );
   }
-  try {
-    const { id, value, hash } = newIdentityKey();
-    const insert = `insert into identity_key values (${id}, '${value}', '${hash}');`;
-    await connection.query(`begin; ${schema} ${insert} commit`);
-  } catch (error) {
-    if (connection.usable) await connection.query("rollback");
-    throw error;
-  }
+  const { id, value, hash } = newIdentityKey();
+  await connection.query(schema);
+  await connection.query("insert into identity_key values ($1, $2, $3)", [id, value, hash]);
 }
 
 function unusable(message: string): FxError {

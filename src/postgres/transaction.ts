@@ -1,14 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { holderWords } from "../core/names.ts";
-import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
-import { limits } from "../ledger/limits.ts";
+import { CommitDeadline } from "../ledger/commit-deadline.ts";
 import { encodeAcceptance, encodeRefusal, encodeTable } from "../ledger/rows.ts";
-import type { Decision, Loaded, StoredAccount, Touch, Writes } from "../ledger/store.ts";
-import { type Connection, ConnectionLost, listText, type Parameter, type Row } from "./connection.ts";
+import type { Decision, Loaded, Touch, Writes } from "../ledger/store.ts";
+import { selectInForce } from "../sql/statements.ts";
+import { type Connection, ConnectionLost, type Parameter, type Row } from "./connection.ts";
 import { isRolledBack, isTaken } from "./failures.ts";
-import { loadedFrom, unlessDamaged } from "./loaded.ts";
-import { type KnownTables, readInForce, tableColumns } from "./rate-tables.ts";
+import { type LoadedRows, loadedFrom } from "./loaded.ts";
 import {
   deleteRefusals,
   deleteWords,
@@ -18,30 +16,47 @@ import {
   findRefusals,
   findReversed,
   insertAccepted,
-  insertAccounts,
   insertEntries,
   insertRefusals,
   insertTables,
   insertWords,
   lockAccounts,
-  refusalColumns,
-  renameAccounts,
   selectAccounts,
-  updateAccounts,
-  wordColumns,
-  writtenColumns,
+  writeAccounts,
 } from "./statements.ts";
+
+const readCommitted = "isolation level read committed";
 
 /** Keeps tables, where they are not kept yet. */
 export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {
-  const token = randomUUID();
-  try {
-    await begin(connection, "read committed", token);
-    await commit(connection, rowsStatement(insertTables, tableColumns, tables.map(encodeTable)), token);
-  } catch (error) {
-    if (connection.usable) await connection.query("rollback").catch(() => {});
-    throw error;
-  }
+  const [sql, lists] = tableStatement(tables);
+  await inTransaction(connection, () => connection.query(sql, lists));
+}
+
+/** Does `work` in a transaction, which is committed unless it fails. */
+export async function inTransaction(connection: Connection, work: () => Promise<unknown>): Promise<void> {
+  await orRollBack(connection, async () => {
+    await connection.begin(readCommitted);
+    await work();
+    await commit(connection, []);
+  });
+}
+
+/** Gives `see` what a transaction would load, as of one moment, without locks. */
+export async function look<T>(
+  connection: Connection,
+  touched: readonly Touch[],
+  see: (loaded: Loaded) => T,
+): Promise<T> {
+  const found = await orRollBack(connection, async () => {
+    const [, loaded] = await Promise.all([
+      connection.begin("isolation level repeatable read, read only"),
+      load(connection, touched),
+      connection.query("commit"),
+    ]);
+    return loaded;
+  });
+  return see({ ...loadedFrom(found), nextId: () => "" });
 }
 
 /** A decision whose COMMIT was sent and not answered. */
@@ -69,23 +84,17 @@ class Raced extends Error {}
 export class Transaction<T> {
   readonly #touched: readonly Touch[];
   readonly #decide: (loaded: Loaded) => Decision<T>;
-  #isolation: string;
-  #locks = true;
-  readonly #tables: KnownTables;
+  readonly #limitMs: number;
   readonly #sent: Sent<T>[] = [];
   /** Whether what was decided last could have been decided by another process at the same time. */
   #mayRace = false;
   #races = 0;
 
-  constructor(
-    touched: readonly Touch[],
-    decide: (loaded: Loaded) => Decision<T>,
-    { serializable, tables }: { serializable: boolean; tables: KnownTables },
-  ) {
+  /** @param limitMs how long after its decision it may be committed */
+  constructor(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, limitMs: number) {
     this.#touched = touched;
     this.#decide = decide;
-    this.#isolation = serializable ? "serializable" : "read committed";
-    this.#tables = tables;
+    this.#limitMs = limitMs;
   }
 
   /** Whether it may be committed although no try said so. */
@@ -101,215 +110,191 @@ export class Transaction<T> {
   }
 
   /**
-   * @throws ConnectionLost, postgres.PostgresError, and whatever `decide` throws
+   * @throws ConnectionLost, pg.DatabaseError, and whatever `decide` throws
    */
-  async try(connection: Connection): Promise<T> {
-    const token = randomUUID();
+  try(connection: Connection): Promise<T> {
+    return orRollBack(connection, async () => {
+      const [, locked, found, done] = await Promise.all([
+        connection.begin(readCommitted),
+        lock(connection, this.#touched),
+        load(connection, this.#touched),
+        this.#findDone(connection),
+      ]);
+      if (hasRaced(locked, found)) throw new Raced();
+      if (done === undefined) return this.#carryOut(connection, loadedFrom(found));
+      // The commit of nothing waits until a standby has what the answer rests on.
+      await commit(connection, []);
+      return done.answer;
+    });
+  }
+
+  async #carryOut(connection: Connection, loaded: Loaded): Promise<T> {
+    const deadline = new CommitDeadline(this.#limitMs);
+    const { writes, answer } = this.#decide(loaded);
+    const epoch = (writes.accepted && (loaded.inForce()?.epoch ?? 0) + 1) ?? 0;
+    const hashes = new Map(writes.entries.map(({ entry, hash }) => [entry.id, hash]));
+    const accepted = writes.accepted && { epoch, id: writes.accepted.table.id };
+    const opens = writes.accounts.some(({ pesel }) => loaded.account(pesel) === undefined);
+    this.#mayRace = opens || accepted !== undefined;
+    deadline.require("Nothing was changed.");
+    this.#sent.push({ hashes, accepted, answer });
     try {
-      const { loaded, done } = await this.#load(connection, token);
-      if (done !== undefined) {
-        // The commit of nothing waits until a standby has what the answer rests on.
-        await commit(connection, [], token);
-        return done.answer;
-      }
-      const { writes, answer } = this.#decide(loaded);
-      const epoch = writes.accepted && (loaded.inForce()?.epoch ?? 0) + 1;
-      const hashes = new Map(writes.entries.map(({ entry, hash }) => [entry.id, hash]));
-      const accepted = writes.accepted && { epoch: epoch as number, id: writes.accepted.table.id };
-      const { statements, opens } = this.#statements(writes, loaded, epoch);
-      this.#mayRace = opens || accepted !== undefined;
-      this.#sent.push({ hashes, accepted, answer });
-      try {
-        await commit(connection, statements, token);
-      } catch (error) {
-        const isNothing = hashes.size === 0 && accepted === undefined;
-        if (isNothing || !(error instanceof ConnectionLost)) this.#sent.pop();
-        throw error;
-      }
-      if (writes.accepted !== undefined && epoch !== undefined) {
-        this.#tables.inForce = { epoch, table: writes.accepted.table };
-      }
-      return answer;
+      await commit(connection, statementsOf(writes, epoch));
     } catch (error) {
-      if (connection.usable) await connection.query("rollback").catch(() => {});
+      const isNothing = hashes.size === 0 && accepted === undefined;
+      if (isNothing || !(error instanceof ConnectionLost)) this.#sent.pop();
       throw error;
     }
-  }
-
-  /** Gives `see` what `try` would load, as of one moment, without locks. */
-  static async look<T>(
-    connection: Connection,
-    touched: readonly Touch[],
-    see: (loaded: Loaded) => T,
-    tables: KnownTables,
-  ): Promise<T> {
-    const reading = new Transaction<T>(touched, neverDecides, { serializable: false, tables });
-    reading.#isolation = "repeatable read, read only";
-    reading.#locks = false;
-    try {
-      const { loaded } = await reading.#load(connection, randomUUID());
-      return see({ ...loaded, nextId: () => "" });
-    } finally {
-      if (connection.usable) await connection.query("rollback").catch(() => {});
-    }
-  }
-
-  async #load(connection: Connection, token: string): Promise<{ loaded: Loaded; done: Sent<T> | undefined }> {
-    const keyed = this.#touched.filter(({ key }) => key !== undefined);
-    const pesels = [listText([...new Set(this.#touched.map(({ pesel }) => pesel))])];
-    const keys = [listText(keyed.map(({ pesel }) => pesel)), listText(keyed.map(({ key = null }) => key))];
-    const reversed = this.#touched.flatMap(({ reverses = [] }) => reverses);
-    const query = (
-      isNeeded: boolean,
-      sql: string,
-      parameters: readonly Parameter[],
-    ): Promise<readonly Row[]> => (isNeeded ? connection.query(sql, parameters) : Promise.resolve([]));
-    const [, locked, accounts, keyRows, refusals, entries, inForce, done] = await Promise.all([
-      begin(connection, this.#isolation, token),
-      query(this.#locks && this.#touched.length > 0, lockAccounts, pesels),
-      // In a statement of its own, which sees what was committed while that one waited for its locks.
-      query(this.#touched.length > 0, selectAccounts, pesels),
-      query(keyed.length > 0, findKeys, keys),
-      query(keyed.length > 0, findRefusals, keys),
-      query(reversed.length > 0, findReversed, [listText(reversed)]),
-      unlessDamaged(readInForce(connection, this.#tables)),
-      this.#findDone(connection),
-    ]);
-    if (this.#locks && hasRaced(locked, accounts, keyRows)) throw new Raced();
-    return { loaded: loadedFrom({ accounts, keyRows, refusals, entries, inForce }), done };
+    deadline.require("Orders may be done: sending them again with the same keys is safe.");
+    return answer;
   }
 
   /** The decision that was committed although its COMMIT got no answer. */
   async #findDone(connection: Connection): Promise<Sent<T> | undefined> {
-    if (this.#sent.length === 0) return undefined;
     const ids = this.#sent.flatMap(({ hashes }) => [...hashes.keys()]);
     const epochs = this.#sent.flatMap(({ accepted }) => accepted?.epoch ?? []);
     const [entries, tables] = await Promise.all([
-      ids.length === 0 ? [] : connection.query(findEntries, [listText(ids)]),
-      epochs.length === 0 ? [] : connection.query(findEpochs, [listText(epochs)]),
+      rowsOf(connection, findEntries, ids),
+      rowsOf(connection, findEpochs, epochs),
     ]);
     return this.#sent.find(
       ({ hashes, accepted }) =>
         entries.some(({ id, hash }) => hashes.get(String(id)) === hash) ||
-        tables.some(({ epoch, table_id }) => accepted?.epoch === Number(epoch) && accepted.id === table_id),
+        tables.some(({ epoch, table_id }) => accepted?.epoch === epoch && accepted?.id === table_id),
     );
   }
+}
 
-  #statements({ accounts, entries, accepted, refusals }: Writes, loaded: Loaded, epoch: number | undefined) {
-    const rows = accounts.toSorted((a, b) => (a.pesel < b.pesel ? -1 : 1)).map(rowOf);
-    const isNew = ({ pesel }: { pesel: Pesel }) => loaded.account(pesel) === undefined;
-    const named = new Set(entries.filter(({ entry }) => entry.holder).map(({ entry }) => entry.pesel));
-    const opened = rows.filter(isNew);
-    const renamed = rows.filter((row) => !isNew(row) && named.has(row.pesel));
-    const words = [...opened, ...renamed];
-    const statements: Statement[] = [
-      // First, so that of two processes that put a table in force only one commits.
-      ...(accepted === undefined || epoch === undefined ? [] : acceptStatements(accepted, epoch)),
-      ...rowsStatement(
-        updateAccounts,
-        ["pesel", "sequence"],
-        rows.filter((row) => !isNew(row)),
-      ),
-      ...rowsStatement(insertAccounts, writtenColumns, opened),
-      ...rowsStatement(renameAccounts, ["pesel", "name", "surname"], renamed),
-      ...rowsStatement(deleteWords, ["pesel"], words),
-      ...rowsStatement(insertWords, wordColumns, words.flatMap(wordRows)),
-      ...rowsStatement(
-        insertEntries,
-        ["entry", "hash"],
-        entries.map(({ text, hash }) => ({ entry: text, hash })),
-      ),
-      ...(refusals === undefined ? [] : refusalStatements(refusals)),
-    ];
-    return { statements, opens: opened.length > 0 };
+async function orRollBack<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (connection.usable) await connection.query("rollback").catch(() => {});
+    throw error;
   }
+}
+
+/** The rows that a statement finds by lists of the same length; none are asked for by empty ones. */
+async function rowsOf(
+  connection: Connection,
+  sql: string,
+  ...lists: readonly (readonly (string | number)[])[]
+): Promise<readonly Row[]> {
+  if (lists[0]?.length === 0) return [];
+  return (await connection.query(sql, lists)).rows;
+}
+
+const peselsOf = (touched: readonly Touch[]) => [...new Set(touched.map(({ pesel }) => pesel))];
+
+function lock(connection: Connection, touched: readonly Touch[]): Promise<readonly Row[]> {
+  return rowsOf(connection, lockAccounts, peselsOf(touched));
+}
+
+/** In statements of their own, which see what was committed while the locks were waited for. */
+async function load(connection: Connection, touched: readonly Touch[]): Promise<LoadedRows> {
+  const withKey = touched.flatMap(({ pesel, key }) => (key === undefined ? [] : [{ pesel, key }]));
+  const keys = [withKey.map(({ pesel }) => pesel), withKey.map(({ key }) => key)];
+  const ids = touched.flatMap(({ reverses = [] }) => reverses);
+  const [accounts, keyed, refusals, reversed, inForce] = await Promise.all([
+    rowsOf(connection, selectAccounts, peselsOf(touched)),
+    rowsOf(connection, findKeys, ...keys),
+    rowsOf(connection, findRefusals, ...keys),
+    rowsOf(connection, findReversed, ids),
+    rowsOf(connection, selectInForce),
+  ]);
+  return { accounts, keyed, refusals, reversed, inForce };
 }
 
 /** Whether an account was opened after the locks were taken, or between the reading of accounts and that of keys. */
-function hasRaced(locked: readonly Row[], accounts: readonly Row[], keyRows: readonly Row[]): boolean {
-  const held = new Set(locked.map(({ pesel }) => Number(pesel)));
+function hasRaced(locked: readonly Row[], { accounts, keyed }: LoadedRows): boolean {
+  const held = new Set(locked.map(({ pesel }) => pesel));
   const absent = accounts.filter(({ sequence, entry }) => sequence === null && entry === null);
-  const unopened = new Set(absent.map(({ pesel }) => Number(pesel)));
+  const unopened = new Set(absent.map(({ pesel }) => pesel));
   return (
-    accounts.some(({ pesel, sequence }) => sequence !== null && !held.has(Number(pesel))) ||
-    keyRows.some(({ pesel }) => unopened.has(Number(pesel)))
+    accounts.some(({ pesel, sequence }) => sequence !== null && !held.has(pesel)) ||
+    keyed.some(({ pesel }) => unopened.has(pesel))
   );
 }
 
-function neverDecides(): never {
-  throw new Error("what only looks decides nothing");
+type Statement = readonly [text: string, parameters: readonly Parameter[]];
+
+/** @param epoch of the table that comes into force, if one does */
+function statementsOf({ accounts, entries, accepted, refusals }: Writes, epoch: number): Statement[] {
+  // In the order in which accounts are locked, so that processes that open the same ones do not wait for each other.
+  const rows = accounts.toSorted((a, b) => (a.pesel < b.pesel ? -1 : 1));
+  const named = new Set(entries.filter(({ entry }) => entry.holder).map(({ entry }) => entry.pesel));
+  const renamed = rows.filter(({ pesel }) => named.has(pesel));
+  const words = renamed.flatMap((row) => holderWords(row).map((word) => ({ pesel: row.pesel, word })));
+  const statements: Statement[] = [
+    // First, so that of two processes that put a table in force only one commits.
+    ...(accepted === undefined ? [] : acceptStatements(accepted, epoch)),
+    listed(writeAccounts, rows, ["pesel", "name", "surname", "sequence"]),
+    listed(deleteWords, renamed, ["pesel"]),
+    listed(insertWords, words, ["pesel", "word"]),
+    listed(insertEntries, entries, ["text", "hash"]),
+    ...(refusals === undefined ? [] : refusalStatements(refusals)),
+  ];
+  return statements.filter(([, [first]]) => !(Array.isArray(first) && first.length === 0));
 }
 
-function rowOf({ pesel, name, surname, sequence }: StoredAccount) {
-  return { pesel, name, surname, sequence };
-}
-
-function wordRows(account: ReturnType<typeof rowOf>) {
-  return holderWords(account).map((word) => ({ pesel: account.pesel, word }));
+function tableStatement(tables: readonly RateTable[]): Statement {
+  return listed(insertTables, tables.map(encodeTable), [
+    "id",
+    "source",
+    "number",
+    "trading_date",
+    "effective_date",
+    "rates",
+  ]);
 }
 
 function acceptStatements(accepted: NonNullable<Writes["accepted"]>, newEpoch: number): Statement[] {
   const { epoch, table_id, accepted_at, overridden_by, hash } = encodeAcceptance(newEpoch, accepted);
   return [
-    ...rowsStatement(insertTables, tableColumns, [encodeTable(accepted.table)]),
+    tableStatement([accepted.table]),
     [insertAccepted, [epoch, table_id, accepted_at, overridden_by, hash]],
   ];
 }
 
 function refusalStatements({ kept, limits }: NonNullable<Writes["refusals"]>): Statement[] {
+  const columns = [
+    ...(["pesel", "idempotency_key", "digest", "code"] as const),
+    ...(["message", "refused_at", "asked_by", "hash"] as const),
+  ];
   return [
-    ...rowsStatement(insertRefusals, refusalColumns, kept.map(encodeRefusal)),
+    listed(insertRefusals, kept.map(encodeRefusal), columns),
     [deleteRefusals, [limits.since.getTime(), limits.most]],
   ];
 }
 
-type Statement = readonly [text: string, parameters: readonly Parameter[]];
-
-function rowsStatement<Column extends string>(
+/** A statement that takes a list for each of the columns. */
+function listed<Column extends string>(
   text: string,
+  rows: readonly Readonly<Record<Column, string | number | null>>[],
   columns: readonly Column[],
-  rows: readonly Readonly<Record<Column, Parameter>>[],
-): Statement[] {
-  if (rows.length === 0) return [];
-  return [[text, columns.map((column) => listText(rows.map((row) => row[column])))]];
-}
-
-/** Says for the transaction what is said for the session: a pooler may have put another one in its place. */
-function begin(connection: Connection, isolation: string, token: string): Promise<unknown> {
-  return connection.query(
-    `begin isolation level ${isolation}; set local fx.transaction = '${token}'; ` +
-      `set local idle_in_transaction_session_timeout = ${limits.idleInTransactionMs}; ` +
-      `set local synchronous_commit = ${connection.synchronousCommit}`,
-  );
+): Statement {
+  return [text, columns.map((column) => rows.map((row) => row[column]))];
 }
 
 /**
- * Sends the statements, each with the token of its transaction, and COMMIT, without waiting in between.
- * @throws ConnectionLost if it may be committed; postgres.PostgresError if it certainly is not
+ * Sends the statements and COMMIT without waiting in between.
+ * @throws ConnectionLost if it may be committed; pg.DatabaseError if it certainly is not
  */
-async function commit(
-  connection: Connection,
-  statements: readonly Statement[],
-  token: string,
-): Promise<void> {
-  const sent = [
-    ...statements.map(([text, parameters]) => connection.query(text, [...parameters, token])),
-    connection.query("commit"),
-  ];
-  const results = await Promise.allSettled(sent);
-  const last = results.pop();
+async function commit(connection: Connection, statements: readonly Statement[]): Promise<void> {
+  const sent = statements.map(([text, parameters]) => connection.query(text, parameters));
+  const [last, ...results] = await Promise.allSettled([connection.query("commit"), ...sent]);
   const failed = results.find(
     (result): result is PromiseRejectedResult =>
       result.status === "rejected" && !(result.reason instanceof ConnectionLost),
   );
   // After a statement that failed, COMMIT rolls back.
   if (failed !== undefined) throw failed.reason;
-  if (last?.status === "rejected" && isRolledBack(last.reason)) throw last.reason;
-  if (last?.status === "fulfilled" && last.value.command === "COMMIT" && !connection.unreplicated) return;
+  if (last.status === "rejected" && isRolledBack(last.reason)) throw last.reason;
+  if (last.status === "fulfilled" && last.value.command === "COMMIT" && !connection.unreplicated) return;
   connection.destroy(
     connection.unreplicated
       ? "the commit did not wait for the standby"
-      : `the commit failed: ${last?.status === "rejected" ? last.reason.message : "it was rolled back"}`,
+      : `the commit failed: ${last.status === "rejected" ? last.reason.message : "it was rolled back"}`,
   );
   throw connection.lost;
 }

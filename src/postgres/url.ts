@@ -13,15 +13,15 @@ export interface PostgresPlace {
   readonly tls: false | "prefer" | ConnectionOptions;
   /** Whether a server that takes no writes, a standby, is passed over. */
   readonly mustWrite: boolean;
-  /** Run-time parameters of the session, such as `statement_timeout`. */
-  readonly parameters: Readonly<Record<string, string>>;
+  readonly applicationName: string;
+  /** How long the server works on one statement of a transaction, and how long it waits for one lock. */
+  readonly statementTimeoutMs: number;
+  readonly lockTimeoutMs: number;
   readonly connectTimeoutMs: number;
   /** The most connections that this process opens. */
   readonly poolSize: number;
   /** For how long a lost or contended database is tried again before the caller gets an error. */
   readonly deadlineMs: number;
-  /** Whether transactions are SERIALIZABLE, not READ COMMITTED with row locks. */
-  readonly serializable: boolean;
   /** Called once for each notice about the server. */
   readonly onNotice?: (notice: string) => void;
 }
@@ -36,9 +36,9 @@ const form = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?
 
 /**
  * Reads `postgres://user:password@host:port,host:port/database?parameters`. Parameters of fx: `pool_size`, `deadline`
- * (seconds), `serializable`. Of libpq: `host` (a socket's folder), `connect_timeout` (seconds), `sslmode`,
- * `sslrootcert`, `sslcert`, `sslkey` and `target_session_attrs`, which is read-write unless it says any. Others, such
- * as `statement_timeout`, are set on the server for the session.
+ * (seconds). Of libpq: `host` (a socket's folder), `connect_timeout` (seconds), `application_name`, `sslmode`,
+ * `sslrootcert`, `sslcert`, `sslkey` and `target_session_attrs`, which is read-write unless it says any. Of the server:
+ * `statement_timeout` and `lock_timeout` (milliseconds), which fx sets in each of its transactions.
  * @throws FxError storage-unavailable, saying what is wrong and never repeating the URL
  */
 export function parsePostgresUrl(url: string, env: NodeJS.ProcessEnv = process.env): PostgresPlace {
@@ -47,44 +47,43 @@ export function parsePostgresUrl(url: string, env: NodeJS.ProcessEnv = process.e
     throw invalidUrl("it is not of the form postgres://user:password@host:port/database");
   }
   const [user = "", password] = credentials.split(/:(.*)/s, 2);
-  const parameters = Object.fromEntries(new URLSearchParams(query));
+  const said = new Map(new URLSearchParams(query));
+  const known: string[] = [];
   const take = (name: string): string | undefined => {
-    const value = parameters[name];
-    delete parameters[name];
+    const value = said.get(name);
+    said.delete(name);
+    known.push(name);
     return value;
   };
-  if (parameters.idle_in_transaction_session_timeout !== undefined) {
-    throw invalidUrl("it sets idle_in_transaction_session_timeout, on which the time of an order rests");
-  }
+  const milliseconds = (name: string, defaultMs: number) => parseNumber(name, take(name) ?? `${defaultMs}`);
+  const seconds = (name: string, defaultMs: number) =>
+    1000 * parseNumber(name, take(name) ?? `${defaultMs / 1000}`);
   const hosts = take("host") ?? (authority === "" ? (env.PGHOST ?? "localhost") : authority);
-  return {
+  const place = {
     hosts: hosts.split(",").map((host) => parseHost(host, env.PGPORT ?? "5432")),
     user: decode(user),
-    password: decode(password),
+    password: decode(password) ?? env.PGPASSWORD,
     database: decode(database),
     mustWrite: parseAttributes(take("target_session_attrs") ?? env.PGTARGETSESSIONATTRS ?? "read-write"),
-    connectTimeoutMs:
-      1000 * parseNumber("connect_timeout", take("connect_timeout") ?? String(limits.connectMs / 1000)),
-    poolSize: parseNumber("pool_size", take("pool_size") ?? "10"),
-    deadlineMs: 1000 * parseNumber("deadline", take("deadline") ?? String(limits.deadlineMs / 1000)),
-    serializable: /^(true|on|1)$/.test(take("serializable") ?? "false"),
+    applicationName: take("application_name") ?? "fx",
+    statementTimeoutMs: milliseconds("statement_timeout", limits.statementMs),
+    lockTimeoutMs: milliseconds("lock_timeout", limits.lockMs),
+    connectTimeoutMs: seconds("connect_timeout", limits.connectMs),
+    poolSize: Math.ceil(parseNumber("pool_size", take("pool_size") ?? "10")),
+    deadlineMs: seconds("deadline", limits.deadlineMs),
     tls: parseTls({
       mode: take("sslmode") ?? env.PGSSLMODE ?? "prefer",
       rootCertificate: take("sslrootcert") ?? env.PGSSLROOTCERT,
       certificate: take("sslcert") ?? env.PGSSLCERT,
       key: take("sslkey") ?? env.PGSSLKEY,
     }),
-    parameters: {
-      application_name: "fx",
-      statement_timeout: String(limits.statementMs),
-      lock_timeout: String(limits.lockMs),
-      // A plan that was made while a table was small would scan it whole when it is large.
-      enable_seqscan: "off",
-      jit: "off",
-      ...parameters,
-      idle_in_transaction_session_timeout: String(limits.idleInTransactionMs),
-    },
   };
+  if (said.size > 0) {
+    throw invalidUrl(
+      `it has a parameter that is none of ${known.join(", ")}. Set others for the role (alter role … set …)`,
+    );
+  }
+  return place;
 }
 
 function parseHost(text: string, defaultPort: string): PostgresHost {

@@ -35,13 +35,13 @@ export interface LoadReport {
  * Four `fx serve` processes on one database, and clients that send orders, reads and openings to any of them, and
  * much of it a second time to another one, at once or later. Whatever was answered must then be in the journal once.
  */
-export async function manyProcesses(seconds: number, { serializable = false } = {}): Promise<LoadReport[]> {
+export async function manyProcesses(seconds: number): Promise<LoadReport[]> {
   const reports: LoadReport[] = [];
   for (const accounts of [10, 10_000]) {
     const database = await createDatabase();
     const servers: Served[] = [];
     try {
-      const url = `${database.url}?serializable=${serializable}`;
+      const { url } = database;
       const store = await openPostgres(url);
       try {
         await openAccounts(store, accounts);
@@ -177,8 +177,8 @@ function randomTerms(): Omit<Order, "pesel" | "key"> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const options = { seconds: { type: "string", default: "60" }, serializable: { type: "boolean" } } as const;
-  const { seconds, serializable = false } = parseArgs({ options }).values;
-  const report = await manyProcesses(Number(seconds), { serializable });
+  const options = { seconds: { type: "string", default: "60" } } as const;
+  const { seconds } = parseArgs({ options }).values;
+  const report = await manyProcesses(Number(seconds));
   process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
 }

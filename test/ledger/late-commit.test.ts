@@ -32,7 +32,7 @@ function standing(store: Store): { service: LedgerService; pause: { ms: number }
 async function openLimited(t: TestContext, url: string): Promise<Store> {
   const store = url.startsWith("sqlite:")
     ? openSqlite(url.slice("sqlite:".length), { commitsWithinMs: limitMs })
-    : await openPostgres(`${url}&deadline=${limitMs / 1000}`);
+    : await openPostgres(`${url}?deadline=${limitMs / 1000}`);
   t.after(() => store.close());
   return store;
 }

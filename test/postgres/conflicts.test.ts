@@ -28,11 +28,7 @@ function failuresOf(t: TestContext): string[] {
 describe("transactions that get into each other's way", () => {
   test("on the same accounts in opposite order all go through, once each", async (t) => {
     const { url } = await emptyDatabase(t);
-    const stores = [
-      await openStore(t, url),
-      await openStore(t, url),
-      await openStore(t, `${url}?serializable=true`),
-    ];
+    const stores = await Promise.all([0, 1, 2].map(() => openStore(t, url)));
     const pesels = [0, 1, 2, 3].map(adult);
     for (const pesel of pesels) await create(stores[0] as Store, pesel);
     await Promise.all(
@@ -116,7 +112,7 @@ describe("transactions that get into each other's way", () => {
 
   test("into a deadlock: the one that the server ends is run again", async (t) => {
     const database = await emptyDatabase(t);
-    const store = await openStore(t, database.url, { parameters: { deadlock_timeout: "1s" } });
+    const store = await openStore(t, database.url);
     const [first, second] = [0, 1].map(adult).sort() as [Pesel, Pesel];
     for (const pesel of [first, second]) await create(store, pesel);
     const codes = failuresOf(t);
@@ -133,28 +129,10 @@ describe("transactions that get into each other's way", () => {
     assert.equal(codes[0], "40P01");
   });
 
-  test("into a serialization failure: the one that the server refuses is run again", async (t) => {
-    const database = await emptyDatabase(t);
-    const store = await openStore(t, database.url, { serializable: true });
-    await create(store, adult());
-    const codes = failuresOf(t);
-    const tries = { count: 0 };
-    let selling: Promise<void> | undefined;
-    await inTransaction(database.url, async (run) => {
-      await run(`update account set sequence = sequence where pesel = ${adult()}`);
-      selling = sellGrosz(store, [adult()], tries);
-      await untilBlocked(database);
-    });
-    await selling;
-    const account = await store.account(adult());
-    assert.deepEqual([account?.sequence, tries.count], [2, 1]);
-    assert.equal(codes[0], "40001");
-  });
-
   test("for longer than the deadline fail, and say that nothing was changed", async (t) => {
     const { url } = await emptyDatabase(t);
     const patient = await openStore(t, url);
-    const store = await openStore(t, url, { deadlineMs: 2000, parameters: { lock_timeout: "200" } });
+    const store = await openStore(t, url, { deadlineMs: 2000, lockTimeoutMs: 200 });
     await create(patient, adult());
     await inTransaction(url, async (run) => {
       await run(`select from account where pesel = ${adult()} for update`);

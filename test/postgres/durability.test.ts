@@ -22,8 +22,9 @@ async function connect(t: TestContext, url: string): Promise<Connection> {
 }
 
 async function levelOf(connection: Connection): Promise<unknown> {
-  const [row] = await connection.query("show synchronous_commit");
-  return row?.synchronous_commit;
+  await connection.begin("");
+  const { rows } = await connection.query("show synchronous_commit");
+  return rows[0]?.synchronous_commit;
 }
 
 async function emptyDatabase(t: TestContext): Promise<Database> {
@@ -55,7 +56,7 @@ async function configure(t: TestContext, settings: Readonly<Record<string, strin
 
 const nameOf = ({ url }: Database) => new URL(url).pathname.slice(1);
 
-describe("a session's synchronous_commit", () => {
+describe("a transaction's synchronous_commit", () => {
   for (const [found, used] of [
     ["off", "on"],
     ["local", "on"],
@@ -70,17 +71,16 @@ describe("a session's synchronous_commit", () => {
     });
   }
 
-  test("that the URL sets to off is on", async (t) => {
-    const { url } = await emptyDatabase(t);
-    assert.equal(await levelOf(await connect(t, `${url}?synchronous_commit=off`)), "on");
-  });
-
   test("that the server's configuration lowers later stays on", async (t) => {
-    const before = await connect(t, server.url);
+    const connection = await connect(t, server.url);
+    await connection.begin("");
     await configure(t, { synchronous_commit: "off" });
     // The answer to this comes after the session has read the configuration.
-    await before.query("select pg_sleep(0.2)");
-    assert.equal(await levelOf(before), "on");
+    await connection.query("select pg_sleep(0.2)");
+    const { rows } = await connection.query("show synchronous_commit");
+    assert.equal(rows[0]?.synchronous_commit, "on");
+    await connection.query("rollback");
+    assert.equal(await levelOf(connection), "on");
   });
 });
 

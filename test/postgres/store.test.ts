@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { listText } from "../../src/postgres/connection.ts";
 import { adult } from "../support/fixture.ts";
 import { create, emptyDatabase, openStore, sellGrosz } from "../support/postgres-store.ts";
-
-test("a value that is empty or has a line break is refused, and not taken for another", () => {
-  for (const value of ["", "a\nb"]) assert.throws(() => listText(["a", value]), RangeError);
-  assert.equal(listText(["a", null, 1]), "a\n\n1");
-});
 
 describe("the pool", () => {
   test("answers more at once than it has connections", async (t) => {

@@ -36,26 +36,24 @@ describe("a postgres URL", () => {
   }
 
   test("leaves what it does not say to psql's environment and to the defaults", () => {
-    const { user, password, database, tls, mustWrite, poolSize, deadlineMs, serializable } =
-      parse("postgres://h");
+    const { user, password, database, tls, mustWrite, poolSize, deadlineMs } = parse("postgres://h");
     assert.deepEqual(
       [user, password, database, tls, mustWrite],
       [undefined, undefined, undefined, "prefer", true],
     );
-    assert.deepEqual([poolSize, deadlineMs, serializable], [10, 10_000, false]);
+    assert.deepEqual([poolSize, deadlineMs], [10, 10_000]);
     assert.equal(parse("postgres://h", { PGSSLMODE: "disable" }).tls, false);
   });
 
-  test("takes parameters of fx, of libpq and of the server's session", () => {
+  test("takes parameters of fx, of libpq and of transactions", () => {
     const place = parse(
-      "postgres://h/db?pool_size=4&deadline=2.5&serializable=true&connect_timeout=1&target_session_attrs=any&statement_timeout=900",
+      "postgres://h/db?pool_size=4&deadline=2.5&connect_timeout=1&target_session_attrs=any&statement_timeout=900",
     );
     assert.deepEqual(
-      [place.poolSize, place.deadlineMs, place.serializable, place.connectTimeoutMs, place.mustWrite],
-      [4, 2500, true, 1000, false],
+      [place.poolSize, place.deadlineMs, place.connectTimeoutMs, place.mustWrite],
+      [4, 2500, 1000, false],
     );
-    assert.deepEqual([place.parameters.statement_timeout, place.parameters.lock_timeout], ["900", "3000"]);
-    assert.ok(!("pool_size" in place.parameters));
+    assert.deepEqual([place.statementTimeoutMs, place.lockTimeoutMs], [900, 3000]);
   });
 
   for (const [url, message] of [
@@ -63,6 +61,7 @@ describe("a postgres URL", () => {
     ["postgres://h:port/db", /host:port/],
     ["postgres://h/db?pool_size=0", /pool_size/],
     ["postgres://h/db?deadline=soon", /deadline/],
+    ["postgres://h/db?search_path=own", /none of .*alter role/],
     ["postgres://h/db?target_session_attrs=standby", /a ledger writes/],
     ["postgres://u:50%@h/db", /percent/],
     ["postgres://h/db?sslmode=verify-full&sslrootcert=/no/such", /sslrootcert/],

@@ -26,8 +26,7 @@ export interface SharedDatabase {
 }
 
 /**
- * Every kind of store, without PostgreSQL if FX_TEST_POSTGRES is "none", and with its serializable transactions if
- * FX_TEST_SERIALIZABLE is 1. A suite that holds for all runs over this list.
+ * Every kind of store, without PostgreSQL if FX_TEST_POSTGRES is "none". A suite that holds for all runs over this list.
  */
 export const adapters: readonly Adapter[] = [
   { name: "memory:", open: async (t) => closing(t, openSqlite(":memory:")), database: undefined },
@@ -43,21 +42,14 @@ export const adapters: readonly Adapter[] = [
     };
     return { url: `sqlite:${path}`, openWith: async (options) => openSqlite(path, options), run };
   }),
-  ...(process.env.FX_TEST_POSTGRES === "none"
-    ? []
-    : process.env.FX_TEST_SERIALIZABLE === "1"
-      ? [adapterOf("postgres: serializable", postgresDatabase({ serializable: true }))]
-      : [adapterOf("postgres:", postgresDatabase({}))]),
+  ...(process.env.FX_TEST_POSTGRES === "none" ? [] : [adapterOf("postgres:", postgresDatabase)]),
 ];
 
-function postgresDatabase(options: { serializable?: boolean }) {
-  return async (t: TestContext): Promise<Omit<SharedDatabase, "open">> => {
-    const { createDatabase } = await import("./postgres.ts");
-    const database = await createDatabase();
-    t.after(() => database.drop());
-    const url = `${database.url}?serializable=${options.serializable ?? false}`;
-    return { url, openWith: (options) => openPostgres(url, options), run: database.run };
-  };
+async function postgresDatabase(t: TestContext): Promise<Omit<SharedDatabase, "open">> {
+  const { createDatabase } = await import("./postgres.ts");
+  const { url, run, drop } = await createDatabase();
+  t.after(() => drop());
+  return { url, openWith: (options) => openPostgres(url, options), run };
 }
 
 function adapterOf(name: string, create: (t: TestContext) => Promise<Omit<SharedDatabase, "open">>): Adapter {

@@ -19,10 +19,6 @@ const program = folders.map((folder) => join(folder, "pgbouncer")).find((path) =
 export const withoutPgBouncer =
   program === undefined ? "pgbouncer is not installed (apt-get install pgbouncer)" : false;
 
-/** What fx sends when it connects, and PgBouncer would refuse. */
-export const startupParameters =
-  "statement_timeout,lock_timeout,idle_in_transaction_session_timeout,enable_seqscan,jit";
-
 /** Starts one in front of the database of this URL. It ends when this process does. */
 export async function startPgBouncer(
   databaseUrl: string,
@@ -40,7 +36,6 @@ export async function startPgBouncer(
     auth_type: "trust",
     auth_file: at.users,
     admin_users: username,
-    ignore_startup_parameters: startupParameters,
     ...settings,
   };
   writeFileSync(at.users, `"${username}" "${password}"\n`);

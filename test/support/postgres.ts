@@ -25,7 +25,7 @@ import {
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import postgres from "postgres";
+import pg from "pg";
 
 export interface PostgresServer {
   /** Of a role that may do everything, at the database "postgres". */
@@ -97,14 +97,9 @@ const emptied = `
   drop schema public cascade;
   create schema public authorization pg_database_owner;`;
 
+/** Runs one statement or several, and gives the rows of the last. */
 export async function runSql(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
-  // If postgres.js fetches types, a connection that is lost meanwhile is a rejection that nobody can handle.
-  const connection = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
-  try {
-    return await connection.unsafe(sql);
-  } finally {
-    await connection.end();
-  }
+  return withClient(url, (run) => run(sql));
 }
 
 /** Does `work` inside of a transaction behind the ledger's back, which is committed when it is done. */
@@ -112,11 +107,26 @@ export async function inTransaction(
   url: string,
   work: (run: Database["run"]) => Promise<void>,
 ): Promise<void> {
-  const connection = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
+  await withClient(url, async (run) => {
+    await run("begin");
+    await work(run);
+    await run("commit");
+  });
+}
+
+/** A connection of its own for `work`. What is not committed then is rolled back. */
+export async function withClient<T>(url: string, work: (run: Database["run"]) => Promise<T>): Promise<T> {
+  const client = new pg.Client(url);
+  // A connection that the server ends fails what is under way, which is enough.
+  client.on("error", () => {});
+  await client.connect();
   try {
-    await connection.begin((transaction) => work((sql) => transaction.unsafe(sql)));
+    return await work(async (sql) => {
+      const results = [await client.query<Record<string, unknown>>(sql)].flat();
+      return results.at(-1)?.rows ?? [];
+    });
   } finally {
-    await connection.end();
+    await client.end();
   }
 }
 

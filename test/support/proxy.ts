@@ -84,8 +84,7 @@ export class Network {
     client.on("data", (chunk) => {
       if (answered) this.roundTrips += 1;
       answered = false;
-      // What is prepared already starts with a Bind message: the writes before the COMMIT.
-      const writes = held.length > 0 || chunk[0] === "B".charCodeAt(0);
+      const writes = held.length > 0 || chunk.includes("insert into");
       const isHeld = chunk.includes("commit\0") || (this.nextCommits[0] === "all late" && writes);
       if (this.nextCommits.length === 0 || !isHeld) return this.#pass(server, chunk);
       held = Buffer.concat([held, chunk]);
