@@ -4,7 +4,6 @@ import type { AuditProgress, AuditReport } from "../core/service.ts";
 import { auditLedger } from "../ledger/audit.ts";
 import { NewFile } from "../ledger/new-file.ts";
 import { storageFailure, unusable } from "./failures.ts";
-import { filesOf, removeDatabase } from "./file.ts";
 import { openReader } from "./open.ts";
 import { openSqlite } from "./store.ts";
 
@@ -20,53 +19,33 @@ export async function backUpSqlite(
   destination: string,
   onProgress?: (done: AuditProgress) => void,
 ): Promise<AuditReport> {
-  const draft = startCopy(destination);
-  const removeParts = () => removeDatabase(draft.draft);
-  // Where a signal ends the process.
-  process.once("exit", removeParts);
+  const draft = writing(destination, () => new NewFile(destination));
   try {
-    const taken = filesOf(draft.path).find((part) => existsSync(part));
+    const taken = ["-wal", "-shm", "-journal"].map((ending) => draft.path + ending).find(existsSync);
     if (taken !== undefined) throw exists(taken);
     copyLedger(source, draft.draft);
     const copy = openSqlite(draft.draft, { access: "read" });
     const report = await auditLedger(copy, { onProgress }).finally(() => copy.close());
-    if (report.findingsTotal === 0) keep(draft);
+    if (report.findingsTotal === 0) writing(destination, () => draft.keep());
     return report;
   } finally {
-    process.off("exit", removeParts);
     draft.close();
-    removeParts();
   }
 }
 
-function startCopy(destination: string): NewFile {
+/** SQLite would say no more than that it cannot open a file. */
+function writing<T>(path: string, work: () => T): T {
   try {
-    return new NewFile(destination);
+    return work();
   } catch (error) {
-    throw isTaken(error) ? exists(destination) : unwritable(destination, error);
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw exists(path);
+    const [reason] = (error as Error).message.split(",");
+    throw unusable(`${path} cannot be written (${reason}).`, error);
   }
-}
-
-function keep(draft: NewFile): void {
-  try {
-    draft.keep();
-  } catch (error) {
-    throw isTaken(error) ? exists(draft.path) : unwritable(draft.path, error);
-  }
-}
-
-function isTaken(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "EEXIST";
 }
 
 function exists(path: string): FxError {
   return unusable(`${path} exists. Name a new file: a backup replaces nothing.`);
-}
-
-/** SQLite would say no more than that it cannot open it. */
-function unwritable(path: string, error: unknown): FxError {
-  const [reason] = (error as Error).message.split(",");
-  return unusable(`${path} cannot be written (${reason}).`, error);
 }
 
 function copyLedger(source: string, destination: string): void {

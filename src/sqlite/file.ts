@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, type Stats, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isDraftOf, realName } from "../ledger/new-file.ts";
 import { unusable } from "./failures.ts";
@@ -147,16 +147,6 @@ export class LedgerFile {
     this.requireInPlace();
     throw unusable(`Another process began to write to ${this.path} while it was read. Read it again.`);
   }
-}
-
-/** The files that a database may consist of. */
-export function filesOf(path: string): readonly string[] {
-  return ["", "-wal", "-shm", "-journal"].map((suffix) => path + suffix);
-}
-
-/** Removes a database that nobody has open. */
-export function removeDatabase(path: string): void {
-  for (const file of filesOf(path)) rmSync(file, { force: true });
 }
 
 /** Undefined if there is none, or no permission to see it. */

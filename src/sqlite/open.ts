@@ -8,8 +8,8 @@ import { NewFile } from "../ledger/new-file.ts";
 import { newIdentityKey } from "../ledger/rows.ts";
 import { type OpenOptions, schemaVersion } from "../ledger/store.ts";
 import { busyCode, storageFailure, unusable } from "./failures.ts";
-import { LedgerFile, removeDatabase, resolveLedger } from "./file.ts";
-import { applicationId, schema, tables } from "./schema.ts";
+import { LedgerFile, resolveLedger } from "./file.ts";
+import { applicationId, schema } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
   /** How long a write waits for another process that writes. 5 s if absent. */
@@ -20,7 +20,6 @@ export interface SqliteOptions extends OpenOptions {
 
 export interface OpenDatabase {
   readonly database: DatabaseSyncInstance;
-  readonly isReadOnly: boolean;
   /**
    * Called before what was read or committed is answered.
    * @throws FxError storage-unavailable if the file is not the one that was opened any more
@@ -66,7 +65,7 @@ export function openDatabase(given: string, options: SqliteOptions): OpenDatabas
   if (given === ":memory:") {
     const database = new DatabaseSync(memoryPath);
     database.exec(`${creation()}; ${settings}`);
-    return { database, isReadOnly: false, requireFile: () => {}, ownsLog: () => true };
+    return { database, requireFile: () => {}, ownsLog: () => true };
   }
   if (access === "create") createUnlessThere(given);
   const { file, ...reader } = openReader(given);
@@ -82,7 +81,6 @@ export function openDatabase(given: string, options: SqliteOptions): OpenDatabas
         onNotice?.(`other users of this machine may read or write ${given}: chmod 600 ends that`);
       return {
         database,
-        isReadOnly: false,
         requireFile: () => file.requireInPlace(),
         ownsLog: () => file.isNamed,
       };
@@ -189,7 +187,7 @@ export function openReader(given: string): OpenDatabase & { readonly file: Ledge
         requireSchema(database, path);
         refuseDamage(database, file);
         requireFile();
-        return { database, isReadOnly: true, requireFile, ownsLog: () => false, file };
+        return { database, requireFile, ownsLog: () => false, file };
       } catch (error) {
         database.close();
         // Another process began to use it meanwhile: now it is to be read with locks.
@@ -231,7 +229,8 @@ function createUnlessThere(given: string): void {
     try {
       file = new NewFile(path);
       const database = new DatabaseSync(file.draft);
-      database.exec(`${settings}; ${creation()}`);
+      // Nothing is beside the draft, and `keep` synchronizes it.
+      database.exec(`pragma journal_mode = off; ${creation()}`);
       database.close();
       file.keep();
     } catch (error) {
@@ -239,7 +238,6 @@ function createUnlessThere(given: string): void {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     } finally {
       file?.close();
-      if (file !== undefined) removeDatabase(file.draft);
     }
   });
 }
@@ -260,7 +258,8 @@ function requireSchema(database: DatabaseSyncInstance, path: string): void {
   if (pragma(database.prepare("pragma application_id")) !== applicationId) {
     throw unusable(`${path} is a SQLite database, but not one of fx. Name another file.`);
   }
-  const isWhole = tables.every((table) => found.has(`table ${table}`));
+  const tables = [...expectedSchema().keys()].filter((what) => what.startsWith("table "));
+  const isWhole = tables.every((table) => found.has(table));
   if (version !== schemaVersion || !isWhole) {
     throw unusable(
       `${path} was written by another version of fx (schema ${version}; this one has schema ${schemaVersion}). ` +

@@ -1,17 +1,6 @@
 /** "fx" and a mark, in the file's header: tells a database of fx from any other SQLite file. */
 export const applicationId = 0x66785f33;
 
-/** The tables that a ledger has. */
-export const tables = [
-  "account",
-  "journal",
-  "refusal",
-  "rate_table",
-  "accepted_table",
-  "name_word",
-  "identity_key",
-] as const;
-
 /**
  * The whole schema. What an entry is found by is computed from its text, so that it cannot differ from it. The journal
  * grows at its end only. The columns that are computed are in its indexes, and not in its rows.
