@@ -74,7 +74,9 @@ describe("a group commit", () => {
       Array.from({ length: 100 }, (_, index) => service.exchange(order("buy 1 USD for PLN", index))),
     );
     assert.equal(commits(), 1);
-    assert.equal(service.commits.waiting, 0);
+    const { waiting, sizes } = service.commits;
+    assert.equal(waiting, 0);
+    assert.deepEqual(sizes.bounds, [1, 2, 4, 8, 16, 32, 64, 128, 256]);
   });
 
   test("takes what arrives during a commit into the next one, and answers nobody before it is durable", async () => {
@@ -112,14 +114,15 @@ describe("a group commit", () => {
     assert.deepEqual(done, ["single", "bulk of 300"]);
   });
 
-  test("leaves room for a bulk beside a flood of single orders", async () => {
-    const { service } = await start(2);
+  test("leaves room for a bulk beside a flood of single orders, and is full", async () => {
+    const { service, commits } = await start(2);
     const done: string[] = [];
     const flood = Array.from({ length: 1000 }, () => service.exchange(order("buy 0.01 USD for PLN")));
     const last = Promise.all(flood).then(() => done.push("flood"));
     const ofBulk = bulk(service, [line("buy 1 USD for PLN", 1)]).then(() => done.push("bulk"));
     await Promise.all([last, ofBulk]);
     assert.deepEqual(done, ["bulk", "flood"]);
+    assert.equal(commits(), 4, "of 256 at most");
   });
 
   test("lets the event loop take its turn between the commits of a bulk", async () => {
@@ -222,7 +225,7 @@ describe("a group commit", () => {
   });
 
   test("refuses what waited too long behind a stalled commit, and has not begun it", async (t) => {
-    const { service, store } = await start(2);
+    const { service, store, commits } = await start(2);
     const stalled = stalls(store);
     const first = service.exchange(order("buy 1 USD for PLN"));
     await stalled.goOn();
@@ -236,6 +239,7 @@ describe("a group commit", () => {
     const refusal = { code: "overloaded", retryAfterSeconds: 1 };
     await assert.rejects(late, { ...refusal, message: /it was not begun, and nothing was changed/ });
     assert.deepEqual(await lateLine, ["overloaded"]);
+    assert.equal(commits(), 1, "nothing is committed for them");
     assert.equal((await store.account(adult(1)))?.sequence, 1);
     assert.equal(await outcome(service.exchange(order("buy 1 USD for PLN", 1))), "settled");
   });
