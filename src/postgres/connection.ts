@@ -58,6 +58,8 @@ const types = {
 export class Connection {
   /** The one of the place's hosts that it leads to. */
   readonly server: PostgresHost;
+  /** On the clock of `performance.now()`. The server's process grows with use, so it is closed then. */
+  readonly retiresAtMs = performance.now() + (30 + 30 * Math.random()) * 60_000;
   readonly #settings: string;
   readonly #client: pg.Client;
   readonly #socket = new Socket();

@@ -17,7 +17,6 @@ export class Pool {
   readonly #place: PostgresPlace;
   readonly #waiting: (() => void)[] = [];
   readonly #all = new Set<Connection>();
-  readonly #endings = new Map<Connection, number>();
   #idle: Connection[] = [];
   #slots: number;
   /** Which of the hosts the newest connection leads to. */
@@ -82,7 +81,7 @@ export class Pool {
   }
 
   #putBack(connection: Connection): void {
-    if (this.#leadsThere(connection) && performance.now() < (this.#endings.get(connection) ?? 0)) {
+    if (this.#leadsThere(connection) && performance.now() < connection.retiresAtMs) {
       this.#idle.push(connection);
       return;
     }
@@ -91,7 +90,6 @@ export class Pool {
       this.#passOver(connection.server);
       this.#inDoubt = true;
     }
-    // An old connection is closed, because the server's process grows with use.
     this.#drop(connection);
   }
 
@@ -101,7 +99,6 @@ export class Pool {
 
   #drop(connection: Connection): void {
     this.#all.delete(connection);
-    this.#endings.delete(connection);
     connection.close().catch(() => {});
   }
 
@@ -121,7 +118,6 @@ export class Pool {
       try {
         const connection = await Connection.open(this.#place, host, leftMs);
         this.#all.add(connection);
-        this.#endings.set(connection, performance.now() + (30 + 30 * Math.random()) * 60_000);
         this.#host = hosts.indexOf(host);
         this.#first = this.#host;
         this.#inDoubt = false;

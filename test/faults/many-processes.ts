@@ -46,7 +46,7 @@ export async function manyProcesses(seconds: number): Promise<LoadReport[]> {
       try {
         await openAccounts(store, accounts);
         const start = () =>
-          startFx(["--rates", "demo", "--log-level", "error"], { env: { FX_DB: `${url}&pool_size=5` } });
+          startFx(["--rates", "demo", "--log-level", "error"], { env: { FX_DB: `${url}?pool_size=5` } });
         servers.push(...(await Promise.all(Array.from({ length: processes }, start))));
         reports.push(await load({ servers, store, database, accounts, seconds: seconds / 2 }));
         for (const server of servers) assert.equal(server.output().stderr, "", "nothing to log");

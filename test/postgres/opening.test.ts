@@ -127,6 +127,13 @@ describe("opening a PostgreSQL database", () => {
       /password authentication failed.*Check the user/,
     ],
     [
+      "no password",
+      (url) => {
+        url.password = "";
+      },
+      /it asks for a password, and neither the URL nor PGPASSWORD has one/,
+    ],
+    [
       "no such database",
       (url) => {
         url.pathname = "/no_such";
