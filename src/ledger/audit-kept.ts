@@ -1,14 +1,8 @@
 import { clockToleranceMs, timeText } from "./clock.ts";
+import type { Disagreement } from "./disagreements.ts";
 import { acceptanceHash, encodeTable, readTable, refusalHash } from "./rows.ts";
 import { sha256 } from "./seal.ts";
-import {
-  type AcceptedTableRow,
-  type Disagreement,
-  type KeptRows,
-  pagedBy,
-  type RateTableRow,
-  type Store,
-} from "./store.ts";
+import { type AcceptedTableRow, type KeptRows, pagedBy, type RateTableRow, type Store } from "./store.ts";
 
 const rowsAtOnce = 500;
 

@@ -10,6 +10,7 @@ import { type EarlierHead, Heads, type LedgerAuditOptions } from "./checkpoint.t
 import { clockToleranceMs, timeText } from "./clock.ts";
 import { identityKeyOf } from "./customer-id.ts";
 import {
+  type Disagreement,
   exchangeDisagreements,
   haveSameAmounts,
   misplacedWords,
@@ -18,7 +19,7 @@ import {
 import { type Pause, readableEntry, readableTable, readJournal } from "./journal-reader.ts";
 import { peselText } from "./rows.ts";
 import { entryHash } from "./seal.ts";
-import type { Disagreement, JournalRow, ListedAccountRow, Store } from "./store.ts";
+import type { JournalRow, ListedAccountRow, Store } from "./store.ts";
 
 /** Accounts whose rows and chains are in memory together: 1 to 2 KB each. Of more, the journal is read again. */
 const accountsAtOnce = 200_000;

@@ -5,9 +5,10 @@ import type { Entry } from "../core/journal.ts";
 import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { RateTable } from "../core/rates.ts";
-import type { Disagreement, FoundEntry, ListedAccountRow } from "./store.ts";
+import type { FoundEntry, ListedAccountRow } from "./store.ts";
 
-/** What an audit finds wrong with one entry, compared with what is kept elsewhere. */
+/** What an audit finds: the problem by name, what is recorded, and what should be. */
+export type Disagreement = readonly [problem: string, recorded: string, recomputed: string];
 
 /** Computes an exchange again, from the order and the stored table. */
 export function exchangeDisagreements(exchange: Exchange, table: RateTable): Disagreement[] {

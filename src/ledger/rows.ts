@@ -66,13 +66,9 @@ export function decodeAccount(row: AccountRow): StoredAccount | undefined {
   return { pesel, name, surname, balances, sequence: number, hash, time, closed: kind === "closing" };
 }
 
-/** @throws DamagedLedger as `decodeAccount` */
+/** @throws DamagedLedger as `decodeAccount`, which gives an account for each row that is there */
 export function decodeListed(row: ListedAccountRow): StoredAccount {
-  return decodeAccount(row) ?? unlisted(row);
-}
-
-function unlisted({ pesel }: ListedAccountRow): never {
-  throw new DamagedLedger(`the row of the account ${pesel} cannot be read`);
+  return decodeAccount(row) as StoredAccount;
 }
 
 /**

@@ -162,9 +162,6 @@ export interface AccountsPage {
   readonly name?: readonly string[] | undefined;
 }
 
-/** What an audit finds: the problem by name, what is recorded, and what should be. */
-export type Disagreement = readonly [problem: string, recorded: string, recomputed: string];
-
 /** What a store finds under a PESEL: the account's row and its newest entry, each null where there is none. */
 export interface AccountRow {
   readonly pesel: string;

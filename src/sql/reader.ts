@@ -9,7 +9,6 @@ import type {
   TableInForce,
   TableLedger,
 } from "../core/rates.ts";
-import { planAcceptance } from "../ledger/acceptance.ts";
 import {
   decodeAcceptedTable,
   decodeAccount,
@@ -132,8 +131,12 @@ export abstract class SqlReader {
     return rows.map((row) => decodeAcceptedTable(row as unknown as AcceptedTableRow & RateTableRow));
   }
 
-  acceptTable(table: RateTable, acceptance: Acceptance): Promise<boolean> {
-    return this.transact([], planAcceptance(table, acceptance));
+  acceptTable(table: RateTable, { epoch, ...acceptance }: Acceptance): Promise<boolean> {
+    return this.transact([], ({ inForce }) => {
+      const isCurrent = (inForce()?.epoch ?? 0) === epoch;
+      const accepted = isCurrent ? { table, ...acceptance } : undefined;
+      return { writes: { accounts: [], entries: [], accepted }, answer: isCurrent };
+    });
   }
 
   async tables({
