@@ -83,6 +83,7 @@ const forgeries: [what: string, entries: readonly Entry[], findings: readonly un
       [1, "negative balance", "-37000 minor units", "at least 0 PLN"],
       ["-", "name", "Jan", ""],
       ["-", "surname", "Kowalski", ""],
+      ["-", "words of the names", "", "jan kowalski"],
     ],
   ],
   [
