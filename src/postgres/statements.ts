@@ -13,10 +13,14 @@ import {
 export const selectAccounts = `select ${accountColumns} from unnest($1::bigint[]) as wanted (pesel) ${joinAccount}`;
 export const lockAccounts =
   "select pesel from account where pesel = any($1::bigint[]) order by pesel for update";
+/** The ids alone: hardly any key was used, and the server plans each statement again. */
 export const findKeys =
-  `select journal.pesel, journal.idempotency_key, ${foundColumns}, ${holderColumns} ${foundFrom} ${joinHolder} ` +
-  "join unnest($1::bigint[], $2::text[]) as k (pesel, key) " +
+  "select journal.id from journal join unnest($1::bigint[], $2::text[]) as k (pesel, key) " +
   "on journal.pesel = k.pesel and journal.idempotency_key = k.key";
+/** Entries as `answeredEntry` reads them, with what they are found by. */
+export const findAnswered =
+  `select journal.pesel, journal.idempotency_key, ${foundColumns}, ${holderColumns} ${foundFrom} ${joinHolder} ` +
+  "where journal.id = any($1::uuid[])";
 export const findRefusals =
   "select refusal.* from unnest($1::bigint[], $2::text[]) as k (pesel, key) " +
   "join refusal on refusal.pesel = k.pesel and refusal.idempotency_key = k.key";

@@ -10,6 +10,7 @@ import { type LoadedRows, loadedFrom } from "./loaded.ts";
 import {
   deleteRefusals,
   deleteWords,
+  findAnswered,
   findEntries,
   findEpochs,
   findKeys,
@@ -52,8 +53,8 @@ export async function look<T>(
     const [, loaded] = await Promise.all([
       connection.begin("isolation level repeatable read, read only"),
       load(connection, touched),
-      connection.query("commit"),
     ]);
+    await connection.query("commit");
     return loaded;
   });
   return see({ ...loadedFrom(found), nextId: () => "" });
@@ -197,12 +198,24 @@ async function load(connection: Connection, touched: readonly Touch[]): Promise<
   const ids = touched.flatMap(({ reverses = [] }) => reverses);
   const [accounts, keyed, refusals, reversed, inForce] = await Promise.all([
     rowsOf(connection, selectAccounts, peselsOf(touched)),
-    rowsOf(connection, findKeys, ...keys),
+    answeredUnder(connection, keys),
     rowsOf(connection, findRefusals, ...keys),
     rowsOf(connection, findReversed, ids),
     rowsOf(connection, selectInForce),
   ]);
   return { accounts, keyed, refusals, reversed, inForce };
+}
+
+async function answeredUnder(
+  connection: Connection,
+  keys: readonly (readonly string[])[],
+): Promise<readonly Row[]> {
+  const ids = await rowsOf(connection, findKeys, ...keys);
+  return rowsOf(
+    connection,
+    findAnswered,
+    ids.map(({ id }) => String(id)),
+  );
 }
 
 /** Whether an account was opened after the locks were taken, or between the reading of accounts and that of keys. */
