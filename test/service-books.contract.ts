@@ -344,7 +344,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const history = await service.rateHistory(to, 90);
       assert.deepEqual(
         history.map(({ bid, ask, ...day }) => [day, formatDecimal(bid), formatDecimal(ask)]),
-        [[{ table: "108/C/NBP/2026", effectiveDate: "2026-06-08" }, "0.011793", "0.012031"]],
+        [[{ number: "108/C/NBP/2026", effectiveDate: "2026-06-08" }, "0.011793", "0.012031"]],
       );
     });
 

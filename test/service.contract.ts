@@ -308,7 +308,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         const { table: shown, recorded, notTraded } = await service.rates();
         assert.deepEqual([shown.number, recorded, notTraded], [table.number, true, reason]);
         assert.equal(
-          (await service.rateHistory(terms("sell 1 USD for PLN").from, 9)).at(-1)?.table,
+          (await service.rateHistory(terms("sell 1 USD for PLN").from, 9)).at(-1)?.number,
           table.number,
         );
       });

@@ -6,6 +6,7 @@ import { FxError, undecided } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, requireTableName } from "../core/exchange.ts";
 import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
+import type { LatestTable, RateOfTable } from "../core/rates.ts";
 import type {
   AccountsRequest,
   AuditOptions,
@@ -17,8 +18,6 @@ import type {
   Page,
   PageRequest,
   Position,
-  RateOnDay,
-  RatesInForce,
   Recorded,
   Settlement,
   Statement,
@@ -102,11 +101,11 @@ class HttpService implements ExchangeService {
     return this.#get("/api/quote", decodeQuote, { query: encodeQuoteQuery(terms) });
   }
 
-  rates(): Promise<RatesInForce> {
+  rates(): Promise<LatestTable> {
     return this.#get("/api/rates", decodeRates);
   }
 
-  rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
+  rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]> {
     const path = `/api/rates/${encodeURIComponent(currency)}/history`;
     return this.#get(path, decodeRateHistory, { query: { days: String(days) } });
   }

@@ -1,7 +1,6 @@
-import { type CurrencyCode, compareCurrencies, minorUnitDigits, parseCurrencyCode, pln } from "./currency.ts";
-import { type CalendarDate, dateExists } from "./date.ts";
-import { compareDecimals, type Decimal, formatDecimal, parseDecimal } from "./decimal.ts";
-import { visible } from "./visible.ts";
+import { type CurrencyCode, compareCurrencies } from "./currency.ts";
+import type { CalendarDate } from "./date.ts";
+import { type Decimal, formatDecimal } from "./decimal.ts";
 
 /** The bank's side of one currency, in PLN for one unit: it buys at `bid` and sells at `ask`. */
 export interface Rate {
@@ -99,10 +98,8 @@ export interface CurrentRates {
    * @throws FxError rates-unavailable if there never was one, storage-unavailable
    */
   latest(): Promise<LatestTable>;
-  /** The newest known table of an earlier day than `table`. */
-  before(table: RateTable): Promise<RateTable | undefined>;
-  /** The known rates of a currency up to those of `table`, from the day `since`, oldest first. */
-  history(table: RateTable, currency: CurrencyCode, since: CalendarDate): Promise<readonly RateOfTable[]>;
+  /** One currency's rates in the tables of the `days` that end with that table, oldest first. */
+  history(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]>;
   status(): RatesStatus;
   /** Applies the rules and asks the source now. Resolves when that is over, whether it succeeded or not. */
   refresh(rules: TableRules): Promise<void>;
@@ -120,6 +117,8 @@ export interface TableRules {
 
 export interface LatestTable {
   readonly table: RateTable;
+  /** The newest table of an earlier day, if fx has seen one. */
+  readonly previous: RateTable | undefined;
   /** Whether it is a recorded one, which does not age. */
   readonly recorded: boolean;
   /** Why no order settles at it; undefined if orders do. */
@@ -131,10 +130,7 @@ export interface LatestTable {
  * back; there was no answer, or no table in it.
  */
 export const fetchOutcomes = ["accepted", "unchanged", "refused", "failed"] as const;
-export type FetchOutcome = (typeof fetchOutcomes)[number];
-
-/** Whether orders are settled now, and if not, why. */
-export type Trading = { readonly trading: true } | { readonly trading: false; readonly reason: string };
+type FetchOutcome = (typeof fetchOutcomes)[number];
 
 export interface RatesStatus {
   /** This process's source. */
@@ -142,7 +138,8 @@ export interface RatesStatus {
   /** Whether the tables are recorded ones, which do not age. */
   readonly recorded: boolean;
   readonly table: RateTable | undefined;
-  readonly trading: Trading;
+  /** Why no order settles now; undefined if orders do. */
+  readonly notTraded: string | undefined;
   /** Why there is no newer table, after a failed refresh or for a table that is held back. */
   readonly problem: string | undefined;
   /** The number of the newest table, if a check holds it back. */
@@ -155,44 +152,6 @@ export interface RatesStatus {
 
 export function noFetches(): Record<FetchOutcome, number> {
   return { accepted: 0, unchanged: 0, refused: 0, failed: 0 };
-}
-
-/** A rate table of the wrong form. `message` says what is wrong with it. */
-export class InvalidRateTable extends Error {
-  override readonly name = "InvalidRateTable";
-}
-
-/**
- * Reads one table in the shape that the bank publishes:
- * `{table, no, tradingDate, effectiveDate, rates: [{currency, code, bid, ask}]}`.
- * Its numbers are taken by their shortest decimal text, which is what was published. A currency whose minor
- * unit fx does not know is left out, and so not traded.
- * @throws InvalidRateTable
- */
-export function parseRateTable(untrusted: unknown): PublishedTable {
-  const table = record(untrusted, "a rate table");
-  if (table.table !== "C") throw new InvalidRateTable(`not a table C but ${show(table.table)}`);
-  if (typeof table.no !== "string" || !/^\d{1,3}\/C\/NBP\/\d{4}$/.test(table.no)) {
-    throw new InvalidRateTable(`the table number is ${show(table.no)}`);
-  }
-  if (!Array.isArray(table.rates) || table.rates.length === 0) throw new InvalidRateTable("it has no rates");
-  const rates = table.rates.map(parseRate);
-  const seen = new Set<CurrencyCode>();
-  for (const { currency } of rates) {
-    if (seen.has(currency)) throw new InvalidRateTable(`${currency} stands in it twice`);
-    seen.add(currency);
-  }
-  return {
-    number: table.no,
-    tradingDate: parseDate(table.tradingDate, "trading date"),
-    effectiveDate: parseDate(table.effectiveDate, "effective date"),
-    rates: new Map(
-      rates
-        .filter(({ currency }) => minorUnitDigits(currency) !== undefined)
-        .sort((a, b) => compareCurrencies(a.currency, b.currency))
-        .map((rate) => [rate.currency, rate]),
-    ),
-  };
 }
 
 /**
@@ -210,50 +169,4 @@ export function identifyTable(
     .map(({ currency, bid, ask }) => [currency, formatDecimal(bid), formatDecimal(ask)]);
   const content = JSON.stringify([source, number, tradingDate, effectiveDate, quotations]);
   return { number, tradingDate, effectiveDate, rates, source, id: sha256(content).slice(0, 32) };
-}
-
-const longestName = 100;
-
-function parseRate(untrusted: unknown): Rate {
-  const rate = record(untrusted, "a rate");
-  if (typeof rate.code !== "string" || !/^[A-Z]{3}$/.test(rate.code) || rate.code === pln) {
-    throw new InvalidRateTable(`a currency code is ${show(rate.code)}`);
-  }
-  const bid = parseQuotation(rate.bid, `the bid of ${rate.code}`);
-  const ask = parseQuotation(rate.ask, `the ask of ${rate.code}`);
-  if (compareDecimals(bid, ask) >= 0)
-    throw new InvalidRateTable(`the bid of ${rate.code} is not below its ask`);
-  return {
-    currency: parseCurrencyCode(rate.code),
-    name:
-      typeof rate.currency === "string" && rate.currency.length <= longestName ? rate.currency : rate.code,
-    bid,
-    ask,
-  };
-}
-
-function parseQuotation(untrusted: unknown, what: string): Decimal {
-  const decimal = typeof untrusted === "number" ? parseDecimal(String(untrusted)) : undefined;
-  if (decimal === undefined || decimal.coefficient <= 0n || decimal.scale > 12) {
-    throw new InvalidRateTable(`${what} is ${show(untrusted)}`);
-  }
-  return decimal;
-}
-
-function parseDate(untrusted: unknown, what: string): CalendarDate {
-  if (typeof untrusted !== "string" || !/^\d{4}-\d{2}-\d{2}$/.test(untrusted) || !dateExists(untrusted)) {
-    throw new InvalidRateTable(`its ${what} is ${show(untrusted)}`);
-  }
-  return untrusted;
-}
-
-function record(untrusted: unknown, what: string): Record<string, unknown> {
-  if (typeof untrusted !== "object" || untrusted === null || Array.isArray(untrusted)) {
-    throw new InvalidRateTable(`${show(untrusted)} is not ${what}`);
-  }
-  return untrusted as Record<string, unknown>;
-}
-
-function show(untrusted: unknown): string {
-  return visible((JSON.stringify(untrusted) ?? "missing").slice(0, 60));
 }

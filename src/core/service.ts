@@ -2,14 +2,13 @@ import type { Account, Opening } from "./account.ts";
 import type { BulkRequest, Change, Request } from "./change.ts";
 import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
-import type { Decimal } from "./decimal.ts";
 import type { FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
 import type { Histogram } from "./histogram.ts";
 import type { Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
-import type { LatestTable, RateTable } from "./rates.ts";
+import type { LatestTable, RateOfTable } from "./rates.ts";
 
 /**
  * What can be asked of fx, wherever it runs: in this process over a store, or behind HTTP.
@@ -41,9 +40,9 @@ export interface ExchangeService {
   /** What the order would do now. Moves nothing. */
   quote(terms: ExchangeTerms): Promise<Quote>;
   /** The last table, even if no order settles at it. */
-  rates(): Promise<RatesInForce>;
+  rates(): Promise<LatestTable>;
   /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
-  rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]>;
+  rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]>;
   /** The account's entries, all or those of a period, newest first. */
   statement(pesel: Pesel, page: StatementRequest): Promise<Statement>;
   /** @param id its beginning is enough, from 8 characters on, where no other receipt begins so */
@@ -95,18 +94,6 @@ export type BulkLine = BulkRequest | FxError;
 
 /** What became of it: Recorded for an opening, a Settlement for anything else, or why nothing was done. */
 export type BulkAnswer = Settlement | Recorded | FxError;
-
-export interface RatesInForce extends LatestTable {
-  /** The table before it, if fx has seen one. */
-  readonly previous: RateTable | undefined;
-}
-
-export interface RateOnDay {
-  readonly table: string;
-  readonly effectiveDate: CalendarDate;
-  readonly bid: Decimal;
-  readonly ask: Decimal;
-}
 
 /** `cursor` is the `next` of the page before; `limit` is 1 to 1000. */
 export interface PageRequest {

@@ -142,7 +142,7 @@ export function openMetrics({
     help: "1 while orders are settled, 0 while they are not; /health/ready says why",
     registers,
     collect() {
-      this.set(probes.rates().trading.trading ? 1 : 0);
+      this.set(probes.rates().notTraded === undefined ? 1 : 0);
     },
   });
   new Gauge({

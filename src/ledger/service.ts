@@ -7,7 +7,7 @@ import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
 import type { Entry, Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { CurrentRates } from "../core/rates.ts";
+import type { CurrentRates, LatestTable, RateOfTable } from "../core/rates.ts";
 import type {
   AccountsRequest,
   AuditOptions,
@@ -19,8 +19,6 @@ import type {
   ExportRequest,
   Page,
   Position,
-  RateOnDay,
-  RatesInForce,
   Recorded,
   Settlement,
   Statement,
@@ -118,19 +116,14 @@ export class LedgerService implements ExchangeService {
     return quoteExchange(terms, await this.#rates.forQuote());
   }
 
-  async rates(): Promise<RatesInForce> {
-    const latest = await this.#rates.latest();
-    return { ...latest, previous: await this.#rates.before(latest.table) };
+  rates(): Promise<LatestTable> {
+    return this.#rates.latest();
   }
 
-  async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOnDay[]> {
-    const { table } = await this.#rates.latest();
-    const since = addDays(table.effectiveDate, 1 - days);
-    const rates = await this.#rates.history(table, currency, since);
-    if (rates.length === 0) {
-      throw new FxError("unsupported-currency", "No rate table of these days quotes that currency.");
-    }
-    return rates.map(({ number, effectiveDate, bid, ask }) => ({ table: number, effectiveDate, bid, ask }));
+  async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]> {
+    const rates = await this.#rates.history(currency, days);
+    if (rates.length > 0) return rates;
+    throw new FxError("unsupported-currency", "No rate table of these days quotes that currency.");
   }
 
   async statement(pesel: Pesel, { limit, cursor, from, to, key }: StatementRequest): Promise<Statement> {

@@ -1,6 +1,6 @@
 import type { TableLedger } from "../core/rates.ts";
 import { effectiveOn, newest } from "./judge.ts";
-import { fetchLimits } from "./nbp.ts";
+import { recentTables } from "./ledger-rates.ts";
 import { nextTable } from "./next-table.ts";
 import { openSource } from "./open.ts";
 import { isLive } from "./source.ts";
@@ -25,7 +25,7 @@ export async function inspectSource(
   const recorded = !isLive(name);
   try {
     const source = await openSource(name);
-    const { tables, date } = await source.tables(1, AbortSignal.timeout(fetchLimits.requestTimeoutMs));
+    const { tables, date } = await source.tables(recentTables);
     const aheadMs = date === undefined ? 0 : now().getTime() - date.getTime();
     const inForce = await ledger?.inForce();
     const isJudged = ledger !== undefined && (inForce === undefined || inForce.table.source === source.name);

@@ -1,5 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { CurrencyCode } from "../core/currency.ts";
-import type { CalendarDate } from "../core/date.ts";
+import { addDays } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import {
   type CurrentRates,
@@ -21,21 +22,21 @@ import { isLive, type RateSource, sourceName } from "./source.ts";
 import {
   clockProblem,
   dayOf,
-  type Halt,
   isClockOff,
+  isElsewhere,
   isOurs,
   type Known,
+  type Prices,
   pricesOf,
   problemOf,
   type RatesRole,
 } from "./trading.ts";
-import { within } from "./within.ts";
 
+/** How many tables continue an answer of some minutes ago: two weeks, of which all may have been held back. */
+export const recentTables = 10;
 const longestCloseMs = 1000;
 /** A ledger that trades at another source may be switched to this one, but probably not soon. */
 const retryElsewhereSeconds = 60;
-/** Each round puts a table in force, or loses to a process that does. */
-const mostRounds = 100;
 
 export interface LedgerRatesOptions extends TableRules {
   readonly role: RatesRole;
@@ -64,27 +65,26 @@ export interface LedgerRatesOptions extends TableRules {
 export class LedgerRates implements CurrentRates {
   readonly #options: LedgerRatesOptions;
   readonly #known: Known;
-  readonly #closing = new AbortController();
+  readonly #news: RatesNews;
   readonly #fetches = noFetches();
-  /** The id of the last table that this process put in force. */
-  #accepted: string | undefined;
-  /** What the last judgement of the source's answer was about; there is no other until that changes. */
-  #judged: string | undefined;
-  #historyIsKept = false;
+  readonly #closing = new AbortController();
+  #turn: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  /** By how much the clock was ahead of `performance.now()` when the source was asked last. */
+  #clockWhenAsked: number;
   #failures = 0;
   /** On the clock of `performance.now()`. */
   #nextRefresh = 0;
-  /** Both clocks when the source was asked last. */
-  #asked: { readonly wall: number; readonly steady: number };
-  readonly #news: RatesNews;
-  #timer: NodeJS.Timeout | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  /** What the source's last answer was judged against; it is judged again when that changes. */
+  #judged: string | undefined;
+  /** The id of the last table that this process put in force. */
+  #accepted: string | undefined;
 
   constructor(options: LedgerRatesOptions) {
     const { role, source, maxAgeDays, acceptTable, changeSource } = options;
     this.#options = options;
     this.#news = new RatesNews(options.onEvent);
-    this.#asked = { wall: options.now().getTime(), steady: performance.now() };
+    this.#clockWhenAsked = this.#clock();
     this.#known = {
       role,
       source,
@@ -114,36 +114,41 @@ export class LedgerRates implements CurrentRates {
       clearTimeout(this.#timer);
       this.#known.rules = rules;
       this.#nextRefresh = 0;
-      // A recording may have other tables by now.
-      this.#historyIsKept = false;
       return this.#takeTurn();
     });
     return this.#turn;
   }
 
+  /** Resolves when nothing of it uses the ledger any more, or when the ledger has not answered for a second. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    await within(this.#turn, longestCloseMs);
+  }
+
   forOrder(inForce: TableInForce | undefined): RateTable {
-    const { table, notTraded } = pricesOf({ ...this.#known, inForce }, this.#options.now());
-    return table !== undefined && notTraded === undefined ? table : this.#refuse(notTraded);
+    const { table, notTraded } = this.#prices({ ...this.#known, inForce });
+    if (table !== undefined && notTraded === undefined) return table;
+    const isOther = inForce !== undefined && inForce.table.source !== this.#known.source.name;
+    throw this.#unavailable(notTraded, isOther ? retryElsewhereSeconds : undefined);
   }
 
   async forQuote(): Promise<RateTable> {
     await this.#follow();
     const { table, notQuoted } = this.#prices();
-    return table !== undefined && notQuoted === undefined ? table : this.#refuse(notQuoted);
+    if (table !== undefined && notQuoted === undefined) return table;
+    throw this.#unavailable(notQuoted);
   }
 
   async latest(): Promise<LatestTable> {
-    await this.#follow();
-    const { table = this.#known.inForce?.table, notTraded } = this.#prices();
-    if (table === undefined) return this.#refuse(notTraded);
-    return { table, recorded: !isLive(table.source), notTraded: notTraded?.reason };
+    const table = await this.#shown();
+    const previous = await tableBefore(this.#options.ledger, this.#known.tables, table);
+    return { table, previous, recorded: !isLive(table.source), notTraded: this.#prices().notTraded };
   }
 
-  before(table: RateTable): Promise<RateTable | undefined> {
-    return tableBefore(this.#options.ledger, this.#known.tables, table);
-  }
-
-  history(table: RateTable, currency: CurrencyCode, since: CalendarDate): Promise<readonly RateOfTable[]> {
+  async history(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]> {
+    const table = await this.#shown();
+    const since = addDays(table.effectiveDate, 1 - days);
     return historyOf(this.#options.ledger, this.#known.tables, { table, currency, since });
   }
 
@@ -154,7 +159,7 @@ export class LedgerRates implements CurrentRates {
       source: source.name,
       recorded: source.recorded,
       table,
-      trading: notTraded === undefined ? { trading: true } : { trading: false, reason: notTraded.reason },
+      notTraded,
       problem: problemOf(this.#known),
       heldBack: heldBack?.table.number,
       clock: clockProblem(clockAheadMs, source.name),
@@ -162,42 +167,36 @@ export class LedgerRates implements CurrentRates {
     };
   }
 
-  /** Resolves when nothing of it uses the ledger any more, or when the ledger has not answered for a second. */
-  async close(): Promise<void> {
-    this.#closing.abort();
-    clearTimeout(this.#timer);
-    await within(this.#turn, longestCloseMs);
+  /** The table of a quote, or the last there is, however old. */
+  async #shown(): Promise<RateTable> {
+    const inForce = await this.#follow();
+    const { table = inForce?.table, notTraded } = this.#prices();
+    if (table === undefined) throw this.#unavailable(notTraded);
+    return table;
   }
 
-  #prices() {
-    return pricesOf(this.#known, this.#options.now());
+  #prices(known = this.#known): Prices {
+    return pricesOf(known, this.#options.now());
   }
 
-  #tell(): void {
-    this.#news.tell(this.#known, this.#prices(), this.#accepted, this.#options.followMs);
-  }
-
-  #refuse(halt: Halt | undefined): never {
-    const { kind, reason } = halt as Halt;
+  /** @param elsewhere after how many seconds to try again, where no answer of the source helps */
+  #unavailable(reason = "", elsewhere?: number): FxError {
     // A command looks once.
-    if (this.#known.role !== "serve") throw new FxError("rates-unavailable", reason);
-    const isElsewhere = kind === "other source";
+    if (this.#known.role !== "serve") return new FxError("rates-unavailable", reason);
     const untilRefresh = Math.max(1, Math.ceil((this.#nextRefresh - performance.now()) / 1000));
-    const hint = isElsewhere ? "" : ` Try again in ${untilRefresh} s, when fx asks the source again.`;
-    const retryAfterSeconds = isElsewhere ? retryElsewhereSeconds : untilRefresh;
-    throw new FxError("rates-unavailable", reason + hint, { retryAfterSeconds });
+    const hint = ` Try again in ${untilRefresh} s, when fx asks the source again.`;
+    const text = elsewhere === undefined ? reason + hint : reason;
+    return new FxError("rates-unavailable", text, { retryAfterSeconds: elsewhere ?? untilRefresh });
   }
 
   async #takeTurn(): Promise<void> {
-    const { now, followMs } = this.#options;
-    const reads = this.#known.role === "read";
-    const jumpedMs = now().getTime() - this.#asked.wall - (performance.now() - this.#asked.steady);
+    const { role, followMs } = this.#options;
     // After a clock was set, or a machine slept, the source is asked first: its answer tells whether the day is right.
-    const hasJumped = isClockOff(jumpedMs);
+    const hasJumped = isClockOff(this.#clock() - this.#clockWhenAsked);
     if (!hasJumped) await this.#settle();
     const isDue = hasJumped || performance.now() >= this.#nextRefresh;
-    if (isDue && !(reads && isOurs(this.#known))) await this.#refresh();
-    if (reads || this.#closing.signal.aborted) return;
+    if (isDue && !(role === "read" && isOurs(this.#known))) await this.#refresh();
+    if (role === "read" || this.#closing.signal.aborted) return;
     this.#tell();
     const untilRefresh = Math.max(0, this.#nextRefresh - performance.now());
     this.#timer = setTimeout(
@@ -206,6 +205,44 @@ export class LedgerRates implements CurrentRates {
       },
       Math.min(followMs, untilRefresh),
     ).unref();
+  }
+
+  #clock(): number {
+    return this.#options.now().getTime() - performance.now();
+  }
+
+  async #refresh(): Promise<void> {
+    const known = this.#known;
+    const before = this.#accepted;
+    const problem = await failureOf(() => this.#ask());
+    if (this.#closing.signal.aborted) return;
+    known.fetchFailure = problem;
+    const hasFailed = problem !== undefined || known.ledgerFailure !== undefined;
+    this.#failures = hasFailed ? this.#failures + 1 : 0;
+    const retryInMs = this.#pauseMs();
+    this.#nextRefresh = performance.now() + retryInMs;
+    const unlessAccepted = known.heldBack === undefined ? "unchanged" : "refused";
+    this.#fetches[hasFailed ? "failed" : this.#accepted === before ? unlessAccepted : "accepted"] += 1;
+    if (problem !== undefined) this.#options.onEvent({ kind: "failed", problem, retryInMs });
+  }
+
+  async #ask(): Promise<void> {
+    const { source, now } = this.#options;
+    const known = this.#known;
+    this.#clockWhenAsked = this.#clock();
+    const continues = known.tables.length > 0 && this.#failures === 0;
+    const { tables, date } = await source.tables(continues ? recentTables : mostTables, this.#closing.signal);
+    if (date !== undefined) known.clockAheadMs = now().getTime() - date.getTime();
+    known.tables = tables;
+    this.#judged = undefined;
+    await this.#settle();
+  }
+
+  #pauseMs(): number {
+    const { refreshMs, retryMs } = this.#options;
+    if (this.#failures === 0) return refreshMs;
+    const longest = Math.min(retryMs * 2 ** (this.#failures - 1), refreshMs);
+    return Math.round(longest * (0.5 + Math.random() / 2));
   }
 
   async #follow(): Promise<TableInForce | undefined> {
@@ -221,20 +258,20 @@ export class LedgerRates implements CurrentRates {
    * ledger that fails is asked again the next time.
    */
   async #settle(): Promise<void> {
-    const failure = await failureOf(async () => {
-      for (let rounds = 0; rounds < mostRounds && (await this.#acceptNext()); rounds += 1);
+    this.#known.ledgerFailure = await failureOf(async () => {
+      while (await this.#acceptNext());
     });
-    this.#known.ledgerFailure = failure?.message;
-    if (!this.#closing.signal.aborted && this.#prices().notTraded === undefined) this.#tell();
   }
 
-  /** @returns whether there may be more to put in force */
+  /**
+   * Puts the next table in force; or, if there is none, keeps those before the one in force for the history of rates.
+   * @returns whether there may be more to put in force
+   */
   async #acceptNext(): Promise<boolean> {
     const { ledger, now, operator, source } = this.#options;
     const known = this.#known;
     const inForce = await this.#follow();
-    const isOther = inForce !== undefined && !isOurs(known);
-    if (known.role === "read" || (isOther && inForce.table.source !== known.changeSource)) {
+    if (known.role === "read" || isElsewhere(known)) {
       known.heldBack = undefined;
       return false;
     }
@@ -243,96 +280,41 @@ export class LedgerRates implements CurrentRates {
     const question = `${today} ${inForce?.epoch} ${acceptTable}`;
     if (question === this.#judged) return false;
     const effective = effectiveOn(today, known.tables);
-    const tables = { inForce, effective, acceptTable };
-    const { accept, heldBack } = await nextTable(ledger, source.name, tables);
+    const { accept, heldBack } = await nextTable(ledger, source.name, { inForce, effective, acceptTable });
     known.heldBack = heldBack;
     if (accept === undefined) {
+      if (inForce !== undefined && isOurs(known)) {
+        await ledger.saveTables(known.tables.filter((table) => isNewer(inForce.table, table)));
+      }
       this.#judged = question;
       return false;
     }
     const { table, overridden } = accept;
     const overriddenBy = overridden ? operator : undefined;
     if (await ledger.acceptTable(table, { epoch: inForce?.epoch ?? 0, at: now(), overriddenBy })) {
-      if (isOther) known.changeSource = undefined;
+      known.changeSource = undefined;
       this.#accepted = table.id;
     }
+    // Either way the table in force is another one by now.
     return true;
   }
 
-  /** Asks the source, and judges what it answers. */
-  async #refresh(): Promise<void> {
-    const known = this.#known;
-    const before = this.#accepted;
-    const failure = await failureOf(() => this.#fetch());
-    if (this.#closing.signal.aborted) return;
-    known.fetchFailure = failure?.message;
-    const hasFailed = failure !== undefined || known.ledgerFailure !== undefined;
-    // Meanwhile there may be tables that this process never sees as the newest.
-    if (hasFailed) this.#historyIsKept = false;
-    this.#failures = hasFailed ? this.#failures + 1 : 0;
-    const retryInMs = this.#pauseMs();
-    this.#nextRefresh = performance.now() + retryInMs;
-    if (hasFailed) this.#fetches.failed += 1;
-    else if (this.#accepted !== before) this.#fetches.accepted += 1;
-    else this.#fetches[known.heldBack === undefined ? "unchanged" : "refused"] += 1;
-    if (failure !== undefined) this.#options.onEvent({ kind: "failed", problem: failure.message, retryInMs });
-  }
-
-  async #fetch(): Promise<void> {
-    const { now, onEvent } = this.#options;
-    const known = this.#known;
-    if (known.role === "read") return this.#fetchAll();
-    const latest = await this.#ask(1);
-    // While the newest waits for its date, the one before it is needed. Until both are there, nothing is given up.
-    if (effectiveOn(dayOf(now(), known.clockAheadMs), latest).length === 0) return this.#fetchAll();
-    known.tables = latest;
-    await this.#settle();
-    if (known.heldBack === undefined && !this.#lacksHistory()) return;
-    const failure = await failureOf(() => this.#fetchAll());
-    if (failure !== undefined && !this.#closing.signal.aborted) {
-      onEvent({ kind: "history-failed", problem: failure.message });
-    }
-  }
-
-  /** Asks for the tables before the newest, too, and keeps those before the one in force for the history of rates. */
-  async #fetchAll(): Promise<void> {
-    const known = this.#known;
-    known.tables = await this.#ask(mostTables);
-    await this.#settle();
-    const { inForce } = known;
-    if (inForce === undefined || !isOurs(known) || !this.#lacksHistory()) return;
-    await this.#options.ledger.saveTables(known.tables.filter((table) => isNewer(inForce.table, table)));
-    this.#historyIsKept = true;
-  }
-
-  async #ask(count: number): Promise<readonly RateTable[]> {
-    const { source, now } = this.#options;
-    this.#asked = { wall: now().getTime(), steady: performance.now() };
-    const { tables, date } = await source.tables(count, this.#closing.signal);
-    if (date !== undefined) this.#known.clockAheadMs = now().getTime() - date.getTime();
-    this.#judged = undefined;
-    return tables;
-  }
-
-  #pauseMs(): number {
-    const { refreshMs, retryMs } = this.#options;
-    if (this.#failures === 0) return refreshMs;
-    const longest = Math.min(retryMs * 2 ** (this.#failures - 1), refreshMs);
-    return Math.round(longest * (0.5 + Math.random() / 2));
-  }
-
-  /** Whether to ask for the tables before the newest: once, and where the ledger does not keep them, each time. */
-  #lacksHistory(): boolean {
-    if (!isOurs(this.#known)) return true;
-    return !this.#historyIsKept && (this.#known.role === "serve" || this.#accepted !== undefined);
+  #tell(): void {
+    this.#news.tell(this.#known, this.#prices().notTraded, this.#accepted, this.#options.followMs);
   }
 }
 
-async function failureOf(work: () => Promise<unknown>): Promise<Error | undefined> {
+async function failureOf(work: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await work();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
+    return error instanceof Error ? error.message : String(error);
   }
+}
+
+/** Waits for the end of `work`, but not longer than this. */
+async function within(work: Promise<void>, ms: number): Promise<void> {
+  const limit = new AbortController();
+  await Promise.race([work, pause(ms, undefined, { signal: limit.signal })]).finally(() => limit.abort());
 }

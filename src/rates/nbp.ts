@@ -1,11 +1,10 @@
 import type { Response } from "got";
 import { FxError } from "../core/errors.ts";
-import { InvalidRateTable, type PublishedTable } from "../core/rates.ts";
 import { visible } from "../core/visible.ts";
+import { excerpt, InvalidRateTable, parseTables } from "./published.ts";
 import { addressWithoutSecrets, type RateSource, sourceName, tablesOf } from "./source.ts";
-import { excerpt, parseTables } from "./tables.ts";
 
-export const nbpBaseUrl = "https://api.nbp.pl/api";
+const nbpBaseUrl = "https://api.nbp.pl/api";
 
 /** The most tables that the bank gives at once. */
 export const mostTables = 67;
@@ -21,7 +20,7 @@ export interface FetchLimits {
 }
 
 /** A command waits as long before it fails. */
-export const fetchLimits: FetchLimits = {
+const fetchLimits: FetchLimits = {
   connectTimeoutMs: 3000,
   responseTimeoutMs: 5000,
   requestTimeoutMs: 8000,
@@ -29,10 +28,12 @@ export const fetchLimits: FetchLimits = {
 };
 
 /**
- * The bank's API, as "nbp", or another one of its shape, by its base URL.
+ * The bank's API, as "nbp", or another one of its shape, by its base URL. The newest tables are those of
+ * `<base>/exchangerates/tables/C/last/<count>/`. A query of the base URL is sent along; a redirect is not followed. A wrong
+ * table is left out if a right one follows it, because it must not hold back those of later days.
  * @throws FxError rates-unavailable if that is no URL
  */
-export function openApi(source: string, limits: FetchLimits): RateSource {
+export function openApi(source: string, limits: Partial<FetchLimits> = {}): RateSource {
   const baseUrl = source === "nbp" ? nbpBaseUrl : source;
   if (!URL.canParse(baseUrl)) {
     throw new FxError("rates-unavailable", `No rates from ${source}: it is not an http(s) address.`);
@@ -42,56 +43,35 @@ export function openApi(source: string, limits: FetchLimits): RateSource {
     name,
     recorded: false,
     async tables(count, signal) {
-      const { tables, date } = await fetchTables(baseUrl, count, signal, limits);
-      return { tables: tablesOf(name, tables), date };
+      const url = new URL(baseUrl);
+      url.pathname = `${url.pathname.replace(/\/+$/, "")}/exchangerates/tables/C/last/${count}/`;
+      url.searchParams.set("format", "json");
+      const where = addressWithoutSecrets(url);
+      const response = await answerOf(url, signal, { ...fetchLimits, ...limits });
+      const { statusCode, headers } = response;
+      // Bytes, if they are in a coding that fx did not ask for.
+      const body = String(response.body);
+      if (statusCode !== 200) {
+        const { location } = headers;
+        const instead = location === undefined ? excerpt(body) : `a redirect to ${excerpt(location)}`;
+        throw new Error(`${where} answered ${statusCode}: ${instead}.`);
+      }
+      try {
+        return { tables: tablesOf(name, parseTables(body, "leave out wrong")), date: timeOf(headers) };
+      } catch (error) {
+        if (!(error instanceof InvalidRateTable)) throw error;
+        throw new Error(`${where} did not answer with rate tables: ${error.message}.`, { cause: error });
+      }
     },
   };
 }
 
-/**
- * The newest `count` tables, oldest first, from an API of the bank's shape under `baseUrl`: the one in force from
- * `<base>/exchangerates/tables/C/`, several from `<base>/exchangerates/tables/C/last/<count>/`. A query of the base
- * URL is sent along; a redirect is not followed.
- * @throws Error with a message that says what was received instead
- */
-export async function fetchTables(
-  baseUrl: string,
-  count: number,
-  signal: AbortSignal,
-  limits: FetchLimits = fetchLimits,
-): Promise<{ readonly tables: readonly PublishedTable[]; readonly date: Date | undefined }> {
-  const url = new URL(baseUrl);
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/exchangerates/tables/C/${count === 1 ? "" : `last/${count}/`}`;
-  url.searchParams.set("format", "json");
-  const where = addressWithoutSecrets(url);
-  const response = await answerOf(url, signal, limits).catch((error: NodeJS.ErrnoException) => {
-    const reason =
-      error.name === "CancelError"
-        ? `it is longer than ${limits.maxBytes} bytes`
-        : (error.message || error.code || error.name).replace(/\.$/, "");
-    throw new Error(`No answer from ${where}: ${visible(reason)}.`, { cause: error });
-  });
-  if (response.statusCode !== 200) {
-    const { location } = response.headers;
-    const instead =
-      location === undefined ? excerpt(String(response.body)) : `a redirect to ${excerpt(location)}`;
-    throw new Error(`${where} answered ${response.statusCode}: ${instead}.`);
-  }
-  try {
-    return { tables: parseTables(String(response.body)), date: timeOf(response.headers) };
-  } catch (error) {
-    if (!(error instanceof InvalidRateTable)) throw error;
-    throw new Error(`${where} did not answer with rate tables: ${error.message}.`, { cause: error });
-  }
-}
-
-/** The time at which an answer left. One from a cache says how many seconds ago it was made. */
-function timeOf({ date, age }: Response["headers"]): Date | undefined {
-  const made = Date.parse(date ?? "");
-  return Number.isNaN(made) ? undefined : new Date(made + 1000 * (Number(age) || 0));
-}
-
-async function answerOf(url: URL, signal: AbortSignal, limits: FetchLimits): Promise<Response<string>> {
+/** @throws Error if there is no whole answer, with a message that says why */
+async function answerOf(
+  url: URL,
+  signal: AbortSignal | undefined,
+  limits: FetchLimits,
+): Promise<Response<string>> {
   // Imported here, because loading it is slow and most commands do not need it.
   const { got } = await import("got");
   const request = got(url, {
@@ -113,5 +93,20 @@ async function answerOf(url: URL, signal: AbortSignal, limits: FetchLimits): Pro
   void request.on("downloadProgress", ({ transferred }) => {
     if (transferred > limits.maxBytes) request.cancel();
   });
-  return request;
+  try {
+    return await request;
+  } catch (error) {
+    const { name, message, code } = error as NodeJS.ErrnoException;
+    const reason =
+      name === "CancelError"
+        ? `it is longer than ${limits.maxBytes} bytes`
+        : (message || code || name).replace(/\.$/, "");
+    throw new Error(`No answer from ${addressWithoutSecrets(url)}: ${visible(reason)}.`, { cause: error });
+  }
+}
+
+/** The time at which an answer left. One from a cache says how many seconds ago it was made. */
+function timeOf({ date, age }: Response["headers"]): Date | undefined {
+  const made = Date.parse(date ?? "");
+  return Number.isNaN(made) ? undefined : new Date(made + 1000 * (Number(age) || 0));
 }

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { RateTable } from "../core/rates.ts";
-import { clockProblem, type Known, type Prices, problemOf } from "./trading.ts";
+import { clockProblem, type Known, problemOf } from "./trading.ts";
 
 /** What became of the rates, for the log. */
 export type RatesEvent =
@@ -7,7 +8,6 @@ export type RatesEvent =
   | { readonly kind: "not-trading"; readonly problem: string }
   | { readonly kind: "refused"; readonly table: string; readonly problem: string }
   | { readonly kind: "failed"; readonly problem: string; readonly retryInMs: number }
-  | { readonly kind: "history-failed"; readonly problem: string }
   | { readonly kind: "clock"; readonly problem: string };
 
 /** Reports what is new about the rates, once. */
@@ -20,32 +20,33 @@ export class RatesNews {
   }
 
   /** @param accepted the id of the last table that this process put in force */
-  tell(known: Known, { notTraded }: Prices, accepted: string | undefined, retryInMs: number): void {
-    const { source, inForce, heldBack, ledgerFailure, clockAheadMs } = known;
+  tell(known: Known, notTraded: string | undefined, accepted: string | undefined, retryInMs: number): void {
+    const { source, inForce, heldBack, ledgerFailure } = known;
     const table = inForce?.table;
-    const problem = problemOf(known) ?? "";
-    const clock = clockProblem(clockAheadMs, source.name);
     if (notTraded !== undefined) {
-      const state = `${notTraded.kind} ${table?.source}`;
-      this.#once("trading", state, { kind: "not-trading", problem: notTraded.reason });
+      this.#once("trading", { kind: "not-trading", problem: notTraded });
     } else if (table !== undefined) {
       const from = table.id !== accepted ? "ledger" : source.recorded ? "recording" : "bank";
-      this.#once("trading", table.id, { kind: "in-force", table, from });
+      this.#once("trading", { kind: "in-force", table, from });
     }
-    const refused = heldBack && ({ kind: "refused", table: heldBack.table.number, problem } as const);
-    this.#once("held back", heldBack?.table.id, refused);
-    const failed = ledgerFailure && ({ kind: "failed", problem: ledgerFailure, retryInMs } as const);
-    this.#once("ledger", ledgerFailure, failed || undefined);
+    const refused = {
+      kind: "refused",
+      table: heldBack?.table.number ?? "",
+      problem: problemOf(known) ?? "",
+    } as const;
+    this.#once("held back", heldBack && refused);
     this.#once(
-      "clock",
-      clock !== undefined,
-      clock === undefined ? undefined : { kind: "clock", problem: clock },
+      "ledger",
+      ledgerFailure === undefined ? undefined : { kind: "failed", problem: ledgerFailure, retryInMs },
     );
+    const clock = clockProblem(known.clockAheadMs, source.name);
+    this.#once("clock", clock === undefined ? undefined : { kind: "clock", problem: clock });
   }
 
-  #once(what: string, state: unknown, event: RatesEvent | undefined): void {
-    if (this.#told.get(what) === state) return;
-    this.#told.set(what, state);
+  /** @param event undefined when there is nothing to tell of `topic` any more */
+  #once(topic: string, event: RatesEvent | undefined): void {
+    if (isDeepStrictEqual(event, this.#told.get(topic))) return;
+    this.#told.set(topic, event);
     if (event !== undefined) this.#onEvent(event);
   }
 }

@@ -1,6 +1,6 @@
 import type { CurrentRates } from "../core/rates.ts";
 import { LedgerRates, type LedgerRatesOptions } from "./ledger-rates.ts";
-import { type FetchLimits, fetchLimits, openApi } from "./nbp.ts";
+import { type FetchLimits, openApi } from "./nbp.ts";
 import { openRecorded } from "./recorded.ts";
 import { isLive, type RateSource } from "./source.ts";
 
@@ -8,7 +8,7 @@ export interface RatesOptions
   extends Pick<LedgerRatesOptions, "role" | "ledger">,
     Partial<Omit<LedgerRatesOptions, "role" | "ledger" | "source">> {
   /**
-   * "nbp"; the http(s) base URL of an API of the same shape, which is asked for `<base>/exchangerates/tables/C/`;
+   * "nbp"; the http(s) base URL of an API of the same shape, which is asked for `<base>/exchangerates/tables/C/last/67/`;
    * the path of a JSON file of tables as the bank publishes them; or "demo", which is such a recording.
    */
   readonly source: string | RateSource;
@@ -41,9 +41,6 @@ export async function openRates({ limits, ...given }: RatesOptions): Promise<Cur
 }
 
 /** @throws FxError rates-unavailable */
-export function openSource(
-  source: string,
-  limits: Partial<FetchLimits> = {},
-): RateSource | Promise<RateSource> {
-  return isLive(source) ? openApi(source, { ...fetchLimits, ...limits }) : openRecorded(source);
+export function openSource(source: string, limits?: Partial<FetchLimits>): RateSource | Promise<RateSource> {
+  return isLive(source) ? openApi(source, limits) : openRecorded(source);
 }

@@ -1,9 +1,9 @@
 import { createReadStream } from "node:fs";
 import { FxError } from "../core/errors.ts";
-import { InvalidRateTable, type PublishedTable } from "../core/rates.ts";
+import type { PublishedTable } from "../core/rates.ts";
 import demo from "./demo-tables.json" with { type: "json" };
+import { InvalidRateTable, parseRateTable, parseTables } from "./published.ts";
 import { type RateSource, sourceName, tablesOf } from "./source.ts";
-import { parseTableList, parseTables } from "./tables.ts";
 
 /**
  * Reads recorded tables. A file is read again whenever it is asked, so that it may change.
@@ -23,7 +23,7 @@ const longestFile = 16 * 1024 * 1024;
 
 async function readTables(path: string): Promise<readonly PublishedTable[]> {
   try {
-    return parseTables(await readText(path));
+    return parseTables(await readText(path), "require right");
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const { code } = error as NodeJS.ErrnoException;
@@ -53,7 +53,7 @@ async function readText(path: string): Promise<string> {
 
 /** The recording that fx carries: 67 consecutive tables of 2022. */
 export function demoTables(): readonly PublishedTable[] {
-  return parseTableList(publishedDemo());
+  return publishedDemo().map(parseRateTable);
 }
 
 /** The same in the bank's shape. The file holds it in columns, at a quarter of the size. */

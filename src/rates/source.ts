@@ -12,7 +12,7 @@ export interface RateSource {
    * The newest `count` tables or more.
    * @throws Error with a message that says what was received instead
    */
-  tables(count: number, signal: AbortSignal): Promise<SourceAnswer>;
+  tables(count: number, signal?: AbortSignal): Promise<SourceAnswer>;
 }
 
 export interface SourceAnswer {

@@ -29,17 +29,13 @@ export interface Known {
   clockAheadMs: number;
 }
 
-/** Why nothing is quoted, or no order settled. */
-export interface Halt {
-  readonly kind: "no table" | "other source" | "not effective" | "too old";
-  readonly reason: string;
-}
-
 export interface Prices {
   /** The table to quote at, and the only one at which orders may settle. */
   readonly table: RateTable | undefined;
-  readonly notQuoted: Halt | undefined;
-  readonly notTraded: Halt | undefined;
+  /** Why nothing is quoted. */
+  readonly notQuoted: string | undefined;
+  /** Why no order settles. */
+  readonly notTraded: string | undefined;
 }
 
 /** Whether the ledger trades at this process's source. */
@@ -47,49 +43,55 @@ export function isOurs({ inForce, source }: Pick<Known, "inForce" | "source">): 
   return inForce?.table.source === source.name;
 }
 
+/** Whether the ledger trades at another source, and is not to be changed to this process's. */
+export function isElsewhere(known: Pick<Known, "inForce" | "source" | "changeSource">): boolean {
+  const { inForce, changeSource } = known;
+  return inForce !== undefined && !isOurs(known) && inForce.table.source !== changeSource;
+}
+
 /** Decides at which table a process quotes and settles orders now, and why it does not. The one place that does. */
 export function pricesOf(known: Known, now: Date): Prices {
   const { inForce, role } = known;
   if (inForce !== undefined && isOurs(known)) {
-    const halt = haltAt(inForce.table, known, now);
-    return { table: inForce.table, notQuoted: halt, notTraded: halt };
+    const { table } = inForce;
+    const problem = problemWith(table, known, now);
+    return { table, notQuoted: problem, notTraded: problem };
   }
   const table = newest(effectiveOn(warsawDate(now), known.tables));
-  const notQuoted = haltAt(table, known, now);
+  const notQuoted = problemWith(table, known, now);
   if (inForce !== undefined) return { table, notQuoted, notTraded: otherSource(inForce, known, now) };
   // A dry run is priced at the table that the run itself would put in force.
-  return { table, notQuoted, notTraded: role === "read" ? notQuoted : haltAt(undefined, known, now) };
+  return { table, notQuoted, notTraded: role === "read" ? notQuoted : noTable(known, now) };
 }
 
-function haltAt(table: RateTable | undefined, known: Known, now: Date): Halt | undefined {
+function problemWith(table: RateTable | undefined, known: Known, now: Date): string | undefined {
+  if (table === undefined) return noTable(known, now);
   const { source, clockAheadMs } = known;
   const { maxAgeDays } = known.rules;
-  if (table === undefined) {
-    return { kind: "no table", reason: `There is no rate table yet. ${newsOf(known, now)}` };
-  }
   const { number, effectiveDate } = table;
   const today = warsawDate(now);
   const clock = clockProblem(clockAheadMs, source.name);
   if (effectiveDate > today) {
     const cause = clock ?? "This clock is behind, or a process whose clock is ahead put the table in force.";
-    const reason = `The rate table in force, ${number}, takes effect on ${effectiveDate}, and by this machine's clock it is ${today}. ${cause}`;
-    return { kind: "not effective", reason };
+    return `The rate table in force, ${number}, takes effect on ${effectiveDate}, and by this machine's clock it is ${today}. ${cause}`;
   }
   if (source.recorded || today <= addDays(effectiveDate, maxAgeDays)) return undefined;
   const days = `${maxAgeDays} day${maxAgeDays === 1 ? "" : "s"}`;
-  const reason = `The newest rate table, ${number}, is of ${effectiveDate}, and fx trades at a table for at most ${days}. ${newsOf(known, now)}${clock === undefined ? "" : ` ${clock}`}`;
-  return { kind: "too old", reason };
+  const old = `The newest rate table, ${number}, is of ${effectiveDate}, and fx trades at a table for at most ${days}.`;
+  return [old, noNewer(known, now), ...(clock === undefined ? [] : [clock])].join(" ");
 }
 
-function otherSource({ table }: TableInForce, known: Known, now: Date): Halt {
+function noTable(known: Known, now: Date): string {
+  return `There is no rate table yet. ${noNewer(known, now)}`;
+}
+
+function otherSource({ table }: TableInForce, known: Known, now: Date): string {
   const { name } = known.source;
   const theirs = table.source;
-  const way =
-    theirs === known.changeSource
-      ? `The ledger changes to ${name} with its first table that may come into force. ${newsOf(known, now)}`
-      : `Use --rates ${theirs}, or change the ledger's source with fx serve --rates ${name} --change-source ${theirs}.`;
-  const reason = `The ledger trades at the rates of ${theirs}, and this fx has those of ${name}, at which it only quotes. ${way}`;
-  return { kind: "other source", reason };
+  const way = isElsewhere(known)
+    ? `Use --rates ${theirs}, or change the ledger's source with fx serve --rates ${name} --change-source ${theirs}.`
+    : `The ledger changes to ${name} with its first table that may come into force. ${noNewer(known, now)}`;
+  return `The ledger trades at the rates of ${theirs}, and this fx has those of ${name}, at which it only quotes. ${way}`;
 }
 
 /** Why there is no newer table, where something is wrong. */
@@ -103,7 +105,7 @@ export function problemOf({
 }
 
 /** Why there is no newer table. */
-function newsOf(known: Known, now: Date): string {
+function noNewer(known: Known, now: Date): string {
   const { source, role, inForce } = known;
   const problem = problemOf(known);
   if (problem !== undefined) return problem;
@@ -122,7 +124,7 @@ function newsOf(known: Known, now: Date): string {
 
 const clockToleranceMs = 5 * 60_000;
 
-/** Whether a clock that is so far ahead of the source's, or behind it, is wrong. */
+/** Whether a clock that is so far ahead of another, or behind it, is wrong. */
 export function isClockOff(aheadMs: number): boolean {
   return Math.abs(aheadMs) > clockToleranceMs;
 }

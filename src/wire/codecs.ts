@@ -7,8 +7,8 @@ import type { Exchange, Quote } from "../core/exchange.ts";
 import type { Entry, Receipt } from "../core/journal.ts";
 import { knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { Rate, RateTable } from "../core/rates.ts";
-import type { Page, Position, RateOnDay, RatesInForce, Statement } from "../core/service.ts";
+import type { LatestTable, Rate, RateOfTable, RateTable } from "../core/rates.ts";
+import type { Page, Position, Statement } from "../core/service.ts";
 import * as entrySchemas from "./entry-schemas.ts";
 import * as schemas from "./schemas.ts";
 
@@ -138,7 +138,7 @@ export function decodeStatement(body: unknown): Statement {
   };
 }
 
-export function encodeRates({ table, previous, recorded, notTraded }: RatesInForce): schemas.RatesJson {
+export function encodeRates({ table, previous, recorded, notTraded }: LatestTable): schemas.RatesJson {
   return {
     ...encodeTable(table),
     source: table.source,
@@ -149,7 +149,7 @@ export function encodeRates({ table, previous, recorded, notTraded }: RatesInFor
   };
 }
 
-export function decodeRates(body: unknown): RatesInForce {
+export function decodeRates(body: unknown): LatestTable {
   const { source, recorded, tradable, reason, previous, ...table } = read(schemas.rates, body);
   return {
     table: tableOf(table, source),
@@ -161,12 +161,12 @@ export function decodeRates(body: unknown): RatesInForce {
 
 export function encodeRateHistory(
   currency: CurrencyCode,
-  rates: readonly RateOnDay[],
+  rates: readonly RateOfTable[],
 ): schemas.RateHistoryJson {
   return {
     symbol: currency,
-    rates: rates.map(({ table, effectiveDate, bid, ask }) => ({
-      table,
+    rates: rates.map(({ number, effectiveDate, bid, ask }) => ({
+      table: number,
       effectiveDate,
       bid: numberOf(bid),
       ask: numberOf(ask),
@@ -174,9 +174,9 @@ export function encodeRateHistory(
   };
 }
 
-export function decodeRateHistory(body: unknown): readonly RateOnDay[] {
-  return read(schemas.rateHistory, body).rates.map(({ table, effectiveDate, bid, ask }) => ({
-    table,
+export function decodeRateHistory(body: unknown): readonly RateOfTable[] {
+  return read(schemas.rateHistory, body).rates.map(({ table: number, effectiveDate, bid, ask }) => ({
+    number,
     effectiveDate,
     bid: rateOf(bid),
     ask: rateOf(ask),

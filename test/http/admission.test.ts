@@ -276,7 +276,7 @@ describe("reads that take long", () => {
           ask: requireDecimal("3.7"),
         };
         // To make text of it is the other part.
-        return [Object.defineProperty({ ...rate, table: "" }, "table", { get: part })];
+        return [Object.defineProperty({ ...rate, number: "" }, "number", { get: part })];
       },
     });
     const answer = send(url, "GET", "/api/rates/USD/history?days=10");

@@ -158,12 +158,11 @@ test("the text is made in parts, with a rest after each metric", async () => {
     askedSinceRest += 1;
     most = Math.max(most, askedSinceRest);
     const fetches = { accepted: 0, unchanged: 0, refused: 0, failed: 0 };
-    const trading = { trading: false, reason: "There is no rate table yet." } as const;
     return {
       source: "demo",
       recorded: true,
       table: undefined,
-      trading,
+      notTraded: "There is no rate table yet.",
       problem: undefined,
       clock: undefined,
       heldBack: undefined,
@@ -213,8 +212,7 @@ describe("the rate table", () => {
   }
 
   test("that orders do not settle at is told as fx_trading 0", async () => {
-    const trading = { trading: false, reason: "It is too old." } as const;
-    assert.match(await gauges("2026-06-08T12:00:00Z", { trading }), /^fx_trading 0$/m);
+    assert.match(await gauges("2026-06-08T12:00:00Z", { notTraded: "It is too old." }), /^fx_trading 0$/m);
     assert.match(await gauges("2026-06-08T12:00:00Z", {}), /^fx_trading 1$/m);
   });
 });

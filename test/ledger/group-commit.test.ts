@@ -313,7 +313,7 @@ describe("the table in force and its history", () => {
     assert.equal((await service.rates()).previous?.number, "107/C/NBP/2026");
     const history = await service.rateHistory(parseCurrencyCode("USD"), 90);
     assert.deepEqual(
-      history.map((rate) => rate.table),
+      history.map((rate) => rate.number),
       ["107/C/NBP/2026", "108/C/NBP/2026"],
     );
   });

@@ -14,7 +14,7 @@ const also = {
 const wanted = process.argv.slice(2);
 const parts = readdirSync(new URL("test/core", root))
   .map((file) => `core/${file.replace(".test.ts", "")}`)
-  .concat("ledger/group-commit", "ledger/decision", "ledger/audit", "ledger/audit-part")
+  .concat("ledger/group-commit", "ledger/decision", "ledger/audit", "ledger/audit-part", "rates/published")
   .filter((part) => wanted.length === 0 || wanted.some((want) => `src/${part}.ts`.includes(want)));
 
 if (parts.length === 0) throw new Error(`No file that is mutated is at ${wanted.join(", ")}.`);

@@ -85,7 +85,7 @@ describe("at the start", () => {
   test("a server has its first table when it opens, also of a bank that is slow", async () => {
     const waits = { newestMs: 1, anyMs: 60_000 };
     const rates = await openLive(await standIn(), { source: slow("bank", older), waits });
-    assert.deepEqual(rates.status().trading, { trading: true });
+    assert.equal(rates.status().notTraded, undefined);
     assert.equal(await quoted(rates), "108/C/NBP/2026");
   });
 
@@ -498,7 +498,7 @@ describe("a ledger without a table", () => {
     const ledger = openSqlite(":memory:");
     const banks = [await standIn(older), await standIn(newer)];
     const all = await Promise.all(banks.map((bank) => openLive(bank, { ledger })));
-    const trading = all.map((rates) => rates.status().trading.trading);
+    const trading = all.map((rates) => rates.status().notTraded === undefined);
     assert.deepEqual(trading.sort(), [false, true]);
     assert.equal((await ledger.acceptedTables()).length, 1);
   });
@@ -608,7 +608,7 @@ describe("a ledger of another source", () => {
     );
     const inForce = await ledger.inForce();
     assert.throws(() => rates.forOrder(inForce), { code: "rates-unavailable", message: problem });
-    assert.deepEqual(rates.status().trading, { trading: false, reason: problem });
+    assert.equal(rates.status().notTraded, problem);
     assert.deepEqual(await ledger.inForce(), { epoch: 1, table: demo });
   });
 
@@ -719,30 +719,40 @@ describe("a table that is not effective yet", () => {
 });
 
 describe("the history", () => {
-  const asked = (bank: NbpStandIn) => bank.requests.filter((path) => path.includes("/last/67/")).length;
+  const asked = (bank: NbpStandIn, count: number) =>
+    bank.requests.filter((path) => path.includes(`/C/last/${count}/`)).length;
   const all = (bank: NbpStandIn) => ({ source: bank.url, since: "" });
 
-  test("is fetched once, after the first good fetch, and kept in the ledger", async () => {
+  test("is fetched once, with the first table, and kept in the ledger", async () => {
     const ledger = openSqlite(":memory:");
     const bank = await standIn(...tablesUpTo("2026-06-09"));
     const rates = await openLive(bank, { ledger });
     while (bank.requests.length < 5) await bank.asked();
-    assert.equal((await rates.history(await rates.forQuote(), usd, "2026-01-01")).length, 67);
-    assert.equal(asked(bank), 1);
-    assert.match(bank.requests[0] ?? "", /\/C\/\?/);
+    assert.equal((await rates.history(usd, 365)).length, 67);
     assert.equal((await ledger.tables(all(bank))).length, 67);
-    assert.equal(asked(bank), 1);
+    assert.equal(asked(bank, 67), 1);
+    assert.equal(asked(bank, 10), bank.requests.length - 1);
   });
 
-  test("is tried again with the next refresh when it failed, and nothing else fails with it", async () => {
+  test("has no gap after a bank that was away", async () => {
+    const tables = tablesUpTo("2026-06-09");
+    const bank = await standIn(...tables.slice(0, 40));
+    const rates = await openLive(bank, { maxAgeDays: 365 });
+    await bank.mode("500");
+    await rates.events.next("failed");
+    bank.tables = tables;
+    await bank.mode("answers");
+    await rates.events.next("in-force");
+    await rates.events.next("in-force");
+    while ((await rates.history(usd, 365)).length < 67) await bank.asked();
+  });
+
+  test("lacks a table that is wrong, which holds back neither those before it nor those after it", async () => {
     const bank = await standIn(older, "{}", newer);
     const rates = await openLive(bank);
-    assert.match((await rates.events.next("history-failed")).problem, /table 2 of 3 is wrong/);
     assert.equal(await quoted(rates), "109/C/NBP/2026");
     assert.equal(rates.status().problem, undefined);
-    bank.tables = json(older, newer);
-    while ((await rates.history(await rates.forQuote(), usd, "2026-01-01")).length < 2) await bank.asked();
-    assert.ok(asked(bank) >= 2);
+    assert.equal((await rates.history(usd, 365)).length, 2);
   });
 
   test("has no table that comes after the one in force, and of one number the one that was in force", async () => {
@@ -753,7 +763,7 @@ describe("the history", () => {
     await putInForce(ledger, of(bank, older));
     await ledger.saveTables([of(bank, leaped)]);
     const rates = await openLive(bank, { ledger, role: "read" });
-    const history = await rates.history(await rates.forQuote(), usd, "2026-06-05");
+    const history = await rates.history(usd, 4);
     assert.deepEqual(
       history.map(({ number, bid }) => [number, formatDecimal(bid)]),
       [

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { after, afterEach, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { formatDecimal } from "../../src/core/decimal.ts";
-import { type FetchLimits, fetchLimits, fetchTables } from "../../src/rates/nbp.ts";
+import { type FetchLimits, openApi } from "../../src/rates/nbp.ts";
 import {
   type Mode,
   type NbpStandIn,
@@ -14,13 +14,12 @@ import {
   tablesUpTo,
 } from "../support/nbp-stand-in.ts";
 
-const once: FetchLimits = { ...fetchLimits, responseTimeoutMs: 30_000, requestTimeoutMs: 60_000 };
+const once: Partial<FetchLimits> = { responseTimeoutMs: 30_000, requestTimeoutMs: 60_000 };
 /** For a bank that never answers, and for one that never ends. */
-const impatient: Partial<Record<Mode, FetchLimits>> = {
+const impatient: Partial<Record<Mode, Partial<FetchLimits>>> = {
   hangs: { ...once, responseTimeoutMs: 300 },
   drips: { ...once, requestTimeoutMs: 600 },
 };
-const never = new AbortController().signal;
 let bank: NbpStandIn;
 
 before(async () => {
@@ -35,7 +34,7 @@ after(() => bank.close());
 async function failure(mode: Mode): Promise<string> {
   await bank.mode(mode);
   try {
-    await fetchTables(bank.url, 1, never, impatient[mode] ?? once);
+    await openApi(bank.url, impatient[mode] ?? once).tables(10);
   } catch (error) {
     return (error as Error).message.replaceAll(bank.url, "BANK");
   }
@@ -43,15 +42,15 @@ async function failure(mode: Mode): Promise<string> {
 }
 
 describe("a fetch", () => {
-  test("takes the table in force from the path without a date", async () => {
-    const { tables } = await fetchTables(bank.url, 1, never, once);
+  test("asks for the newest tables", async () => {
+    const { tables } = await openApi(bank.url, once).tables(10);
     const [table] = tables;
     assert.equal(table?.number, "108/C/NBP/2026");
-    assert.deepEqual(bank.requests, ["/exchangerates/tables/C/?format=json"]);
+    assert.deepEqual(bank.requests, ["/exchangerates/tables/C/last/10/?format=json"]);
   });
 
   test("takes every figure as it was printed", async () => {
-    const { tables } = await fetchTables(bank.url, 1, never, once);
+    const { tables } = await openApi(bank.url, once).tables(10);
     const [table] = tables;
     const printed = [...(table?.rates.values() ?? [])].map(
       ({ currency, bid, ask }) => `${currency} ${formatDecimal(bid, 4)} ${formatDecimal(ask, 4)}`,
@@ -63,20 +62,20 @@ describe("a fetch", () => {
 
   test("takes several tables, oldest first", async () => {
     bank.tables = tablesUpTo("2026-06-08");
-    const { tables } = await fetchTables(bank.url, 67, never, once);
+    const { tables } = await openApi(bank.url, once).tables(67);
     assert.equal(tables.length, 67);
     assert.equal(tables.at(-1)?.effectiveDate, "2026-06-08");
     assert.deepEqual(bank.requests, ["/exchangerates/tables/C/last/67/?format=json"]);
   });
 
   test("goes under the path of the base URL and keeps its query", async () => {
-    await assert.rejects(fetchTables(`${bank.url}/mirror/api/?key=secret`, 1, never, once));
-    assert.deepEqual(bank.requests, ["/mirror/api/exchangerates/tables/C/?key=secret&format=json"]);
+    await assert.rejects(openApi(`${bank.url}/mirror/api/?key=secret`, once).tables(10));
+    assert.deepEqual(bank.requests, ["/mirror/api/exchangerates/tables/C/last/10/?key=secret&format=json"]);
   });
 
   test("tells no user, password or query in its messages", async () => {
     const address = bank.url.replace("//", "//someone:secret@");
-    await assert.rejects(fetchTables(`${address}/mirror/?key=secret`, 1, never, once), (error: Error) => {
+    await assert.rejects(openApi(`${address}/mirror/?key=secret`, once).tables(10), (error: Error) => {
       assert.equal(error.message.includes("secret"), false, error.message);
       return true;
     });
@@ -84,13 +83,14 @@ describe("a fetch", () => {
 
   /** With these, whatever does not end at once does not end in the time of a test. */
   const hour = 3_600_000;
-  const patient: FetchLimits = { ...fetchLimits, responseTimeoutMs: hour, requestTimeoutMs: hour };
-  const aborted = /^No answer from http:\S+\/exchangerates\/tables\/C\/: This operation was aborted\.$/;
+  const patient = { responseTimeoutMs: hour, requestTimeoutMs: hour };
+  const aborted =
+    /^No answer from http:\S+\/exchangerates\/tables\/C\/last\/10\/: This operation was aborted\.$/;
 
   test("ends at once when it is aborted while the bank hangs", { timeout: 30_000 }, async () => {
     await bank.mode("hangs");
     const abort = new AbortController();
-    const fetched = assert.rejects(fetchTables(bank.url, 1, abort.signal, patient), { message: aborted });
+    const fetched = assert.rejects(openApi(bank.url, patient).tables(10, abort.signal), { message: aborted });
     await bank.asked();
     abort.abort();
     await fetched;
@@ -98,7 +98,7 @@ describe("a fetch", () => {
 });
 
 describe("a failed fetch says what came instead:", () => {
-  const path = "BANK/exchangerates/tables/C/";
+  const path = "BANK/exchangerates/tables/C/last/10/";
   const said: [Mode, string | RegExp][] = [
     ["404", `${path} answered 404: "${noDataText}".`],
     ["400", `${path} answered 400: "${overLimitText}".`],
@@ -108,7 +108,10 @@ describe("a failed fetch says what came instead:", () => {
     ["object", `${path} did not answer with rate tables: not an array of tables but "{\\"rates\\":[]}".`],
     ["empty", `${path} did not answer with rate tables: an empty array.`],
     ["nonsense", `${path} did not answer with rate tables: table 1 of 1 is wrong: the table number is 7.`],
-    ["refuses", /^No answer from BANK\/exchangerates\/tables\/C\/: connect ECONNREFUSED 127\.0\.0\.1:\d+\.$/],
+    [
+      "refuses",
+      /^No answer from BANK\/exchangerates\/tables\/C\/last\/10\/: connect ECONNREFUSED 127\.0\.0\.1:\d+\.$/,
+    ],
     ["hangs", `No answer from ${path}: Timeout awaiting 'response' for 300ms.`],
     ["drips", `No answer from ${path}: Timeout awaiting 'request' for 600ms.`],
     ["huge", `No answer from ${path}: it is longer than 1048576 bytes.`],
@@ -132,14 +135,14 @@ describe("a failed fetch says what came instead:", () => {
     const { port } = await new Promise<AddressInfo>((listening) => {
       server.once("listening", () => listening(server.address() as AddressInfo));
     });
-    await assert.rejects(fetchTables(`http://127.0.0.1:${port}`, 1, never, once), /: not JSON but "\\u001f/);
+    await assert.rejects(openApi(`http://127.0.0.1:${port}`, once).tables(10), /: not JSON but "\\u001f/);
     assert.deepEqual(asked, ["identity"]);
   });
 
   test("a redirect, which is not followed", async () => {
     assert.match(
       await failure("redirect"),
-      /^BANK\S+ answered 302: a redirect to "http:\/\/127\.0\.0\.1:9\/exchangerates\/tables\/C\/\?format=json"\.$/,
+      /^BANK\S+ answered 302: a redirect to "http:\/\/127\.0\.0\.1:9\/exchangerates\/tables\/C\/last\/10\/\?format=json"\.$/,
     );
   });
 });

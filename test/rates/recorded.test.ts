@@ -88,7 +88,7 @@ describe("demo", () => {
 
   test("has its tables as the history", async () => {
     const rates = await openOver({ source: "demo" });
-    assert.equal((await rates.history(await rates.forQuote(), usd, "2022-01-01")).length, 67);
+    assert.equal((await rates.history(usd, 365)).length, 67);
     await rates.close();
   });
 
@@ -187,7 +187,7 @@ describe("a file of tables", () => {
     const between = publishedOf("109/C/NBP/2026", "2026-06-09");
     writeFileSync(source, `[${first},${JSON.stringify(between)},${JSON.stringify(ahead)}]`);
     await rates.refresh(rules);
-    const history = await rates.history(await rates.forQuote(), usd, "2026-06-01");
+    const history = await rates.history(usd, 10);
     assert.deepEqual(
       history.map(({ number }) => number),
       ["108/C/NBP/2026", "109/C/NBP/2026", "110/C/NBP/2026"],

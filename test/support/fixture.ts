@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Opening, parseOpening } from "../../src/core/account.ts";
+import { addDays } from "../../src/core/date.ts";
 import { type Decimal, parseDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { type ExchangeTerms, parseTerms } from "../../src/core/exchange.ts";
@@ -8,12 +9,11 @@ import {
   type Acceptance,
   type CurrentRates,
   noFetches,
-  parseRateTable,
   type RateTable,
   type TableInForce,
   type TableLedger,
-  type Trading,
 } from "../../src/core/rates.ts";
+import { parseRateTable } from "../../src/rates/published.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 
 /** The day on which tests take place, unless they say otherwise. */
@@ -72,17 +72,22 @@ export function fixedRates(
     },
     forOrder,
     forQuote: async () => current(),
-    latest: async () => ({ table: last(), recorded: true, notTraded: halted }),
+    latest: async () => {
+      const table = last();
+      const { source, effectiveDate: before } = table;
+      const previous = (await ledger?.tables({ source, since: "0001-01-01", before }))?.at(-1);
+      return { table, previous, recorded: true, notTraded: halted };
+    },
     refresh: async () => {},
-    before: async ({ source, effectiveDate: before }) =>
-      (await ledger?.tables({ source, since: "0001-01-01", before }))?.at(-1),
-    history: async ({ source, effectiveDate: until }, currency, since) =>
-      (await ledger?.rateHistory({ source, currency, since, until })) ?? [],
+    history: async (currency, days) => {
+      const { source, effectiveDate: until } = last();
+      return (await ledger?.rateHistory({ source, currency, since: addDays(until, 1 - days), until })) ?? [];
+    },
     status: () => ({
       source: "fixed",
       recorded: true,
       table: own,
-      trading: tradingOf(halted ?? (own === undefined ? "There is no rate table yet." : undefined)),
+      notTraded: halted ?? (own === undefined ? "There is no rate table yet." : undefined),
       problem: undefined,
       clock: undefined,
       heldBack: undefined,
@@ -90,10 +95,6 @@ export function fixedRates(
     }),
     close: async () => {},
   };
-}
-
-function tradingOf(reason: string | undefined): Trading {
-  return reason === undefined ? { trading: true } : { trading: false, reason };
 }
 
 export async function putInForce(ledger: TableLedger, table: RateTable, at = now): Promise<void> {

@@ -26,7 +26,7 @@ export function tableOf(...published: Parameters<typeof publishedOf>): RateTable
 export function ratesEvents() {
   const emitter = new EventEmitter();
   const all: RatesEvent[] = [];
-  const seen = { "in-force": 0, "not-trading": 0, refused: 0, failed: 0, "history-failed": 0, clock: 0 };
+  const seen = { "in-force": 0, "not-trading": 0, refused: 0, failed: 0, clock: 0 };
   const ofKind = <K extends RatesEvent["kind"]>(kind: K) =>
     all.filter((event): event is Extract<RatesEvent, { kind: K }> => event.kind === kind);
   return {

@@ -4,8 +4,7 @@ import { formatDecimal } from "../../core/decimal.ts";
 import type { Exchange, Quote } from "../../core/exchange.ts";
 import type { Entry, Receipt } from "../../core/journal.ts";
 import { maskPesels } from "../../core/mask.ts";
-import type { Rate } from "../../core/rates.ts";
-import type { RatesInForce } from "../../core/service.ts";
+import type { LatestTable, Rate } from "../../core/rates.ts";
 import { amountText, type Cell, type Column, moneyText, type Pairs, rateText, timeText } from "./output.ts";
 import type { Screen } from "./terminal.ts";
 
@@ -141,7 +140,7 @@ export const rateColumns: readonly Column[] = [
 
 export function rateRows(
   screen: Screen,
-  { table, previous }: RatesInForce,
+  { table, previous }: LatestTable,
   trends: ReadonlyMap<CurrencyCode, string>,
 ): Cell[][] {
   return [...table.rates.values()].map((rate) => {
@@ -154,7 +153,7 @@ export function rateRows(
 }
 
 /** "Table 108/C/NBP/2026 of 2026-06-08, source: nbp". */
-export function tableText({ table, recorded }: RatesInForce): string {
+export function tableText({ table, recorded }: LatestTable): string {
   return `Table ${table.number} of ${table.effectiveDate}, source: ${table.source}${recorded ? " (recorded)" : ""}`;
 }
 

@@ -41,7 +41,7 @@ export function serverHandlers(
   const live: Handler = async (_request, reply) => sendJson(reply, { status: "live" });
 
   const ready: Handler = async (_request, reply) => {
-    const { source, recorded, table, trading, problem = null, clock = null } = probes.rates();
+    const { source, recorded, table, notTraded, problem = null, clock = null } = probes.rates();
     const status = lifecycle.draining
       ? "draining"
       : (await answersInTime(probes))
@@ -57,8 +57,8 @@ export function serverHandlers(
         recorded,
         table: table?.number ?? null,
         effectiveDate: table?.effectiveDate ?? null,
-        tradable: trading.trading,
-        reason: trading.trading ? null : trading.reason,
+        tradable: notTraded === undefined,
+        reason: notTraded ?? null,
         problem,
         clock,
       },

@@ -1,5 +1,6 @@
 import { type CurrencyCode, minorUnitDigits } from "../../../core/currency.ts";
-import type { ExchangeService, RateOnDay, RatesInForce } from "../../../core/service.ts";
+import type { LatestTable, RateOfTable } from "../../../core/rates.ts";
+import type { ExchangeService } from "../../../core/service.ts";
 import { middle, rateColumns, rateRows } from "../../terminal/figures.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
@@ -7,7 +8,7 @@ import { sparkline } from "./chart.ts";
 
 /** The table in force, and how each currency came to it. */
 export interface Board {
-  readonly inForce: RatesInForce;
+  readonly inForce: LatestTable;
   /** A row of bars each, where there is room for it. */
   readonly trends: ReadonlyMap<CurrencyCode, string>;
 }
@@ -41,13 +42,13 @@ export async function writeBoard(screen: Screen, { inForce, trends }: Board): Pr
 /** All currencies at once, to save round trips. */
 async function readTrends(
   service: ExchangeService,
-  { table }: RatesInForce,
+  { table }: LatestTable,
 ): Promise<ReadonlyMap<CurrencyCode, string>> {
   // Each is a request. A server that is not fx could name any number.
   const known = [...table.rates.keys()].filter((currency) => minorUnitDigits(currency) !== undefined);
   const trends = known.map(async (currency) => {
     // The board is whole without its trends.
-    const history: readonly RateOnDay[] = await service.rateHistory(currency, trendDays).catch(() => []);
+    const history: readonly RateOfTable[] = await service.rateHistory(currency, trendDays).catch(() => []);
     return [currency, sparkline(history.slice(-trendTables).map(middle))] as const;
   });
   return new Map((await Promise.all(trends)).filter(([, trend]) => trend !== ""));

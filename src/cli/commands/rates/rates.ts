@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type CurrencyCode, parseCurrencyCode } from "../../../core/currency.ts";
 import { type Decimal, formatDecimal } from "../../../core/decimal.ts";
-import type { RateOnDay, RatesInForce } from "../../../core/service.ts";
+import type { LatestTable, RateOfTable } from "../../../core/rates.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning } from "../../errors.ts";
 import { command, serviceCommand, wholeArgument } from "../../options.ts";
@@ -19,7 +19,7 @@ export function defineRates(program: Command, context: Context): void {
     .description("show the bank's rates")
     .addHelpText("after", "\nExamples:\n  $ fx rates\n  $ fx rates history USD --days 90");
   const { stdout, stderr } = context.terminal;
-  const warnIfNotTraded = ({ notTraded }: RatesInForce, json: boolean): void => {
+  const warnIfNotTraded = ({ notTraded }: LatestTable, json: boolean): void => {
     if (notTraded !== undefined) tellWarning(stderr, `No order is settled at this table. ${notTraded}`, json);
   };
 
@@ -70,11 +70,11 @@ export function defineRates(program: Command, context: Context): void {
         return context.document(encodeRateHistory(currency, history));
       }
       if (stdout.rich && stdout.unicode && history.length > 1) return writeChart(stdout, currency, history);
-      const rows = history.map(({ effectiveDate, bid, ask, table }) => [
+      const rows = history.map(({ number, effectiveDate, bid, ask }) => [
         effectiveDate,
         rateText(stdout, bid),
         rateText(stdout, ask),
-        table,
+        number,
       ]);
       await writeTable(stdout, historyColumns, rows);
     });
@@ -93,10 +93,10 @@ const besidesChart = 10;
 async function writeChart(
   stdout: Screen,
   currency: CurrencyCode,
-  history: readonly RateOnDay[],
+  history: readonly RateOfTable[],
 ): Promise<void> {
   const { paint, columns, rows } = stdout;
-  const [first, last] = [history[0] as RateOnDay, history.at(-1) as RateOnDay];
+  const [first, last] = [history[0] as RateOfTable, history.at(-1) as RateOfTable];
   const sides = [
     { side: "ask", paint: paint.magenta, rates: history.map(({ ask }) => ask) },
     { side: "bid", paint: paint.cyan, rates: history.map(({ bid }) => bid) },

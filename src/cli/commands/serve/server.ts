@@ -188,8 +188,9 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
         app.log.warn({ settings: waiting }, "these settings take effect at the next start");
       app.log.level = next.logLevel ?? "info";
       await rates.refresh({ maxAgeDays: next.maxTableAge, acceptTable: next.acceptTable });
-      const { table, trading, problem } = rates.status();
-      app.log.info({ table: table?.number, ...trading, problem }, "settings read again");
+      const { table, notTraded: reason, problem } = rates.status();
+      const trading = reason === undefined;
+      app.log.info({ table: table?.number, trading, reason, problem }, "settings read again");
     },
     stop,
   };

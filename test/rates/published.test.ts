@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { formatDecimal } from "../../src/core/decimal.ts";
-import { identifyTable, parseRateTable } from "../../src/core/rates.ts";
+import { identifyTable } from "../../src/core/rates.ts";
+import { parseRateTable } from "../../src/rates/published.ts";
 
 const usd = { currency: "dolar amerykański", code: "USD", bid: 3.6268, ask: 3.7 };
 const eur = { currency: "euro", code: "EUR", bid: 4.1967, ask: 4.2815 };
