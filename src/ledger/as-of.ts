@@ -1,19 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Account, Holder } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
-import { accountAfter, type Entry } from "../core/journal.ts";
+import { accountAfter } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Pause } from "./journal-reader.ts";
 import { limits } from "./limits.ts";
 import { decodeListed } from "./rows.ts";
-import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
+import type { AccountsPage, AnsweredEntry, FoundEntry, Store, StoredAccount } from "./store.ts";
 
-/** An account at a time is what its last entry that is not later left. */
-
-/** Entries of an account that are read at once: a millisecond, in which orders wait. */
-const sliceSize = 128;
 /** Accounts that are looked back on at once. */
 const accountsAtOnce = 16;
 /** No index has the names of the past: accounts are looked at in slices of this size, and at most so many for a page. */
@@ -31,42 +27,39 @@ export function requireSettled(at: Date | undefined, now: Date): void {
   );
 }
 
-/** An account's entries from the one before `before`, newest first; the first `atFirst` are read at once. */
-export async function* backwards(
+/**
+ * The account's last entry up to `at`; undefined if it was not open yet. The times of its entries never go back, so half
+ * of those that are left are ruled out with each that is looked at.
+ */
+async function lastEntry(
   store: Store,
-  pesel: Pesel,
-  pause: Pause,
-  { before, atFirst = 1 }: { before?: Entry | undefined; atFirst?: number } = {},
-): AsyncGenerator<FoundEntry> {
-  let place = before;
-  for (let limit = atFirst; ; limit = Math.min(4 * limit, sliceSize)) {
-    const found = await store.statement(pesel, { before: place, limit });
-    yield* found;
-    if (found.length < limit) return;
-    place = found.at(-1)?.entry;
-    await pause();
+  { pesel, sequence }: StoredAccount,
+  at: Date,
+): Promise<AnsweredEntry | undefined> {
+  let last: AnsweredEntry | undefined;
+  let [first, end] = [1, sequence];
+  while (first <= end) {
+    const middle = Math.floor((first + end) / 2);
+    const found = await store.entryOf(pesel, middle);
+    if (found.entry.time > at) {
+      end = middle - 1;
+    } else {
+      last = found;
+      first = middle + 1;
+    }
   }
+  return last;
 }
 
-/** An account as it was, from what it is now; undefined if it was not open yet. */
+/** An account as it was, which is what its last entry until then left; undefined if it was not open yet. */
 export async function accountAt(
   store: Store,
-  account: Account,
+  account: StoredAccount,
   at: Date,
-  pause: Pause = nextTurn,
 ): Promise<Account | undefined> {
-  let last: Entry | undefined;
-  let isRenamed = false;
-  for await (const { entry } of backwards(store, account.pesel, pause)) {
-    if (last === undefined && entry.time > at) {
-      isRenamed ||= entry.holder !== undefined;
-      continue;
-    }
-    last ??= entry;
-    if (!isRenamed) return accountAfter(last, account);
-    if (entry.holder !== undefined) return accountAfter(last, entry.holder);
-  }
-  return undefined;
+  if (account.time <= at) return account;
+  const last = await lastEntry(store, account, at);
+  return last && accountAfter(last.entry, last.holder);
 }
 
 /** The accounts as they were, each in its place; undefined where one was not open yet. */
@@ -79,8 +72,7 @@ async function accountsThen(
   const then: (Account | undefined)[] = [];
   for (let start = 0; start < accounts.length; start += accountsAtOnce) {
     const some = accounts.slice(start, start + accountsAtOnce);
-    const asThen = (each: StoredAccount) => (each.time <= at ? each : accountAt(store, each, at, pause));
-    then.push(...(await Promise.all(some.map(asThen))));
+    then.push(...(await Promise.all(some.map((each) => accountAt(store, each, at)))));
     await pause();
   }
   return then;
@@ -124,12 +116,11 @@ export interface Period {
   readonly end: Date | undefined;
 }
 
-/** A page of a period's entries, newest first: up to `limit` from the one before `before`. */
+/** A page of a period's entries, newest first: up to `limit` from the one before that of the sequence `before`. */
 export async function entriesOf(
   store: Store,
-  pesel: Pesel,
-  { start, end, before, limit }: Period & { readonly before: Entry | undefined; readonly limit: number },
-  pause: Pause = nextTurn,
+  account: StoredAccount,
+  { start, end, before, limit }: Period & { readonly before: number | undefined; readonly limit: number },
 ): Promise<{
   readonly page: readonly FoundEntry[];
   readonly hasMore: boolean;
@@ -137,27 +128,15 @@ export async function entriesOf(
   readonly opening: readonly Money[] | undefined;
   readonly closing: readonly Money[] | undefined;
 }> {
-  const isFirst = before === undefined;
-  const page: FoundEntry[] = [];
-  let hasMore = false;
-  let opening: readonly Money[] = [];
-  let closing: readonly Money[] | undefined;
-  const atFirst = isFirst && end !== undefined ? 1 : limit + 1;
-  for await (const found of backwards(store, pesel, pause, { before, atFirst })) {
-    const { time, balances } = found.entry;
-    if (end !== undefined && time >= end) continue;
-    closing ??= balances;
-    if (start !== undefined && time < start) {
-      opening = balances;
-      break;
-    }
-    if (page.length < limit) {
-      page.push(found);
-      continue;
-    }
-    hasMore = true;
-    if (start === undefined || !isFirst) break;
-  }
-  if (!isFirst) return { page, hasMore, opening: undefined, closing: undefined };
-  return { page, hasMore, opening, closing: closing ?? [] };
+  const none = { sequence: 0, balances: [] };
+  const lastBefore = async (time: Date) =>
+    (await lastEntry(store, account, new Date(time.getTime() - 1)))?.entry ?? none;
+  const opening = start === undefined ? none : await lastBefore(start);
+  const closing = end === undefined ? account : await lastBefore(end);
+  const past = Math.min(before ?? Number.POSITIVE_INFINITY, closing.sequence + 1);
+  const found = await store.statement(account.pesel, { before: past, limit: limit + 1 });
+  const own = found.filter(({ entry }) => entry.sequence > opening.sequence);
+  const [page, hasMore] = [own.slice(0, limit), own.length > limit];
+  if (before !== undefined) return { page, hasMore, opening: undefined, closing: undefined };
+  return { page, hasMore, opening: opening.balances, closing: closing.balances };
 }

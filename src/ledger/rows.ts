@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Holder } from "../core/account.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { formatDecimal, requireDecimal } from "../core/decimal.ts";
-import { type Entry, parseEntry } from "../core/journal.ts";
+import { parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import {
   type AcceptedTable,
@@ -117,24 +117,24 @@ function requireSealed({ entry, text, hash }: SealedEntry, before: string | null
 }
 
 /**
- * An account's entries, newest first, as a page of at most `limit` from before `before`.
+ * A page of an account's entries, newest first, of at most `limit` from before the sequence `before`.
  * @throws DamagedLedger if one is missing
  */
 export function requireChain(
+  pesel: Pesel,
   found: readonly FoundEntry[],
-  { before, limit }: { readonly before?: Entry | undefined; readonly limit: number },
+  { before, limit }: { readonly before?: number | undefined; readonly limit: number },
 ): readonly FoundEntry[] {
-  const pesel = before?.pesel ?? found[0]?.entry.pesel;
-  let next = before?.sequence ?? (found[0]?.entry.sequence ?? 0) + 1;
+  let next = before ?? (found[0]?.entry.sequence ?? 0) + 1;
   for (const { entry } of found) {
     next -= 1;
-    if (entry.sequence !== next) throw missingEntry(entry.pesel, next);
+    if (entry.sequence !== next) throw missingEntry(pesel, next);
   }
-  if (found.length < limit && next > 1 && pesel !== undefined) throw missingEntry(pesel, next - 1);
+  if (found.length < limit && next > 1) throw missingEntry(pesel, next - 1);
   return found;
 }
 
-function missingEntry(pesel: Pesel, sequence: number): DamagedLedger {
+export function missingEntry(pesel: Pesel, sequence: number): DamagedLedger {
   return new DamagedLedger(`entry ${sequence} of the account ${pesel} is missing`);
 }
 

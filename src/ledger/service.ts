@@ -35,7 +35,13 @@ import { entryWithId, type Pause, pauses } from "./journal-reader.ts";
 import { positionOf } from "./position.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
 import { decodeListed } from "./rows.ts";
-import { type AccountsPage, type FoundEntry, type Store, schemaVersion } from "./store.ts";
+import {
+  type AccountsPage,
+  type FoundEntry,
+  type Store,
+  type StoredAccount,
+  schemaVersion,
+} from "./store.ts";
 
 /** Of an id: its time, but for the last 65 seconds. */
 const shortestBeginning = 8;
@@ -78,12 +84,14 @@ export class LedgerService implements ExchangeService {
 
   async account(pesel: Pesel, at?: Date): Promise<Account> {
     requireSettled(at, this.#now());
-    const account = (await this.#store.account(pesel)) ?? accountNotFound();
+    const account = await this.#accountNow(pesel);
     if (at === undefined) return account;
-    return (
-      (await accountAt(this.#store, account, at, this.#pause())) ??
-      accountNotFound("There was no account for this PESEL then.")
-    );
+    const then = await accountAt(this.#store, account, at);
+    return then ?? accountNotFound("There was no account for this PESEL then.");
+  }
+
+  async #accountNow(pesel: Pesel): Promise<StoredAccount> {
+    return (await this.#store.account(pesel)) ?? accountNotFound();
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {
@@ -130,18 +138,18 @@ export class LedgerService implements ExchangeService {
     if (key !== undefined && (cursor ?? from ?? to) !== undefined) {
       throw unfit("/key", "finds one entry, and cannot be given with from, to or cursor");
     }
-    await this.account(pesel);
+    const account = await this.#accountNow(pesel);
     if (key !== undefined) {
       const found = await this.#store.look([{ pesel, key }], (loaded) => loaded.answered(pesel, key));
       const items = found !== undefined && "entry" in found ? [receiptOf(found)] : [];
       return { items, next: undefined, opening: undefined, closing: undefined };
     }
-    const before = cursor === undefined ? undefined : await this.#entryAt(cursor);
-    if (before !== undefined && before.pesel !== pesel) unknownCursor();
+    const last = cursor === undefined ? undefined : await this.#entryAt(cursor);
+    if (last !== undefined && last.pesel !== pesel) unknownCursor();
     const start = from === undefined ? undefined : startOfDay(from);
     const end = to === undefined || to === endOfTime ? undefined : startOfDay(addDays(to, 1));
-    const found = await entriesOf(this.#store, pesel, { start, end, before, limit }, this.#pause());
-    const { page, hasMore, opening, closing } = found;
+    const period = { start, end, before: last?.sequence, limit };
+    const { page, hasMore, opening, closing } = await entriesOf(this.#store, account, period);
     const items = page.map(receiptOf);
     return { items, next: hasMore ? items.at(-1)?.id : undefined, opening, closing };
   }

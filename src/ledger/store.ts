@@ -24,11 +24,13 @@ export interface Store extends TableLedger {
    * because the audit reads ones that may not decode.
    */
   accounts(page: AccountsPage): Promise<ListedAccountRow[]>;
-  /** Entries of one account from the one before `before`, which is one of them, newest first. */
+  /** Entries of one account, newest first, from the one before that of the sequence `before`. */
   statement(
     pesel: Pesel,
-    page: { before?: Entry | undefined; limit: number },
+    page: { before?: number | undefined; limit: number },
   ): Promise<readonly FoundEntry[]>;
+  /** The entry of this sequence, which the account has. */
+  entryOf(pesel: Pesel, sequence: number): Promise<AnsweredEntry>;
   /**
    * Entries in the order of commits, each after `after` and up to `through`, which are positions. Positions may have gaps.
    * In a store that commits several transactions at once, one with a lower position may be committed later; but an
@@ -149,7 +151,7 @@ export interface FoundEntry extends SealedEntry {
   readonly reversedBy: string | undefined;
 }
 
-/** The entry that an earlier request led to. */
+/** An entry, such as the one that an earlier request led to. */
 export interface AnsweredEntry extends Pick<FoundEntry, "entry" | "reversedBy"> {
   /** Whose the account was after it. */
   readonly holder: Holder;

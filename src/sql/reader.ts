@@ -1,5 +1,4 @@
 import { endOfTime } from "../core/date.ts";
-import type { Entry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type {
   Acceptance,
@@ -10,12 +9,14 @@ import type {
   TableLedger,
 } from "../core/rates.ts";
 import {
+  answeredEntry,
   decodeAcceptedTable,
   decodeAccount,
   decodeInForce,
   decodeRate,
   decodeTable,
   foundEntry,
+  missingEntry,
   portRow,
   requireChain,
 } from "../ledger/rows.ts";
@@ -23,6 +24,7 @@ import {
   type AcceptedTableRow,
   type AccountRow,
   type AccountsPage,
+  type AnsweredEntry,
   type Decision,
   type FoundEntry,
   type JournalRow,
@@ -37,6 +39,7 @@ import {
 } from "../ledger/store.ts";
 import {
   entriesBetween,
+  entryOfAccount,
   lastPosition,
   oneAccount,
   pageAccounts,
@@ -78,10 +81,16 @@ export abstract class SqlReader {
 
   async statement(
     pesel: Pesel,
-    { before, limit }: { before?: Entry | undefined; limit: number },
+    { before, limit }: { before?: number | undefined; limit: number },
   ): Promise<readonly FoundEntry[]> {
-    const rows = await this.select(pageStatement, Number(pesel), before?.sequence ?? greatest, limit);
-    return requireChain(rows.map(foundEntry), { before, limit });
+    const rows = await this.select(pageStatement, Number(pesel), before ?? greatest, limit);
+    return requireChain(pesel, rows.map(foundEntry), { before, limit });
+  }
+
+  async entryOf(pesel: Pesel, sequence: number): Promise<AnsweredEntry> {
+    const [row] = await this.select(entryOfAccount, Number(pesel), sequence);
+    if (row === undefined) throw missingEntry(pesel, sequence);
+    return answeredEntry(row);
   }
 
   async journal({

@@ -61,6 +61,9 @@ export const joinHolder =
   "left join journal as named on named.pesel = journal.pesel and named.sequence = (" +
   "select max(one.sequence) from journal as one " +
   "where one.pesel = journal.pesel and one.sequence <= journal.sequence and one.name is not null)";
+export const entryOfAccount =
+  `select ${foundColumns}, ${holderColumns} ${foundFrom} ${joinHolder} ` +
+  "where journal.pesel = ?1 and journal.sequence = ?2";
 
 export const selectTable = "select * from rate_table where id = ?1";
 export const selectInForce =

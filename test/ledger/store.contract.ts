@@ -337,13 +337,23 @@ export function storeContract(adapter: Adapter): void {
     test("a statement goes backwards from before an entry", async (t) => {
       const { store } = await filled(t);
       const newest = await store.statement(adult(), { limit: 2 });
-      const [, before] = newest.map(({ entry }) => entry);
+      const before = newest.at(-1)?.entry.sequence;
       const oldest = await store.statement(adult(), { before, limit: 2 });
       assert.deepEqual(
         [...newest, ...oldest].map(({ entry }) => entry.sequence),
         [3, 2, 1],
       );
-      assert.deepEqual(await store.statement(adult(), { before: oldest[0]?.entry, limit: 2 }), []);
+      assert.deepEqual(await store.statement(adult(), { before: 1, limit: 2 }), []);
+    });
+
+    test("an entry of an account is found by its sequence, with whose the account was after it", async (t) => {
+      const { store } = await filled(t);
+      const account = (await store.account(adult())) ?? assert.fail();
+      for (const { entry, reversedBy } of await store.statement(adult(), { limit: 3 })) {
+        const holder = { name: account.name, surname: account.surname };
+        assert.deepEqual(await store.entryOf(adult(), entry.sequence), { entry, reversedBy, holder });
+      }
+      await assert.rejects(store.entryOf(adult(), 4), { code: "storage-unavailable" });
     });
 
     test("each that asks for an account's newest entry at once gets its own", async (t) => {

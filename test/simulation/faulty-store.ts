@@ -41,6 +41,7 @@ export class FaultyStore implements Store {
   account: Store["account"] = (pesel) => this.#store.account(pesel);
   accounts: Store["accounts"] = (page) => this.#store.accounts(page);
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
+  entryOf: Store["entryOf"] = (pesel, sequence) => this.#store.entryOf(pesel, sequence);
   journal: Store["journal"] = (page) => this.#store.journal(page);
   lastPosition: Store["lastPosition"] = () => this.#store.lastPosition();
   entriesBetween: Store["entriesBetween"] = (...range) => this.#store.entriesBetween(...range);
