@@ -232,11 +232,11 @@ export function requestFacts(request: Request): RequestFacts {
   }
 }
 
-/** The `requestFacts` of the request that led to `entry`, whose names may be from before they were kept in NFC. */
+/** The `requestFacts` of the request that led to `entry`. */
 function factsBehind({ kind, holder, reverses, note, debited, credited, exchange }: Entry): RequestFacts {
   switch (kind) {
     case "opening":
-      return [holder?.name.normalize(), holder?.surname.normalize(), amountText(credited)];
+      return [holder?.name, holder?.surname, amountText(credited)];
     case "exchange": {
       const asked = exchange?.side === "toBuy" ? credited : debited;
       return [debited?.currency, credited?.currency, exchange?.side, amountText(asked)];
@@ -248,7 +248,7 @@ function factsBehind({ kind, holder, reverses, note, debited, credited, exchange
     case "reversal":
       return [reverses, note];
     case "renaming":
-      return [holder?.name.normalize(), holder?.surname.normalize()];
+      return [holder?.name, holder?.surname];
     case "closing":
       return [];
   }

@@ -21,7 +21,7 @@ const typedLetters = new RegExp(`[${Object.keys(typed).join("")}]`, "g");
 /**
  * What a name is found by: its words, in lower case and without marks, each once. A hyphen ends a word, as in
  * "Nowak-Kowalska"; apostrophes and other punctuation are left out, as in "O'Brien". Stores keep these words: another
- * rule needs a step of each schema.
+ * rule needs another version of the schema.
  */
 export function nameWords(name: string): string[] {
   const folded = name

@@ -1,10 +1,9 @@
 import type { TableLedger } from "../core/rates.ts";
-import { effectiveOn, newest } from "./judge.ts";
+import { effectiveOn, newest, nextTable } from "./judge.ts";
 import { recentTables } from "./ledger-rates.ts";
-import { nextTable } from "./next-table.ts";
 import { openSource } from "./open.ts";
 import { isLive } from "./source.ts";
-import { clockProblem, dayOf, problemOf } from "./trading.ts";
+import { clockProblem, dayOf, isElsewhere, problemOf } from "./trading.ts";
 
 /** What a process that trades would make of the newest table of a source now. */
 export interface Inspection {
@@ -28,12 +27,10 @@ export async function inspectSource(
     const { tables, date } = await source.tables(recentTables);
     const aheadMs = date === undefined ? 0 : now().getTime() - date.getTime();
     const inForce = await ledger?.inForce();
-    const isJudged = ledger !== undefined && (inForce === undefined || inForce.table.source === source.name);
     const effective = effectiveOn(dayOf(now(), aheadMs), tables);
-    const heldBack = isJudged
-      ? (await nextTable(ledger, source.name, { inForce, effective, acceptTable: undefined })).heldBack
-      : undefined;
-    const problem = problemOf({ heldBack, ledgerFailure: undefined, fetchFailure: undefined });
+    const isJudged = ledger !== undefined && !isElsewhere({ inForce, source, changeSource: undefined });
+    const choice = isJudged ? await nextTable(ledger, effective, inForce?.table, undefined) : undefined;
+    const problem = problemOf({ heldBack: choice?.heldBack });
     return { recorded, table: newest(tables)?.number, problem, clock: clockProblem(aheadMs, name) };
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);

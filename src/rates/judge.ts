@@ -1,7 +1,7 @@
 import type { CurrencyCode } from "../core/currency.ts";
-import type { CalendarDate } from "../core/date.ts";
+import { type CalendarDate, endOfTime } from "../core/date.ts";
 import { compareDecimals, type Decimal, formatDecimal } from "../core/decimal.ts";
-import type { AcceptedTable, Rate, RateTable } from "../core/rates.ts";
+import type { AcceptedTable, Rate, RateTable, TableLedger } from "../core/rates.ts";
 
 const largestMovePercent = 30n;
 const largestMissingShare = 1 / 4;
@@ -10,13 +10,13 @@ const largestMissingShare = 1 / 4;
 export interface Precedents {
   /** Undefined before a ledger's first table, which is compared with nothing. */
   readonly inForce: RateTable | undefined;
-  /** Whether the table in force is of another source, so that its number and its date do not compare. */
-  readonly changesSource: boolean;
   /** All that have been in force, oldest first. */
   readonly accepted: readonly AcceptedTable[];
   /** The last rates of currencies that were in force, and that the table in force lacks. */
-  readonly earlier: ReadonlyMap<CurrencyCode, Pick<Rate, "bid" | "ask">>;
+  readonly earlier: ReadonlyMap<CurrencyCode, BidAndAsk>;
 }
+
+type BidAndAsk = Pick<Rate, "bid" | "ask">;
 
 /** A table that does not come into force, and why. */
 export interface HeldBack {
@@ -29,17 +29,61 @@ export interface Choice {
   readonly heldBack: HeldBack | undefined;
 }
 
-/** The tables that could take the place of the one in force, newest first: later ones, and the newest in any case. */
+/**
+ * Which of a source's effective tables comes into force next in a ledger, and which a check holds back. Writes nothing.
+ * @param acceptTable the number or id of a table that an operator lets through
+ */
+export async function nextTable(
+  ledger: Pick<TableLedger, "acceptedTables" | "rateHistory">,
+  effective: readonly RateTable[],
+  inForce: RateTable | undefined,
+  acceptTable: string | undefined,
+): Promise<Choice> {
+  const tables = candidates(effective, inForce);
+  if (tables.length === 0) return { accept: undefined, heldBack: undefined };
+  const accepted = await ledger.acceptedTables();
+  const earlier = await earlierRates(ledger, accepted, inForce, tables);
+  return choose(tables, { inForce, accepted, earlier }, acceptTable);
+}
+
+/** The last rates that were in force of currencies that `tables` quote and the table in force does not. */
+async function earlierRates(
+  ledger: Pick<TableLedger, "rateHistory">,
+  accepted: readonly AcceptedTable[],
+  inForce: RateTable | undefined,
+  tables: readonly RateTable[],
+): Promise<ReadonlyMap<CurrencyCode, BidAndAsk>> {
+  const earlier = new Map<CurrencyCode, BidAndAsk>();
+  if (inForce === undefined) return earlier;
+  const quoted = new Set(tables.flatMap((table) => [...table.rates.keys()]));
+  const sources = new Set(accepted.map(({ source }) => source));
+  for (const currency of quoted) {
+    if (inForce.rates.has(currency)) continue;
+    const rates = new Map<string, BidAndAsk>();
+    for (const source of sources) {
+      const history = await ledger.rateHistory({ source, currency, since: "0001-01-01", until: endOfTime });
+      for (const rate of history) rates.set(`${rate.number} ${source}`, rate);
+    }
+    const last = accepted.findLast(({ number, source }) => rates.has(`${number} ${source}`));
+    const rate = last && rates.get(`${last.number} ${last.source}`);
+    if (rate !== undefined) earlier.set(currency, rate);
+  }
+  return earlier;
+}
+
+/**
+ * The tables of a source that could take the place of the one in force, newest first: the newest in any case, and the
+ * others that are later than the one in force, if that is of the same source.
+ */
 export function candidates(
   effective: readonly RateTable[],
   inForce: RateTable | undefined,
-  changesSource: boolean,
 ): readonly RateTable[] {
-  const sorted = effective.toSorted((a, b) => (isNewer(a, b) ? -1 : isNewer(b, a) ? 1 : 0));
   const last = newest(effective);
   if (last === undefined || last.id === inForce?.id) return [];
-  if (inForce === undefined || changesSource) return [last];
-  return [last, ...sorted.filter((table) => table !== last && isNewer(table, inForce))];
+  if (inForce?.source !== last.source) return [last];
+  const later = effective.filter((table) => table !== last && isNewer(table, inForce));
+  return [last, ...later.sort((a, b) => (isNewer(a, b) ? -1 : isNewer(b, a) ? 1 : 0))];
 }
 
 /**
@@ -107,15 +151,13 @@ export function newest(tables: readonly RateTable[]): RateTable | undefined {
   );
 }
 
-function doubtAbout(
-  table: RateTable,
-  inForce: RateTable,
-  { changesSource, earlier }: Precedents,
-): string | undefined {
-  if (!changesSource && table.number === inForce.number) {
+function doubtAbout(table: RateTable, inForce: RateTable, { earlier }: Precedents): string | undefined {
+  // Numbers and dates of two sources do not compare.
+  const isComparable = table.source === inForce.source;
+  if (isComparable && table.number === inForce.number) {
     return "it differs from the one in force under the same number";
   }
-  if (!changesSource && !isNewer(table, inForce)) {
+  if (isComparable && !isNewer(table, inForce)) {
     return `it is of ${table.effectiveDate}, older than ${inForce.number} of ${inForce.effectiveDate} in force`;
   }
   const missing = [...inForce.rates.keys()].filter((currency) => !table.rates.has(currency));
@@ -129,7 +171,7 @@ function doubtAbout(
   return `a rate moved by more than ${largestMovePercent} % against its last one (${leaps.join(", ")})`;
 }
 
-function leapBetween(before: Pick<Rate, "bid" | "ask"> | undefined, { currency, bid, ask }: Rate): string[] {
+function leapBetween(before: BidAndAsk | undefined, { currency, bid, ask }: Rate): string[] {
   if (before === undefined || !(isLeap(before.bid, bid) || isLeap(before.ask, ask))) return [];
   const [oldBid, newBid, oldAsk, newAsk] = [before.bid, bid, before.ask, ask].map((rate) =>
     formatDecimal(rate),

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { CurrencyCode } from "../core/currency.ts";
-import { addDays } from "../core/date.ts";
+import { addDays, type CalendarDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import {
   type CurrentRates,
@@ -13,11 +13,9 @@ import {
   type TableLedger,
   type TableRules,
 } from "../core/rates.ts";
-import { historyOf, tableBefore } from "./history.ts";
-import { effectiveOn, isNewer } from "./judge.ts";
+import { effectiveOn, isNewer, newest, nextTable } from "./judge.ts";
 import { mostTables } from "./nbp.ts";
 import { type RatesEvent, RatesNews } from "./news.ts";
-import { nextTable } from "./next-table.ts";
 import { isLive, type RateSource, sourceName } from "./source.ts";
 import {
   clockProblem,
@@ -34,6 +32,8 @@ import {
 
 /** How many tables continue an answer of some minutes ago: two weeks, of which all may have been held back. */
 export const recentTables = 10;
+/** Longer than any holidays, so the table before another is among those of these days. */
+const daysToPrevious = 30;
 const longestCloseMs = 1000;
 /** A ledger that trades at another source may be switched to this one, but probably not soon. */
 const retryElsewhereSeconds = 60;
@@ -142,14 +142,24 @@ export class LedgerRates implements CurrentRates {
 
   async latest(): Promise<LatestTable> {
     const table = await this.#shown();
-    const previous = await tableBefore(this.#options.ledger, this.#known.tables, table);
+    const { source, effectiveDate: before } = table;
+    const since = addDays(before, -daysToPrevious);
+    const kept = await this.#options.ledger.tables({ source, since, before });
+    const previous = newest([...this.#fetched(source, since, addDays(before, -1)), ...kept]);
     return { table, previous, recorded: !isLive(table.source), notTraded: this.#prices().notTraded };
   }
 
   async history(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]> {
-    const table = await this.#shown();
-    const since = addDays(table.effectiveDate, 1 - days);
-    return historyOf(this.#options.ledger, this.#known.tables, { table, currency, since });
+    const { source, effectiveDate: until } = await this.#shown();
+    const since = addDays(until, 1 - days);
+    const kept = await this.#options.ledger.rateHistory({ source, currency, since, until });
+    const fetched = this.#fetched(source, since, until).flatMap(({ number, effectiveDate, rates }) => {
+      const rate = rates.get(currency);
+      return rate === undefined ? [] : [{ number, effectiveDate, bid: rate.bid, ask: rate.ask }];
+    });
+    // Of several tables under one number, the ledger has the one that was in force last.
+    const byNumber = new Map([...fetched, ...kept].map((rate) => [rate.number, rate]));
+    return [...byNumber.values()].sort((a, b) => (isNewer(a, b) ? 1 : -1));
   }
 
   status(): RatesStatus {
@@ -173,6 +183,13 @@ export class LedgerRates implements CurrentRates {
     const { table = inForce?.table, notTraded } = this.#prices();
     if (table === undefined) throw this.#unavailable(notTraded);
     return table;
+  }
+
+  /** The source's tables of these days. A process that only quotes keeps none in the ledger. */
+  #fetched(source: string, since: CalendarDate, until: CalendarDate): readonly RateTable[] {
+    return this.#known.tables.filter(
+      (table) => table.source === source && table.effectiveDate >= since && table.effectiveDate <= until,
+    );
   }
 
   #prices(known = this.#known): Prices {
@@ -268,7 +285,7 @@ export class LedgerRates implements CurrentRates {
    * @returns whether there may be more to put in force
    */
   async #acceptNext(): Promise<boolean> {
-    const { ledger, now, operator, source } = this.#options;
+    const { ledger, now, operator } = this.#options;
     const known = this.#known;
     const inForce = await this.#follow();
     if (known.role === "read" || isElsewhere(known)) {
@@ -280,7 +297,7 @@ export class LedgerRates implements CurrentRates {
     const question = `${today} ${inForce?.epoch} ${acceptTable}`;
     if (question === this.#judged) return false;
     const effective = effectiveOn(today, known.tables);
-    const { accept, heldBack } = await nextTable(ledger, source.name, { inForce, effective, acceptTable });
+    const { accept, heldBack } = await nextTable(ledger, effective, inForce?.table, acceptTable);
     known.heldBack = heldBack;
     if (accept === undefined) {
       if (inForce !== undefined && isOurs(known)) {

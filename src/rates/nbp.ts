@@ -9,23 +9,16 @@ const nbpBaseUrl = "https://api.nbp.pl/api";
 /** The most tables that the bank gives at once. */
 export const mostTables = 67;
 
-/** Bounds on one fetch. */
-export interface FetchLimits {
-  readonly connectTimeoutMs: number;
-  /** From the request sent to the first byte of the answer. */
-  readonly responseTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  /** 67 tables are 70 KB. */
-  readonly maxBytes: number;
-}
-
-/** A command waits as long before it fails. */
-const fetchLimits: FetchLimits = {
+/** Bounds on one fetch. A command waits as long before it fails. */
+const fetchLimits = {
   connectTimeoutMs: 3000,
+  /** From the request sent to the first byte of the answer. */
   responseTimeoutMs: 5000,
   requestTimeoutMs: 8000,
+  /** 67 tables are 70 KB. */
   maxBytes: 1024 * 1024,
 };
+export type FetchLimits = typeof fetchLimits;
 
 /**
  * The bank's API, as "nbp", or another one of its shape, by its base URL. The newest tables are those of

@@ -1,6 +1,6 @@
 import type { CurrentRates } from "../core/rates.ts";
 import { LedgerRates, type LedgerRatesOptions } from "./ledger-rates.ts";
-import { type FetchLimits, openApi } from "./nbp.ts";
+import { openApi } from "./nbp.ts";
 import { openRecorded } from "./recorded.ts";
 import { isLive, type RateSource } from "./source.ts";
 
@@ -12,7 +12,6 @@ export interface RatesOptions
    * the path of a JSON file of tables as the bank publishes them; or "demo", which is such a recording.
    */
   readonly source: string | RateSource;
-  readonly limits?: Partial<FetchLimits>;
 }
 
 const defaults = {
@@ -33,14 +32,14 @@ const defaults = {
  * answered in time; a server goes on asking.
  * @throws FxError rates-unavailable if the source is not one of those, or its recording cannot be used
  */
-export async function openRates({ limits, ...given }: RatesOptions): Promise<CurrentRates> {
-  const source = typeof given.source === "string" ? await openSource(given.source, limits) : given.source;
+export async function openRates(given: RatesOptions): Promise<CurrentRates> {
+  const source = typeof given.source === "string" ? await openSource(given.source) : given.source;
   const rates = new LedgerRates({ ...defaults, ...given, source });
   await rates.start();
   return rates;
 }
 
 /** @throws FxError rates-unavailable */
-export function openSource(source: string, limits?: Partial<FetchLimits>): RateSource | Promise<RateSource> {
-  return isLive(source) ? openApi(source, limits) : openRecorded(source);
+export async function openSource(source: string): Promise<RateSource> {
+  return isLive(source) ? openApi(source) : openRecorded(source);
 }

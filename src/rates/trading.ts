@@ -99,7 +99,7 @@ export function problemOf({
   heldBack,
   ledgerFailure,
   fetchFailure,
-}: Pick<Known, "heldBack" | "ledgerFailure" | "fetchFailure">): string | undefined {
+}: Partial<Pick<Known, "heldBack" | "ledgerFailure" | "fetchFailure">>): string | undefined {
   if (heldBack === undefined) return ledgerFailure ?? fetchFailure;
   return `Table ${heldBack.table.number} is held back: ${heldBack.reason}.`;
 }

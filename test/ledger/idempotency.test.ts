@@ -148,15 +148,6 @@ for (const adapter of adapters) {
       assert.equal((await service.account(adult(2))).name, "Z\u00f3sia");
     });
 
-    test("of an opening whose name is from before NFC has its first answer", async (t) => {
-      const store = await adapter.open(t);
-      const service = new LedgerService(store, await tradedRates(store), () => now);
-      const given = opening({ key: "open-1", name: "Z\u00f3sia" });
-      await service.createAccount({ ...given, name: "Zo\u0301sia" });
-      assert.equal((await service.createAccount(given)).replayed, true);
-      assert.equal((await service.account(adult())).name, "Zo\u0301sia");
-    });
-
     test("of an opening is refused for an order", async (t) => {
       const { service } = await start(t);
       await service.createAccount(opening({ index: 2, key: "order-1" }));

@@ -41,7 +41,6 @@ function accepted(...tables: (RateTable | { overridden: RateTable })[]): Accepte
 
 const precedents: Precedents = {
   inForce,
-  changesSource: false,
   accepted: accepted(inForce),
   earlier: new Map(),
 };
@@ -138,13 +137,12 @@ describe("a table is held back", () => {
   });
 
   test("when a change of source brings another price, and not for its number or date", () => {
-    const change = { changesSource: true };
     const elsewhere = (published: object) => identified(published, "elsewhere");
     const sameDay = publishedOf("108/C/NBP/2026", "2026-06-01", usual);
-    assert.equal(verdict(elsewhere(sameDay), undefined, change), "accept");
+    assert.equal(verdict(elsewhere(sameDay)), "accept");
     const dear = elsewhere(publishedOf("108/C/NBP/2026", "2026-06-01", { ...usual, USD: [400, 408] }));
-    assert.match(refusal(dear, undefined, change), /USD bid 4 to 400/);
-    assert.equal(verdict(dear, dear.number, change), "overridden");
+    assert.match(refusal(dear), /USD bid 4 to 400/);
+    assert.equal(verdict(dear, dear.number), "overridden");
   });
 });
 
@@ -190,7 +188,7 @@ describe("a table that was in force and was replaced", () => {
 
 describe("of several tables", () => {
   const chosen = (tables: readonly RateTable[], override?: string) => {
-    const { accept, heldBack } = choose(candidates(tables, inForce, false), precedents, override);
+    const { accept, heldBack } = choose(candidates(tables, inForce), precedents, override);
     return [accept?.table.number, heldBack?.table.number];
   };
   const day = tableOf("109/C/NBP/2026", "2026-06-09", usual);

@@ -349,7 +349,7 @@ describe("the age of a table", () => {
 
 describe("without a table that is young enough", () => {
   const august = () => new Date("2026-08-01T10:00:00Z");
-  async function openStale(mode: Mode, options: Partial<RatesOptions> = {}) {
+  async function openStale(mode: Mode, options: Parameters<typeof openLive>[1] = {}) {
     const bank = await standIn(older);
     const ledger = openSqlite(":memory:");
     await putInForce(ledger, of(bank, older));

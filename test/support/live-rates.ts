@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { FxError } from "../../src/core/errors.ts";
 import type { CurrentRates, TableLedger } from "../../src/core/rates.ts";
+import { type FetchLimits, openApi } from "../../src/rates/nbp.ts";
 import { openRates, type RatesOptions } from "../../src/rates/open.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { type Mode, type NbpStandIn, startNbpStandIn } from "./nbp-stand-in.ts";
@@ -31,11 +32,14 @@ export async function standIn(...tables: (object | string)[]): Promise<NbpStandI
 }
 
 /** Rates of `bank` that refresh every 10 ms, at noon of 9 June 2026, and their events. */
-export async function openLive(bank: NbpStandIn, options: Partial<RatesOptions> = {}) {
+export async function openLive(
+  bank: NbpStandIn,
+  { limits, ...options }: Partial<RatesOptions> & { readonly limits?: Partial<FetchLimits> } = {},
+) {
   const events = ratesEvents();
   bank.clock = options.now ?? (() => noon);
   const rates = await openRates({
-    source: bank.url,
+    source: openApi(bank.url, limits),
     ledger: openSqlite(":memory:"),
     role: "serve",
     now: () => noon,
