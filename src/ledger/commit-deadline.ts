@@ -1,5 +1,8 @@
 import { FxError } from "../core/errors.ts";
 
+/** The outcome of what was committed, or perhaps was, when its time is over. */
+export const perhapsDone = "Orders may be done: sending them again with the same keys is safe.";
+
 /**
  * The time by which a transaction has to be committed, from before its entries get their times. What was at a time
  * would change if one were answered as done later than that.

@@ -204,6 +204,7 @@ function transactionSettings({ statementTimeoutMs, lockTimeoutMs }: PostgresPlac
   const durable =
     "case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end";
   return `select set_config('synchronous_commit', ${durable}, true) as synchronous_commit,
+    set_config('client_min_messages', 'warning', true),
     set_config('statement_timeout', '${statementTimeoutMs}', true),
     set_config('lock_timeout', '${lockTimeoutMs}', true),
     set_config('idle_in_transaction_session_timeout', '${limits.idleInTransactionMs}', true),

@@ -10,8 +10,15 @@ import type { PostgresPlace } from "./url.ts";
  */
 const passing = /^(40...|55P03|57...|53...|25006)$/;
 
+/** Another process opened an account between two statements of a transaction. */
+export class Raced extends Error {
+  override readonly message = "other processes kept opening the same accounts";
+  readonly code = undefined;
+}
+
 /** Whether the work that failed so may succeed if it is done again from the start. */
 export function isRetryable(error: unknown): boolean {
+  if (error instanceof Raced) return true;
   if (error instanceof ConnectionLost) return !error.permanent;
   return error instanceof pg.DatabaseError && passing.test(error.code ?? "");
 }
@@ -49,7 +56,9 @@ export function storageFailure(
   outcome: "nothing changed" | "unknown",
 ): unknown {
   if (error instanceof FxError) return error;
-  if (!(error instanceof ConnectionLost || error instanceof pg.DatabaseError)) return error;
+  if (!(error instanceof ConnectionLost || error instanceof Raced || error instanceof pg.DatabaseError)) {
+    return error;
+  }
   const at = hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
   const { code, message } = error;
   const reason =

@@ -1,11 +1,11 @@
 import { holderWords } from "../core/names.ts";
 import type { RateTable } from "../core/rates.ts";
-import { CommitDeadline } from "../ledger/commit-deadline.ts";
+import { CommitDeadline, perhapsDone } from "../ledger/commit-deadline.ts";
 import { encodeAcceptance, encodeRefusal, encodeTable } from "../ledger/rows.ts";
 import type { Decision, Loaded, Touch, Writes } from "../ledger/store.ts";
 import { selectInForce } from "../sql/statements.ts";
 import { type Connection, ConnectionLost, type Parameter, type Row } from "./connection.ts";
-import { isRolledBack, isTaken } from "./failures.ts";
+import { isRolledBack, isTaken, Raced } from "./failures.ts";
 import { type LoadedRows, loadedFrom } from "./loaded.ts";
 import {
   deleteRefusals,
@@ -72,9 +72,6 @@ interface Sent<T> {
 /** Tries after a conflict with another process that opened one of the accounts, or put a rate table in force. */
 const racesAtMost = 2;
 
-/** Another process opened an account between two statements of a transaction. */
-class Raced extends Error {}
-
 /**
  * One `transact`, tried until it is known to be committed. Two round trips: one loads and locks, one writes and commits.
  *
@@ -85,17 +82,17 @@ class Raced extends Error {}
 export class Transaction<T> {
   readonly #touched: readonly Touch[];
   readonly #decide: (loaded: Loaded) => Decision<T>;
-  readonly #limitMs: number;
+  readonly #deadline: CommitDeadline;
   readonly #sent: Sent<T>[] = [];
   /** Whether what was decided last could have been decided by another process at the same time. */
   #mayRace = false;
   #races = 0;
 
-  /** @param limitMs how long after its decision it may be committed */
+  /** @param limitMs how long from now on it may be answered as done */
   constructor(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, limitMs: number) {
     this.#touched = touched;
     this.#decide = decide;
-    this.#limitMs = limitMs;
+    this.#deadline = new CommitDeadline(limitMs);
   }
 
   /** Whether it may be committed although no try said so. */
@@ -103,9 +100,9 @@ export class Transaction<T> {
     return this.#sent.length > 0;
   }
 
-  /** Whether a try failed because another process did the same: it may be tried again. To be asked once for each try. */
+  /** Whether a try failed on a key that another process took: it may be tried again. To be asked once for each try. */
   isRace(error: unknown): boolean {
-    if (!(error instanceof Raced || (this.#mayRace && isTaken(error)))) return false;
+    if (!(this.#mayRace && isTaken(error))) return false;
     this.#races += 1;
     return this.#races <= racesAtMost;
   }
@@ -125,19 +122,19 @@ export class Transaction<T> {
       if (done === undefined) return this.#carryOut(connection, loadedFrom(found));
       // The commit of nothing waits until a standby has what the answer rests on.
       await commit(connection, []);
+      this.#deadline.require(perhapsDone);
       return done.answer;
     });
   }
 
   async #carryOut(connection: Connection, loaded: Loaded): Promise<T> {
-    const deadline = new CommitDeadline(this.#limitMs);
     const { writes, answer } = this.#decide(loaded);
     const epoch = (writes.accepted && (loaded.inForce()?.epoch ?? 0) + 1) ?? 0;
     const hashes = new Map(writes.entries.map(({ entry, hash }) => [entry.id, hash]));
     const accepted = writes.accepted && { epoch, id: writes.accepted.table.id };
     const opens = writes.accounts.some(({ pesel }) => loaded.account(pesel) === undefined);
     this.#mayRace = opens || accepted !== undefined;
-    deadline.require("Nothing was changed.");
+    this.#deadline.require(this.mayBeDone ? perhapsDone : "Nothing was changed.");
     this.#sent.push({ hashes, accepted, answer });
     try {
       await commit(connection, statementsOf(writes, epoch));
@@ -146,7 +143,7 @@ export class Transaction<T> {
       if (isNothing || !(error instanceof ConnectionLost)) this.#sent.pop();
       throw error;
     }
-    deadline.require("Orders may be done: sending them again with the same keys is safe.");
+    this.#deadline.require(perhapsDone);
     return answer;
   }
 
@@ -170,7 +167,8 @@ async function orRollBack<T>(connection: Connection, work: () => Promise<T>): Pr
   try {
     return await work();
   } catch (error) {
-    if (connection.usable) await connection.query("rollback").catch(() => {});
+    // Whoever gets the connection next must not be in this transaction.
+    if (connection.usable) await connection.query("rollback").catch(() => connection.destroy());
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
-import { CommitDeadline } from "../ledger/commit-deadline.ts";
+import { CommitDeadline, perhapsDone } from "../ledger/commit-deadline.ts";
 import { limits } from "../ledger/limits.ts";
 import type { Decision, Loaded, Store, StoredAccount, Touch } from "../ledger/store.ts";
 import { SqlReader, type SqlRow, type SqlValue } from "../sql/reader.ts";
@@ -59,7 +59,7 @@ export class SqliteStore extends SqlReader implements Store {
       });
       for (const account of accounts) this.#known.set(account);
       this.#opened.requireFile();
-      deadline.require("Orders may be done: sending them again with the same keys is safe.");
+      deadline.require(perhapsDone);
       return answer;
     });
   }

@@ -105,6 +105,18 @@ describe("a COMMIT that the network loses", () => {
     assert.equal((await direct.statement(adult(2), { limit: 10 })).length, 1);
   });
 
+  test("and that is found done when its time is over is not answered as done", async (t) => {
+    const { store, direct, proxy } = await start(t);
+    const tries = { count: 0 };
+    proxy.nextCommits = ["unanswered"];
+    const selling = sellGrosz(store, adult(), tries);
+    while (tries.count === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    const end = Date.now() + 3_600_000;
+    t.mock.method(Date, "now", () => end);
+    await assert.rejects(selling, { code: "storage-unavailable", message: /with the same keys is safe/ });
+    assert.equal((await direct.account(adult()))?.sequence, 3);
+  });
+
   test("for good, past the deadline: says that the outcome is not known, and the key finds it", async (t) => {
     const { store, direct, proxy } = await start(t, { deadlineMs: 3000 });
     const rates = await tradedRates(direct);
@@ -222,34 +234,36 @@ test("a network of 200 ms each way carries a batch of 256 orders in two round tr
   assert.equal(proxy.roundTrips, 2);
 });
 
-test("a commit whose wait for the standby was cancelled is not answered as done", {
-  timeout: 60_000,
-}, async (t) => {
-  const server = await startPostgres();
-  t.after(() => server.stop());
-  const database = await createDatabase(server.url);
-  const store = await openPostgres(database.url, { deadlineMs: 5000 });
-  t.after(() => store.close());
-  await open(store, adult());
-  await database.run("alter system set synchronous_standby_names = 'nobody'");
-  await database.run("select pg_reload_conf()");
-  let cancelled = 0;
-  const cancelling = setInterval(() => {
-    database
-      .run("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
-      .then((backends) => {
-        cancelled += backends.length;
-      })
-      .catch(() => {});
-  }, 100);
-  try {
-    // The server takes its time to reload: until a commit was seen to wait.
-    for (let probe = 0; cancelled === 0; probe += 1) await database.run(`create table probe_${probe} ()`);
-    await assert.rejects(sellGrosz(store, adult()), { code: "storage-unavailable", message: /not known/ });
-  } finally {
-    clearInterval(cancelling);
-  }
-});
+for (const told of ["notice", "error"]) {
+  test(`a commit whose wait for the standby was cancelled is not answered as done, where clients are told of each ${told}`, {
+    timeout: 60_000,
+  }, async (t) => {
+    const server = await startPostgres({ settings: { client_min_messages: told } });
+    t.after(() => server.stop());
+    const database = await createDatabase(server.url);
+    const store = await openPostgres(database.url, { deadlineMs: 5000 });
+    t.after(() => store.close());
+    await open(store, adult());
+    await database.run("alter system set synchronous_standby_names = 'nobody'");
+    await database.run("select pg_reload_conf()");
+    let cancelled = 0;
+    const cancelling = setInterval(() => {
+      database
+        .run("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
+        .then((backends) => {
+          cancelled += backends.length;
+        })
+        .catch(() => {});
+    }, 100);
+    try {
+      // The server takes its time to reload: until a commit was seen to wait.
+      for (let probe = 0; cancelled === 0; probe += 1) await database.run(`create table probe_${probe} ()`);
+      await assert.rejects(sellGrosz(store, adult()), { code: "storage-unavailable", message: /not known/ });
+    } finally {
+      clearInterval(cancelling);
+    }
+  });
+}
 
 test("a server whose commits wait in vain is left for one that took its place, with all connections", {
   timeout: 60_000,

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { BulkAnswer, BulkLine } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
-import { inTransaction } from "../support/postgres.ts";
+import { untilBlocked, withClient } from "../support/postgres.ts";
 import { emptyDatabase, openStore } from "../support/postgres-store.ts";
 
 const accounts = 30;
@@ -43,27 +43,33 @@ describe("a bulk in PostgreSQL", () => {
     assert.deepEqual((await service.audit()).findings, []);
   });
 
-  test("goes on with other accounts while another process holds one", async (t) => {
-    const database = await emptyDatabase(t);
-    const store = await openStore(t, database.url);
-    const service = new LedgerService(store, await tradedRates(store), () => now);
-    await answersTo(service, openings);
-    const done = "select from journal where sequence = 2";
-    let answers: Promise<BulkAnswer[]> = Promise.resolve([]);
-    await inTransaction(database.url, async (run) => {
-      await run(`select from account where pesel = ${adult(0)} for update`);
-      answers = answersTo(
-        service,
-        openings.map((_, index) => order(index)),
-      );
-      let ended = false;
-      void answers.finally(() => {
-        ended = true;
+  for (const { holds, deadlineMs, outcomes } of [
+    { holds: "for a moment, does every line when it lets go", deadlineMs: 10_000, outcomes: ["done"] },
+    {
+      holds: "for long, answers every line by the deadline",
+      deadlineMs: 1000,
+      outcomes: ["storage-unavailable"],
+    },
+  ]) {
+    test(`of which another process holds an account ${holds}, and none twice`, async (t) => {
+      const database = await emptyDatabase(t);
+      const store = await openStore(t, database.url, { deadlineMs, lockTimeoutMs: 200 });
+      const service = new LedgerService(store, await tradedRates(store), () => now);
+      await answersTo(service, openings);
+      const orders = openings.map((_, index) => order(index, "order"));
+      const answers = await withClient(database.url, async (run) => {
+        await run("begin");
+        await run(`select from account where pesel = ${adult(0)} for update`);
+        const answering = answersTo(service, orders);
+        await untilBlocked(database);
+        if (outcomes.includes("done")) await run("commit");
+        return answering;
       });
-      while (!ended && (await database.run(done)).length < accounts / 3);
-      assert.equal(ended, false);
+      assert.deepEqual([...new Set(answers.map(outcome))], outcomes);
+      assert.deepEqual(new Set((await answersTo(service, orders)).map(outcome)), new Set(["done"]));
+      const done = await database.run("select from journal where sequence = 2");
+      const all = await database.run("select from journal");
+      assert.deepEqual([done.length, all.length], [accounts, 2 * accounts]);
     });
-    assert.deepEqual(new Set((await answers).map(outcome)), new Set(["done"]));
-    assert.equal((await database.run(done)).length, accounts);
-  });
+  }
 });

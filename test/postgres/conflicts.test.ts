@@ -4,6 +4,7 @@ import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { Connection } from "../../src/postgres/connection.ts";
+import { selectAccounts } from "../../src/postgres/statements.ts";
 import { appending, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { inTransaction, untilBlocked } from "../support/postgres.ts";
@@ -109,6 +110,38 @@ describe("transactions that get into each other's way", () => {
       assert.deepEqual((await here.audit()).findings, []);
     });
   }
+
+  test("by openings that another process commits whenever the accounts have been locked: all are answered", async (t) => {
+    const { url } = await emptyDatabase(t);
+    const services = await Promise.all(
+      [0, 1].map(async () => new LedgerService(await openStore(t, url), fixedRates())),
+    );
+    const [here, there] = services as [LedgerService, LedgerService];
+    const openings = [0, 1, 2, 3, 4, 5].map((index) => opening({ index, key: "opening" }));
+    const others = openings.slice(1);
+    const query = Connection.prototype.query;
+    let isOther = false;
+    t.mock.method(
+      Connection.prototype,
+      "query",
+      async function (this: Connection, ...args: Parameters<typeof query>) {
+        const isNext = args[0] === selectAccounts && !isOther;
+        const request = isNext ? others.shift() : undefined;
+        if (request !== undefined) {
+          isOther = true;
+          await there.createAccount(request);
+          isOther = false;
+        }
+        return query.apply(this, args);
+      },
+    );
+    const answers = await Promise.all(openings.map((each) => here.createAccount(each)));
+    assert.deepEqual(
+      answers.map(({ replayed }) => replayed),
+      [false, true, true, true, true, true],
+    );
+    assert.deepEqual((await here.audit()).findings, []);
+  });
 
   test("into a deadlock: the one that the server ends is run again", async (t) => {
     const database = await emptyDatabase(t);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Connection } from "../../src/postgres/connection.ts";
 import { adult } from "../support/fixture.ts";
-import { create, emptyDatabase, openStore, sellGrosz } from "../support/postgres-store.ts";
+import { create, emptyDatabase, openStore, sellGrosz, touch } from "../support/postgres-store.ts";
 
 describe("the pool", () => {
   test("answers more at once than it has connections", async (t) => {
@@ -23,6 +24,27 @@ describe("the pool", () => {
     const reading = Promise.all(Array.from({ length: 20 }, () => store.statement(adult(), { limit: 2 })));
     await Promise.all([store.close(), reading]);
     await assert.rejects(store.account(adult()), { code: "storage-unavailable" });
+  });
+
+  test("gives nobody a connection whose transaction could not be rolled back", async (t) => {
+    const { url } = await emptyDatabase(t);
+    const store = await openStore(t, url, { poolSize: 1 });
+    await create(store, adult());
+    const query = Connection.prototype.query;
+    t.mock.method(
+      Connection.prototype,
+      "query",
+      function (this: Connection, ...args: Parameters<typeof query>) {
+        // As if it were cancelled: the server ends the statement, and not the transaction.
+        return query.apply(this, args[0] === "rollback" ? ["select 1 / 0"] : args);
+      },
+    );
+    const failing = store.transact([touch(adult())], () => {
+      throw new Error("undecided");
+    });
+    await assert.rejects(failing, { message: "undecided" });
+    t.mock.restoreAll();
+    assert.equal((await store.account(adult()))?.sequence, 1);
   });
 
   test("goes on after the server ended its connections", async (t) => {
