@@ -7,7 +7,6 @@ import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Pause } from "./journal-reader.ts";
 import { limits } from "./limits.ts";
-import { decodeListed } from "./rows.ts";
 import type { AccountsPage, AnsweredEntry, FoundEntry, Store, StoredAccount } from "./store.ts";
 
 /** Accounts that are looked back on at once. */
@@ -91,16 +90,16 @@ export async function accountsAt(
   const slice = name === undefined ? limit : nameSlice;
   let last = after as Pesel | undefined;
   for (let left = name === undefined ? 1 : nameSlices; left > 0; left -= 1) {
-    const rows = await store.accounts({ after: last, limit: slice + 1 });
-    const accounts = rows.slice(0, slice).map(decodeListed);
+    const found = await store.accounts({ after: last, limit: slice + 1 });
+    const accounts = found.slice(0, slice);
     const then = await accountsThen(store, accounts, at, pause);
     for (const [index, { pesel }] of accounts.entries()) {
       last = pesel;
       const account = then[index];
       if (account !== undefined && isCalled(account, name)) items.push(account);
-      if (items.length === limit) return { items, last: index + 1 < rows.length ? last : undefined };
+      if (items.length === limit) return { items, last: index + 1 < found.length ? last : undefined };
     }
-    if (rows.length <= slice) return { items, last: undefined };
+    if (found.length <= slice) return { items, last: undefined };
   }
   return { items, last };
 }

@@ -19,7 +19,7 @@ import {
 import { type Pause, readableEntry, readableTable, readJournal } from "./journal-reader.ts";
 import { peselText } from "./rows.ts";
 import { entryHash } from "./seal.ts";
-import type { JournalRow, ListedAccountRow, Store } from "./store.ts";
+import type { AccountRow, JournalRow, Store } from "./store.ts";
 
 /** Accounts whose rows and chains are in memory together: 1 to 2 KB each. Of more, the journal is read again. */
 const accountsAtOnce = 200_000;
@@ -80,7 +80,7 @@ class Chain {
   /** In the order in which an account has them. */
   readonly balances: { readonly currency: CurrencyCode; minor: bigint }[] = [];
 
-  constructor(pesel: string, row?: ListedAccountRow) {
+  constructor(pesel: string, row?: AccountRow) {
     this.pesel = pesel;
     this.account = row && { name: row.name, surname: row.surname, sequence: row.sequence };
     this.misplacedWords = row && misplacedWords(row);
@@ -145,7 +145,7 @@ class Audit {
     this.#chains = new Map();
     for (let after = first; ; ) {
       await this.#pause();
-      const rows = await this.#store.accounts({ after, limit: accountsPerPage });
+      const rows = await this.#store.rows("account", { after, limit: accountsPerPage });
       for (const row of rows) this.#chains.set(row.pesel, new Chain(row.pesel, row));
       const through = rows.length < accountsPerPage ? undefined : rows.at(-1)?.pesel;
       for (const pesel of await this.#store.strayWords({ after, through })) {
@@ -314,7 +314,7 @@ class Audit {
   /** An entry newer than the account's row as it was read is no fault, if the account has it now. */
   async #later({ pesel, account }: Chain, later: JournalRow): Promise<void> {
     // The row itself: a store may know the account as it was before somebody edited its row.
-    const [row] = await this.#store.accounts({ after: peselText(Number(pesel) - 1), limit: 1 });
+    const [row] = await this.#store.rows("account", { after: peselText(Number(pesel) - 1), limit: 1 });
     const sequence = row?.pesel === pesel ? row.sequence : undefined;
     if (sequence !== undefined && sequence >= later.sequence) return;
     const problem = account === undefined ? "entry without an account" : "entry after the account's last";

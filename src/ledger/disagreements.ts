@@ -5,7 +5,7 @@ import type { Entry } from "../core/journal.ts";
 import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { RateTable } from "../core/rates.ts";
-import type { FoundEntry, ListedAccountRow } from "./store.ts";
+import type { AccountRow, FoundEntry } from "./store.ts";
 
 /** What an audit finds: the problem by name, what is recorded, and what should be. */
 export type Disagreement = readonly [problem: string, recorded: string, recomputed: string];
@@ -89,7 +89,7 @@ export function haveSameAmounts(some: readonly Money[], others: readonly Money[]
 
 /** The words that an account is found by are those of its names. */
 export function misplacedWords(
-  row: Pick<ListedAccountRow, "name" | "surname" | "words">,
+  row: Pick<AccountRow, "name" | "surname" | "words">,
 ): Disagreement | undefined {
   const [found, right] = [row.words.split(" ").sort().join(" "), holderWords(row).sort().join(" ")];
   return found === right ? undefined : ["words of the names", found, right];

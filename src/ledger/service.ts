@@ -34,7 +34,6 @@ import { GroupCommit } from "./group-commit.ts";
 import { entryWithId, type Pause, pauses } from "./journal-reader.ts";
 import { positionOf } from "./position.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
-import { decodeListed } from "./rows.ts";
 import {
   type AccountsPage,
   type FoundEntry,
@@ -190,9 +189,9 @@ export class LedgerService implements ExchangeService {
   }
 
   async #accountsNow({ limit, ...page }: AccountsPage) {
-    const rows = await this.#store.accounts({ ...page, limit: limit + 1 });
-    const items = rows.slice(0, limit).map(decodeListed);
-    return { items, last: rows.length > limit ? items.at(-1)?.pesel : undefined };
+    const found = await this.#store.accounts({ ...page, limit: limit + 1 });
+    const items = found.slice(0, limit);
+    return { items, last: found.length > limit ? items.at(-1)?.pesel : undefined };
   }
 
   async position(at?: Date, signal?: AbortSignal): Promise<Position> {

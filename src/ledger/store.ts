@@ -19,11 +19,8 @@ export interface Store extends TableLedger {
   /** Lets `see` have what `transact` would load, at one moment. Locks and writes nothing, and gives no ids. */
   look<T>(touched: readonly Touch[], see: (loaded: Loaded) => T): Promise<T>;
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
-  /**
-   * By PESEL, from the one after `after`: all, or those of whose names a word begins with each of `name`. As rows,
-   * because the audit reads ones that may not decode.
-   */
-  accounts(page: AccountsPage): Promise<ListedAccountRow[]>;
+  /** By PESEL, from the one after `after`: all, or those of whose names a word begins with each of `name`. */
+  accounts(page: AccountsPage): Promise<StoredAccount[]>;
   /** Entries of one account, newest first, from the one before that of the sequence `before`. */
   statement(
     pesel: Pesel,
@@ -45,7 +42,7 @@ export interface Store extends TableLedger {
   lastPosition(): Promise<number>;
   /** Entries whose ids, which are UUIDs, are from `first` to `last`, in no order. */
   entriesBetween(first: string, last: string, limit: number): Promise<readonly FoundEntry[]>;
-  /** Rows of a table beside the journal as they are, from the one after `after`. */
+  /** Rows of a table beside the journal as they are, although they may be damaged, from the one after `after`. */
   rows<Name extends keyof KeptRows>(
     name: Name,
     page: { after?: string | number | undefined; limit: number },
@@ -102,7 +99,9 @@ export interface Writes {
   /** Each account once, as it is after its last entry. */
   readonly accounts: readonly StoredAccount[];
   readonly entries: readonly SealedEntry[];
-  /** A table that comes into force with this, as the next epoch. */
+  /** Rate tables to keep, unless they are kept already. */
+  readonly tables?: readonly RateTable[] | undefined;
+  /** A table that comes into force with this, as the next epoch. It is kept, too. */
   readonly accepted?:
     | (Pick<AcceptedTable, "at" | "overriddenBy"> & { readonly table: RateTable })
     | undefined;
@@ -164,26 +163,14 @@ export interface AccountsPage {
   readonly name?: readonly string[] | undefined;
 }
 
-/** What a store finds under a PESEL: the account's row and its newest entry, each null where there is none. */
+/** A row of the table `account`. */
 export interface AccountRow {
   readonly pesel: string;
-  readonly name: string | null;
-  readonly surname: string | null;
-  /** What the row says is the sequence of the newest entry. */
-  readonly sequence: number | null;
-  /** The text of the newest entry, and its hash. */
-  readonly entry: string | null;
-  readonly hash: string | null;
-  /** The hash of the entry before it. */
-  readonly hash_before: string | null;
-}
-
-/** An account that has a row. */
-export interface ListedAccountRow extends AccountRow {
   readonly name: string;
   readonly surname: string;
+  /** Of the newest entry. */
   readonly sequence: number;
-  /** What it is found by: words in any order, with spaces between. */
+  /** The rows of `name_word`, by which it is found: words in any order, with spaces between. */
   readonly words: string;
 }
 
@@ -194,23 +181,6 @@ export interface JournalRow {
   readonly sequence: number;
   readonly entry: string;
   readonly hash: string;
-}
-
-/** The row of an entry, with the id and the account of the entry that undoes it. */
-export interface FoundRow {
-  readonly entry: string;
-  readonly hash: string;
-  /** The hash of the account's entry before it. */
-  readonly hash_before: string | null;
-  readonly reversed_by: string | null;
-  readonly reversed_for: string | number | null;
-}
-
-/** The row of an entry, with the entry from which its account has the name that it had then. */
-export interface AnsweredRow extends FoundRow {
-  readonly holder_entry: string | null;
-  readonly holder_hash: string | null;
-  readonly holder_hash_before: string | null;
 }
 
 /** A row of the table `refusal`. */
@@ -255,6 +225,7 @@ export interface AcceptedTableRow {
 
 /** The tables that `Store.rows` reads, their rows, and the column that they are paged by. */
 export interface KeptRows {
+  readonly account: AccountRow;
   readonly accepted_table: AcceptedTableRow;
   readonly identity_key: IdentityKeyRow;
   readonly rate_table: RateTableRow;
@@ -262,6 +233,7 @@ export interface KeptRows {
 }
 
 export const pagedBy = {
+  account: "pesel",
   accepted_table: "epoch",
   identity_key: "id",
   rate_table: "id",

@@ -1,8 +1,9 @@
 import type { Pesel } from "../core/pesel.ts";
 import type { TableInForce } from "../core/rates.ts";
 import { entryId } from "../ledger/entry-id.ts";
-import { answeredEntry, decodeAccount, decodeInForce, decodeRefusal, foundEntry } from "../ledger/rows.ts";
-import type { AccountRow, Loaded, RefusalRow, StoredAccount } from "../ledger/store.ts";
+import { decodeRefusal } from "../ledger/rows.ts";
+import type { Loaded, RefusalRow, StoredAccount } from "../ledger/store.ts";
+import { answeredEntry, decodeAccount, decodeInForce, foundEntry } from "../sql/found.ts";
 import type { Row } from "./connection.ts";
 
 /** The rows that a transaction has read. */
@@ -18,7 +19,7 @@ export interface LoadedRows {
 
 /** Decodes each row when it is asked for, so that one that cannot be read harms only who needs it. */
 export function loadedFrom({ accounts, keyed, refusals, reversed, inForce: [newest] }: LoadedRows): Loaded {
-  const byPesel = new Map(accounts.map((row) => [Number(row.pesel), row as unknown as AccountRow]));
+  const byPesel = new Map(accounts.map((row) => [Number(row.pesel), row]));
   const placeOf = ({ pesel, idempotency_key }: Row) => `${pesel} ${idempotency_key}`;
   const entryWith = new Map(keyed.map((row) => [placeOf(row), row]));
   const refusalWith = new Map(refusals.map((row) => [placeOf(row), row as unknown as RefusalRow]));

@@ -1,26 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import DataLoader from "dataloader";
 import type { Pesel } from "../core/pesel.ts";
-import type { RateTable } from "../core/rates.ts";
 import { limits } from "../ledger/limits.ts";
-import { decodeAccount, portRow } from "../ledger/rows.ts";
-import type {
-  Access,
-  AccountRow,
-  Decision,
-  Loaded,
-  OpenOptions,
-  Store,
-  StoredAccount,
-  Touch,
-} from "../ledger/store.ts";
+import type { Access, Decision, Loaded, OpenOptions, Store, StoredAccount, Touch } from "../ledger/store.ts";
+import { decodeAccount } from "../sql/found.ts";
 import { SqlReader, type SqlRow, type SqlValue } from "../sql/reader.ts";
 import { type Connection, ConnectionLost, type Parameter, type Row, withoutTls } from "./connection.ts";
 import { isRetryable, isTaken, storageFailure } from "./failures.ts";
 import { Pool } from "./pool.ts";
 import { prepareLedger } from "./prepare.ts";
 import { selectAccounts } from "./statements.ts";
-import { look, saveTables, Transaction } from "./transaction.ts";
+import { look, Transaction } from "./transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./url.ts";
 
 /** What may be said in place of the URL's parameters. */
@@ -97,10 +87,6 @@ export class PostgresStore extends SqlReader implements Store {
     return this.#accounts.load(pesel);
   }
 
-  async saveTables(tables: readonly RateTable[]): Promise<void> {
-    await this.#persist((connection) => saveTables(connection, tables));
-  }
-
   async ping(): Promise<void> {
     const deadline = performance.now() + limits.pingMs;
     try {
@@ -126,8 +112,8 @@ export class PostgresStore extends SqlReader implements Store {
 
   async #readAccounts(pesels: readonly Pesel[]): Promise<(StoredAccount | undefined | Error)[]> {
     const rows = await this.#all(selectAccounts, pesels);
-    const found = new Map(rows.map((row) => portRow<AccountRow>(row)).map((row) => [row.pesel, row]));
-    return pesels.map((pesel) => decodedOrError(() => decodeAccount(found.get(pesel) as AccountRow)));
+    const found = new Map(rows.map((row) => [Number(row.pesel), row]));
+    return pesels.map((pesel) => decodedOrError(() => decodeAccount(found.get(Number(pesel)) as Row)));
   }
 
   /** Does `work` again, with growing, jittered pauses, for as long as that may help and the deadline allows. */

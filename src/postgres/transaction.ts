@@ -28,12 +28,6 @@ import {
 
 const readCommitted = "isolation level read committed";
 
-/** Keeps tables, where they are not kept yet. */
-export async function saveTables(connection: Connection, tables: readonly RateTable[]): Promise<void> {
-  const [sql, lists] = tableStatement(tables);
-  await inTransaction(connection, () => connection.query(sql, lists));
-}
-
 /** Does `work` in a transaction, which is committed unless it fails. */
 export async function inTransaction(connection: Connection, work: () => Promise<unknown>): Promise<void> {
   await orRollBack(connection, async () => {
@@ -230,7 +224,10 @@ function hasRaced(locked: readonly Row[], { accounts, keyed }: LoadedRows): bool
 type Statement = readonly [text: string, parameters: readonly Parameter[]];
 
 /** @param epoch of the table that comes into force, if one does */
-function statementsOf({ accounts, entries, accepted, refusals }: Writes, epoch: number): Statement[] {
+function statementsOf(
+  { accounts, entries, accepted, refusals, tables = [] }: Writes,
+  epoch: number,
+): Statement[] {
   // In the order in which accounts are locked, so that processes that open the same ones do not wait for each other.
   const rows = accounts.toSorted((a, b) => (a.pesel < b.pesel ? -1 : 1));
   const named = new Set(entries.filter(({ entry }) => entry.holder).map(({ entry }) => entry.pesel));
@@ -244,6 +241,7 @@ function statementsOf({ accounts, entries, accepted, refusals }: Writes, epoch: 
     listed(insertWords, words, ["pesel", "word"]),
     listed(insertEntries, entries, ["text", "hash"]),
     ...(refusals === undefined ? [] : refusalStatements(refusals)),
+    tableStatement(tables),
   ];
   return statements.filter(([, [first]]) => !(Array.isArray(first) && first.length === 0));
 }

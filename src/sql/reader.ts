@@ -8,28 +8,14 @@ import type {
   TableInForce,
   TableLedger,
 } from "../core/rates.ts";
+import { decodeTable, portRow } from "../ledger/rows.ts";
 import {
-  answeredEntry,
-  decodeAcceptedTable,
-  decodeAccount,
-  decodeInForce,
-  decodeRate,
-  decodeTable,
-  foundEntry,
-  missingEntry,
-  portRow,
-  requireChain,
-} from "../ledger/rows.ts";
-import {
-  type AcceptedTableRow,
-  type AccountRow,
   type AccountsPage,
   type AnsweredEntry,
   type Decision,
   type FoundEntry,
   type JournalRow,
   type KeptRows,
-  type ListedAccountRow,
   type Loaded,
   pagedBy,
   type RateTableRow,
@@ -37,6 +23,16 @@ import {
   type StoredAccount,
   type Touch,
 } from "../ledger/store.ts";
+import {
+  answeredEntry,
+  decodeAcceptedTable,
+  decodeAccount,
+  decodeInForce,
+  decodeRate,
+  foundEntry,
+  missingEntry,
+  requireChain,
+} from "./found.ts";
 import {
   entriesBetween,
   entryOfAccount,
@@ -48,6 +44,7 @@ import {
   selectAccepted,
   selectInForce,
   selectRates,
+  selectRows,
   selectTable,
   selectTables,
   strayWords,
@@ -69,14 +66,15 @@ export abstract class SqlReader {
 
   async account(pesel: Pesel): Promise<StoredAccount | undefined> {
     const [row] = await this.select(oneAccount, Number(pesel));
-    return decodeAccount(row as unknown as AccountRow);
+    return row && decodeAccount(row);
   }
 
-  async accounts({ after, limit, name = [] }: AccountsPage): Promise<ListedAccountRow[]> {
+  async accounts({ after, limit, name = [] }: AccountsPage): Promise<StoredAccount[]> {
     // The longest word is most likely the one that the fewest accounts have.
     const words = name.toSorted((a, b) => b.length - a.length).flatMap((word) => [word, word + lastLetter]);
     const rows = await this.select(pageAccounts(name.length), Number(after ?? least), limit, ...words);
-    return rows.map((row) => portRow<ListedAccountRow>(row));
+    // Each is there: the statement goes by the accounts' rows.
+    return rows.map((row) => decodeAccount(row) as StoredAccount);
   }
 
   async statement(
@@ -117,11 +115,7 @@ export abstract class SqlReader {
   ): Promise<KeptRows[Name][]> {
     const key = pagedBy[name];
     const [where, place] = after === undefined ? ["", []] : [`where ${key} > ?2`, [after]];
-    const rows = await this.select(
-      `select * from ${name} ${where} order by ${key} limit ?1`,
-      limit,
-      ...place,
-    );
+    const rows = await this.select(`${selectRows(name)} ${where} order by ${key} limit ?1`, limit, ...place);
     return rows.map((row) => portRow<KeptRows[Name]>(row));
   }
 
@@ -137,7 +131,7 @@ export abstract class SqlReader {
 
   async acceptedTables(): Promise<readonly AcceptedTable[]> {
     const rows = await this.select(selectAccepted);
-    return rows.map((row) => decodeAcceptedTable(row as unknown as AcceptedTableRow & RateTableRow));
+    return rows.map(decodeAcceptedTable);
   }
 
   acceptTable(table: RateTable, { epoch, ...acceptance }: Acceptance): Promise<boolean> {
@@ -146,6 +140,10 @@ export abstract class SqlReader {
       const accepted = isCurrent ? { table, ...acceptance } : undefined;
       return { writes: { accounts: [], entries: [], accepted }, answer: isCurrent };
     });
+  }
+
+  async saveTables(tables: readonly RateTable[]): Promise<void> {
+    await this.transact([], () => ({ writes: { accounts: [], entries: [], tables }, answer: undefined }));
   }
 
   async tables({

@@ -1,3 +1,5 @@
+import type { KeptRows } from "../ledger/store.ts";
+
 /** SQL that is the same in every database. */
 
 /** Entries as `foundEntry` reads them. */
@@ -38,10 +40,15 @@ export function pageAccounts(words: number): string {
       : `wanted.pesel in (select pesel from name_word where ${begins(0)} and pesel > ?1 ` +
         `group by pesel having true ${others.join("")}order by pesel limit ?2)`;
   return (
-    `select ${accountColumns}, coalesce((select string_agg(word, ' ') from name_word as own ` +
-    `where own.pesel = wanted.pesel), '') as words from account as wanted ${joinAccount} ` +
+    `select ${accountColumns} from account as wanted ${joinAccount} ` +
     `where ${where} order by wanted.pesel limit ?2`
   );
+}
+/** The rows of a table; those of accounts with the words that they are found by. */
+export function selectRows(table: keyof KeptRows): string {
+  const words =
+    "coalesce((select string_agg(word, ' ') from name_word where name_word.pesel = account.pesel), '') as words";
+  return table === "account" ? `select account.*, ${words} from account` : `select * from ${table}`;
 }
 /** PESELs that words lead to, and that have no account. */
 export const strayWords =

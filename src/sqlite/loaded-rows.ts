@@ -1,8 +1,9 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import type { TableInForce } from "../core/rates.ts";
 import { entryId } from "../ledger/entry-id.ts";
-import { answeredEntry, decodeAccount, decodeInForce, decodeRefusal, foundEntry } from "../ledger/rows.ts";
-import type { AcceptedTableRow, AccountRow, Loaded, RefusalRow } from "../ledger/store.ts";
+import { decodeRefusal } from "../ledger/rows.ts";
+import type { AcceptedTableRow, Loaded, RefusalRow } from "../ledger/store.ts";
+import { answeredEntry, decodeAccount, decodeInForce, foundEntry } from "../sql/found.ts";
 import {
   entriesBetween,
   foundColumns,
@@ -37,7 +38,8 @@ export function loadedRows(
     account: (pesel) => {
       const cached = known.get(pesel);
       if (cached !== undefined) return cached;
-      const found = decodeAccount(rowOf<AccountRow>(account, Number(pesel)) as AccountRow);
+      const row = rowOf(account, Number(pesel));
+      const found = row && decodeAccount(row);
       if (found !== undefined) known.set(found);
       return found;
     },

@@ -1,6 +1,5 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import type { Pesel } from "../core/pesel.ts";
-import type { RateTable } from "../core/rates.ts";
 import { CommitDeadline, perhapsDone } from "../ledger/commit-deadline.ts";
 import { limits } from "../ledger/limits.ts";
 import type { Decision, Loaded, Store, StoredAccount, Touch } from "../ledger/store.ts";
@@ -77,13 +76,6 @@ export class SqliteStore extends SqlReader implements Store {
       this.#known.refresh();
       return this.#loaded.account(pesel);
     });
-  }
-
-  async saveTables(tables: readonly RateTable[]): Promise<void> {
-    const save = () => {
-      for (const table of tables) this.#written.save(table);
-    };
-    await this.#whenUnlocked(() => this.#inTransaction("immediate", save));
   }
 
   async ping(): Promise<void> {

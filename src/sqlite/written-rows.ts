@@ -13,7 +13,7 @@ export class WrittenRows {
   }
 
   /** @param epoch of a table that is accepted */
-  write({ accounts, entries, refusals, accepted }: Writes, epoch: () => number): void {
+  write({ accounts, entries, refusals, tables = [], accepted }: Writes, epoch: () => number): void {
     const { account, entry, acceptance } = this.#statements;
     for (const { text, hash } of entries) entry.run(text, hash);
     const named = new Set(entries.map(({ entry: { holder, pesel } }) => holder && pesel));
@@ -23,12 +23,13 @@ export class WrittenRows {
       if (named.has(pesel)) this.#writeWords(each);
     }
     if (refusals !== undefined) this.#keep(refusals);
+    for (const table of tables) this.#save(table);
     if (accepted === undefined) return;
-    this.save(accepted.table);
+    this.#save(accepted.table);
     acceptance.run({ ...encodeAcceptance(epoch(), accepted) });
   }
 
-  save(table: RateTable): void {
+  #save(table: RateTable): void {
     this.#statements.table.run({ ...encodeTable(table) });
   }
 

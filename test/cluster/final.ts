@@ -5,7 +5,7 @@ import type { Entry } from "../../src/core/journal.ts";
 import type { Money } from "../../src/core/money.ts";
 import { auditLedger } from "../../src/ledger/audit.ts";
 import { readJournal } from "../../src/ledger/journal-reader.ts";
-import { decodeEntry, decodeListed } from "../../src/ledger/rows.ts";
+import { decodeEntry } from "../../src/ledger/rows.ts";
 import { openPostgres, type PostgresStore } from "../../src/postgres/store.ts";
 import { send } from "../support/http.ts";
 import type { Cluster } from "./cluster.ts";
@@ -129,7 +129,7 @@ async function throughDatabase(url: string, entries: number): Promise<Omit<Reade
 
 async function accountsOf(store: PostgresStore): Promise<ReadonlyMap<string, Balances>> {
   const rows = await store.accounts({ limit: 1_000_000 });
-  return new Map(rows.map(decodeListed).map(({ pesel, balances }) => [pesel, balancesIn(balances)]));
+  return new Map(rows.map(({ pesel, balances }) => [pesel, balancesIn(balances)]));
 }
 
 function journalEntry({ debited, credited, exchange, key, balances, ...entry }: Entry): JournalEntry {

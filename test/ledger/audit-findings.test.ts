@@ -258,14 +258,15 @@ for (const { name, open, database } of adapters) {
   describe(`an audit over ${name}`, () => {
     /** Runs `meanwhile` once, after the `nth` page of accounts was asked for and before it is given. */
     function during(store: Store, nth: number, meanwhile: () => Promise<unknown>, isRead: boolean) {
-      const accounts = store.accounts.bind(store);
+      const rows = store.rows.bind(store);
       let asked = 0;
-      store.accounts = async (page) => {
-        asked += 1;
-        if (asked === nth && !isRead) await meanwhile();
-        const rows = await accounts(page);
-        if (asked === nth && isRead) await meanwhile();
-        return rows;
+      store.rows = async (name, page) => {
+        if (name === "account") asked += 1;
+        const isNth = name === "account" && asked === nth;
+        if (isNth && !isRead) await meanwhile();
+        const found = await rows(name, page);
+        if (isNth && isRead) await meanwhile();
+        return found;
       };
     }
 
