@@ -79,13 +79,13 @@ export interface Settlement extends Recorded {
   readonly bought?: Money | undefined;
 }
 
-/** What a service over a store has counted since its start. A batch is what it carries out in one commit. */
+/** What a service over a store has counted since its start. A group is what it carries out in one commit. */
 export interface CommitFigures {
   /** Requests and lines of bulks that wait for a commit now. */
   readonly waiting: number;
-  /** Requests and lines in each batch. */
+  /** Requests and lines in each group. */
   readonly sizes: Histogram;
-  /** How long the store took for each batch, in seconds, whether it was committed or failed. */
+  /** How long the store took for each group, in seconds, whether it was committed or failed. */
   readonly seconds: Histogram;
 }
 
@@ -233,7 +233,7 @@ export interface LostHead {
   readonly entriesNow: number;
 }
 
-/** One disagreement. Its account and texts have PESELs. */
+/** One discrepancy. Its account and texts have PESELs. */
 export interface AuditFinding {
   readonly account: string;
   /** The entry's sequence number in the account, where one entry is at fault. */

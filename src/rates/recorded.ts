@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { buffer } from "node:stream/consumers";
 import { FxError } from "../core/errors.ts";
 import type { PublishedTable } from "../core/rates.ts";
 import demo from "./demo-tables.json" with { type: "json" };
@@ -18,9 +19,12 @@ export async function openRecorded(source: string): Promise<RateSource> {
   return { name, recorded: true, tables };
 }
 
+/** In bytes: sixty years of tables. */
+const longestFile = 16 * 1024 * 1024;
+
 async function readTables(path: string): Promise<readonly PublishedTable[]> {
   try {
-    return parseTables(await readFile(path, "utf8"), "require right");
+    return parseTables(await readText(path), "require right");
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const { code } = error as NodeJS.ErrnoException;
@@ -35,6 +39,12 @@ async function readTables(path: string): Promise<readonly PublishedTable[]> {
       { cause: error },
     );
   }
+}
+
+async function readText(path: string): Promise<string> {
+  const bytes = await buffer(createReadStream(path, { end: longestFile }));
+  if (bytes.length > longestFile) throw new InvalidRateTable(`it is longer than ${longestFile} bytes`);
+  return bytes.toString();
 }
 
 /** The recording that fx carries: 67 consecutive tables of 2022. */

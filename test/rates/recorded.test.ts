@@ -222,6 +222,13 @@ describe("a file of tables", () => {
     });
   });
 
+  test("that does not end is refused", async () => {
+    assert.equal(
+      await refusal("/dev/zero"),
+      "No rates from FILE. It does not hold rate tables: it is longer than 16777216 bytes.",
+    );
+  });
+
   test("that is a folder is refused", async () => {
     assert.match(await refusal(folder), /^No rates from FILE\. It cannot be read: EISDIR/);
   });
