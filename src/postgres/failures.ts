@@ -28,8 +28,11 @@ export function isTaken(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(23505|42P07|42710)$/.test(error.code ?? "");
 }
 
-/** Data that does not fit its type (22), or breaks a constraint (23): with what fx writes, only a changed ledger does. */
-const damaged = /^2[23]/;
+/**
+ * Data that does not fit its type (22), or breaks a constraint (23): with what fx writes, only a changed ledger does.
+ * Blocks and indexes that are damaged (XX001, XX002).
+ */
+const damaged = /^(2[23]|XX00[12])/;
 
 /** Whether the server says for certain that the transaction whose COMMIT failed so was not committed. */
 export function isRolledBack(error: unknown): boolean {

@@ -1,4 +1,5 @@
 import { FxError } from "../core/errors.ts";
+import { DamagedLedger } from "../ledger/damage.ts";
 
 /** A store that cannot be worked with. */
 export function unusable(message: string, cause?: unknown): FxError {
@@ -7,6 +8,9 @@ export function unusable(message: string, cause?: unknown): FxError {
 
 /** SQLite's primary result code where another connection holds the lock. */
 export const busyCode = 5;
+
+/** Pages that do not fit together, and rows that an index refuses: with what fx writes, only a changed ledger has them. */
+const damagedCodes: readonly number[] = [11, 19];
 
 /** What went wrong, by SQLite's primary result code (https://sqlite.org/rescode.html). */
 const reasons: Readonly<Record<number, string>> = {
@@ -36,4 +40,11 @@ export function storageFailure(error: unknown, what: string): unknown {
   }
   const reason = reasons[errcode & 0xff] ?? error.message;
   return unusable(`The store failed: ${what}: ${reason}.`, error);
+}
+
+/** The same for what a ledger that is open was asked for. Damage is told from failures that pass. */
+export function ledgerFailure(error: unknown): unknown {
+  const { errcode = 0, message } = error as Error & { errcode?: number };
+  if (damagedCodes.includes(errcode & 0xff)) return new DamagedLedger(`SQLite says: ${message}`, error);
+  return storageFailure(error, "the database");
 }

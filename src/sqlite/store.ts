@@ -4,7 +4,7 @@ import { CommitDeadline, perhapsDone } from "../ledger/commit-deadline.ts";
 import { limits } from "../ledger/limits.ts";
 import type { Decision, Loaded, Store, StoredAccount, Touch } from "../ledger/store.ts";
 import { SqlReader, type SqlRow, type SqlValue } from "../sql/reader.ts";
-import { storageFailure, unusable } from "./failures.ts";
+import { ledgerFailure, unusable } from "./failures.ts";
 import { KnownAccounts } from "./known-accounts.ts";
 import { loadedRows } from "./loaded-rows.ts";
 import { type OpenDatabase, openDatabase, type SqliteOptions } from "./open.ts";
@@ -136,7 +136,7 @@ export class SqliteStore extends SqlReader implements Store {
     try {
       return work();
     } catch (error) {
-      throw this.#database.isOpen ? storageFailure(error, "the database") : unusable("The ledger is closed.");
+      throw this.#database.isOpen ? ledgerFailure(error) : unusable("The ledger is closed.");
     }
   }
 }

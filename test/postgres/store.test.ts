@@ -1,8 +1,31 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { LedgerService } from "../../src/ledger/service.ts";
 import { Connection } from "../../src/postgres/connection.ts";
-import { adult } from "../support/fixture.ts";
+import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { create, emptyDatabase, openStore, sellGrosz, touch } from "../support/postgres-store.ts";
+
+for (const [what, code] of [
+  ["a block", "XX001"],
+  ["an index", "XX002"],
+]) {
+  test(`${what} that is damaged fails the order that needs it, and none beside it`, async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    const service = new LedgerService(await openStore(t, url), fixedRates());
+    await run(`create function fail() returns trigger language plpgsql as
+        'begin raise exception ''damaged'' using errcode = ''${code}''; end';
+      create trigger damaged before insert on name_word for each row when (new.pesel = ${adult(1)})
+        execute function fail()`);
+    const outcomes = await Promise.allSettled(
+      [0, 1, 2].map((index) => service.createAccount(opening({ index }))),
+    );
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ["fulfilled", "rejected", "fulfilled"],
+    );
+    assert.equal((await service.audit()).findingsTotal, 0);
+  });
+}
 
 describe("the pool", () => {
   test("answers more at once than it has connections", async (t) => {

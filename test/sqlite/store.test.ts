@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
+import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
@@ -123,6 +124,33 @@ test("a commit that fails half-way writes nothing, and the next one goes through
   edit(path, "drop trigger full");
   assert.equal((await service.exchange(order)).account.balances[1]?.minor, 1100n);
   assert.deepEqual((await service.audit()).findings, []);
+});
+
+test("a page that is damaged fails the order that needs it, and none beside it", async (t) => {
+  const path = join(folder(t), "ledger.db");
+  const indexes = Array.from({ length: 500 }, (_, index) => index);
+  const first = await serve(path);
+  await Promise.all(indexes.map((index) => first.createAccount(opening({ index }))));
+  await first.close();
+  const service = await serve(path);
+  t.after(() => service.close());
+  // Of the words of names, which are by PESEL, those of the lowest ones.
+  const leaves = "select pageno from dbstat where name = 'name_word' and pagetype = 'leaf' order by path";
+  const database = new DatabaseSync(path);
+  const { pageno } = database.prepare(leaves).get() as { pageno: number };
+  database.close();
+  overwrite(path, 4096 * (pageno - 1));
+  const pesels = indexes.map(adult).sort();
+  const outcomes = await Promise.all(
+    [pesels[0] as Pesel, pesels.at(-1) as Pesel].map((pesel) =>
+      service.change({ kind: "renaming", pesel, name: "Ewa", surname: "Lis" }).then(
+        () => "done",
+        ({ message }: Error) => message,
+      ),
+    ),
+  );
+  assert.match(outcomes[0] ?? "", /^The ledger is damaged: SQLite says: database disk image is malformed/);
+  assert.equal(outcomes[1], "done");
 });
 
 describe("a backup", () => {
