@@ -281,6 +281,15 @@ describe("whether orders are settled, and why not, is said alike by orders, the 
     assert.equal(rates.status().notTraded, undefined);
   });
 
+  test("another reason is told again", async () => {
+    const bank = await standIn(ahead);
+    await bank.mode("500");
+    const rates = await openLive(bank);
+    assert.match((await rates.events.next("not-trading")).problem, /answered 500/);
+    await bank.mode("answers");
+    assert.match((await rates.events.next("not-trading")).problem, /takes effect on 2026-06-10/);
+  });
+
   test("the right table after a wrong one under its number is held back with the command that lets it through", async () => {
     const ledger = openSqlite(":memory:");
     const bank = await standIn(older);
