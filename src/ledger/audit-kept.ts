@@ -1,5 +1,5 @@
-import { clockToleranceMs, timeText } from "./clock.ts";
-import type { Disagreement } from "./disagreements.ts";
+import { type Discrepancy, differing, notLater, timeText } from "./discrepancies.ts";
+import { limits } from "./limits.ts";
 import { acceptanceHash, encodeTable, readTable, refusalHash } from "./rows.ts";
 import { sha256 } from "./seal.ts";
 import { type AcceptedTableRow, type KeptRows, pagedBy, type RateTableRow, type Store } from "./store.ts";
@@ -7,14 +7,13 @@ import { type AcceptedTableRow, type KeptRows, pagedBy, type RateTableRow, type 
 const rowsAtOnce = 500;
 
 /** What is wrong with the tables beside accounts and journal. Names and keys of people are not repeated. */
-export async function* keptFindings(store: Store, now: () => number): AsyncGenerator<Disagreement> {
-  yield* acceptanceFindings(store, now);
-  for await (const row of rowsOf(store, "rate_table")) yield* rateTableFindings(row);
+export async function* keptDiscrepancies(store: Store, now: () => number): AsyncGenerator<Discrepancy> {
+  yield* acceptanceDiscrepancies(store, now);
+  for await (const row of rowsOf(store, "rate_table")) yield* tableDiscrepancies(row);
   for await (const row of rowsOf(store, "refusal")) {
     const place = `refusal ${row.position}`;
     yield* differing(`hash of ${place}`, row.hash, refusalHash(row));
-    if (row.refused_at > now() + clockToleranceMs)
-      yield [`time of ${place}`, timeText(row.refused_at), "not later than now"];
+    yield* notLater(`time of ${place}`, row.refused_at, now());
   }
   for await (const { value, hash } of rowsOf(store, "identity_key")) {
     yield* differing("hash of the key of the customers' ids", hash, sha256(value));
@@ -35,7 +34,7 @@ async function* rowsOf<Name extends keyof KeptRows>(
 }
 
 /** The tables that have been in force came into force one after the other, and are all kept. */
-async function* acceptanceFindings(store: Store, now: () => number): AsyncGenerator<Disagreement> {
+async function* acceptanceDiscrepancies(store: Store, now: () => number): AsyncGenerator<Discrepancy> {
   const accepted: AcceptedTableRow[] = [];
   for await (const row of rowsOf(store, "accepted_table")) accepted.push(row);
   // Afterwards, so that one that comes into force meanwhile is among them.
@@ -45,10 +44,9 @@ async function* acceptanceFindings(store: Store, now: () => number): AsyncGenera
     const place = `table in force ${row.epoch}`;
     yield* differing("number of a table in force", String(row.epoch), String((before?.epoch ?? 0) + 1));
     yield* differing(`hash of ${place}`, row.hash, acceptanceHash(row));
-    const [at, latest] = [row.accepted_at, now() + clockToleranceMs];
-    if (at > latest) yield [`time of ${place}`, timeText(at), "not later than now"];
-    if (before !== undefined && at < before.accepted_at - clockToleranceMs) {
-      yield [`time of ${place}`, timeText(at), `not before ${timeText(before.accepted_at)}`];
+    yield* notLater(`time of ${place}`, row.accepted_at, now());
+    if (before !== undefined && row.accepted_at < before.accepted_at - limits.clockToleranceMs) {
+      yield [`time of ${place}`, timeText(row.accepted_at), `not before ${timeText(before.accepted_at)}`];
     }
     if (!tables.has(row.table_id)) yield [place, row.table_id, "a table that is kept"];
     before = row;
@@ -56,7 +54,7 @@ async function* acceptanceFindings(store: Store, now: () => number): AsyncGenera
 }
 
 /** A table's id stands for what the table says, and its rates are written as fx writes them. */
-function* rateTableFindings(row: RateTableRow): Generator<Disagreement> {
+function* tableDiscrepancies(row: RateTableRow): Generator<Discrepancy> {
   const place = `table ${row.number}`;
   try {
     const table = readTable(row);
@@ -65,8 +63,4 @@ function* rateTableFindings(row: RateTableRow): Generator<Disagreement> {
   } catch (error) {
     yield [`content of ${place}`, (error as Error).message, "a whole table"];
   }
-}
-
-function* differing(problem: string, recorded: string, right: string): Generator<Disagreement> {
-  if (recorded !== right) yield [problem, recorded, right];
 }

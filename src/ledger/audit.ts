@@ -2,24 +2,33 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Holder } from "../core/account.ts";
 import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
 import type { Exchange } from "../core/exchange.ts";
-import { balancesJson, type Entry, parseEntry } from "../core/journal.ts";
-import type { AcceptedTable, RateTable } from "../core/rates.ts";
-import type { AuditFinding, AuditReport } from "../core/service.ts";
-import { keptFindings } from "./audit-kept.ts";
-import { type EarlierHead, Heads, type LedgerAuditOptions } from "./checkpoint.ts";
-import { clockToleranceMs, timeText } from "./clock.ts";
+import { type Entry, parseEntry } from "../core/journal.ts";
+import type { AcceptedTable } from "../core/rates.ts";
+import type { AuditFinding, AuditOptions, AuditReport } from "../core/service.ts";
+import { keptDiscrepancies } from "./audit-kept.ts";
+import { Heads, type ReadChain } from "./checkpoint.ts";
 import { identityKeyOf } from "./customer-id.ts";
 import {
-  type Disagreement,
-  exchangeDisagreements,
-  haveSameAmounts,
-  misplacedWords,
-  reversalDisagreements,
-} from "./disagreements.ts";
-import { type Pause, readableEntry, readableTable, readJournal } from "./journal-reader.ts";
+  balanceDiscrepancies,
+  type Discrepancy,
+  differing,
+  exchangeDiscrepancies,
+  notLater,
+  reversalDiscrepancies,
+  timeText,
+  wordDiscrepancies,
+} from "./discrepancies.ts";
+import { entryWithId, type Pause, readJournal, TableReader, unlessDamaged } from "./journal-reader.ts";
+import { limits } from "./limits.ts";
 import { peselText } from "./rows.ts";
 import { entryHash } from "./seal.ts";
-import type { AccountRow, JournalRow, Store } from "./store.ts";
+import { type AccountRow, type JournalRow, type Store, schemaVersion } from "./store.ts";
+
+/** What an audit is asked for, the clock to compare times with, in milliseconds since 1970, and how it rests. */
+export interface LedgerAuditOptions extends Omit<AuditOptions, "signal"> {
+  readonly now?: (() => number) | undefined;
+  readonly pause?: Pause | undefined;
+}
 
 /** Accounts whose rows and chains are in memory together: 1 to 2 KB each. Of more, the journal is read again. */
 const accountsAtOnce = 200_000;
@@ -39,9 +48,11 @@ interface Range {
  * the journal is.
  */
 export async function auditLedger(store: Store, options: LedgerAuditOptions = {}): Promise<AuditReport> {
-  const { now = Date.now } = options;
-  const heads = new Heads(await identityKeyOf(store), options);
+  const { against, onHeads, onStart, now = Date.now } = options;
+  const heads = new Heads(await identityKeyOf(store), onHeads);
+  if (against !== undefined) await heads.compareWith(against);
   const totalEntries = await store.lastPosition();
+  onStart?.({ schemaVersion, entries: totalEntries });
   const audit = new Audit(store, heads, options);
   let after: string | undefined;
   do {
@@ -50,21 +61,21 @@ export async function auditLedger(store: Store, options: LedgerAuditOptions = {}
     await audit.compareAccounts();
     after = range.through;
   } while (after !== undefined);
-  for await (const finding of keptFindings(store, now)) audit.find("all accounts", undefined, finding);
+  for await (const found of keptDiscrepancies(store, now)) audit.find("all accounts", undefined, found);
   return { ...audit.report(), ...heads.result() };
 }
 
 /** One account: its row as it was read, and its state after the entries read so far. */
-class Chain {
+class Chain implements ReadChain {
   readonly pesel: string;
   /** Undefined if the account has no row. */
   readonly account: (Holder & { readonly sequence: number }) | undefined;
-  readonly misplacedWords: Disagreement | undefined;
+  /** What is wrong with the words that the account is found by. */
+  readonly words: readonly Discrepancy[];
   /** The sequence of its newest entry as its row was read, which is the last one to be checked. */
   readonly newest: number;
-  /** The customer's id, and its head in an earlier checkpoint, if the audit is against one. */
   customer: string | undefined;
-  earlier: EarlierHead | undefined;
+  holdsEarlier = false;
   /** Of the last entry. */
   sequence = 0;
   hash = "";
@@ -83,7 +94,7 @@ class Chain {
   constructor(pesel: string, row?: AccountRow) {
     this.pesel = pesel;
     this.account = row && { name: row.name, surname: row.surname, sequence: row.sequence };
-    this.misplacedWords = row && misplacedWords(row);
+    this.words = row === undefined ? [] : wordDiscrepancies(row);
     // An account whose newest entry is lost is compared with the entries that are left.
     this.newest = row === undefined ? 0 : row.sequence || Number.POSITIVE_INFINITY;
   }
@@ -126,7 +137,7 @@ class Audit {
   #chains = new Map<string, Chain>();
   /** When tables were in force, by their ids. */
   #terms: ReadonlyMap<string, readonly Term[]> = new Map();
-  readonly #tables = new Map<string, RateTable | undefined>();
+  readonly #tables: TableReader;
   #accounts = 0;
   #entries = 0;
   readonly #findings: AuditFinding[] = [];
@@ -135,6 +146,7 @@ class Audit {
   constructor(store: Store, heads: Heads, options: LedgerAuditOptions) {
     this.#store = store;
     this.#heads = heads;
+    this.#tables = new TableReader(store);
     this.#now = options.now ?? Date.now;
     this.#pause = options.pause ?? nextTurn;
     this.#onProgress = options.onProgress;
@@ -185,11 +197,9 @@ class Audit {
   async #check(chain: Chain, row: JournalRow): Promise<void> {
     const entry = readEntry(row);
     const before = chain.hash;
-    const find = (finding: Disagreement) => this.find(row.pesel, row, finding);
+    const find = (found: Discrepancy) => this.find(row.pesel, row, found);
     this.#entries += 1;
-    if (row.sequence !== chain.sequence + 1) {
-      find(["gap in the sequence", `${row.sequence}`, `${chain.sequence + 1}`]);
-    }
+    differing("gap in the sequence", `${row.sequence}`, `${chain.sequence + 1}`).forEach(find);
     chain.sequence = row.sequence;
     chain.hash = row.hash;
     this.#heads.see(chain);
@@ -198,30 +208,30 @@ class Audit {
       return;
     }
     const hash = entryHash(row.entry, before);
-    if (hash !== row.hash) find(["broken hash chain", row.hash, hash]);
-    (await this.#disagreements(chain, entry)).forEach(find);
+    differing("broken hash chain", row.hash, hash).forEach(find);
+    (await this.#figures(chain, entry)).forEach(find);
     this.#changes(chain, entry, hash === row.hash).forEach(find);
   }
 
   /** What is wrong with the figures of one entry. */
-  async #disagreements(chain: Chain, entry: Entry): Promise<Disagreement[]> {
+  async #figures(chain: Chain, entry: Entry): Promise<readonly Discrepancy[]> {
     const { kind, credited, exchange, time, reverses = "" } = entry;
-    if (kind === "opening" && credited !== undefined && credited.currency !== pln) {
-      return [["opening currency", credited.currency, pln]];
+    if (kind === "opening" && credited !== undefined) {
+      return differing("opening currency", credited.currency, pln);
     }
-    if (kind === "reversal") return reversalDisagreements(entry, await readableEntry(this.#store, reverses));
+    if (kind === "reversal") {
+      return reversalDiscrepancies(entry, await unlessDamaged(entryWithId(this.#store, reverses)));
+    }
     if (kind !== "exchange" || exchange === undefined) return [];
-    const { tableId } = exchange;
-    if (!this.#tables.has(tableId)) this.#tables.set(tableId, await readableTable(this.#store, tableId));
     return this.#exchange(chain, exchange, time.getTime());
   }
 
   /** Computes an exchange again, from the order and the stored rate table, which has to have been in force. */
-  #exchange(chain: Chain, exchange: Exchange, timeMs: number): Disagreement[] {
+  async #exchange(chain: Chain, exchange: Exchange, timeMs: number): Promise<readonly Discrepancy[]> {
     const { tableId } = exchange;
-    const table = this.#tables.get(tableId);
+    const table = await unlessDamaged(this.#tables.find(tableId));
     if (table === undefined) return [["rate table", tableId, "no such table in the store"]];
-    const found = exchangeDisagreements(exchange, table);
+    const found = exchangeDiscrepancies(exchange, table);
     const epoch = this.#epochOf(tableId, chain.epoch, timeMs);
     if (epoch === undefined) return [["rate table in force", exchange.table, "not in force then"], ...found];
     chain.epoch = epoch;
@@ -234,14 +244,16 @@ class Audit {
       .get(tableId)
       ?.find(
         ({ epoch, fromMs, untilMs }) =>
-          epoch >= least && timeMs >= fromMs - clockToleranceMs && timeMs <= untilMs + clockToleranceMs,
+          epoch >= least &&
+          timeMs >= fromMs - limits.clockToleranceMs &&
+          timeMs <= untilMs + limits.clockToleranceMs,
       )?.epoch;
   }
 
   /** Moves the chain on by an entry, and tells what cannot follow the entries before it. */
-  #changes(chain: Chain, entry: Entry, isSound: boolean): Disagreement[] {
+  #changes(chain: Chain, entry: Entry, isSound: boolean): Discrepancy[] {
     const { kind, holder, debited, credited, sequence } = entry;
-    const found: Disagreement[] = [];
+    const found: Discrepancy[] = [];
     const isFirst = chain.sequence === 1;
     if (isFirst && kind !== "opening") found.push(["first entry", kind, "opening"]);
     if (!isFirst && kind === "opening" && !chain.isClosed) {
@@ -258,12 +270,7 @@ class Audit {
     if (chain.isClosed && chain.balances.some(({ minor }) => minor !== 0n)) {
       found.push(["closing", "an account that holds money", "an empty account"]);
     }
-    if (!haveSameAmounts(entry.balances, chain.balances)) {
-      const [recorded, right] = [entry.balances, chain.balances].map((all) =>
-        JSON.stringify(balancesJson(all)),
-      );
-      found.push(["balances after the entry", recorded as string, right as string]);
-    }
+    found.push(...balanceDiscrepancies(entry.balances, chain.balances));
     for (const { currency, minor } of chain.balances) {
       if (minor < 0n) found.push(["negative balance", `${minor} minor units`, `at least 0 ${currency}`]);
     }
@@ -271,13 +278,10 @@ class Audit {
   }
 
   /** An entry is no earlier than a sound one before it, and not later than now. */
-  #time(chain: Chain, timeMs: number): Disagreement[] {
-    const found: Disagreement[] = [];
+  #time(chain: Chain, timeMs: number): Discrepancy[] {
+    const found = notLater("time of the entry", timeMs, this.#now());
     if (chain.isSound && timeMs < chain.timeMs) {
-      found.push(["time of the entry", timeText(timeMs), `not before ${timeText(chain.timeMs)}`]);
-    }
-    if (timeMs > this.#now() + clockToleranceMs) {
-      found.push(["time of the entry", timeText(timeMs), "not later than now"]);
+      found.unshift(["time of the entry", timeText(timeMs), `not before ${timeText(chain.timeMs)}`]);
     }
     return found;
   }
@@ -296,19 +300,18 @@ class Audit {
     }
   }
 
-  #compare({ pesel, account, sequence, names, misplacedWords }: Chain): void {
+  #compare({ pesel, account, sequence, names, words }: Chain): void {
     if (account === undefined) return;
-    if (sequence === 0) {
-      this.find(pesel, undefined, ["account without entries", "an account", "no entries"]);
-      return;
-    }
-    const pairs: Disagreement[] = [
-      ["number of entries", `${account.sequence}`, `${sequence}`],
-      ["name", account.name, names?.name ?? ""],
-      ["surname", account.surname, names?.surname ?? ""],
-    ];
-    for (const pair of pairs) if (pair[1] !== pair[2]) this.find(pesel, undefined, pair);
-    if (misplacedWords !== undefined) this.find(pesel, undefined, misplacedWords);
+    const found =
+      sequence === 0
+        ? [["account without entries", "an account", "no entries"] as const]
+        : [
+            ...differing("number of entries", `${account.sequence}`, `${sequence}`),
+            ...differing("name", account.name, names?.name ?? ""),
+            ...differing("surname", account.surname, names?.surname ?? ""),
+            ...words,
+          ];
+    for (const each of found) this.find(pesel, undefined, each);
   }
 
   /** An entry newer than the account's row as it was read is no fault, if the account has it now. */
@@ -322,7 +325,7 @@ class Audit {
     this.find(pesel, later, [problem, `sequence ${later.sequence}`, last]);
   }
 
-  find(account: string, at: JournalRow | undefined, [problem, recorded, recomputed]: Disagreement): void {
+  find(account: string, at: JournalRow | undefined, [problem, recorded, recomputed]: Discrepancy): void {
     this.#findingsTotal += 1;
     if (this.#findings.length >= findingsKept) return;
     const entry = at && readEntry(at);

@@ -5,7 +5,7 @@ import { FxError } from "../core/errors.ts";
 import { accountAfter, type Entry } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
 import type { BulkAnswer, Recorded, Settlement } from "../core/service.ts";
-import { clockToleranceMs } from "./clock.ts";
+import { limits } from "./limits.ts";
 import { isFinal, type RefusalRetention, replayOf, requireSameRequest, requireSameToken } from "./refusal.ts";
 import { sealEntry, sha256 } from "./seal.ts";
 import type {
@@ -162,7 +162,7 @@ export class Decisions {
 function entryTime(account: StoredAccount | undefined, now: Date): Date {
   if (account === undefined || account.time <= now) return now;
   const { time } = account;
-  if (time.getTime() <= now.getTime() + clockToleranceMs) return time;
+  if (time.getTime() <= now.getTime() + limits.clockToleranceMs) return time;
   throw new FxError(
     "storage-unavailable",
     `The account's newest entry is dated ${time.toISOString()}, more than five minutes after this clock's ` +

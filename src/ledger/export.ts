@@ -1,19 +1,16 @@
 import { type CalendarDate, endOfTime, warsawDate } from "../core/date.ts";
-import type { Entry } from "../core/journal.ts";
 import type { ExportRequest } from "../core/service.ts";
 import { bookingOf, roundingBooking } from "./booking.ts";
 import { customerId, identityKeyOf } from "./customer-id.ts";
 import { formatOf } from "./export-formats.ts";
-import { type Pause, readJournal, TableReader } from "./journal-reader.ts";
-import { decodeEntry } from "./rows.ts";
-import { exactSpread, lostInRounding, twiceSpread } from "./spread.ts";
+import { type Pause, readEntries, TableReader } from "./journal-reader.ts";
+import { exactSpread, lostInRounding, twiceSpreadOf } from "./spread.ts";
 import type { Store } from "./store.ts";
 
 /**
- * The journal as double entry: text, a part at a time, in flat memory, in the order of
- * commits. The
- * spread of each exchange is exact; at the end, what rounding takes from their sum is taken off.
- * @throws FxError internal if an entry cannot be read, or a table that an exchange was settled at is missing
+ * The journal as double entry: text, a part at a time, in flat memory, in the order of commits. The spread of each
+ * exchange is exact; at the end, what rounding takes from their sum is taken off.
+ * @throws FxError storage-unavailable if an entry or a table cannot be read, internal if a table is missing
  */
 export async function* exportJournal(
   store: Store,
@@ -29,22 +26,21 @@ export async function* exportJournal(
   let earned = 0n;
   let last: CalendarDate | undefined;
   yield format.head;
-  for await (const rows of readJournal(store, pause)) {
+  for await (const entries of readEntries(store, at, pause)) {
     let text = "";
-    for (const row of rows) {
-      const { entry } = decodeEntry(row);
+    for (const entry of entries) {
       const date = warsawDate(entry.time);
-      if (date > to || (at !== undefined && entry.time > at)) continue;
+      if (date > to) continue;
       const customer = customerId(entry.pesel, key);
       // Those of earlier customers, too: which of them the export has is not known before its end.
       if (entry.sequence === 1) text += format.customer(customer);
       const twice = await twiceSpreadOf(entry, tables);
       if (date < from) {
-        if (twice !== undefined) earnedBefore += twice;
+        earnedBefore += twice;
         continue;
       }
-      if (twice !== undefined) earned += twice;
-      const spread = twice === undefined ? undefined : exactSpread(twice);
+      earned += twice;
+      const spread = entry.exchange && exactSpread(twice);
       text += format.booking(bookingOf(entry, { date, customer, spread, full }));
       count += 1;
       if (last === undefined || date > last) last = date;
@@ -54,12 +50,4 @@ export async function* exportJournal(
   const lost = lostInRounding(earnedBefore, earned);
   if (last !== undefined && lost.coefficient !== 0n) yield format.booking(roundingBooking(last, lost));
   yield format.end(count);
-}
-
-/** Of an exchange; of its reversal, what it gives back. */
-async function twiceSpreadOf({ kind, exchange }: Entry, tables: TableReader): Promise<bigint | undefined> {
-  if (exchange === undefined) return undefined;
-  const { sold, bought } = exchange;
-  const twice = twiceSpread(sold, bought, await tables.required(exchange.tableId));
-  return kind === "reversal" ? -twice : twice;
 }

@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
+import type { Entry } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
 import { DamagedLedger } from "./damage.ts";
 import { isEntryId } from "./entry-id.ts";
+import { decodeEntry } from "./rows.ts";
 import type { FoundEntry, JournalRow, Store } from "./store.ts";
 
 /** A page takes some 4 ms, in which orders wait. */
@@ -51,17 +53,23 @@ export async function entryWithId(store: Store, id: string): Promise<FoundEntry 
   return isEntryId(id) ? (await store.entriesBetween(id, id, 1))[0] : undefined;
 }
 
-/** The entry of this id, if it is there and can be read; an audit tells of others where their accounts are. */
-export function readableEntry(store: Store, id: string): Promise<FoundEntry | undefined> {
-  return unlessDamaged(entryWithId(store, id));
+/**
+ * The entries of the journal, or those up to `at`, in the order of commits, a page at a time.
+ * @throws DamagedLedger if one cannot be read
+ */
+export async function* readEntries(
+  store: Store,
+  at: Date | undefined,
+  pause?: Pause,
+): AsyncGenerator<readonly Entry[]> {
+  for await (const rows of readJournal(store, pause)) {
+    const entries = rows.map((row) => decodeEntry(row).entry);
+    yield at === undefined ? entries : entries.filter(({ time }) => time <= at);
+  }
 }
 
-/** The table of this id, if it is there and can be read; an audit tells of others where it checks them. */
-export function readableTable(store: Store, id: string): Promise<RateTable | undefined> {
-  return unlessDamaged(store.table(id));
-}
-
-async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
+/** What is read, unless it is damaged: an audit tells of that where it checks it. */
+export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
@@ -73,19 +81,22 @@ async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
 /** The stored tables that exchanges were settled at. Each is looked up once. */
 export class TableReader {
   readonly #store: Store;
-  readonly #tables = new Map<string, RateTable>();
+  readonly #tables = new Map<string, Promise<RateTable | undefined>>();
 
   constructor(store: Store) {
     this.#store = store;
   }
 
+  find(id: string): Promise<RateTable | undefined> {
+    const found = this.#tables.get(id) ?? this.#store.table(id);
+    this.#tables.set(id, found);
+    return found;
+  }
+
   /** @throws FxError internal if there is no such table, storage-unavailable if it cannot be read */
   async required(id: string): Promise<RateTable> {
-    const table = this.#tables.get(id) ?? (await this.#store.table(id));
-    if (table === undefined) {
-      throw new FxError("internal", `Table ${id} is missing from the store. Run fx audit.`);
-    }
-    this.#tables.set(id, table);
-    return table;
+    const table = await this.find(id);
+    if (table !== undefined) return table;
+    throw new FxError("internal", `Table ${id} is missing from the store. Run fx audit.`);
   }
 }

@@ -7,6 +7,11 @@ export const limits = {
   queueWaitMs: 10_000,
   /** What was at a time is settled after this, so a commit that would be later is given up (LEDGER, What was). */
   settledAfterMs: 10_000,
+  /**
+   * How far clocks may be apart: those of several machines, and one before and after it was set back. An entry is dated
+   * no further ahead of the clock, and an audit compares times with this tolerance (LEDGER, What is promised).
+   */
+  clockToleranceMs: 5 * 60_000,
   /** How long a write waits for another process that holds SQLite's lock. */
   sqliteLockWaitMs: 5_000,
   /** How long the opening of a SQLite file waits for its lock. */

@@ -26,7 +26,6 @@ import type {
 } from "../core/service.ts";
 import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
 import { auditLedger } from "./audit.ts";
-import { earlierHeads } from "./checkpoint.ts";
 import { type DecisionRules, Decisions, failureOf, Overlay } from "./decision.ts";
 import { idsFrom } from "./entry-id.ts";
 import { exportJournal } from "./export.ts";
@@ -34,13 +33,7 @@ import { GroupCommit } from "./group-commit.ts";
 import { entryWithId, type Pause, pauses } from "./journal-reader.ts";
 import { positionOf } from "./position.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
-import {
-  type AccountsPage,
-  type FoundEntry,
-  type Store,
-  type StoredAccount,
-  schemaVersion,
-} from "./store.ts";
+import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
 
 /** Of an id: its time, but for the last 65 seconds. */
 const shortestBeginning = 8;
@@ -199,14 +192,9 @@ export class LedgerService implements ExchangeService {
     return positionOf(this.#store, at, this.#pause(signal));
   }
 
-  async audit({ against, onStart, ...options }: AuditOptions = {}): Promise<AuditReport> {
-    const earlier = against && (await earlierHeads(against));
-    if (onStart !== undefined) {
-      onStart({ schemaVersion, entries: await this.#store.lastPosition() });
-    }
+  async audit({ signal, ...options }: AuditOptions = {}): Promise<AuditReport> {
     const now = () => this.#now().getTime();
-    const pause = this.#pause(options.signal);
-    return auditLedger(this.#store, { ...options, against: earlier, now, pause });
+    return auditLedger(this.#store, { ...options, now, pause: this.#pause(signal) });
   }
 
   async *export(request: ExportRequest): AsyncGenerator<string> {

@@ -1,20 +1,30 @@
 import { pln } from "../core/currency.ts";
 import type { Decimal } from "../core/decimal.ts";
 import { FxError } from "../core/errors.ts";
+import type { Exchange } from "../core/exchange.ts";
+import type { Entry } from "../core/journal.ts";
 import { knownDigits, type Money } from "../core/money.ts";
 import type { RateTable } from "../core/rates.ts";
+import type { TableReader } from "./journal-reader.ts";
 
 /** Mid values are summed in whole 10^−20 PLN, finer than any rate times any minor unit, so the sum is exact. */
 const valueScale = 20;
 
 const twiceGrosz = 2n * 10n ** BigInt(valueScale - 2);
 
-/**
- * Twice the spread that an exchange earned at the table's mid rates, in 10^−20 PLN. Twice, so that it stays whole.
- * @throws FxError internal if the table has no rate of a currency
- */
-export function twiceSpread(sold: Money, bought: Money, table: RateTable): bigint {
+/** Twice the spread at the table's mid rates, in 10^−20 PLN. Twice, so that it stays whole. */
+function twiceSpread({ sold, bought }: Exchange, table: RateTable): bigint {
   return twiceMidValue(sold, table) - twiceMidValue(bought, table);
+}
+
+/**
+ * Twice what an exchange earned, or its reversal gave back; 0 for any other entry.
+ * @throws FxError as `TableReader.required`, and internal if the table has no rate of a currency
+ */
+export async function twiceSpreadOf({ kind, exchange }: Entry, tables: TableReader): Promise<bigint> {
+  if (exchange === undefined) return 0n;
+  const twice = twiceSpread(exchange, await tables.required(exchange.tableId));
+  return kind === "reversal" ? -twice : twice;
 }
 
 /** The spread in whole grosze, rounded down. */
