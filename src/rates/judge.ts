@@ -55,18 +55,17 @@ async function earlierRates(
 ): Promise<ReadonlyMap<CurrencyCode, BidAndAsk>> {
   const earlier = new Map<CurrencyCode, BidAndAsk>();
   if (inForce === undefined) return earlier;
-  const quoted = new Set(tables.flatMap((table) => [...table.rates.keys()]));
-  const sources = new Set(accepted.map(({ source }) => source));
-  for (const currency of quoted) {
+  const sources = [...new Set(accepted.map(({ source }) => source))];
+  for (const currency of new Set(tables.flatMap(({ rates }) => [...rates.keys()]))) {
     if (inForce.rates.has(currency)) continue;
     const rates = new Map<string, BidAndAsk>();
     for (const source of sources) {
       const history = await ledger.rateHistory({ source, currency, since: "0001-01-01", until: endOfTime });
       for (const rate of history) rates.set(`${rate.number} ${source}`, rate);
     }
-    const last = accepted.findLast(({ number, source }) => rates.has(`${number} ${source}`));
-    const rate = last && rates.get(`${last.number} ${last.source}`);
-    if (rate !== undefined) earlier.set(currency, rate);
+    const inTurn = accepted.map(({ number, source }) => rates.get(`${number} ${source}`));
+    const last = inTurn.findLast((rate) => rate !== undefined);
+    if (last !== undefined) earlier.set(currency, last);
   }
   return earlier;
 }
