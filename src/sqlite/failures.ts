@@ -6,45 +6,48 @@ export function unusable(message: string, cause?: unknown): FxError {
   return new FxError("storage-unavailable", message, { cause });
 }
 
-/** SQLite's primary result code where another connection holds the lock. */
-export const busyCode = 5;
+/** SQLite's primary result codes (https://sqlite.org/rescode.html). */
+export const resultCodes = { busy: 5, readOnly: 8, corrupt: 11, cannotOpen: 14, constraint: 19 } as const;
 
-/** Pages that do not fit together, and rows that an index refuses: with what fx writes, only a changed ledger has them. */
-const damagedCodes: readonly number[] = [11, 19];
+/** SQLite's primary result code; undefined for what did not fail in SQLite, or where the binding gives none. */
+export function resultCodeOf(error: unknown): number | undefined {
+  const { errcode } = error as { errcode?: number };
+  return errcode === undefined ? undefined : errcode & 0xff;
+}
 
-/** What went wrong, by SQLite's primary result code (https://sqlite.org/rescode.html). */
 const reasons: Readonly<Record<number, string>> = {
-  8: "it is read-only",
+  [resultCodes.readOnly]: "it is read-only",
   10: "reading or writing it failed",
-  11: "it is damaged; restore it from a backup",
+  [resultCodes.corrupt]: "it is damaged; restore it from a backup",
   13: "the disk is full, or a ledger in memory has reached 1 GiB",
-  14: "it cannot be opened",
+  [resultCodes.cannotOpen]: "it cannot be opened",
   26: "it is not a SQLite database; name another file",
 };
 
 /** A failure of SQLite as an FxError that says why; any other error as it is. */
 export function storageFailure(error: unknown, what: string): unknown {
   if (error instanceof FxError || !(error instanceof Error)) return error;
-  const { errcode, code } = error as { errcode?: number; code?: string };
+  const code = resultCodeOf(error);
   // The binding gives none where a row of several cannot be read.
-  if (errcode === undefined && code === "ERR_SQLITE_ERROR") {
-    return unusable(`The store failed: ${what}: ${error.message}.`, error);
-  }
-  if (errcode === undefined) return error;
-  if ((errcode & 0xff) === busyCode) {
+  if (code === undefined && (error as NodeJS.ErrnoException).code !== "ERR_SQLITE_ERROR") return error;
+  if (code === resultCodes.busy) {
     return new FxError(
       "overloaded",
       `Another process holds ${what} locked. Nothing was begun. Try again in a moment.`,
       { retryAfterSeconds: 1, cause: error },
     );
   }
-  const reason = reasons[errcode & 0xff] ?? error.message;
-  return unusable(`The store failed: ${what}: ${reason}.`, error);
+  return unusable(`The store failed: ${what}: ${reasons[code ?? 0] ?? error.message}.`, error);
 }
 
-/** The same for what a ledger that is open was asked for. Damage is told from failures that pass. */
+/**
+ * The same for what a ledger that is open was asked for. Pages that do not fit together, and rows that an index refuses,
+ * are damage: with what fx writes, only a changed ledger has them.
+ */
 export function ledgerFailure(error: unknown): unknown {
-  const { errcode = 0, message } = error as Error & { errcode?: number };
-  if (damagedCodes.includes(errcode & 0xff)) return new DamagedLedger(`SQLite says: ${message}`, error);
+  const code = resultCodeOf(error);
+  if (code === resultCodes.corrupt || code === resultCodes.constraint) {
+    return new DamagedLedger(`SQLite says: ${(error as Error).message}`, error);
+  }
   return storageFailure(error, "the database");
 }

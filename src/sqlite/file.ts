@@ -60,16 +60,6 @@ function isMountPoint(path: string): boolean {
   return mounts.split("\n").some((line) => line.split(" ")[4] === escaped);
 }
 
-/** Undefined if there is no such file. */
-function existing<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
 /** The file of a ledger as it was before it was opened. */
 export class LedgerFile {
   readonly path: string;
@@ -100,52 +90,58 @@ export class LedgerFile {
     this.isNewerThanLog = log !== undefined && log.size > 0 && this.#stat.ctimeMs > log.ctimeMs;
   }
 
+  /** On Windows a mode says nothing. */
+  get isOpenToOthers(): boolean {
+    return process.platform !== "win32" && (this.#stat.mode & 0o077) !== 0;
+  }
+
   /** Whether the path still names the file that was opened: another may have been renamed over it. */
   get isNamed(): boolean {
     return this.#isAt(this.path);
   }
 
-  /** Whether the path as it was given still leads there, too: a link on the way may have been switched. */
-  get isInPlace(): boolean {
-    return this.isNamed && (this.#given === this.path || this.#isAt(this.#given));
+  /** Whether no process has written to it since it was opened. */
+  get isUnchanged(): boolean {
+    return statOf(this.path)?.mtimeMs === this.#stat.mtimeMs && !statOf(`${this.path}-wal`)?.size;
+  }
+
+  /** @throws FxError storage-unavailable unless the path, and the path as it was given, lead to the file */
+  requireInPlace(): void {
+    if (!this.isNamed) {
+      throw unusable(
+        `${this.path} was replaced or removed while fx had it open. ` +
+          `Stop fx, move ${this.path}-wal and ${this.path}-shm away, and start it on the file that is to be the ledger.`,
+      );
+    }
+    // A link on the way may have been switched.
+    if (this.#given !== this.path && !this.#isAt(this.#given)) {
+      throw unusable(
+        `${this.#given} led to ${this.path} when fx opened it, and does not any more. Start fx again on the ledger that is meant.`,
+      );
+    }
+  }
+
+  /** @throws FxError storage-unavailable unless what was read, without locks if it was quiet, is valid */
+  requireReadable(): void {
+    this.requireInPlace();
+    if (this.isQuiet && !this.isUnchanged) {
+      throw unusable(`Another process began to write to ${this.path} while it was read. Read it again.`);
+    }
   }
 
   #isAt(path: string): boolean {
     const now = statOf(path);
     return now?.ino === this.#stat.ino && now.dev === this.#stat.dev;
   }
+}
 
-  /** On Windows a mode says nothing. */
-  get isOpenToOthers(): boolean {
-    return process.platform !== "win32" && (this.#stat.mode & 0o077) !== 0;
-  }
-
-  /** @throws FxError storage-unavailable */
-  requireInPlace(): void {
-    if (this.isInPlace) return;
-    if (this.isNamed) {
-      throw unusable(
-        `${this.#given} led to ${this.path} when fx opened it, and does not any more. Start fx again on the ledger that is meant.`,
-      );
-    }
-    throw unusable(
-      `${this.path} was replaced or removed while fx had it open. ` +
-        `Stop fx, move ${this.path}-wal and ${this.path}-shm away, and start it on the file that is to be the ledger.`,
-    );
-  }
-
-  /** Whether no process has written since it was opened, so that what was read without locks is valid. */
-  get isUnchanged(): boolean {
-    return (
-      this.isInPlace && statOf(this.path)?.mtimeMs === this.#stat.mtimeMs && !statOf(`${this.path}-wal`)?.size
-    );
-  }
-
-  /** @throws FxError storage-unavailable */
-  requireUnchanged(): void {
-    if (this.isUnchanged) return;
-    this.requireInPlace();
-    throw unusable(`Another process began to write to ${this.path} while it was read. Read it again.`);
+/** Undefined if there is no such file. */
+function existing<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
 }
 

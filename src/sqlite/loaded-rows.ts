@@ -1,5 +1,4 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
-import type { TableInForce } from "../core/rates.ts";
 import { entryId } from "../ledger/entry-id.ts";
 import { decodeRefusal } from "../ledger/rows.ts";
 import type { AcceptedTableRow, Loaded, RefusalRow } from "../ledger/store.ts";
@@ -13,7 +12,7 @@ import {
   oneAccount,
   selectInForce,
 } from "../sql/statements.ts";
-import type { KnownAccounts } from "./known-accounts.ts";
+import type { ReadCache } from "./read-cache.ts";
 
 const selectAnswered =
   `select ${foundColumns}, ${holderColumns} ${foundFrom} ${joinHolder} ` +
@@ -23,7 +22,7 @@ const selectRefusal = "select * from refusal where pesel = ? and idempotency_key
 /** What a transaction reads. Each statement is prepared once. `guard` gives a failure of SQLite its reason. */
 export function loadedRows(
   database: DatabaseSyncInstance,
-  known: KnownAccounts,
+  cache: ReadCache,
   guard: <T>(work: () => T) => T,
 ): Loaded {
   const account = database.prepare(oneAccount);
@@ -33,14 +32,13 @@ export function loadedRows(
   const inForce = database.prepare(selectInForce);
   const rowOf = <Row extends object>(statement: StatementSyncInstance, ...parameters: (string | number)[]) =>
     guard(() => statement.get(...parameters) as Row | undefined);
-  let newest: { readonly hash: string; readonly inForce: TableInForce } | undefined;
   return {
     account: (pesel) => {
-      const cached = known.get(pesel);
-      if (cached !== undefined) return cached;
+      const known = cache.account(pesel);
+      if (known !== undefined) return known;
       const row = rowOf(account, Number(pesel));
       const found = row && decodeAccount(row);
-      if (found !== undefined) known.set(found);
+      if (found !== undefined) cache.keep(found);
       return found;
     },
     entry: (id) => {
@@ -54,11 +52,10 @@ export function loadedRows(
       return refused && decodeRefusal(refused);
     },
     inForce: () => {
+      if (cache.inForce !== undefined) return cache.inForce;
       const row = rowOf<AcceptedTableRow>(inForce);
-      if (row === undefined) return undefined;
-      // The hash stands for the row, and the id in it for the content of the table.
-      if (newest?.hash !== row.hash) newest = { hash: row.hash, inForce: decodeInForce(row) };
-      return newest.inForce;
+      cache.inForce = row && decodeInForce(row);
+      return cache.inForce;
     },
     nextId: entryId,
   };

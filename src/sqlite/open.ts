@@ -1,15 +1,13 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
-import type { FxError } from "../core/errors.ts";
+import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { limits } from "../ledger/limits.ts";
 import { NewFile } from "../ledger/new-file.ts";
-import { newIdentityKey } from "../ledger/rows.ts";
-import { type OpenOptions, schemaVersion } from "../ledger/store.ts";
-import { busyCode, storageFailure, unusable } from "./failures.ts";
+import type { OpenOptions } from "../ledger/store.ts";
+import { resultCodeOf, resultCodes, storageFailure, unusable } from "./failures.ts";
 import { LedgerFile, resolveLedger } from "./file.ts";
-import { applicationId, schema } from "./schema.ts";
+import { creation, numberOf, requireSchema } from "./schema.ts";
 
 export interface SqliteOptions extends OpenOptions {
   /** How long a write waits for another process that writes. 5 s if absent. */
@@ -40,17 +38,13 @@ const checkpointPages = 8000;
  * is read from the system's cache.
  */
 const cacheKibibytes = 8 * 1024;
-/** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
-const memoryPath = "file:ledger?vfs=memdb";
 const settings =
   `pragma synchronous = full; pragma journal_mode = wal; pragma wal_autocheckpoint = ${checkpointPages}; ` +
   `pragma cache_size = -${cacheKibibytes}`;
 /** What `pragma synchronous` answers for full. */
 const synchronousFull = 2;
-/** SQLite's primary result codes. */
-const readOnlyCode = 8;
-const corruptCode = 11;
-const cannotOpenCode = 14;
+/** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
+const memoryPath = "file:ledger?vfs=memdb";
 /** SQLITE_IOERR_SHMSIZE */
 const noRoomToShareCode = 4874;
 /** A full check of more would take minutes. */
@@ -60,8 +54,7 @@ const fullCheckBytes = 64 * 1024 * 1024;
  * Opens the database of a ledger, or a new one in memory for ":memory:".
  * @throws FxError storage-unavailable if the file is not a whole ledger
  */
-export function openDatabase(given: string, options: SqliteOptions): OpenDatabase {
-  const { access = "create", onNotice } = options;
+export function openDatabase(given: string, { access = "create", onNotice }: SqliteOptions): OpenDatabase {
   if (given === ":memory:") {
     const database = new DatabaseSync(memoryPath);
     database.exec(`${creation()}; ${settings}`);
@@ -70,155 +63,19 @@ export function openDatabase(given: string, options: SqliteOptions): OpenDatabas
   if (access === "create") createUnlessThere(given);
   const { file, ...reader } = openReader(given);
   if (access === "read") return reader;
-  const { path } = file;
   reader.database.close();
-  return failing(path, () => {
-    const database = openWritable(path);
-    try {
-      file.requireInPlace();
-      database.exec("pragma busy_timeout = 0");
-      if (file.isOpenToOthers)
-        onNotice?.(`other users of this machine may read or write ${given}: chmod 600 ends that`);
-      return {
-        database,
-        requireFile: () => file.requireInPlace(),
-        ownsLog: () => file.isNamed,
-      };
-    } catch (error) {
-      database.close();
-      throw error;
+  return failing(file.path, () => {
+    const database = openWritable(file);
+    if (file.isOpenToOthers) {
+      onNotice?.(`other users of this machine may read or write ${given}: chmod 600 ends that`);
     }
+    return { database, requireFile: () => file.requireInPlace(), ownsLog: () => file.isNamed };
   });
-}
-
-function openWritable(path: string, locking: "normal" | "exclusive" = "normal"): DatabaseSyncInstance {
-  const database = new DatabaseSync(`${pathToFileURL(path)}?mode=rw`, { timeout: busyTimeoutMs });
-  try {
-    whenFree(() => {
-      database.exec(`pragma locking_mode = ${locking}`);
-      makeDurable(database, path);
-    });
-    return database;
-  } catch (error) {
-    database.close();
-    // The disk is too full for the -shm, which a process that has the file for itself does not need.
-    if ((error as { errcode?: number }).errcode !== noRoomToShareCode || locking === "exclusive") throw error;
-    return openWritable(path, "exclusive");
-  }
-}
-
-/**
- * Sets what makes a commit durable, and reads it back: SQLite keeps another mode of the journal without an error where
- * it cannot have a log.
- * @throws FxError storage-unavailable if the database did not take it
- */
-export function makeDurable(database: DatabaseSyncInstance, path: string): void {
-  database.exec(`${settings}; select 1 from sqlite_schema`);
-  const { journal_mode } = database.prepare("pragma journal_mode").get() as { journal_mode: string };
-  const synchronous = pragma(database.prepare("pragma synchronous"));
-  if (journal_mode === "wal" && synchronous === synchronousFull) return;
-  throw unusable(
-    `${path} cannot be written durably: SQLite keeps the journal mode ${journal_mode} and synchronous ${synchronous}, ` +
-      `where fx needs wal and ${synchronousFull} (full). Put the ledger on a local disk, or use PostgreSQL.`,
-  );
-}
-
-/** SQLite does not wait for its lock where several processes turn a file into one with a log at once. */
-function whenFree<T>(work: () => T): T {
-  for (const end = performance.now() + busyTimeoutMs; ; ) {
-    try {
-      return work();
-    } catch (error) {
-      if (((error as { errcode?: number }).errcode ?? 0) % 256 !== busyCode || performance.now() > end)
-        throw error;
-      pauseBriefly();
-    }
-  }
-}
-
-function pauseBriefly(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 20);
-}
-
-/**
- * Whether another process has the file open: whoever does holds a lock on it. Without permission to write it, that
- * cannot be known.
- */
-function isLocked(path: string): boolean {
-  let database: DatabaseSyncInstance | undefined;
-  try {
-    database = new DatabaseSync(`${pathToFileURL(path)}?mode=rw`, { timeout: 0 });
-    database.exec("pragma locking_mode = exclusive; select 1 from sqlite_schema");
-    return false;
-  } catch (error) {
-    // Whoever reads it finds what else is wrong with it.
-    return ((error as { errcode?: number }).errcode ?? 0) % 256 === busyCode;
-  } finally {
-    database?.close();
-  }
-}
-
-function openElsewhere(path: string): FxError {
-  return unusable(
-    `Another process has ${path} open, and there is no log ${path}-wal: it opened the file under another name, where its newest orders are. ` +
-      "Stop that process, and give the file the name back that it had.",
-  );
-}
-
-/**
- * Opens a ledger so that nothing of it, and nothing beside it, is changed.
- * @throws FxError storage-unavailable if the file is not a whole ledger
- */
-export function openReader(given: string): OpenDatabase & { readonly file: LedgerFile } {
-  const path = resolve(given);
-  if (!isThere(path))
-    throw unusable(`There is no database at ${path}. fx serve, fx account create and fx batch create one.`);
-  return failing(path, () => {
-    for (const end = performance.now() + lockWithoutLogMs; ; ) {
-      const file = new LedgerFile(path, given);
-      if (file.isQuiet && isLocked(path)) {
-        if (performance.now() > end) throw openElsewhere(path);
-        pauseBriefly();
-        continue;
-      }
-      const database = openReadOnly(file);
-      const requireFile = () => (file.isQuiet ? file.requireUnchanged() : file.requireInPlace());
-      try {
-        requireSchema(database, path);
-        refuseDamage(database, file);
-        requireFile();
-        return { database, requireFile, ownsLog: () => false, file };
-      } catch (error) {
-        database.close();
-        // Another process began to use it meanwhile: now it is to be read with locks.
-        if (!file.isQuiet || file.isUnchanged) throw error;
-      }
-    }
-  });
-}
-
-/** What is not in the file yet is read from its log, for which SQLite needs a `-shm`. */
-function openReadOnly({ path, isQuiet }: LedgerFile): DatabaseSyncInstance {
-  const place = isQuiet ? `${pathToFileURL(path)}?immutable=1` : path;
-  const database = new DatabaseSync(place, { readOnly: true, timeout: busyTimeoutMs });
-  try {
-    database.exec("select 1 from sqlite_schema");
-    return database;
-  } catch (error) {
-    database.close();
-    const { errcode = 0 } = error as { errcode?: number };
-    if (isQuiet || ![readOnlyCode, cannotOpenCode].includes(errcode & 0xff)) throw error;
-    throw unusable(
-      `${path} is not complete without its log ${path}-wal, which can be read only where fx may write. ` +
-        "Copy both to such a folder.",
-      error,
-    );
-  }
 }
 
 /** A new ledger gets its name when it is whole, so that no process ever finds a part of one. */
 function createUnlessThere(given: string): void {
-  const path = resolve(given);
+  const path = failing(given, () => resolveLedger(given));
   if (isThere(path)) return;
   const folder = dirname(path);
   if (!existsSync(folder)) {
@@ -242,65 +99,12 @@ function createUnlessThere(given: string): void {
   });
 }
 
-/** The SQL that makes a ledger. */
-function creation(): string {
-  const { id, value, hash } = newIdentityKey();
-  return (
-    `begin; ${schema} insert into identity_key values (${id}, '${value}', '${hash}'); ` +
-    `pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}; commit`
-  );
-}
-
-/** @throws FxError storage-unavailable unless the database has the schema of this fx */
-function requireSchema(database: DatabaseSyncInstance, path: string): void {
-  const version = pragma(database.prepare("pragma user_version"));
-  const found = schemaOf(database);
-  if (pragma(database.prepare("pragma application_id")) !== applicationId) {
-    throw unusable(`${path} is a SQLite database, but not one of fx. Name another file.`);
-  }
-  const tables = [...expectedSchema().keys()].filter((what) => what.startsWith("table "));
-  const isWhole = tables.every((table) => found.has(table));
-  if (version !== schemaVersion || !isWhole) {
-    throw unusable(
-      `${path} was written by another version of fx (schema ${version}; this one has schema ${schemaVersion}). ` +
-        "Use that version, or name another file.",
-    );
-  }
-  for (const [what, sql] of expectedSchema()) {
-    if (found.get(what) === sql) continue;
-    throw unusable(
-      `${path} is damaged: its ${what} is ${found.has(what) ? "another than" : "missing, unlike"} in the schema of fx, ` +
-        "so that what it should refuse could be done twice. Restore it from a backup.",
-    );
-  }
-}
-
-/** The SQL of each table and index. */
-function schemaOf(database: DatabaseSyncInstance): Map<string, string> {
-  const select = "select type, name, sql from sqlite_schema where sql is not null";
-  const rows = database.prepare(select).all() as { type: string; name: string; sql: string }[];
-  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, sql]));
-}
-
-let expected: Map<string, string> | undefined;
-
-/** As SQLite keeps it. */
-function expectedSchema(): Map<string, string> {
-  if (expected !== undefined) return expected;
-  const database = new DatabaseSync(":memory:");
-  database.exec(schema);
-  expected = schemaOf(database);
-  database.close();
-  return expected;
-}
-
 /** An empty file, or a log without its database, is what is left of a ledger: SQLite would make a new one of it. */
 function isThere(path: string): boolean {
   const sizeNow = () => failing(path, () => statSync(path, { throwIfNoEntry: false })?.size);
-  let size = sizeNow();
-  const hasLog = size === undefined && existsSync(`${path}-wal`);
-  // Another process may have made both just now: the log comes after the file.
-  if (hasLog) size = sizeNow();
+  // Another process may make both just now: the log comes after the file.
+  const hasLog = sizeNow() === undefined && existsSync(`${path}-wal`);
+  const size = sizeNow();
   if (size === 0) {
     throw unusable(
       `${path} is empty, which no ledger is. Restore it from a backup, or delete it to start a new one.`,
@@ -314,9 +118,87 @@ function isThere(path: string): boolean {
   return size !== undefined;
 }
 
+/**
+ * Opens a ledger so that nothing of it, and nothing beside it, is changed.
+ * @throws FxError storage-unavailable if the file is not a whole ledger
+ */
+export function openReader(given: string): OpenDatabase & { readonly file: LedgerFile } {
+  const path = failing(given, () => resolveLedger(given));
+  if (!isThere(path)) {
+    throw unusable(`There is no database at ${path}. fx serve, fx account create and fx batch create one.`);
+  }
+  return failing(path, () => {
+    for (;;) {
+      const file = unlockedUnlessLogged(path, given);
+      const database = openReadOnly(file);
+      try {
+        requireSchema(database, path);
+        refuseDamage(database, file);
+        file.requireReadable();
+        return { database, requireFile: () => file.requireReadable(), ownsLog: () => false, file };
+      } catch (error) {
+        database.close();
+        // Another process began to use it meanwhile: now it is to be read with locks.
+        if (!file.isQuiet || file.isUnchanged) throw error;
+      }
+    }
+  });
+}
+
+/** @throws FxError storage-unavailable if another process has the file open under a name that it does not have any more */
+function unlockedUnlessLogged(path: string, given: string): LedgerFile {
+  for (const end = performance.now() + lockWithoutLogMs; ; pauseBriefly()) {
+    const file = new LedgerFile(path, given);
+    if (!file.isQuiet || !isLocked(path)) return file;
+    if (performance.now() > end) {
+      throw unusable(
+        `Another process has ${path} open, and there is no log ${path}-wal: it opened the file under another name, where its newest orders are. ` +
+          "Stop that process, and give the file the name back that it had.",
+      );
+    }
+  }
+}
+
+/**
+ * Whether another process has the file open: whoever does holds a lock on it. Without permission to write it, that
+ * cannot be known.
+ */
+function isLocked(path: string): boolean {
+  let database: DatabaseSyncInstance | undefined;
+  try {
+    database = new DatabaseSync(`${pathToFileURL(path)}?mode=rw`, { timeout: 0 });
+    database.exec("pragma locking_mode = exclusive; select 1 from sqlite_schema");
+    return false;
+  } catch (error) {
+    // Whoever reads it finds what else is wrong with it.
+    return resultCodeOf(error) === resultCodes.busy;
+  } finally {
+    database?.close();
+  }
+}
+
+/** What is not in the file yet is read from its log, for which SQLite needs a `-shm`. */
+function openReadOnly({ path, isQuiet }: LedgerFile): DatabaseSyncInstance {
+  const place = isQuiet ? `${pathToFileURL(path)}?immutable=1` : path;
+  const database = new DatabaseSync(place, { readOnly: true, timeout: busyTimeoutMs });
+  try {
+    database.exec("select 1 from sqlite_schema");
+    return database;
+  } catch (error) {
+    database.close();
+    const code = resultCodeOf(error);
+    if (isQuiet || (code !== resultCodes.readOnly && code !== resultCodes.cannotOpen)) throw error;
+    throw unusable(
+      `${path} is not complete without its log ${path}-wal, which can be read only where fx may write. ` +
+        "Copy both to such a folder.",
+      error,
+    );
+  }
+}
+
 /** Reads the whole of a small database, and of a large one if what it is read with may not belong to it. */
 function refuseDamage(database: DatabaseSyncInstance, { path, isNewerThanLog }: LedgerFile): void {
-  const bytes = pragma(database.prepare("pragma page_count")) * pragma(database.prepare("pragma page_size"));
+  const bytes = numberOf(database, "page_count") * numberOf(database, "page_size");
   if (bytes > fullCheckBytes && !isNewerThanLog) return;
   const verdict = quickCheck(database);
   if (verdict === "ok") return;
@@ -333,14 +215,60 @@ function quickCheck(database: DatabaseSyncInstance): string {
     const { quick_check } = database.prepare("pragma quick_check(1)").get() as { quick_check: string };
     return quick_check.replace(/^\*.*\n/, "");
   } catch (error) {
-    const { errcode = 0, message } = error as Error & { errcode?: number };
-    if ((errcode & 0xff) === corruptCode) return message;
+    if (resultCodeOf(error) === resultCodes.corrupt) return (error as Error).message;
     throw error;
   }
 }
 
-function resolve(given: string): string {
-  return failing(given, () => resolveLedger(given));
+function openWritable(file: LedgerFile, locking: "normal" | "exclusive" = "normal"): DatabaseSyncInstance {
+  const database = new DatabaseSync(`${pathToFileURL(file.path)}?mode=rw`, { timeout: busyTimeoutMs });
+  try {
+    whenFree(() => {
+      database.exec(`pragma locking_mode = ${locking}`);
+      makeDurable(database, file.path);
+    });
+    file.requireInPlace();
+    database.exec("pragma busy_timeout = 0");
+    return database;
+  } catch (error) {
+    database.close();
+    // The disk is too full for the -shm, which a process that has the file for itself does not need.
+    const lacksRoom = (error as { errcode?: number }).errcode === noRoomToShareCode;
+    if (lacksRoom && locking === "normal") return openWritable(file, "exclusive");
+    throw error;
+  }
+}
+
+/**
+ * Sets what makes a commit durable, and reads it back: SQLite keeps another mode of the journal without an error where
+ * it cannot have a log.
+ * @throws FxError storage-unavailable if the database did not take it
+ */
+export function makeDurable(database: DatabaseSyncInstance, path: string): void {
+  database.exec(`${settings}; select 1 from sqlite_schema`);
+  const { journal_mode } = database.prepare("pragma journal_mode").get() as { journal_mode: string };
+  const synchronous = numberOf(database, "synchronous");
+  if (journal_mode === "wal" && synchronous === synchronousFull) return;
+  throw unusable(
+    `${path} cannot be written durably: SQLite keeps the journal mode ${journal_mode} and synchronous ${synchronous}, ` +
+      `where fx needs wal and ${synchronousFull} (full). Put the ledger on a local disk, or use PostgreSQL.`,
+  );
+}
+
+/** SQLite does not wait for its lock where several processes turn a file into one with a log at once. */
+function whenFree(work: () => void): void {
+  for (const end = performance.now() + busyTimeoutMs; ; pauseBriefly()) {
+    try {
+      work();
+      return;
+    } catch (error) {
+      if (resultCodeOf(error) !== resultCodes.busy || performance.now() > end) throw error;
+    }
+  }
+}
+
+function pauseBriefly(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 20);
 }
 
 function failing<T>(path: string, work: () => T): T {
@@ -352,8 +280,4 @@ function failing<T>(path: string, work: () => T): T {
       ? storageFailure(error, path)
       : unusable(`${path} cannot be opened (${code}).`, error);
   }
-}
-
-export function pragma(statement: StatementSyncInstance): number {
-  return Object.values(statement.get() as Record<string, number>)[0] ?? 0;
 }
