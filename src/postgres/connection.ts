@@ -2,6 +2,7 @@ import { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import pg from "pg";
 import { limits } from "../ledger/limits.ts";
+import { ConnectionLost, isRefusal, lostBy, withoutTls } from "./failures.ts";
 import type { PostgresHost, PostgresPlace } from "./url.ts";
 
 /** A statement's parameter. An array of them is one parameter, too: an array of PostgreSQL. */
@@ -15,31 +16,7 @@ export interface Result {
   readonly command: string;
 }
 
-/** A connection that failed. What was sent over it and not answered may or may not have been done. */
-export class ConnectionLost extends Error {
-  override readonly name = "ConnectionLost";
-  /** The SQLSTATE or the system's error code. */
-  readonly code: string | undefined;
-  /** Whether another attempt would fail just so: a wrong password, no such database. */
-  readonly permanent: boolean;
-
-  constructor(message: string, { code, permanent = false }: { code?: unknown; permanent?: boolean } = {}) {
-    super(message);
-    this.code = typeof code === "string" ? code : undefined;
-    this.permanent = permanent;
-  }
-}
-
-/** The code of a `ConnectionLost` whose server has no TLS. */
-export const withoutTls = "NO_TLS";
-
-const serverSettings = `select ${[
-  "transaction_read_only",
-  "synchronous_commit",
-  "fsync",
-  "full_page_writes",
-  "client_encoding",
-]
+const serverSettings = `select ${["transaction_read_only", "synchronous_commit", "fsync", "full_page_writes"]
   .map((name) => `current_setting('${name}') as ${name}`)
   .join(", ")}`;
 
@@ -58,8 +35,6 @@ const types = {
 export class Connection {
   /** The one of the place's hosts that it leads to. */
   readonly server: PostgresHost;
-  /** On the clock of `performance.now()`. The server's process grows with use, so it is closed then. */
-  readonly retiresAtMs = performance.now() + (30 + 30 * Math.random()) * 60_000;
   readonly #settings: string;
   readonly #client: pg.Client;
   readonly #socket = new Socket();
@@ -124,8 +99,7 @@ export class Connection {
       connection.#requireFit(place, rows[0] ?? {});
       return connection;
     } catch (error) {
-      connection.destroy(error instanceof ConnectionLost ? error : lostBy(error));
-      throw connection.#lost;
+      throw connection.destroy(lostBy(error));
     } finally {
       clearTimeout(timer);
     }
@@ -135,23 +109,12 @@ export class Connection {
     if (mustWrite && found.transaction_read_only === "on") {
       throw new ConnectionLost("it is a standby, which takes no writes", { code: "25006" });
     }
-    if (found.client_encoding !== "UTF8") {
-      throw new ConnectionLost(
-        `client_encoding is ${found.client_encoding} there. Set it to UTF8 for the role: alter role … set client_encoding`,
-        { permanent: true },
-      );
-    }
     const { host, port } = this.server;
     for (const notice of noticesOf(found)) onNotice?.(`${host}:${port}: ${notice}`);
   }
 
   get usable(): boolean {
     return this.#lost === undefined;
-  }
-
-  /** Why it is not usable any more. */
-  get lost(): ConnectionLost | undefined {
-    return this.#lost;
   }
 
   /**
@@ -164,8 +127,7 @@ export class Connection {
       return await this.#client.query<Row>(text, [...parameters]);
     } catch (error) {
       if (isRefusal(error)) throw error;
-      this.destroy(lostBy(error));
-      throw this.#lost;
+      throw this.destroy(lostBy(error));
     }
   }
 
@@ -178,10 +140,9 @@ export class Connection {
     const [, { rows }] = await Promise.all([this.query(`begin ${mode}`), this.query(this.#settings)]);
     const level = rows[0]?.synchronous_commit;
     if (level === "on" || level === "remote_apply") return;
-    this.destroy(
+    throw this.destroy(
       new ConnectionLost(`synchronous_commit stays ${level} although fx sets it to on`, { permanent: true }),
     );
-    throw this.#lost;
   }
 
   /** Ends the session with the server. Nothing may be under way. */
@@ -192,10 +153,14 @@ export class Connection {
     clearTimeout(timer);
   }
 
-  /** Cuts it. What is under way fails as lost. */
-  destroy(reason: ConnectionLost | string = "the connection was ended"): void {
+  /**
+   * Cuts it. What is under way fails as lost.
+   * @returns why it is lost
+   */
+  destroy(reason: ConnectionLost | string = "the connection was ended"): ConnectionLost {
     this.#lost ??= typeof reason === "string" ? new ConnectionLost(reason) : reason;
     this.#socket.destroy();
+    return this.#lost;
   }
 }
 
@@ -234,33 +199,4 @@ function noticesOf({ synchronous_commit: level, ...found }: Row): string[] {
         "database. fx cannot change this: set it to on in postgresql.conf.",
     ),
   ];
-}
-
-/** Classes of SQLSTATE, and codes of Node's TLS, that a retry does not cure. */
-const permanentCodes = /^(28|3D|42|22)...$|CERT|ERR_TLS|SIGNATURE/;
-
-/** SQLSTATEs after which the server closes the connection, or has become a standby. */
-const endingCodes = /^(08...|57P..|25P03|25006)$/;
-
-/** Whether the server refused the one statement, and the connection can go on. */
-function isRefusal(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && !endingCodes.test(error.code ?? "");
-}
-
-function lostBy(error: unknown): ConnectionLost {
-  if (error instanceof ConnectionLost) return error;
-  const { message = String(error), code } = error as Partial<NodeJS.ErrnoException>;
-  if (/does not support SSL/.test(message)) {
-    return new ConnectionLost("it has no TLS, which sslmode asks for. Set ssl = on there", {
-      code: withoutTls,
-    });
-  }
-  if (/statement pooling mode/.test(message)) {
-    return new ConnectionLost(
-      "a pooler in statement mode stands in between, where no transaction can be begun. " +
-        "Set pool_mode = transaction there, or session",
-      { permanent: true },
-    );
-  }
-  return new ConnectionLost(message || String(code), { code, permanent: permanentCodes.test(String(code)) });
 }

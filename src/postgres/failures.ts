@@ -1,14 +1,22 @@
 import pg from "pg";
 import { FxError } from "../core/errors.ts";
 import { DamagedLedger } from "../ledger/damage.ts";
-import { ConnectionLost } from "./connection.ts";
 import type { PostgresPlace } from "./url.ts";
 
-/**
- * SQLSTATEs after which the same work may well succeed: conflicts with others (class 40), a lock or a statement that took
- * too long, no resources, a server that stops or is a standby now.
- */
-const passing = /^(40...|55P03|57...|53...|25006)$/;
+/** A connection that failed. What was sent over it and not answered may or may not have been done. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+  /** The SQLSTATE or the system's error code. */
+  readonly code: string | undefined;
+  /** Whether another attempt would fail just so: a wrong password, no such database. */
+  readonly permanent: boolean;
+
+  constructor(message: string, { code, permanent = false }: { code?: unknown; permanent?: boolean } = {}) {
+    super(message);
+    this.code = typeof code === "string" ? code : undefined;
+    this.permanent = permanent;
+  }
+}
 
 /** Another process opened an account between two statements of a transaction. */
 export class Raced extends Error {
@@ -16,23 +24,75 @@ export class Raced extends Error {
   readonly code = undefined;
 }
 
-/** Whether the work that failed so may succeed if it is done again from the start. */
-export function isRetryable(error: unknown): boolean {
-  if (error instanceof Raced) return true;
-  if (error instanceof ConnectionLost) return !error.permanent;
-  return error instanceof pg.DatabaseError && passing.test(error.code ?? "");
-}
+/** The code of a `ConnectionLost` whose server has no TLS. */
+export const withoutTls = "NO_TLS";
 
-/** Whether another transaction has just taken the same key, or made a table of the same name. */
-export function isTaken(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && /^(23505|42P07|42710)$/.test(error.code ?? "");
-}
+/** Classes of SQLSTATE, and codes of Node's TLS, that a retry does not cure. */
+const permanentCodes = /^(28|3D|42|22)...$|CERT|ERR_TLS|SIGNATURE/;
+
+/** SQLSTATEs after which the server closes the connection, or has become a standby. */
+const endingCodes = /^(08...|57P..|25P03|25006)$/;
+
+/**
+ * SQLSTATEs after which the same work may well succeed: conflicts with others (class 40), a lock or a statement that took
+ * too long, no resources, a server that stops or is a standby now.
+ */
+const passingCodes = /^(40...|55P03|57...|53...|25006)$/;
 
 /**
  * Data that does not fit its type (22), or breaks a constraint (23): with what fx writes, only a changed ledger does.
  * Blocks and indexes that are damaged (XX001, XX002).
  */
-const damaged = /^(2[23]|XX00[12])/;
+const damagedCodes = /^(2[23]|XX00[12])/;
+
+/** A key of an index, or the name of a table or a type. */
+const takenCodes = /^(23505|42P07|42710)$/;
+
+const statementCompletionUnknown = "40003";
+
+/** Whether the server refused the one statement, and the connection can go on. */
+export function isRefusal(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && !endingCodes.test(error.code ?? "");
+}
+
+/** What any other failure of a connection is. */
+export function lostBy(error: unknown): ConnectionLost {
+  if (error instanceof ConnectionLost) return error;
+  const { message = String(error), code } = error as Partial<NodeJS.ErrnoException>;
+  if (/does not support SSL/.test(message)) {
+    return new ConnectionLost("it has no TLS, which sslmode asks for. Set ssl = on there", {
+      code: withoutTls,
+    });
+  }
+  if (/statement pooling mode/.test(message)) {
+    return new ConnectionLost(
+      "a pooler in statement mode stands in between, where no transaction can be begun. " +
+        "Set pool_mode = transaction there, or session",
+      { permanent: true },
+    );
+  }
+  return new ConnectionLost(message || String(code), { code, permanent: permanentCodes.test(String(code)) });
+}
+
+/** Whether the work that failed so may succeed if it is done again from the start. */
+export function isRetryable(error: unknown): boolean {
+  if (error instanceof Raced) return true;
+  if (error instanceof ConnectionLost) return !error.permanent;
+  return error instanceof pg.DatabaseError && passingCodes.test(error.code ?? "");
+}
+
+/** Whether another transaction has just taken the same key, or made a table of the same name. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && takenCodes.test(error.code ?? "");
+}
+
+/** Whether nothing fit answers there, which who opens a store wants to know at once. */
+export function isAbsent(error: unknown): boolean {
+  return (
+    error instanceof ConnectionLost &&
+    ["ECONNREFUSED", "ENOTFOUND", "ENOENT", "EACCES", withoutTls].includes(error.code ?? "")
+  );
+}
 
 /** Whether the server says for certain that the transaction whose COMMIT failed so was not committed. */
 export function isRolledBack(error: unknown): boolean {
@@ -42,8 +102,6 @@ export function isRolledBack(error: unknown): boolean {
     error.code !== statementCompletionUnknown
   );
 }
-
-const statementCompletionUnknown = "40003";
 
 const hints: Readonly<Record<string, string>> = {
   "28P01": "Check the user and the password.",
@@ -58,26 +116,25 @@ export function storageFailure(
   { hosts }: PostgresPlace,
   outcome: "nothing changed" | "unknown",
 ): unknown {
-  if (error instanceof FxError) return error;
   if (!(error instanceof ConnectionLost || error instanceof Raced || error instanceof pg.DatabaseError)) {
     return error;
   }
   const at = hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
-  const { code, message } = error;
+  const { code = "", message } = error;
+  if (outcome === "nothing changed" && damagedCodes.test(code)) {
+    return new DamagedLedger(`PostgreSQL refused what was asked of it (${code}: ${message})`);
+  }
   const reason =
     code === "ECONNREFUSED" || code === "ENOENT"
       ? `nothing answers at ${at}`
       : error instanceof ConnectionLost
         ? message
         : `${at}: ${message}`;
-  if (outcome === "nothing changed" && damaged.test(code ?? "")) {
-    return new DamagedLedger(`PostgreSQL refused what was asked of it (${code}: ${message})`);
-  }
   const advice =
     outcome === "unknown"
       ? "It went away while orders were being written, so whether they were done is not known. Sending them again " +
         "with the same keys is safe."
-      : (hints[code ?? ""] ?? "Nothing was changed.");
+      : (hints[code] ?? "Nothing was changed.");
   return new FxError("storage-unavailable", `The database failed: ${reason}. ${advice}`, {
     ...(isRetryable(error) ? { retryAfterSeconds: 1 } : {}),
   });

@@ -1,5 +1,6 @@
 import { limits } from "../ledger/limits.ts";
-import { Connection, ConnectionLost } from "./connection.ts";
+import { Connection } from "./connection.ts";
+import { ConnectionLost } from "./failures.ts";
 import type { PostgresHost, PostgresPlace } from "./url.ts";
 
 export interface Lease {
@@ -17,20 +18,19 @@ export class Pool {
   readonly #place: PostgresPlace;
   readonly #waiting: (() => void)[] = [];
   readonly #all = new Set<Connection>();
-  #idle: Connection[] = [];
+  readonly #idle: Connection[] = [];
   #slots: number;
-  /** Which of the hosts the newest connection leads to. */
-  #host = 0;
-  /** Which of them is tried first. */
-  #first = 0;
-  /** Whether a connection was lost since one was made. */
-  #inDoubt = false;
-  #closing = false;
-  #closed = false;
+  /** In the order in which they are tried. */
+  #hosts: readonly PostgresHost[];
+  /** Where the newest connection leads. After one was lost, a new one finds out whether that is the right server. */
+  #server: PostgresHost | undefined;
+  #isClosing = false;
+  #isClosed = false;
 
   constructor(place: PostgresPlace) {
     this.#place = place;
     this.#slots = place.poolSize;
+    this.#hosts = place.hosts;
   }
 
   /**
@@ -38,12 +38,12 @@ export class Pool {
    * @throws ConnectionLost, and whatever `work` throws
    */
   async use<T>({ deadline, first = false }: Lease, work: (connection: Connection) => Promise<T>): Promise<T> {
-    if (this.#closing) throw closedHere();
+    if (this.#isClosing) throw closedHere();
     await this.#takeSlot(deadline, first);
     let connection: Connection | undefined;
     let timer: NodeJS.Timeout | undefined;
     try {
-      if (this.#closed) throw closedHere();
+      if (this.#isClosed) throw closedHere();
       connection = this.#reusable() ?? (await this.#open(deadline));
       timer = setTimeout(
         () => connection?.destroy("the database did not answer in time"),
@@ -59,12 +59,12 @@ export class Pool {
 
   /** Waits up to a second for work under way. */
   async close(): Promise<void> {
-    if (this.#closing) return;
-    this.#closing = true;
+    if (this.#isClosing) return;
+    this.#isClosing = true;
     const deadline = performance.now() + limits.closeMs;
     const slots = Array.from({ length: this.#place.poolSize });
     await Promise.allSettled(slots.map(() => this.#takeSlot(deadline, false)));
-    this.#closed = true;
+    this.#isClosed = true;
     await Promise.allSettled(this.#idle.map((connection) => connection.close()));
     for (const connection of this.#all) connection.destroy();
   }
@@ -72,29 +72,26 @@ export class Pool {
   #reusable(): Connection | undefined {
     for (;;) {
       const connection = this.#idle.pop();
-      if (connection === undefined) return undefined;
-      if (this.#leadsThere(connection) && !this.#inDoubt) return connection;
+      if (connection === undefined || this.#isGood(connection)) return connection;
       this.#drop(connection);
-      // Whether its server is the right one, a new one finds out.
-      if (this.#inDoubt) return undefined;
     }
   }
 
   #putBack(connection: Connection): void {
-    if (this.#leadsThere(connection) && performance.now() < connection.retiresAtMs) {
+    if (this.#isGood(connection)) {
       this.#idle.push(connection);
       return;
     }
     if (!connection.usable) {
       // A server that hangs, or whose commits wait for a standby in vain, would be chosen again.
       this.#passOver(connection.server);
-      this.#inDoubt = true;
+      this.#server = undefined;
     }
     this.#drop(connection);
   }
 
-  #leadsThere({ usable, server }: Connection): boolean {
-    return usable && server === this.#place.hosts[this.#host];
+  #isGood({ usable, server }: Connection): boolean {
+    return usable && server === this.#server;
   }
 
   #drop(connection: Connection): void {
@@ -103,24 +100,19 @@ export class Pool {
   }
 
   #passOver(host: PostgresHost): void {
-    const { hosts } = this.#place;
-    if (host === hosts[this.#first]) this.#first = (this.#first + 1) % hosts.length;
+    this.#hosts = [...this.#hosts.filter((other) => other !== host), host];
   }
 
   /** Tries each host once, until the deadline. */
   async #open(deadline: number): Promise<Connection> {
-    const { hosts } = this.#place;
-    const first = this.#first;
     let failure: ConnectionLost | undefined;
-    for (const host of [...hosts.slice(first), ...hosts.slice(0, first)]) {
+    for (const host of this.#hosts) {
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) break;
       try {
         const connection = await Connection.open(this.#place, host, leftMs);
         this.#all.add(connection);
-        this.#host = hosts.indexOf(host);
-        this.#first = this.#host;
-        this.#inDoubt = false;
+        this.#server = host;
         return connection;
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;

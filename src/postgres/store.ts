@@ -5,11 +5,11 @@ import { limits } from "../ledger/limits.ts";
 import type { Access, Decision, Loaded, OpenOptions, Store, StoredAccount, Touch } from "../ledger/store.ts";
 import { decodeAccount } from "../sql/found.ts";
 import { SqlReader, type SqlRow, type SqlValue } from "../sql/reader.ts";
-import { type Connection, ConnectionLost, type Parameter, type Row, withoutTls } from "./connection.ts";
-import { isRetryable, isTaken, storageFailure } from "./failures.ts";
+import type { Connection, Parameter, Row } from "./connection.ts";
+import { isAbsent, isRetryable, isTaken, storageFailure } from "./failures.ts";
+import { selectAccounts } from "./loaded-rows.ts";
 import { Pool } from "./pool.ts";
 import { prepareLedger } from "./prepare.ts";
-import { selectAccounts } from "./statements.ts";
 import { look, Transaction } from "./transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./url.ts";
 
@@ -151,12 +151,4 @@ function decodedOrError<T>(decode: () => T): T | Error {
   } catch (error) {
     return error as Error;
   }
-}
-
-/** Whether nothing fit answers there, which who opens a store wants to know at once. */
-function isAbsent(error: unknown): boolean {
-  return (
-    error instanceof ConnectionLost &&
-    ["ECONNREFUSED", "ENOTFOUND", "ENOENT", "EACCES", withoutTls].includes(error.code ?? "")
-  );
 }

@@ -4,7 +4,7 @@ import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { Connection } from "../../src/postgres/connection.ts";
-import { selectAccounts } from "../../src/postgres/statements.ts";
+import { selectAccounts } from "../../src/postgres/loaded-rows.ts";
 import { appending, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { inTransaction, untilBlocked } from "../support/postgres.ts";
