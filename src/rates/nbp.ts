@@ -22,8 +22,9 @@ export type FetchLimits = typeof fetchLimits;
 
 /**
  * The bank's API, as "nbp", or another one of its shape, by its base URL. The newest tables are those of
- * `<base>/exchangerates/tables/C/last/<count>/`. A query of the base URL is sent along; a redirect is not followed. A wrong
- * table is left out if a right one follows it, because it must not hold back those of later days.
+ * `<base>/exchangerates/tables/C/last/<count>/`, or, where an API does not have these, the one of
+ * `<base>/exchangerates/tables/C/`. A query of the base URL is sent along; a redirect is not followed. A wrong table is
+ * left out if a right one follows it, because it must not hold back those of later days.
  * @throws FxError rates-unavailable if that is no URL
  */
 export function openApi(source: string, limits: Partial<FetchLimits> = {}): RateSource {
@@ -36,11 +37,15 @@ export function openApi(source: string, limits: Partial<FetchLimits> = {}): Rate
     name,
     recorded: false,
     async tables(count, signal) {
-      const url = new URL(baseUrl);
-      url.pathname = `${url.pathname.replace(/\/+$/, "")}/exchangerates/tables/C/last/${count}/`;
-      url.searchParams.set("format", "json");
-      const where = addressWithoutSecrets(url);
-      const response = await answerOf(url, signal, { ...fetchLimits, ...limits });
+      const ask = (path: string) => {
+        const url = new URL(baseUrl);
+        url.pathname = `${url.pathname.replace(/\/+$/, "")}/exchangerates/tables/C/${path}`;
+        url.searchParams.set("format", "json");
+        return answerOf(url, signal, { ...fetchLimits, ...limits });
+      };
+      const list = await ask(`last/${count}/`);
+      const response = list.statusCode === 404 ? await ask("") : list;
+      const where = addressWithoutSecrets(new URL(response.url));
       const { statusCode, headers } = response;
       // Bytes, if they are in a coding that fx did not ask for.
       const body = String(response.body);

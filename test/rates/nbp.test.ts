@@ -70,7 +70,26 @@ describe("a fetch", () => {
 
   test("goes under the path of the base URL and keeps its query", async () => {
     await assert.rejects(openApi(`${bank.url}/mirror/api/?key=secret`, once).tables(10));
-    assert.deepEqual(bank.requests, ["/mirror/api/exchangerates/tables/C/last/10/?key=secret&format=json"]);
+    assert.deepEqual(bank.requests, [
+      "/mirror/api/exchangerates/tables/C/last/10/?key=secret&format=json",
+      "/mirror/api/exchangerates/tables/C/?key=secret&format=json",
+    ]);
+  });
+
+  test("takes the newest table of an API that has no lists of tables", async (t) => {
+    const newest = await (await fetch(`${bank.url}/exchangerates/tables/C/`)).text();
+    const server = createServer(({ url = "" }, response) => {
+      const isNewest = url.startsWith("/exchangerates/tables/C/?");
+      response.writeHead(isNewest ? 200 : 404).end(isNewest ? newest : noDataText);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const { tables } = await openApi(`http://127.0.0.1:${port}`, once).tables(10);
+    assert.deepEqual(
+      tables.map(({ number }) => number),
+      (JSON.parse(newest) as { no: string }[]).map(({ no }) => no),
+    );
   });
 
   test("tells no user, password or query in its messages", async () => {
@@ -100,7 +119,7 @@ describe("a fetch", () => {
 describe("a failed fetch says what came instead:", () => {
   const path = "BANK/exchangerates/tables/C/last/10/";
   const said: [Mode, string | RegExp][] = [
-    ["404", `${path} answered 404: "${noDataText}".`],
+    ["404", `${path.replace("last/10/", "")} answered 404: "${noDataText}".`],
     ["400", `${path} answered 400: "${overLimitText}".`],
     ["500", `${path} answered 500: "Internal Server Error".`],
     ["html", `${path} did not answer with rate tables: not JSON but a web page.`],
