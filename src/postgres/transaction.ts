@@ -7,6 +7,8 @@ import { type SqlStatement, statementsOf } from "./written-rows.ts";
 
 const readCommitted = "isolation level read committed";
 const findEntries = "select id, hash from journal where id = any($1::uuid[])";
+/** Has the commit of what writes nothing else wait for a standby, too: it may rest on what no standby has yet. */
+const writeLock: SqlStatement = ["select from fx_schema for key share", []];
 
 /** Does `work` in a transaction, which is committed unless it fails. */
 export async function inTransaction(connection: Connection, work: () => Promise<unknown>): Promise<void> {
@@ -97,8 +99,7 @@ export class Transaction<T> {
       if (hasRaced(locked, found)) throw new Raced();
       const done = this.#doneBefore(entries, found);
       if (done === undefined) return this.#carryOut(connection, loadedFrom(found));
-      // The commit of nothing waits until a standby has what the answer rests on.
-      await commit(connection, []);
+      await commit(connection, [writeLock]);
       this.#deadline.require(perhapsDone);
       return done.answer;
     });
@@ -119,7 +120,7 @@ export class Transaction<T> {
     const statements = statementsOf(writes, epoch);
     this.#deadline.require(this.mayBeDone ? perhapsDone : "Nothing was changed.");
     try {
-      await commit(connection, statements);
+      await commit(connection, statements.length === 0 ? [writeLock] : statements);
     } catch (error) {
       const hashes = new Map(writes.entries.map(({ entry, hash }) => [entry.id, hash]));
       const accepted = writes.accepted && { epoch, id: writes.accepted.table.id };

@@ -6,7 +6,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store, StoredAccount } from "../../src/ledger/store.ts";
 import { openPostgres, type PostgresOptions } from "../../src/postgres/store.ts";
 import { appending, groszEntry, openingEntry } from "../support/entries.ts";
-import { adult, fixedRates, opening, terms, tradedRates } from "../support/fixture.ts";
+import { acceptance, adult, fixedRates, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { createDatabase, runSql, startPostgres } from "../support/postgres.ts";
 import { type CommitFault, Network } from "../support/proxy.ts";
 
@@ -241,7 +241,7 @@ for (const told of ["notice", "error"]) {
     const server = await startPostgres({ settings: { client_min_messages: told } });
     t.after(() => server.stop());
     const database = await createDatabase(server.url);
-    const store = await openPostgres(database.url, { deadlineMs: 5000 });
+    const store = await openPostgres(database.url, { deadlineMs: 2000 });
     t.after(() => store.close());
     await open(store, adult());
     await database.run("alter system set synchronous_standby_names = 'nobody'");
@@ -258,7 +258,17 @@ for (const told of ["notice", "error"]) {
     try {
       // The server takes its time to reload: until a commit was seen to wait.
       for (let probe = 0; cancelled === 0; probe += 1) await database.run(`create table probe_${probe} ()`);
-      await assert.rejects(sellGrosz(store, adult()), { code: "storage-unavailable", message: /not known/ });
+      const service = new LedgerService(store, fixedRates());
+      const order = { ...terms("buy 1 USD for PLN"), pesel: adult(2), key: "no account" };
+      // After what was committed without the standby, an answer that rests on it waits for the standby, too.
+      for (const asked of [
+        () => sellGrosz(store, adult()),
+        () => open(store, adult(1)),
+        () => service.exchange(order),
+        () => store.acceptTable(table, acceptance(0)),
+      ]) {
+        await assert.rejects(asked, { code: "storage-unavailable" });
+      }
     } finally {
       clearInterval(cancelling);
     }
