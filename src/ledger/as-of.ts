@@ -1,30 +1,16 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Account, Holder } from "../core/account.ts";
-import { FxError } from "../core/errors.ts";
 import { accountAfter } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Pause } from "./journal-reader.ts";
-import { limits } from "./limits.ts";
 import type { AccountsPage, AnsweredEntry, FoundEntry, Store, StoredAccount } from "./store.ts";
 
-/** Accounts that are looked back on at once. */
-const accountsAtOnce = 16;
-/** No index has the names of the past: accounts are looked at in slices of this size, and at most so many for a page. */
-const nameSlice = 500;
-const nameSlices = 20;
-
-/** @throws FxError invalid-request if entries from before `at` may still be on their way */
-export function requireSettled(at: Date | undefined, now: Date): void {
-  if (at === undefined || at.getTime() + limits.settledAfterMs <= now.getTime()) return;
-  const detail = `must be at least ${limits.settledAfterMs / 1000} seconds ago`;
-  throw new FxError(
-    "invalid-request",
-    `The request is not valid: at ${detail}, because entries from before it may still be on their way.`,
-    { fields: [{ pointer: "/at", detail }] },
-  );
-}
+/** Accounts that are looked at at once. */
+const accountsAtOnce = 50;
+/** No index has the names of the past: accounts are looked at one by one, and at most so many for a page. */
+const accountsAtMost = 10_000;
 
 /**
  * The account's last entry up to `at`; undefined if it was not open yet. The times of its entries never go back, so half
@@ -61,22 +47,6 @@ export async function accountAt(
   return last && accountAfter(last.entry, last.holder);
 }
 
-/** The accounts as they were, each in its place; undefined where one was not open yet. */
-async function accountsThen(
-  store: Store,
-  accounts: readonly StoredAccount[],
-  at: Date,
-  pause: Pause,
-): Promise<(Account | undefined)[]> {
-  const then: (Account | undefined)[] = [];
-  for (let start = 0; start < accounts.length; start += accountsAtOnce) {
-    const some = accounts.slice(start, start + accountsAtOnce);
-    then.push(...(await Promise.all(some.map((each) => accountAt(store, each, at)))));
-    await pause();
-  }
-  return then;
-}
-
 /**
  * A page of the accounts that were open, as they were. Without a name, it is what is left of `limit` accounts. With one,
  * accounts are looked at until `limit` are found whose names were so, but not all of a large ledger for one page.
@@ -87,19 +57,20 @@ export async function accountsAt(
   pause: Pause = nextTurn,
 ): Promise<{ readonly items: readonly Account[]; readonly last: Pesel | undefined }> {
   const items: Account[] = [];
-  const slice = name === undefined ? limit : nameSlice;
   let last = after as Pesel | undefined;
-  for (let left = name === undefined ? 1 : nameSlices; left > 0; left -= 1) {
-    const found = await store.accounts({ after: last, limit: slice + 1 });
-    const accounts = found.slice(0, slice);
-    const then = await accountsThen(store, accounts, at, pause);
-    for (const [index, { pesel }] of accounts.entries()) {
-      last = pesel;
-      const account = then[index];
+  let left = name === undefined ? limit : accountsAtMost;
+  while (left > 0) {
+    const size = Math.min(left, accountsAtOnce);
+    const found = await store.accounts({ after: last, limit: size + 1 });
+    const then = await Promise.all(found.slice(0, size).map((each) => accountAt(store, each, at)));
+    for (const [index, account] of then.entries()) {
+      last = found[index]?.pesel;
       if (account !== undefined && isCalled(account, name)) items.push(account);
       if (items.length === limit) return { items, last: index + 1 < found.length ? last : undefined };
     }
-    if (found.length <= slice) return { items, last: undefined };
+    if (found.length <= size) return { items, last: undefined };
+    left -= size;
+    await pause();
   }
   return { items, last };
 }

@@ -14,15 +14,9 @@ export function entryId(): string {
  * The first and the last id that could begin with `text`; undefined if none could. An id begins with its time, so those
  * that begin with the same 8 characters are of 65 seconds.
  */
-export function idsFrom(text: string): IdRange | undefined {
+export function idsFrom(text: string): { readonly first: string; readonly last: string } | undefined {
   const range = { first: text + NIL.slice(text.length), last: text + MAX.slice(text.length) };
   return text !== "" && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(range.first) ? range : undefined;
-}
-
-/** Both included. */
-export interface IdRange {
-  readonly first: string;
-  readonly last: string;
 }
 
 export function isEntryId(text: string): boolean {

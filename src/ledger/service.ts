@@ -24,13 +24,14 @@ import type {
   Statement,
   StatementRequest,
 } from "../core/service.ts";
-import { accountAt, accountsAt, entriesOf, requireSettled } from "./as-of.ts";
+import { accountAt, accountsAt, entriesOf } from "./as-of.ts";
 import { auditLedger } from "./audit.ts";
 import { type DecisionRules, Decisions, failureOf, Overlay } from "./decision.ts";
 import { idsFrom } from "./entry-id.ts";
 import { exportJournal } from "./export.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { entryWithId, type Pause, pauses } from "./journal-reader.ts";
+import { limits } from "./limits.ts";
 import { positionOf } from "./position.ts";
 import { type RefusalRetention, refusalRetention } from "./refusal.ts";
 import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
@@ -75,7 +76,7 @@ export class LedgerService implements ExchangeService {
   }
 
   async account(pesel: Pesel, at?: Date): Promise<Account> {
-    requireSettled(at, this.#now());
+    this.#requireSettled(at);
     const account = await this.#accountNow(pesel);
     if (at === undefined) return account;
     const then = await accountAt(this.#store, account, at);
@@ -128,7 +129,7 @@ export class LedgerService implements ExchangeService {
 
   async statement(pesel: Pesel, { limit, cursor, from, to, key }: StatementRequest): Promise<Statement> {
     if (key !== undefined && (cursor ?? from ?? to) !== undefined) {
-      throw unfit("/key", "finds one entry, and cannot be given with from, to or cursor");
+      throw invalid("key", "finds one entry, and cannot be given with from, to or cursor");
     }
     const account = await this.#accountNow(pesel);
     if (key !== undefined) {
@@ -152,26 +153,20 @@ export class LedgerService implements ExchangeService {
   }
 
   async receipt(id: string): Promise<Receipt> {
-    const [found, another] = await this.#entriesFrom(id.toLowerCase());
-    if (another !== undefined) {
-      const ids = `${found?.entry.id} and ${another.entry.id}`;
-      throw incompleteId(`More than one receipt begins so, such as ${ids}. Give more of the id.`);
-    }
-    if (found !== undefined) return receiptOf(found);
-    throw new FxError("not-found", "There is no receipt with this id.");
-  }
-
-  /** The entry with this id, or two of those whose ids begin so. */
-  async #entriesFrom(id: string): Promise<readonly FoundEntry[]> {
-    const ids = idsFrom(id);
-    if (ids !== undefined && id.length < shortestBeginning) {
+    const ids = idsFrom(id.toLowerCase());
+    if (ids === undefined) throw receiptNotFound();
+    if (id.length < shortestBeginning) {
       throw incompleteId(`Give at least ${shortestBeginning} characters of the id.`);
     }
-    return ids === undefined ? [] : this.#store.entriesBetween(ids.first, ids.last, 2);
+    const [found, another] = await this.#store.entriesBetween(ids.first, ids.last, 2);
+    if (found === undefined) throw receiptNotFound();
+    if (another === undefined) return receiptOf(found);
+    const both = `${found.entry.id} and ${another.entry.id}`;
+    throw incompleteId(`More than one receipt begins so, such as ${both}. Give more of the id.`);
   }
 
   async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
-    requireSettled(at, this.#now());
+    this.#requireSettled(at);
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
     const { items, last } =
       at === undefined
@@ -188,7 +183,7 @@ export class LedgerService implements ExchangeService {
   }
 
   async position(at?: Date, signal?: AbortSignal): Promise<Position> {
-    requireSettled(at, this.#now());
+    this.#requireSettled(at);
     return positionOf(this.#store, at, this.#pause(signal));
   }
 
@@ -199,9 +194,17 @@ export class LedgerService implements ExchangeService {
 
   async *export(request: ExportRequest): AsyncGenerator<string> {
     const { from = "", to = endOfTime, at } = request;
-    if (from > to) throw unfit("/from", "is after to");
-    requireSettled(at, this.#now());
+    if (from > to) throw invalid("from", "is after to");
+    this.#requireSettled(at);
     yield* exportJournal(this.#store, request, this.#pause());
+  }
+
+  /** @throws FxError invalid-request if entries from before `at` may still be on their way */
+  #requireSettled(at: Date | undefined): void {
+    if (at === undefined || at.getTime() + limits.settledAfterMs <= this.#now().getTime()) return;
+    const detail = `must be at least ${limits.settledAfterMs / 1000} seconds ago`;
+    const why = "because entries from before it may still be on their way";
+    throw invalid("at", detail, `The request is not valid: at ${detail}, ${why}.`);
   }
 
   #pause(signal?: AbortSignal): Pause {
@@ -256,19 +259,22 @@ function receiptOf({ entry, reversedBy }: Pick<FoundEntry, "entry" | "reversedBy
   return { ...entry, reversedBy };
 }
 
-function unfit(pointer: string, detail: string): FxError {
-  const message = `The request is not valid: ${pointer.slice(1)} ${detail}.`;
-  return new FxError("invalid-request", message, { fields: [{ pointer, detail }] });
+function receiptNotFound(): FxError {
+  return new FxError("not-found", "There is no receipt with this id.");
 }
 
 function incompleteId(message: string): FxError {
-  return new FxError("invalid-request", message, {
-    fields: [{ pointer: "/id", detail: "is too short a beginning" }],
-  });
+  return invalid("id", "is too short a beginning", message);
 }
 
 function unknownCursor(): never {
-  throw new FxError("invalid-request", "The cursor does not come from an earlier page.", {
-    fields: [{ pointer: "/cursor", detail: "is not a cursor" }],
-  });
+  throw invalid("cursor", "is not a cursor", "The cursor does not come from an earlier page.");
+}
+
+function invalid(
+  parameter: string,
+  detail: string,
+  message = `The request is not valid: ${parameter} ${detail}.`,
+): FxError {
+  return new FxError("invalid-request", message, { fields: [{ pointer: `/${parameter}`, detail }] });
 }

@@ -61,15 +61,13 @@ export function decodeAccount(row: object): StoredAccount | undefined {
   if (name === null || surname === null || sequence === null) {
     throw new DamagedLedger(`the journal has entries ${of}, which has no row`);
   }
-  const sealed = decodeEntry({ entry: text, hash });
-  const { entry } = sealed;
+  const { entry } = sealedEntry(text, hash, hash_before);
   const { holder, balances, time } = entry;
   const is = (what: string, recorded: unknown, right: unknown) => {
     if (recorded !== right) throw new DamagedLedger(`${what} ${of} is ${recorded}, and should be ${right}`);
   };
   is("the PESEL in the newest entry", entry.pesel, pesel);
   is("the number of entries in the row", Number(sequence), entry.sequence);
-  requireSealed(sealed, hash_before);
   if (holder !== undefined) {
     const isSame = name === holder.name && surname === holder.surname;
     is("whether the row has the holder's name", isSame, true);
@@ -81,9 +79,8 @@ export function decodeAccount(row: object): StoredAccount | undefined {
 /** @throws DamagedLedger if the row does not hold a whole entry, or its reversal is one of another account */
 export function foundEntry(row: object): FoundEntry {
   const { hash_before, reversed_by, reversed_for, entry: text, hash } = row as EntryFound;
-  const sealed = decodeEntry({ entry: text, hash });
+  const sealed = sealedEntry(text, hash, hash_before);
   const { id, pesel } = sealed.entry;
-  requireSealed(sealed, hash_before);
   if (reversed_for !== null && peselText(reversed_for) !== pesel) {
     throw new DamagedLedger(`the entry ${id} is undone by one of another account, ${reversed_by}`);
   }
@@ -98,16 +95,19 @@ export function answeredEntry(row: object): AnsweredEntry {
   if (text === null || hash === null) {
     throw new DamagedLedger(`the journal does not say whose the account ${entry.pesel} was`);
   }
-  const named = decodeEntry({ entry: text, hash });
-  requireSealed(named, holder_hash_before);
+  const named = sealedEntry(text, hash, holder_hash_before);
   return { entry, reversedBy, holder: named.entry.holder as Holder };
 }
 
-/** @param before the hash of the account's entry before it */
-function requireSealed({ entry, text, hash }: SealedEntry, before: string | null): void {
-  const { id, pesel, sequence } = entry;
+/**
+ * @param before the hash of the account's entry before it
+ * @throws DamagedLedger unless it is an entry that fits to the one before it
+ */
+function sealedEntry(text: string, hash: string, before: string | null): SealedEntry {
+  const sealed = decodeEntry({ entry: text, hash });
+  const { id, pesel, sequence } = sealed.entry;
   if ((before !== null) !== sequence > 1) throw missingEntry(pesel, sequence - 1);
-  if (entryHash(text, before ?? "") === hash) return;
+  if (entryHash(text, before ?? "") === hash) return sealed;
   throw new DamagedLedger(`the hash of the entry ${id} is not that of its text and the entry before it`);
 }
 

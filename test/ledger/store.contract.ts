@@ -6,7 +6,7 @@ import { nameWords } from "../../src/core/names.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { Rate, RateTable } from "../../src/core/rates.ts";
 import { identityKeyOf } from "../../src/ledger/customer-id.ts";
-import { type IdRange, idsFrom } from "../../src/ledger/entry-id.ts";
+import { idsFrom } from "../../src/ledger/entry-id.ts";
 import { entryWithId, readJournal } from "../../src/ledger/journal-reader.ts";
 import type { Decision, Loaded, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
 import type { Adapter } from "../support/adapters.ts";
@@ -592,7 +592,7 @@ export function storeContract(adapter: Adapter): void {
     }
 
     const found = async (store: Store, text: string, limit = 100) => {
-      const { first, last } = idsFrom(text) as IdRange;
+      const { first, last } = idsFrom(text) ?? assert.fail();
       return (await store.entriesBetween(first, last, limit)).map(({ entry }) => entry.id).sort();
     };
 
