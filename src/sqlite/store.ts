@@ -25,8 +25,6 @@ export class SqliteStore extends SqlReader implements Store {
   readonly #opened: OpenDatabase;
   readonly #database: DatabaseSyncInstance;
   readonly #cache: ReadCache;
-  /** Whether the cache was refreshed in this turn of the event loop. */
-  #isFresh = false;
   readonly #loaded: Loaded;
   readonly #written: WrittenRows;
   readonly #statements = new Map<string, StatementSyncInstance>();
@@ -74,17 +72,9 @@ export class SqliteStore extends SqlReader implements Store {
   }
 
   override async account(pesel: Pesel): Promise<StoredAccount | undefined> {
-    this.#refreshOnceATurn();
-    return this.#cache.account(pesel) ?? this.#read(() => this.#loaded.account(pesel));
-  }
-
-  /** To look at the file, and at what other processes committed, takes ten times as long as to read a known account. */
-  #refreshOnceATurn(): void {
-    if (this.#isFresh) return;
-    this.#read(() => this.#cache.refresh());
-    this.#isFresh = true;
-    setImmediate(() => {
-      this.#isFresh = false;
+    return this.#read(() => {
+      this.#cache.refresh();
+      return this.#loaded.account(pesel);
     });
   }
 

@@ -19,6 +19,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
+import { sellGrosz } from "../support/postgres-store.ts";
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "fx-sqlite-"));
@@ -111,6 +112,15 @@ describe("two processes over one file", () => {
     assert.equal((await one.account(adult(0))).balances[1]?.minor, 5000n);
     assert.deepEqual((await other.audit()).findings, []);
   });
+});
+
+test("a read shows what another process committed since the last one, in the same turn of the event loop, too", async (t) => {
+  const path = await ledgerFile(t, 1);
+  const [one, other] = [openSqlite(path), openSqlite(path)];
+  t.after(() => Promise.all([one.close(), other.close()]));
+  const before = await one.account(adult(0));
+  await sellGrosz(other, [adult(0)]);
+  assert.equal((await one.account(adult(0)))?.sequence, (before?.sequence ?? 0) + 1);
 });
 
 test("a commit that fails half-way writes nothing, and the next one goes through", async (t) => {
