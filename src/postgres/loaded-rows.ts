@@ -1,8 +1,7 @@
-import type { Pesel } from "../core/pesel.ts";
 import type { TableInForce } from "../core/rates.ts";
 import { entryId } from "../ledger/entry-id.ts";
 import { decodeRefusal } from "../ledger/rows.ts";
-import type { Loaded, RefusalRow, StoredAccount, Touch } from "../ledger/store.ts";
+import type { Loaded, RefusalRow, Touch } from "../ledger/store.ts";
 import { answeredEntry, decodeAccount, decodeInForce, foundEntry } from "../sql/found.ts";
 import {
   accountColumns,
@@ -87,7 +86,6 @@ export function loadedFrom({ accounts, keyed, refusals, reversed, inForce: [newe
   const entryWith = new Map(keyed.map((row) => [placeOf(row), row]));
   const refusalWith = new Map(refusals.map((row) => [placeOf(row), row as unknown as RefusalRow]));
   const byId = new Map(reversed.map((row) => [String(row.id), row]));
-  const decoded = new Map<Pesel, StoredAccount | undefined>();
   let inForce: TableInForce | undefined;
   return {
     inForce: () => {
@@ -96,8 +94,7 @@ export function loadedFrom({ accounts, keyed, refusals, reversed, inForce: [newe
     },
     account: (pesel) => {
       const row = byPesel.get(Number(pesel));
-      if (row !== undefined && !decoded.has(pesel)) decoded.set(pesel, decodeAccount(row));
-      return decoded.get(pesel);
+      return row && decodeAccount(row);
     },
     answered: (pesel, key) => {
       const place = `${Number(pesel)} ${key}`;

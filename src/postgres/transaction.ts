@@ -43,6 +43,7 @@ interface Unanswered<T> {
   /** The rate table that it puts in force. */
   readonly accepted: { readonly epoch: number; readonly id: string } | undefined;
   readonly answer: T;
+  readonly deadline: CommitDeadline;
 }
 
 /** Tries after a conflict with another process that opened one of the accounts, or put a rate table in force. */
@@ -58,15 +59,15 @@ const racesAtMost = 2;
 export class Transaction<T> {
   readonly #touched: readonly Touch[];
   readonly #decide: (loaded: Loaded) => Decision<T>;
-  readonly #deadline: CommitDeadline;
+  readonly #limitMs: number;
   readonly #unanswered: Unanswered<T>[] = [];
   #races = 0;
 
-  /** @param limitMs how long from now on it may be answered as done */
+  /** @param limitMs how long after its decision it may be answered as done */
   constructor(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, limitMs: number) {
     this.#touched = touched;
     this.#decide = decide;
-    this.#deadline = new CommitDeadline(limitMs);
+    this.#limitMs = limitMs;
   }
 
   /** Whether it may be committed although no try said so. */
@@ -100,7 +101,7 @@ export class Transaction<T> {
       const done = this.#doneBefore(entries, found);
       if (done === undefined) return this.#carryOut(connection, loadedFrom(found));
       await commit(connection, [writeLock]);
-      this.#deadline.require(perhapsDone);
+      done.deadline.require(perhapsDone);
       return done.answer;
     });
   }
@@ -115,20 +116,23 @@ export class Transaction<T> {
   }
 
   async #carryOut(connection: Connection, loaded: Loaded): Promise<T> {
+    const deadline = new CommitDeadline(this.#limitMs);
     const { writes, answer } = this.#decide(loaded);
     const epoch = writes.accepted === undefined ? 0 : (loaded.inForce()?.epoch ?? 0) + 1;
     const statements = statementsOf(writes, epoch);
-    this.#deadline.require(this.mayBeDone ? perhapsDone : "Nothing was changed.");
+    deadline.require(this.mayBeDone ? perhapsDone : "Nothing was changed.");
     try {
       await commit(connection, statements.length === 0 ? [writeLock] : statements);
     } catch (error) {
       const hashes = new Map(writes.entries.map(({ entry, hash }) => [entry.id, hash]));
       const accepted = writes.accepted && { epoch, id: writes.accepted.table.id };
       const isFound = hashes.size > 0 || accepted !== undefined;
-      if (isFound && error instanceof ConnectionLost) this.#unanswered.push({ hashes, accepted, answer });
+      if (isFound && error instanceof ConnectionLost) {
+        this.#unanswered.push({ hashes, accepted, answer, deadline });
+      }
       throw error;
     }
-    this.#deadline.require(perhapsDone);
+    deadline.require(perhapsDone);
     return answer;
   }
 }

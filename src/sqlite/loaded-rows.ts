@@ -1,8 +1,8 @@
-import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import { entryId } from "../ledger/entry-id.ts";
 import { decodeRefusal } from "../ledger/rows.ts";
-import type { AcceptedTableRow, Loaded, RefusalRow } from "../ledger/store.ts";
+import type { Loaded, RefusalRow } from "../ledger/store.ts";
 import { answeredEntry, decodeAccount, decodeInForce, foundEntry } from "../sql/found.ts";
+import type { SqlRow } from "../sql/reader.ts";
 import {
   entriesBetween,
   foundColumns,
@@ -19,41 +19,33 @@ const selectAnswered =
   "where journal.pesel = ? and journal.idempotency_key = ?";
 const selectRefusal = "select * from refusal where pesel = ? and idempotency_key = ?";
 
-/** What a transaction reads. Each statement is prepared once. `guard` gives a failure of SQLite its reason. */
+/** What a transaction reads. `rowOf` gives a failure of SQLite its reason. */
 export function loadedRows(
-  database: DatabaseSyncInstance,
   cache: ReadCache,
-  guard: <T>(work: () => T) => T,
+  rowOf: (sql: string, ...parameters: (string | number)[]) => SqlRow | undefined,
 ): Loaded {
-  const account = database.prepare(oneAccount);
-  const entry = database.prepare(entriesBetween);
-  const entryWithKey = database.prepare(selectAnswered);
-  const refusal = database.prepare(selectRefusal);
-  const inForce = database.prepare(selectInForce);
-  const rowOf = <Row extends object>(statement: StatementSyncInstance, ...parameters: (string | number)[]) =>
-    guard(() => statement.get(...parameters) as Row | undefined);
   return {
     account: (pesel) => {
       const known = cache.account(pesel);
       if (known !== undefined) return known;
-      const row = rowOf(account, Number(pesel));
+      const row = rowOf(oneAccount, Number(pesel));
       const found = row && decodeAccount(row);
       if (found !== undefined) cache.keep(found);
       return found;
     },
     entry: (id) => {
-      const row = rowOf(entry, id, id, 1);
+      const row = rowOf(entriesBetween, id, id, 1);
       return row && foundEntry(row);
     },
     answered: (pesel, key) => {
-      const done = rowOf(entryWithKey, Number(pesel), key);
+      const done = rowOf(selectAnswered, Number(pesel), key);
       if (done !== undefined) return answeredEntry(done);
-      const refused = rowOf<RefusalRow>(refusal, Number(pesel), key);
-      return refused && decodeRefusal(refused);
+      const refused = rowOf(selectRefusal, Number(pesel), key);
+      return refused && decodeRefusal(refused as unknown as RefusalRow);
     },
     inForce: () => {
       if (cache.inForce !== undefined) return cache.inForce;
-      const row = rowOf<AcceptedTableRow>(inForce);
+      const row = rowOf(selectInForce);
       cache.inForce = row && decodeInForce(row);
       return cache.inForce;
     },

@@ -9,7 +9,7 @@ import { loadedRows } from "./loaded-rows.ts";
 import { type OpenDatabase, openDatabase, type SqliteOptions } from "./open.ts";
 import { ReadCache } from "./read-cache.ts";
 import { whenUnlocked } from "./write-lock.ts";
-import { WrittenRows } from "./written-rows.ts";
+import { writeRows } from "./written-rows.ts";
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
@@ -26,7 +26,6 @@ export class SqliteStore extends SqlReader implements Store {
   readonly #database: DatabaseSyncInstance;
   readonly #cache: ReadCache;
   readonly #loaded: Loaded;
-  readonly #written: WrittenRows;
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #lockWaitMs: number;
 
@@ -40,8 +39,9 @@ export class SqliteStore extends SqlReader implements Store {
     this.#opened = opened;
     this.#database = opened.database;
     this.#cache = new ReadCache(opened.database);
-    this.#loaded = loadedRows(opened.database, this.#cache, (work) => this.#guard(work));
-    this.#written = new WrittenRows(opened.database);
+    this.#loaded = loadedRows(this.#cache, (sql, ...parameters) =>
+      this.#guard(() => this.#prepared(sql).get(...parameters) as SqlRow | undefined),
+    );
   }
 
   async transact<T>(_touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
@@ -51,7 +51,8 @@ export class SqliteStore extends SqlReader implements Store {
         this.#opened.requireFile();
         this.#cache.refresh();
         const decision = decide(this.#loaded);
-        this.#written.write(decision.writes, () => (this.#loaded.inForce()?.epoch ?? 0) + 1);
+        const epochInForce = () => this.#loaded.inForce()?.epoch ?? 0;
+        writeRows(decision.writes, (sql) => this.#prepared(sql), epochInForce);
         deadline.require("Nothing was changed.");
         return decision;
       });
@@ -110,7 +111,7 @@ export class SqliteStore extends SqlReader implements Store {
   }
 
   #all<Row = object>(sql: string, ...parameters: (string | number)[]): Row[] {
-    return this.#read(() => this.#statement(sql).all(...parameters) as Row[]);
+    return this.#read(() => this.#prepared(sql).all(...parameters) as Row[]);
   }
 
   #read<T>(read: () => T): T {
@@ -120,7 +121,7 @@ export class SqliteStore extends SqlReader implements Store {
   }
 
   /** Each statement is prepared once. */
-  #statement(sql: string): StatementSyncInstance {
+  #prepared(sql: string): StatementSyncInstance {
     const prepared = this.#statements.get(sql);
     if (prepared !== undefined) return prepared;
     const statement = this.#database.prepare(sql);
