@@ -265,10 +265,10 @@ class Rows {
     if (cells.every((cell) => cell === "")) return undefined;
     const count = this.#columns.length;
     const unnamed = cells.findIndex((cell, index) => cell !== "" && !this.#columns[index]);
-    const wrongCount = invalid(`The line has ${cells.length} fields, and the header ${count}.`);
+    const wrongCount = () => invalid(`The line has ${cells.length} fields, and the header ${count}.`);
     // Excel may leave out empty cells at a row's end.
     if (cells.length < Math.min(this.#least, count) || (cells.length > count && unnamed >= count)) {
-      return this.#refused(line, text, wrongCount);
+      return this.#refused(line, text, wrongCount());
     }
     if (unnamed >= 0) {
       const fault = invalid(
@@ -278,7 +278,7 @@ class Rows {
     }
     const body: Record<string, unknown> = {};
     // In a line without an end, more may be missing.
-    let fault: FxError | UnfitFile | undefined = isCut && cells.length < count ? wrongCount : undefined;
+    let fault: FxError | UnfitFile | undefined = isCut && cells.length < count ? wrongCount() : undefined;
     for (const { name, index, isAmount } of this.#fields) {
       const cell = cells[index];
       if (!cell) continue;
