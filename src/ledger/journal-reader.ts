@@ -14,14 +14,15 @@ const pageSize = 250;
 export type Pause = () => Promise<void>;
 
 /**
- * Where a read rests, as in a server, a pause lasts as long as the page before it took; otherwise, a turn of the event
- * loop. A pause fails once nobody waits for the read.
+ * A pause is a turn of the event loop. Where a read rests, as in a server, it lasts as long as the page before it took,
+ * too. It fails once nobody waits for the read.
  */
 export function pauses({ rests, signal }: { rests: boolean; signal?: AbortSignal | undefined }): Pause {
   let startedMs = performance.now();
   return async () => {
     if (rests) await sleep(performance.now() - startedMs);
-    else await nextTurn();
+    // Several reads' timers that come due during each other's pages would let nothing else have its turn.
+    await nextTurn();
     if (signal?.aborted) throw new FxError("unreachable", "Nobody waits for it any more.");
     startedMs = performance.now();
   };

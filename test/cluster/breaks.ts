@@ -26,16 +26,16 @@ export const breaks: Readonly<Record<"answer-before-commit" | "retry-blindly" | 
     "answer-before-commit": {
       patch: {
         file: "src/postgres/transaction.ts",
-        text: "await commit(connection, statements, token);",
-        instead: "commit(connection, statements, token).catch(() => {});",
+        text: "await commit(connection, statements.length === 0 ? [writeLock] : statements);",
+        instead: "commit(connection, statements).catch(() => {});",
       },
     },
     /** After a lost COMMIT, an order is done again without looking whether it was done. */
     "retry-blindly": {
       patch: {
         file: "src/postgres/transaction.ts",
-        text: "if (done !== undefined) {",
-        instead: "if (false) {",
+        text: "if (done === undefined) return",
+        instead: "if (done !== null) return",
       },
       faults: ["connections broken in COMMIT", "switch-over", "primary killed"],
     },
