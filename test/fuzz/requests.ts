@@ -138,8 +138,9 @@ class Maker {
     const lines = this.#headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
     const head = Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines}\r\n`, "latin1");
     const { method: own } = this.#operation;
-    const isKnown =
-      path.split("?")[0] === this.#plainPath && (method === own || (method === "HEAD" && own === "GET"));
+    // An empty part in the middle of a path is no value of its parameter: there is nothing under such a path.
+    const isWhole = path.split("?")[0] === this.#plainPath && !this.#plainPath.includes("//");
+    const isKnown = isWhole && (method === own || (method === "HEAD" && own === "GET"));
     return {
       method,
       operation: isKnown ? this.#operation : undefined,
