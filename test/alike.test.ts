@@ -3,18 +3,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { startServer } from "../src/cli/commands/serve/server.ts";
-import { loadConfig } from "../src/cli/config.ts";
 import { openHttpService } from "../src/client/http-service.ts";
 import type { CurrencyCode } from "../src/core/currency.ts";
 import { parseDecimal } from "../src/core/decimal.ts";
 import { FxError } from "../src/core/errors.ts";
-import type { ExchangeTerms } from "../src/core/exchange.ts";
+import type { ExchangeOrder } from "../src/core/exchange.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import type { ExchangeService } from "../src/core/service.ts";
 import { adult, decimal, opening } from "./support/fixture.ts";
 import { send } from "./support/http.ts";
-import { runHere } from "./support/run-here.ts";
+import { runHere, serveHere } from "./support/run-here.ts";
 import { openInstance } from "./support/server.ts";
 import { refuses } from "./support/service.ts";
 
@@ -30,88 +28,46 @@ interface Asked {
   readonly toBuy?: string;
   readonly amount?: string;
   readonly currency?: string;
-  /** What no message repeats. */
+  /** The value that no message may repeat. */
   readonly value: string;
 }
 
-const amounts = (amount: string, value = amount): Asked[] => [
-  { kind: "exchange", from: "PLN", to: "USD", amount, value },
-  { kind: "exchange", from: "PLN", to: "USD", toBuy: amount, value },
-  { kind: "exchange", pesel: nobody, from: "PLN", to: "USD", amount, value },
-  { kind: "deposit", amount, currency: "PLN", value },
-  { kind: "withdrawal", amount, currency: "USD", value },
-  { kind: "opening", pesel: adult(8), amount, value },
-];
-
-/** Hostile input and what each kind of request is refused with, in the order of `amounts`. */
-const long = "invalid-request";
-const hostile: readonly (readonly [asked: Asked, code: string])[] = [
-  ...[
-    "9007199254740993",
-    "1e400",
-    "0.1234567890123456789",
-    "100000000000000000001",
-    "12345678901234567.89",
-    "1e-400",
-  ]
-    .flatMap((amount) => amounts(amount))
-    .map((asked) => [asked, long] as const),
-  ...paired(amounts("1e99"), [
-    "insufficient-funds",
-    "insufficient-funds",
-    "account-not-found",
-    "balance-limit",
-    "insufficient-funds",
-    "balance-limit",
-  ]),
-  ...paired(amounts("1e308"), [
-    "insufficient-funds",
-    "insufficient-funds",
-    "account-not-found",
-    "balance-limit",
-    "insufficient-funds",
-    "balance-limit",
-  ]),
-  ...paired(amounts("777777"), [
-    "insufficient-funds",
-    "insufficient-funds",
-    "account-not-found",
-    undefined,
-    "insufficient-funds",
-    undefined,
-  ]),
-  ...paired(amounts("7.777"), [
-    "invalid-amount",
-    "invalid-amount",
-    "account-not-found",
-    "invalid-amount",
-    "invalid-amount",
-    "invalid-amount",
-  ]),
-  ...paired(amounts("-7777"), [
-    "invalid-amount",
-    "invalid-amount",
-    "account-not-found",
-    "invalid-amount",
-    "invalid-amount",
-    "invalid-amount",
-  ]),
-  [{ kind: "exchange", from: "PLN", to: "EUR", amount: "0.01", value: "0.01" }, "amount-too-small"],
-  ...["QQQ", "XAU", "QQ", "DROP", "ŻŁT", "__proto__", "Q".repeat(500)].flatMap((value) => [
-    [{ kind: "exchange", from: value, to: "PLN", amount: "1", value }, "unsupported-currency"] as const,
-    [{ kind: "exchange", from: "PLN", to: value, amount: "1", value }, "unsupported-currency"] as const,
-    [{ kind: "deposit", amount: "1", currency: value, value }, "unsupported-currency"] as const,
-    [{ kind: "withdrawal", amount: "1", currency: value, value }, "unsupported-currency"] as const,
-  ]),
-  [{ kind: "exchange", from: "qqq", to: "QQQ", amount: "1", value: "QQQ" }, "same-currency"],
-];
-
-function paired(asked: readonly Asked[], codes: readonly (string | undefined)[]) {
+/** Requests with an amount, and what each is refused with; undefined where it is done. */
+function amounts(amount: string, codes: readonly (string | undefined)[]): (readonly [Asked, string])[] {
+  const asked: Asked[] = [
+    { kind: "exchange", from: "PLN", to: "USD", amount, value: amount },
+    { kind: "exchange", from: "PLN", to: "USD", toBuy: amount, value: amount },
+    { kind: "exchange", pesel: nobody, from: "PLN", to: "USD", amount, value: amount },
+    { kind: "deposit", amount, currency: "PLN", value: amount },
+    { kind: "withdrawal", amount, currency: "USD", value: amount },
+    { kind: "opening", pesel: adult(8), amount, value: amount },
+  ];
   return asked.flatMap((each, index) => {
     const code = codes[index];
     return code === undefined ? [] : [[each, code] as const];
   });
 }
+
+const [many, none, limit] = ["insufficient-funds", "account-not-found", "balance-limit"];
+const invalid = "invalid-amount";
+/** Hostile input, with the code of its refusal. */
+const hostile: readonly (readonly [asked: Asked, code: string])[] = [
+  ...["9007199254740993", "1e400", "0.1234567890123456789", "12345678901234567.89", "1e-400"].flatMap(
+    (amount) => amounts(amount, Array<string>(6).fill("invalid-request")),
+  ),
+  ...amounts("1e308", [many, many, none, limit, many, limit]),
+  ...amounts("777777", [many, many, none, undefined, many, undefined]),
+  ...["7.777", "-7777"].flatMap((amount) =>
+    amounts(amount, [invalid, invalid, none, invalid, invalid, invalid]),
+  ),
+  [{ kind: "exchange", from: "PLN", to: "EUR", amount: "0.01", value: "0.01" }, "amount-too-small"],
+  ...["QQQ", "XAU", "QQ", "DROP", "ŻŁT", "__proto__", "Q".repeat(500)].flatMap((value) => [
+    [{ kind: "exchange", from: value, to: "PLN", amount: "1", value }, "unsupported-currency"] as const,
+    [{ kind: "deposit", amount: "1", currency: value, value }, "unsupported-currency"] as const,
+    [{ kind: "withdrawal", amount: "1", currency: value, value }, "unsupported-currency"] as const,
+  ]),
+  [{ kind: "exchange", from: "qqq", to: "QQQ", amount: "1", value: "QQQ" }, "same-currency"],
+];
 
 interface Answer {
   readonly code: string;
@@ -192,8 +148,7 @@ function byCommand(FX_URL: string): Channel {
 async function channels(t: TestContext): Promise<Readonly<Record<string, Channel>>> {
   const { service } = await openInstance();
   const folder = mkdtempSync(join(tmpdir(), "fx-alike-"));
-  const { settings } = loadConfig({ port: "0", rates: "demo", logLevel: "silent" }, { HOME: "/nonexistent" });
-  const server = await startServer(settings, { version: "0.0.0", prepare: async () => {} });
+  const server = await serveHere({ FX_RATES: "demo" });
   const remote = openHttpService(server.url);
   t.after(async () => {
     await service.close();
@@ -215,31 +170,26 @@ async function channels(t: TestContext): Promise<Readonly<Record<string, Channel
   };
 }
 
-test("a rate table that no header can name is refused alike", async (t) => {
+test("A rate table that no header can name is refused by a store and by a server", async (t) => {
   const { service } = await openInstance();
-  const { settings } = loadConfig({ port: "0", rates: "demo", logLevel: "silent" }, { HOME: "/nonexistent" });
-  const server = await startServer(settings, { version: "0.0.0", prepare: async () => {} });
+  const server = await serveHere({ FX_RATES: "demo" });
   const remote = openHttpService(server.url);
   t.after(async () => {
     await service.close();
     await remote.close();
     await server.stop();
   });
-  const terms = { from: "PLN", to: "USD", side: "toSell", amount: decimal("1") } as ExchangeTerms;
+  const order = { pesel, from: "PLN", to: "USD", side: "toSell", amount: decimal("1") } as ExchangeOrder;
   for (const each of [service, remote]) {
     await each.createAccount({ ...opening({ pln: "1000" }), pesel });
     for (const table of ["ł", "", "1".repeat(256), "a\nb", "\u0000"]) {
-      await refuses(
-        each.exchange({ ...terms, pesel, table }),
-        "invalid-request",
-        /^The table number must be/,
-      );
+      await refuses(each.exchange({ ...order, table }), "invalid-request", /^The table number must be/);
     }
-    await refuses(each.exchange({ ...terms, pesel, table: "224/C" }), "rate-changed");
+    await refuses(each.exchange({ ...order, table: "224/C" }), "rate-changed");
   }
 });
 
-test("a store and a server, the command and a program are refused alike, and no message repeats a value", async (t) => {
+test("The same request gets the same refusal in every channel, and no message repeats a value", async (t) => {
   const all = await channels(t);
   for (const [asked, code] of hostile) {
     for (const [channel, ask] of Object.entries(all)) {

@@ -25,56 +25,46 @@ describe("a build over the files of an earlier one", () => {
   after(() => rmSync(folder, { recursive: true }));
   const main = join(folder, "dist/main.js");
   const leftOver = ["dist/chunk-BEFORE.js", "dist/man/fx-before.1"];
-  const broken = new Set<string>();
+  /** Files that a command which started during the build would not have found. */
+  const missing = new Set<string>();
   let looks = 0;
 
   before(async () => {
-    for (const name of ["src", "package.json", "package-lock.json", "tsconfig.json", "tsup.config.ts"])
+    for (const name of [
+      "src",
+      "build",
+      "package.json",
+      "package-lock.json",
+      "tsconfig.json",
+      "tsup.config.ts",
+    ])
       cpSync(join(root, name), join(folder, name), { recursive: true });
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     mkdirSync(join(folder, "dist/man"), { recursive: true });
     for (const name of leftOver) writeFileSync(join(folder, name), "");
     writeFileSync(main, 'import "./chunk-BEFORE.js";\n');
 
-    const build = spawn(join(root, "node_modules/.bin/tsup"), { cwd: folder, stdio: "inherit" });
+    const build = spawn("npm", ["run", "build"], { cwd: folder, stdio: "inherit" });
     const ended = once(build, "exit");
     for (; build.exitCode === null; looks += 1) {
       const text = readMain();
-      if (!text.endsWith("\n")) broken.add("main.js");
-      const missing = importsOf(text).filter((name) => !existsSync(join(folder, "dist", name)));
-      if (readMain() === text) for (const name of missing) broken.add(name);
+      if (!text.endsWith("\n")) missing.add("main.js");
+      const absent = importsOf(text).filter((name) => !existsSync(join(folder, "dist", name)));
+      if (readMain() === text) for (const name of absent) missing.add(name);
       await turn();
     }
     assert.deepEqual(await ended, [0, null]);
   });
 
-  test("leaves a command that starts meanwhile all that it imports", () => {
-    assert.ok(looks > 10);
-    assert.deepEqual([...broken], []);
+  test("A build leaves a command that starts meanwhile all that it imports", () => {
+    assert.ok(looks > 0);
+    assert.deepEqual([...missing], []);
     assert.ok(importsOf(readMain()).length > 1);
   });
 
-  test("takes away what the new one does not have", () => {
-    assert.deepEqual(
-      leftOver.filter((name) => existsSync(join(folder, name))),
-      [],
-    );
-  });
-
-  test("lists the packages that are in it, with version, licence and hash, and no other", () => {
-    const { components }: { components: Component[] } = JSON.parse(
-      readFileSync(join(folder, "dist/sbom.cdx.json"), "utf8"),
-    );
-    const names = components.map(({ name }) => name);
-    for (const name of ["fastify", "@photostructure/sqlite", "zod", "got"])
-      assert.ok(names.includes(name), name);
-    for (const name of ["typescript", "tsup", "fast-check"]) assert.ok(!names.includes(name), name);
-    for (const { name, version, purl, licenses, hashes } of components) {
-      assert.equal(purl, `pkg:npm/${name.replace("@", "%40")}@${version}`);
-      assert.match(hashes[0]?.content ?? "", /^[0-9a-f]{128}$/);
-      // None asks more than that its text goes along.
-      assert.ok(permissive.includes(licenses[0]?.license.id ?? ""), `${name}: ${licenses[0]?.license.id}`);
-    }
+  test("A build removes the files of an earlier one that it does not have", () => {
+    const left = leftOver.filter((name) => existsSync(join(folder, name)));
+    assert.deepEqual([left, existsSync(join(folder, "dist/main.js"))], [[], true]);
   });
 
   function readMain(): string {
@@ -82,26 +72,11 @@ describe("a build over the files of an earlier one", () => {
   }
 });
 
-interface Component {
-  readonly name: string;
-  readonly version: string;
-  readonly purl: string;
-  readonly licenses: readonly { readonly license: { readonly id: string } }[];
-  readonly hashes: readonly { readonly content: string }[];
+function importsOf(text: string): string[] {
+  return [...text.matchAll(/(?:from |import |import\()"\.\/([^"]+)"/g)].map(([, name = ""]) => name);
 }
 
-const permissive = [
-  "MIT",
-  "ISC",
-  "BSD-2-Clause",
-  "BSD-3-Clause",
-  "Apache-2.0",
-  "BlueOak-1.0.0",
-  "Unlicense",
-  "0BSD",
-];
-
-test("no package needs an install script", () => {
+test("No package of fx needs an install script", () => {
   const { allowScripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const scripted = Object.entries<{ hasInstallScript?: true; optional?: true }>(packages)
@@ -127,7 +102,7 @@ describe("the lock file", () => {
   const { packages }: Lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const committed = committedText("package-lock.json");
 
-  test("as it is committed names no registry, so that npm ci asks the one that npm is set to", {
+  test("The lock file as committed names no registry, so that npm ci asks the one that npm is set to", {
     skip: committed === undefined && "this copy has no commits to look at",
   }, () => {
     const { packages }: Lock = JSON.parse(committed ?? "");
@@ -137,7 +112,7 @@ describe("the lock file", () => {
     );
   });
 
-  test("gets no registry from npm, whatever the settings of whoever installs", async () => {
+  test("The lock file gets no registry from npm, whatever the settings of whoever installs", async () => {
     const folder = mkdtempSync(join(tmpdir(), "fx-lock-"));
     try {
       for (const name of [".npmrc", "package.json", "package-lock.json"])
@@ -159,7 +134,7 @@ describe("the lock file", () => {
     }
   });
 
-  test("has the packages of every platform", () => {
+  test("The lock file has the packages of every platform", () => {
     const wanted = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).map((name) => [
         `${path}/node_modules/${name}`,
@@ -178,8 +153,4 @@ describe("the lock file", () => {
 function committedText(name: string): string | undefined {
   const { status, stdout } = spawnSync("git", ["show", `HEAD:./${name}`], { cwd: root, encoding: "utf8" });
   return status === 0 ? stdout : undefined;
-}
-
-function importsOf(text: string): string[] {
-  return [...text.matchAll(/(?:from |import |import\()"\.\/([^"]+)"/g)].map(([, name = ""]) => name);
 }

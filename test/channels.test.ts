@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { adult } from "./support/fixture.ts";
 import { send } from "./support/http.ts";
@@ -15,10 +15,11 @@ type Step = { readonly account: number; readonly key: number } & (
   | { readonly kind: "deposit" | "withdrawal"; readonly amount: number; readonly currency: string }
   | { readonly kind: "renaming"; readonly surname: string }
   | { readonly kind: "closing" }
+  | { readonly kind: "block" | "unblock"; readonly reason: string }
 );
 type FileStep = Extract<Step, { kind: "opening" | "exchange" | "deposit" | "withdrawal" }>;
 
-/** What became of a step: `done`, or the code of its refusal. */
+/** The result of a step: `done`, or the code of its refusal. */
 type Outcome = string;
 
 interface Channel {
@@ -72,6 +73,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ ...common, kind: fc.constant("closing" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...common,
+      kind: fc.constantFrom("block" as const, "unblock" as const),
+      reason: fc.constantFrom("freeze", "hold"),
+    }),
+  },
 );
 
 const keyOf = ({ key }: Step) => `key-${key}`;
@@ -115,27 +124,25 @@ const batches = (format: "csv" | "ndjson"): Channel => ({
 
 const channels = [http, commands, batches("csv"), batches("ndjson")];
 
-describe("channels", () => {
-  test("The same requests leave the same journal and get the same outcomes, over HTTP, by commands and in batches, at a store and at a server.", async (t) => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 24 }), async (steps) => {
-        const opened: Step[] = [
-          { kind: "opening", account: 0, key: 100, pln: 5000 },
-          { kind: "opening", account: 1, key: 100, pln: 5000 },
-          ...steps,
-        ];
-        const left: [string, unknown][] = [];
-        for (const channel of channels) {
-          for (const kind of channel === http ? (["server"] as const) : (["store", "server"] as const)) {
-            left.push([`${channel.name} at a ${kind}`, await play(t, channel, kind, opened)]);
-          }
+test("The same requests leave the same journal and get the same outcomes, over HTTP, by commands and in batches, at a store and at a server.", async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 24 }), async (steps) => {
+      const opened: Step[] = [
+        { kind: "opening", account: 0, key: 100, pln: 5000 },
+        { kind: "opening", account: 1, key: 100, pln: 5000 },
+        ...steps,
+      ];
+      const left: [string, unknown][] = [];
+      for (const channel of channels) {
+        for (const kind of channel === http ? (["server"] as const) : (["store", "server"] as const)) {
+          left.push([`${channel.name} at a ${kind}`, await play(t, channel, kind, opened)]);
         }
-        const [[, expected] = []] = left;
-        for (const [name, found] of left) assert.deepEqual(found, expected, name);
-      }),
-      { numRuns: 4, endOnFailure: true },
-    );
-  });
+      }
+      const [[, expected] = []] = left;
+      for (const [name, found] of left) assert.deepEqual(found, expected, name);
+    }),
+    { numRuns: 4, endOnFailure: true },
+  );
 });
 
 /** Plays the steps on a new ledger, and gives what was answered and what the ledger holds. */
@@ -163,7 +170,7 @@ async function journalOf(target: string): Promise<unknown[]> {
     const { stdout, exit } = await runHere(["account", "history", adult(account), "--json", "--url", target]);
     if (exit === 4) continue;
     assert.equal(exit, 0);
-    const entries = JSON.parse(stdout) as Record<string, unknown>[];
+    const { entries } = JSON.parse(stdout) as { entries: Record<string, unknown>[] };
     journal.push(entries.map(({ id: _id, time: _time, ...entry }) => entry));
   }
   return journal;
@@ -186,6 +193,9 @@ function requestOf(step: Step): [path: string, body: object] {
       return [`/api/user/${pesel}/name`, { name: "Jan", ...body }];
     case "closing":
       return [`/api/user/${pesel}/closing`, {}];
+    case "block":
+    case "unblock":
+      return [`/api/user/${pesel}/${kind}`, body];
   }
 }
 
@@ -204,6 +214,9 @@ function argumentsOf(step: Step): string[] {
       return ["account", "rename", pesel, "--name", "Jan", "--surname", step.surname];
     case "closing":
       return ["account", "close", pesel];
+    case "block":
+    case "unblock":
+      return ["account", step.kind, pesel, "--reason", step.reason];
   }
 }
 
@@ -240,17 +253,12 @@ function ratesOf(target: string): Record<string, string> {
 }
 
 function isForFile({ kind }: Step): boolean {
-  return kind !== "renaming" && kind !== "closing";
+  return !["renaming", "closing", "block", "unblock"].includes(kind);
 }
 
 /** Neighbours that one file can hold: a CSV has one header, and two kinds of request in it at most. */
 function groupsOf(steps: readonly Step[], format: "csv" | "ndjson"): Step[][] {
-  const formOf = ({ kind }: Step) =>
-    kind === "opening" || kind === "exchange"
-      ? kind
-      : kind === "closing" || kind === "renaming"
-        ? "none"
-        : "cash";
+  const formOf = ({ kind }: Step) => (kind === "deposit" || kind === "withdrawal" ? "cash" : kind);
   const groups: Step[][] = [];
   for (const step of steps) {
     const last = groups.at(-1)?.at(-1);

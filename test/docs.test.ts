@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { exitOf, exitTable } from "../src/cli/errors.ts";
+import { exitOf, exitTable } from "../src/cli/exits.ts";
 import { answerCodes } from "../src/core/errors.ts";
 import { statusOf } from "../src/wire/problem.ts";
+import { commands } from "./support/commands.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -27,24 +28,61 @@ test("docs/ERRORS.md has a row for every code, with its status and its exit", ()
 
 test("docs/CLI.md has the exit table as it is", () => {
   const rows = exitTable.map(
-    ({ exit, meaning, moved, next }) => `| ${exit} | ${meaning} | ${moved} | ${next} |`,
+    ([exit, meaning, moved, next]) => `| ${exit} | ${meaning} | ${moved} | ${next} |`,
   );
   const page = read("docs/CLI.md").replaceAll("|  |", "| |");
   for (const row of rows) assert.ok(page.includes(row.replaceAll("|  |", "| |")), row);
 });
 
-describe("every link to a file of the project leads to one", () => {
-  for (const page of pages) {
-    test(page, () => {
-      for (const [, target = ""] of read(page).matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)) {
-        const path = relative(root, join(root, dirname(page), target));
-        assert.doesNotThrow(() => read(path), `${page} links to ${target}`);
-      }
-    });
-  }
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  const headings = page.replace(/^```[\s\S]*?^```/gm, "").matchAll(/^#+ (.+)$/gm);
+  return [...headings].map(([, text = ""]) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+for (const page of pages) {
+  test(`Every link of ${page} leads to a file and a heading`, () => {
+    for (const [, target = "", anchor] of read(page).matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g)) {
+      const path = target === "" ? page : relative(root, join(root, dirname(page), target));
+      const text = read(path);
+      if (anchor !== undefined) assert.ok(anchorsOf(text).includes(anchor), `${page}: ${target}#${anchor}`);
+    }
+  });
+}
+
+test("docs/OPERATIONS.md names every setting of fx serve", () => {
+  const page = read("docs/OPERATIONS.md");
+  const flags = commands
+    .find((command) => command.name() === "serve")
+    ?.options.map(({ long }) => long ?? "")
+    .filter((flag) => !["--demo", "--help"].includes(flag));
+  assert.ok((flags?.length ?? 0) > 15);
+  assert.deepEqual(
+    flags?.filter((flag) => !new RegExp(`${flag}\\b`).test(page)),
+    [],
+  );
 });
 
-test("every file that docs/ARCHITECTURE.md and docs/LEDGER.md name is there", () => {
+test("Every row of a table in a page has as many cells as its head", () => {
+  // A bar ends a cell within code, too, unless it is escaped.
+  const cellsOf = (row: string) => row.split(/(?<!\\)\|/).length;
+  const wrong = pages.flatMap((page) => {
+    const lines = read(page).split("\n");
+    return lines.flatMap((line, index) => {
+      const head = lines.slice(0, index + 1).findLastIndex((one) => !one.startsWith("|")) + 1;
+      const isRow = line.startsWith("|") && page.endsWith(".md");
+      return isRow && cellsOf(line) !== cellsOf(lines[head] ?? "") ? [`${page}:${index + 1}`] : [];
+    });
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test("Every file that docs/ARCHITECTURE.md, docs/LEDGER.md and docs/DECISIONS.md name exists", () => {
   for (const page of ["docs/ARCHITECTURE.md", "docs/LEDGER.md", "docs/DECISIONS.md"]) {
     for (const [, path = ""] of read(page).matchAll(/`((?:src|test|docs|bench)\/[\w./-]+)`/g)) {
       assert.ok(
@@ -55,7 +93,7 @@ test("every file that docs/ARCHITECTURE.md and docs/LEDGER.md name is there", ()
   }
 });
 
-test("every name that docs/ARCHITECTURE.md places in a file is defined or used there", () => {
+test("Every name that docs/ARCHITECTURE.md places in a file is defined or used there", () => {
   const placed = read("docs/ARCHITECTURE.md").matchAll(
     /`([\w.#]+)`,? (?:and `([\w.#]+)` )?in `(src\/[\w./-]+\.ts)`/g,
   );

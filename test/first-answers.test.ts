@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import type { CurrencyCode } from "../src/core/currency.ts";
 import { FxError } from "../src/core/errors.ts";
 import type { Recorded, Settlement } from "../src/core/service.ts";
-import { encodeAccount } from "../src/wire/codecs.ts";
+import { encodeAccount } from "../src/wire/accounts.ts";
 import { adapters } from "./support/adapters.ts";
 import { BulkClient } from "./support/bulk.ts";
 import { adult, decimal } from "./support/fixture.ts";
@@ -19,7 +19,9 @@ const holders = ["Jan Kowalski", "Anna Nowak", "Łucja Żółć"].map((names) =>
 });
 const currencies = ["PLN", "USD", "JPY"] as const;
 
-type Kind = "opening" | "exchange" | "deposit" | "withdrawal" | "reversal" | "renaming" | "closing";
+const unlisted = ["reversal", "renaming", "closing", "block", "unblock"] as const;
+const kinds = ["opening", "exchange", "deposit", "withdrawal", ...unlisted] as const;
+type Kind = (typeof kinds)[number];
 const channels = ["http", "bulk", "process"] as const;
 type Channel = (typeof channels)[number];
 
@@ -39,9 +41,8 @@ interface Asked {
 /** Asks, or repeats the request of this number, counted from the newest, over this channel. */
 type Step = { readonly ask: Asked } | { readonly repeat: number; readonly channel: Channel };
 
-const kinds: Kind[] = ["opening", "exchange", "deposit", "withdrawal", "reversal", "renaming", "closing"];
 const ask = fc.record({
-  kind: fc.constantFrom<Kind>(...kinds, "opening", "closing"),
+  kind: fc.constantFrom<Kind>(...kinds, "opening", "closing", "unblock"),
   channel: fc.constantFrom(...channels),
   account: fc.constantFrom<0 | 1>(0, 0, 1),
   holder: fc.nat({ max: holders.length - 1 }),
@@ -67,7 +68,8 @@ interface Answer {
   readonly detail?: string;
   readonly receipt?: string | undefined;
   readonly account?: object | undefined;
-  readonly isClosed?: boolean | undefined;
+  /** Whether the account is closed or blocked. */
+  readonly state?: string | undefined;
 }
 
 /** A request with its key, and all that was answered to it. */
@@ -80,7 +82,8 @@ interface Made {
   readonly whole: Map<Channel, string>;
 }
 
-const isBulk = ({ kind }: Asked) => !["reversal", "renaming", "closing"].includes(kind);
+/** A bulk carries out no change that moves no money, and no reversal. */
+const isBulk = ({ kind }: Asked) => !unlisted.some((each) => each === kind);
 
 async function overHttp(server: TestServer, { asked, key, reverses }: Omit<Made, "first">) {
   const { kind, account, holder, from, to, amount } = asked;
@@ -97,6 +100,8 @@ async function overHttp(server: TestServer, { asked, key, reverses }: Omit<Made,
     withdrawal: [`${at}/withdrawals`, cash],
     renaming: [`${at}/name`, holders[holder]],
     closing: [`${at}/closing`, {}],
+    block: [`${at}/block`, { reason: "freeze" }],
+    unblock: [`${at}/unblock`, { reason: "lifted" }],
     reversal: [`/api/receipts/${reverses}/reversal`, { reason: "a slip" }],
   }[kind] as [string, object];
   const headers = { "content-type": "application/json", "idempotency-key": key };
@@ -111,7 +116,7 @@ async function overHttp(server: TestServer, { asked, key, reverses }: Omit<Made,
       ? {
           receipt: answer.headers.get("fx-receipt")?.split("/").at(-1),
           account: answer.status === 204 ? undefined : (answer.json as object),
-          isClosed: answer.headers.get("fx-account") === "closed",
+          state: answer.headers.get("fx-account") ?? undefined,
         }
       : { code, ...(detail !== undefined && { detail }) };
   const length = kept.filter(([name]) => name !== "content-length" || code === undefined);
@@ -134,9 +139,14 @@ async function overBulk(server: TestServer, { asked, key }: Omit<Made, "first">)
   assert.ok(answer);
   const { replayed = false, ...rest } = answer;
   const { code, detail, instance: _, ...problem } = answer.problem ?? {};
+  const { blocked, ...fields } = (answer.account ?? {}) as { readonly blocked?: true };
   const told: Answer =
     code === undefined
-      ? { receipt: answer.receipt, account: answer.account, isClosed: false }
+      ? {
+          receipt: answer.receipt,
+          account: answer.account && fields,
+          state: blocked ? "blocked" : undefined,
+        }
       : { code, ...(detail !== undefined && { detail }) };
   return { told, replayed, whole: JSON.stringify({ ...rest, problem }) };
 }
@@ -167,6 +177,9 @@ async function inProcess(server: TestServer, { asked, key, reverses }: Omit<Made
         return service.change({ kind, pesel, key, ...names });
       case "closing":
         return service.change({ kind, pesel, key });
+      case "block":
+      case "unblock":
+        return service.change({ kind, pesel, key, reason: kind === "block" ? "freeze" : "lifted" });
       case "reversal":
         return service.change({ kind, pesel, key, reverses: reverses ?? "", reason: "a slip" });
     }
@@ -177,7 +190,7 @@ async function inProcess(server: TestServer, { asked, key, reverses }: Omit<Made
     const told: Answer = {
       receipt: receiptId,
       account: settled && JSON.parse(JSON.stringify(encodeAccount(settled))),
-      isClosed: settled?.closed ?? false,
+      state: settled?.closed ? "closed" : settled?.blocked ? "blocked" : undefined,
     };
     const text = (_name: string, value: unknown) => (typeof value === "bigint" ? String(value) : value);
     return { told, replayed, whole: JSON.stringify(answer, text) };
@@ -230,54 +243,52 @@ async function play(server: TestServer, sequence: readonly Step[], run: number):
   for (const earlier of made.reverse()) for (const channel of channels) await repeat(earlier, channel);
 }
 
-describe("a key is answered with its first answer whole, whatever has happened since and over any channel", () => {
-  for (const adapter of adapters) {
-    test(adapter.name, async (t) => {
-      const server = await startServer({}, "", { store: await adapter.open(t) });
-      let run = 0;
-      try {
-        const runs = {
-          numRuns: adapter.name === "memory:" ? 25 : 6,
-          endOnFailure: true,
-          includeErrorInReport: true,
-        };
-        await fc.assert(
-          fc.asyncProperty(steps, async (sequence) => {
-            run += 1;
-            await play(server, sequence, run);
-          }),
-          runs,
-        );
-      } finally {
-        await server.close();
-      }
-    });
+for (const adapter of adapters) {
+  test(`A key is answered with its first answer over any channel, over ${adapter.name}`, async (t) => {
+    const server = await startServer({}, "", { store: await adapter.open(t) });
+    let run = 0;
+    try {
+      const runs = {
+        numRuns: adapter.name === "memory:" ? 25 : 6,
+        endOnFailure: true,
+        includeErrorInReport: true,
+      };
+      await fc.assert(
+        fc.asyncProperty(steps, async (sequence) => {
+          run += 1;
+          await play(server, sequence, run);
+        }),
+        runs,
+      );
+    } finally {
+      await server.close();
+    }
+  });
 
-    test(`${adapter.name}: of a long account, and of one that was opened again for somebody else`, async (t) => {
-      const server = await startServer({}, "", { store: await adapter.open(t) });
-      const on = (kind: Kind, holder = 0, amount = "1"): Step => ({
-        ask: { kind, channel: "http", account: 0, holder, from: 0, to: 1, amount, back: 0 },
-      });
-      const deposits = (count: number) => Array.from({ length: count }, () => on("deposit"));
-      try {
-        await play(
-          server,
-          [
-            ...[on("opening", 0, "0"), ...deposits(100), on("renaming", 1), ...deposits(20)],
-            ...[on("withdrawal", 0, "120"), on("withdrawal", 0, "120"), on("closing"), on("closing")],
-            ...[
-              on("opening", 2, "0"),
-              ...deposits(3),
-              on("withdrawal", 0, "3"),
-              on("closing"),
-              on("opening", 1, "0"),
-            ],
-          ],
-          0,
-        );
-      } finally {
-        await server.close();
-      }
+  test(`A key of a long account, or of one opened again for another holder, has its first answer, over ${adapter.name}`, async (t) => {
+    const server = await startServer({}, "", { store: await adapter.open(t) });
+    const on = (kind: Kind, holder = 0, amount = "1"): Step => ({
+      ask: { kind, channel: "http", account: 0, holder, from: 0, to: 1, amount, back: 0 },
     });
-  }
-});
+    const deposits = (count: number) => Array.from({ length: count }, () => on("deposit"));
+    try {
+      await play(
+        server,
+        [
+          ...[on("opening", 0, "0"), ...deposits(100), on("renaming", 1), ...deposits(20)],
+          ...[on("withdrawal", 0, "120"), on("withdrawal", 0, "120"), on("closing"), on("closing")],
+          ...[
+            on("opening", 2, "0"),
+            ...deposits(3),
+            on("withdrawal", 0, "3"),
+            on("closing"),
+            on("opening", 1, "0"),
+          ],
+        ],
+        0,
+      );
+    } finally {
+      await server.close();
+    }
+  });
+}

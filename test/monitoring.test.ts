@@ -15,12 +15,12 @@ import { startServer, type TestServer } from "./support/server.ts";
 const pathOf = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const read = (path: string) => readFileSync(pathOf(path), "utf8");
 
-/** Of the alerts, in the order of the file. */
+/** The alerts, in the order of the file. */
 const alerts = [
   ...read("docs/alerts.yml").matchAll(/- alert: (\w+)\n\s+expr: (?:>-)?([\s\S]+?)\n\s+(?:for|labels):/g),
 ].map(([, name = "", expr = ""]) => ({ name, expr }));
 
-/** Of the panels of the dashboard, as Grafana sends them to Prometheus. */
+/** The queries of the dashboard's panels, as Grafana sends them to Prometheus. */
 const queries = [...read("docs/dashboard.json").matchAll(/"expr": ("(?:[^"\\]|\\.)*")/g)].map(
   ([, expr = ""]) =>
     (JSON.parse(expr) as string).replaceAll("$__rate_interval", "5m").replaceAll("$instance", ".*"),
@@ -65,7 +65,7 @@ function metricOf(series: string): Metric | undefined {
   return metrics.get(series) ?? (/histogram|summary/.test(histogram?.type ?? "") ? histogram : undefined);
 }
 
-/** What an expression asks for that no server has. */
+/** The metrics and label values in an expression that no server has. */
 function unknownIn(expr: string): string[] {
   const texts: string[] = [];
   const plain = expr.replace(/"((?:[^"\\]|\\.)*)"/g, (_all, value) => `"${texts.push(value) - 1}"`);
@@ -102,25 +102,23 @@ function valuesOf(series: string, label: string): string[] {
   return [...(metricOf(series)?.labels.get(label) ?? [])];
 }
 
-test("there are alerts and queries to look at", () => {
+test("The alerts and the dashboard have queries to check", () => {
   assert.equal(alerts.length, read("docs/alerts.yml").split("- alert:").length - 1);
   assert.ok(alerts.length > 10);
   assert.ok(queries.length > 20);
 });
 
-describe("docs/alerts.yml asks for metrics, labels and values that exist", () => {
-  for (const { name, expr } of alerts) {
-    test(name, () => assert.deepEqual(unknownIn(expr), []));
-  }
-});
+for (const { name, expr } of alerts) {
+  test(`The alert ${name} asks for metrics, labels and values that exist`, () =>
+    assert.deepEqual(unknownIn(expr), []));
+}
 
-describe("docs/dashboard.json asks for metrics, labels and values that exist", () => {
-  for (const query of queries) {
-    test(query, () => assert.deepEqual(unknownIn(query), []));
-  }
-});
+for (const query of queries) {
+  test(`The dashboard asks for metrics, labels and values that exist: ${query}`, () =>
+    assert.deepEqual(unknownIn(query), []));
+}
 
-test("what is not there is noticed", () => {
+test("A metric, a label or a value that no server has is reported", () => {
   assert.deepEqual(unknownIn('rate(fx_order_total{result="settled"}[5m])'), [
     "fx_order_total",
     'fx_order_total{result="settled"}',
@@ -134,12 +132,12 @@ test("what is not there is noticed", () => {
 describe("docs/OPERATIONS.md", () => {
   const page = read("docs/OPERATIONS.md");
 
-  test("says of each alert what it means, in the order of the files", () => {
+  test("docs/OPERATIONS.md has a row for each alert, in the order of the files", () => {
     const rows = [...page.matchAll(/^\| `([A-Z][a-z]+[A-Z]\w+)` \|/gm)].map(([, name]) => name);
     assert.deepEqual(rows, [...namesIn("alerts.yml"), ...namesIn("alerts-cluster.yml")]);
   });
 
-  test("lists the metrics that fx has of its own, with their labels", () => {
+  test("docs/OPERATIONS.md has a row for each metric of fx, with its labels", () => {
     const rows = [...page.matchAll(/^\| `(fx_\w+)` \| (.*?) \|/gm)].map(([, name, labels = ""]) => {
       return `${name}: ${[...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label)}`;
     });
@@ -154,10 +152,10 @@ describe("docs/OPERATIONS.md", () => {
 describe("promtool", {
   skip: promtool(["--version"]) === undefined && "promtool is not installed (apt-get install prometheus)",
 }, () => {
-  test("finds nothing in the metrics", () => assert.equal(promtool(["check", "metrics"], text), ""));
+  test("promtool finds nothing in the metrics", () => assert.equal(promtool(["check", "metrics"], text), ""));
 
   for (const file of ["alerts.yml", "alerts-cluster.yml"]) {
-    test(`finds nothing in ${file}`, () => {
+    test(`promtool finds nothing in ${file}`, () => {
       assert.match(
         promtool(["check", "rules", "--lint-fatal", pathOf(`docs/${file}`)]) ?? "",
         /SUCCESS: \d+ rules found/,
@@ -165,7 +163,7 @@ describe("promtool", {
     });
   }
 
-  test("can read the queries of the dashboard", (t) => {
+  test("promtool can read the queries of the dashboard", (t) => {
     const rules = queries.map((expr, nth) => ({ record: `panel:${nth}`, expr }));
     const folder = mkdtempSync(join(tmpdir(), "fx-rules-"));
     t.after(() => rmSync(folder, { recursive: true }));
@@ -176,7 +174,7 @@ describe("promtool", {
   });
 
   for (const file of ["alerts.yml", "alerts-cluster.yml"]) {
-    test(`sees each alert of ${file} when it should, and none when all is well`, () => {
+    test(`promtool sees each alert of ${file} when it should, and none when all is well`, () => {
       const cases = read(`test/fixtures/${file}`);
       assert.deepEqual(
         namesIn(file).filter((name) => !cases.includes(`"${name}"`)),
@@ -191,7 +189,7 @@ function namesIn(file: string): string[] {
   return [...read(`docs/${file}`).matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
 }
 
-/** What promtool prints; undefined if it is not there. */
+/** Runs promtool and returns its output; undefined if it is not installed. */
 function promtool(args: readonly string[], input = ""): string | undefined {
   const { stdout, stderr, error } = spawnSync("promtool", args, { input, encoding: "utf8" });
   return error === undefined ? stdout + stderr : undefined;

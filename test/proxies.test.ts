@@ -2,10 +2,16 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
+import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
-import { adult } from "./support/fixture.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { openHttpService } from "../src/client/http-service.ts";
+import { FxError } from "../src/core/errors.ts";
+import { adult, terms } from "./support/fixture.ts";
 import { certificate, programOf, proxies, type ReverseProxy, startProxy } from "./support/reverse-proxy.ts";
-import { type Served, startFx, until } from "./support/run-fx.ts";
+import { type Served, startFx } from "./support/run-fx.ts";
+import { startServer } from "./support/server.ts";
+import { until } from "./support/until.ts";
 
 const pesel = adult(17);
 const surname = "Gżegżółka";
@@ -41,9 +47,10 @@ for (const name of proxies) {
       path: string,
       body?: string,
       type = "application/json",
+      url = proxy.url,
     ): Promise<Answer> {
       const headers = body === undefined ? {} : { "content-type": type };
-      const asked = request(`${proxy.url}${path}`, { method, headers, ca: certificate, agent: false });
+      const asked = request(`${url}${path}`, { method, headers, ca: certificate, agent: false });
       asked.end(body);
       const [response] = (await once(asked, "response")) as [IncomingMessage];
       let text = "";
@@ -51,7 +58,7 @@ for (const name of proxies) {
       return { status: response.statusCode ?? 0, headers: response.headers, text };
     }
 
-    test("is reached over TLS under its prefix, and its links lead back there", async () => {
+    test(`fx behind ${name} is reached over TLS under its prefix, and its links lead back there`, async () => {
       assert.equal((await ask("POST", "/fx/api/user", JSON.stringify(opening))).status, 204);
       const exchanged = await ask("POST", `/fx/api/exchange/${pesel}`, JSON.stringify(order));
       assert.equal(exchanged.status, 200, exchanged.text);
@@ -61,13 +68,33 @@ for (const name of proxies) {
       assert.match((await ask("GET", "/fx/docs")).text, /<html/);
     });
 
-    test("answers a bulk", async () => {
+    test(`The client at the port of ${name} is told to use https`, async (t) => {
+      const service = openHttpService(`${proxy.url.replace("https:", "http:")}/fx`, { pauseMs: 1 });
+      t.after(() => service.close());
+      await assert.rejects(service.rates(), { code: "unreachable", message: /speaks https, not http\./ });
+      const order = service.exchange({ pesel, ...terms("buy 10 USD for PLN"), key: "k" });
+      await assert.rejects(order, { code: "outcome-unknown", message: /speaks https, not http\./ });
+      const line = { kind: "exchange" as const, pesel, ...terms("buy 10 USD for PLN"), key: "l" };
+      for await (const [answer] of service.bulk(Readable.from([[line]]))) {
+        assert.ok(answer instanceof FxError);
+        assert.match(answer.message, /speaks https, not http\./);
+      }
+      for await (const [answer] of service.dryRun(Readable.from([[line]]))) {
+        assert.ok(answer instanceof FxError);
+        assert.deepEqual(
+          [answer.code, /speaks https, not http\./.test(answer.message)],
+          ["unreachable", true],
+        );
+      }
+    });
+
+    test(`fx behind ${name} answers a bulk`, async () => {
       const lines = `${JSON.stringify(order)}\n`.repeat(300);
       const { status, text } = await ask("POST", "/fx/api/bulk", lines, "application/x-ndjson");
       assert.deepEqual([status, text.trim().split("\n").length], [200, 300]);
     });
 
-    test("shows nothing of its metrics, however their path is written, and nothing outside its prefix", async () => {
+    test(`fx behind ${name} shows nothing of its metrics, however their path is written, and nothing outside its prefix`, async () => {
       const paths = ["/fx/metrics", "/fx/metrics?x", "/fx/%6detrics", "/fx/metric%73", "/fx//metrics"];
       for (const path of [...paths, "/fx/./metrics", "/metrics", "/", "/health/live", `/api/user/${pesel}`]) {
         const { status, text } = await ask("GET", path);
@@ -75,7 +102,33 @@ for (const name of proxies) {
       }
     });
 
-    test("logs requests by the id under which fx logs the route, and without what is in their paths", async () => {
+    test(`fx behind ${name} waits for an audit, and a checkpoint behind it, that take longer than its time limit`, async (t) => {
+      const quick = await startServer();
+      t.after(() => quick.close());
+      const slow = await startServer(
+        {
+          audit: async (options) => {
+            await pause(3000);
+            return quick.service.audit(options);
+          },
+        },
+        "/fx",
+        { slowAnswers: { firstMs: 300, nextMs: 300 } },
+      );
+      t.after(() => slow.close());
+      const impatient = await startProxy(name, Number(new URL(slow.url).port), 1);
+      t.after(() => impatient.stop());
+      const [audit, checkpoint] = await Promise.all(
+        ["/fx/api/audit", "/fx/api/audit/checkpoint"].map((path) =>
+          ask("GET", path, undefined, undefined, impatient.url),
+        ),
+      );
+      assert.deepEqual([audit?.status, JSON.parse(audit?.text ?? "").findings], [200, []]);
+      assert.match(audit?.text ?? "", /^\s+\{/);
+      assert.match(checkpoint?.text ?? "", /^\s+\{"checkpoint":1,.*\n\{"ok":true,.*\n$/);
+    });
+
+    test(`fx behind ${name} logs requests by the id under which fx logs the route, and without what is in their paths`, async () => {
       const { headers } = await ask("GET", `/fx/api/user/${pesel}`);
       await ask("GET", `/fx/api/users?name=${encodeURIComponent(surname)}`);
       await ask("GET", `/fx/api/user/${pesel}%`);

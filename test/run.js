@@ -1,27 +1,47 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
 // Runs the tests, or those whose path contains an argument, after a build: some tests run the built command.
-// With --fast: those that start no process or thread, without a build.
+// With --fast: those that neither start a process or thread nor play long random sequences, without a build.
+// With --watch: again after each change of src, test or docs.
 const root = new URL("..", import.meta.url);
-const isFast = process.argv.includes("--fast");
-const wanted = process.argv.slice(2).filter((argument) => argument !== "--fast");
+const options = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const unknown = options.filter((option) => !["--fast", "--watch"].includes(option));
+if (unknown.length > 0) throw new Error(`There is no ${unknown.join(", ")}: only --fast and --watch.`);
+const isFast = options.includes("--fast");
+if (options.includes("--watch")) await watchChanges();
 /**
- * What breaks servers, disks and networks, installs fx, or plays transcripts takes as long as all the rest: .ci/run
- * names it.
+ * Tests that break servers, disks, networks and rows, install fx, replay what was done, or play transcripts take as long
+ * as all the others: they run in .ci/run.
  */
-const isLeftOut = (file) => /^test\/(deploy\/|faults\/|privacy|proxies|.*transcripts)/.test(file);
-/** Without the settings of fx and of PostgreSQL's clients that whoever runs the tests has for other uses. */
+const isLeftOut = (file) =>
+  /^test\/(deploy\/|faults\/|ledger\/damage|alike|docs-clients|past|privacy|proxies|.*transcripts)/.test(
+    file,
+  );
+/** Tests that start no process and take long all the same: random sequences, every value of a list, waits. */
+const long = [
+  ...["channels", "first-answers", "simulation/", "wire/requests", "client/settling"],
+  ...["batch/encoding", "batch/identity", "cli/commands/batch/", "rates/sequences"],
+  ...["http/bulk", "http/long-reads", "http/parameters", "http/rate-limit"],
+  ...["ledger/audit-columns", "ledger/clock"],
+];
+const isLong = (file) => long.some((start) => file.startsWith(`test/${start}`));
+/** The environment without the caller's own settings of fx and of PostgreSQL's clients. */
 const surroundings = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(FX_(?!TEST_)|PG)/.test(name)),
 );
 const files = readdirSync(new URL("test", root), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts"))
   .map((file) => `test/${file}`)
-  .filter((file) => (wanted.length === 0 ? !isLeftOut(file) : wanted.some((part) => file.includes(part))))
+  .filter((file) =>
+    wanted.length === 0
+      ? !isLeftOut(file) && !(isFast && isLong(file))
+      : wanted.some((part) => file.includes(part)),
+  )
   .sort();
 const startsProcess = (file) => imports(new URL(file, root), /^node:(child_process|worker_threads)$/);
 const inProcess = files.filter((file) => !startsProcess(file));
@@ -68,6 +88,17 @@ function bundles(files, most) {
     return path;
   });
   return [...alone, ...bundled];
+}
+
+/** Runs the other arguments, and again after each change, until an interrupt. */
+async function watchChanges() {
+  const others = process.argv.slice(2).filter((argument) => argument !== "--watch");
+  const watchers = ["src", "test", "docs"].map((folder) => watch(new URL(folder, root), { recursive: true }));
+  for (;;) {
+    const changed = Promise.race(watchers.map((watcher) => once(watcher, "change")));
+    await once(spawn(process.execPath, ["test/run.js", ...others], { cwd: root, stdio: "inherit" }), "exit");
+    await changed;
+  }
 }
 
 /** Starts the server that all files share, which ends with this process. Gives what tells them of it. */

@@ -2,21 +2,26 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { before, describe, test } from "node:test";
 import { isWholeExport } from "../src/client/export.ts";
+import { parseHouseCash } from "../src/core/change.ts";
 import { formatDecimal } from "../src/core/decimal.ts";
+import { FxError } from "../src/core/errors.ts";
 import type { Exchange } from "../src/core/exchange.ts";
+import { houseNumber } from "../src/core/house.ts";
 import type { Money } from "../src/core/money.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import {
   type AccountHead,
   type AuditStart,
+  type BulkAnswer,
   type ExchangeService,
   exportFormats,
+  longestPage,
 } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
 import { parseNameSought } from "../src/wire/name-sought.ts";
 import type { Subject } from "./service.contract.ts";
 import { exported } from "./support/bookkeeping.ts";
-import { adult, identified, now, opening, table, terms } from "./support/fixture.ts";
+import { adult, decimal, identified, now, opening, table, terms } from "./support/fixture.ts";
 import { everyPage, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
@@ -29,7 +34,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
   });
 
   describe("an export", () => {
-    test("has every entry, and ends with how many they are", async () => {
+    test("An export has every entry, and ends with how many they are", async () => {
       const pesel = await person();
       const { receiptId } = await service.exchange({ pesel, ...terms("buy 1 USD for PLN") });
       for (const format of exportFormats) {
@@ -41,7 +46,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       assert.equal(await exported(service, none), '{"kind":"end","entries":0}\n');
     });
 
-    test("of days that end before they begin, and as of a moment ago, is refused", async () => {
+    test("An export of days that end before they begin, or as of a moment ago, is refused", async () => {
       const days = { format: "csv", from: "2026-06-02", to: "2026-06-01" } as const;
       await refuses(
         exported(service, days),
@@ -53,6 +58,173 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         "invalid-request",
         /at must be at least 10 s/,
       );
+    });
+  });
+
+  describe("entries as they come", () => {
+    /** The ids of all entries so far. */
+    async function everyEntry(limit: number): Promise<string[]> {
+      const ids: string[] = [];
+      for (let after: string | undefined; ; ) {
+        const { items, next } = await service.entries({ after, limit });
+        assert.ok(items.length <= limit);
+        if (items.length === 0) {
+          assert.deepEqual([next, after], [ids.at(-1), ids.at(-1)]);
+          return ids;
+        }
+        ids.push(...items.map(({ id }) => id));
+        after = next;
+      }
+    }
+
+    test("Pages of entries have every entry of every account once, in their order, as its receipt", async () => {
+      const [one, other] = [await person(), await person()];
+      const done: string[] = [];
+      for (const pesel of [one, other, one]) {
+        done.push((await service.exchange({ pesel, ...terms("buy 1 USD for PLN") })).receiptId);
+      }
+      const ids = await everyEntry(longestPage);
+      assert.deepEqual(ids.slice(-3), done);
+      assert.equal(new Set(ids).size, ids.length);
+      assert.deepEqual(await everyEntry(3), ids);
+      const [after, ...last] = ids.slice(-3);
+      const { items } = await service.entries({ after: after?.toUpperCase(), limit: 9 });
+      assert.deepEqual(items, await Promise.all(last.map((id) => service.receipt(id))));
+    });
+
+    for (const after of ["", "none", "01a1fc0e-8c6f-70af-a44a-e5ac3576edce"]) {
+      test(`Entries after "${after}", which is no entry, are refused`, async () => {
+        await refuses(service.entries({ after, limit: 1 }), "invalid-request");
+        await refuses(service.follow({ after })[Symbol.asyncIterator]().next(), "invalid-request");
+      });
+    }
+
+    test("A follower gets the entries so far, then each new one, and ends when it is aborted", async () => {
+      const pesel = await person();
+      const ids = await everyEntry(longestPage);
+      const ending = new AbortController();
+      const followed: string[] = [];
+      let made: string[] = [];
+      for await (const receipts of service.follow({ after: ids.at(-4), signal: ending.signal })) {
+        followed.push(...receipts.map(({ id }) => id));
+        if (made.length === 0) {
+          made = [await service.exchange({ pesel, ...terms("buy 1 USD for PLN") })].map(
+            (one) => one.receiptId,
+          );
+          made.push((await service.exchange({ pesel, ...terms("buy 2 USD for PLN") })).receiptId);
+        }
+        if (followed.length >= 5) ending.abort();
+      }
+      assert.deepEqual(followed, [...ids.slice(-3), ...made]);
+    });
+
+    test("The first chunk of a follower comes at once, although it is empty", async () => {
+      await person();
+      const after = (await everyEntry(longestPage)).at(-1);
+      const following = service.follow({ after })[Symbol.asyncIterator]();
+      assert.deepEqual(await following.next(), { done: false, value: [] });
+      await following.return?.();
+    });
+  });
+
+  describe("the data of one person", () => {
+    test("The data of a person has the account, words of names, refusals and all entries, and nobody else's", async () => {
+      const [pesel, other] = [await person(), await person()];
+      await service.change({ kind: "renaming", pesel, name: "Łucja", surname: "Nowa-Lis" });
+      await service.exchange({ pesel, ...terms("sell 1 PLN for USD"), key: "done" });
+      const refused = { pesel, ...terms("sell 1000000 PLN for USD"), key: "refused" };
+      await refuses(service.exchange(refused), "insufficient-funds");
+      await refuses(service.exchange({ ...refused, pesel: other, key: "other's" }), "insufficient-funds");
+      const { account, customer, nameWords, refusals, entries, time } = await service.personalData(pesel);
+      assert.deepEqual(account, await service.account(pesel));
+      assert.match(customer, /^[A-P]{20}$/);
+      assert.deepEqual(nameWords, ["lis", "lucja", "nowa"]);
+      const kept = refusals.map(({ key, code, by }) => [key, code, by]);
+      assert.deepEqual(kept, [["refused", "insufficient-funds", undefined]]);
+      assert.match(refusals[0]?.message ?? "", /takes more PLN than the account holds/);
+      assert.deepEqual([refusals[0]?.time, time], [now, now]);
+      assert.deepEqual(entries, (await service.statement(pesel, { limit: 100 })).items.toReversed());
+    });
+
+    test("The data of a person with many entries has each once", async () => {
+      const pesel = await person();
+      const order = { kind: "exchange", pesel, ...terms("sell 1 PLN for USD") } as const;
+      async function* chunk() {
+        yield Array.from({ length: 450 }, () => order);
+      }
+      for await (const _ of service.bulk(chunk()));
+      const { entries } = await service.personalData(pesel);
+      assert.deepEqual(
+        entries.map(({ sequence }) => sequence),
+        Array.from({ length: 451 }, (_, nth) => nth + 1),
+      );
+    });
+
+    test("The data of somebody without an account are the refusals that are kept; without any it is not found", async () => {
+      const pesel = adult(4_444_444);
+      await refuses(service.personalData(pesel), "account-not-found");
+      await refuses(
+        service.exchange({ pesel, ...terms("sell 1 PLN for USD"), key: "early" }),
+        "account-not-found",
+      );
+      const { account, refusals, entries, nameWords } = await service.personalData(pesel);
+      assert.deepEqual([account, entries, nameWords], [undefined, [], []]);
+      assert.deepEqual(
+        refusals.map(({ key, code }) => [key, code]),
+        [["early", "account-not-found"]],
+      );
+    });
+  });
+
+  describe("the house's own money", () => {
+    const cash = (kind: "deposit" | "withdrawal", amount: string, key?: string) =>
+      parseHouseCash({
+        kind,
+        account: "bank",
+        amount: decimal(amount),
+        currency: "CHF",
+        note: "bag 17",
+        key,
+      });
+
+    test("Entries of the house are made once, tried, read and reversed as those of customers", async () => {
+      async function* lines() {
+        yield [cash("deposit", "0.001"), cash("withdrawal", "7")];
+      }
+      const answers: BulkAnswer[] = [];
+      for await (const some of service.dryRun(lines())) answers.push(...some);
+      const [refused, tried] = answers;
+      assert.ok(refused instanceof FxError && refused.code === "invalid-amount");
+      assert.ok(tried && "account" in tried);
+      assert.deepEqual(texts(tried.account.balances), ["-7.00 CHF"]);
+      const { account, receiptId } = await service.change(cash("deposit", "5", "house-1"));
+      assert.equal(account.pesel, houseNumber("bank"));
+      assert.equal((await service.change(cash("deposit", "5", "house-1"))).replayed, true);
+      await service.change(cash("withdrawal", "7.50"));
+      const bank = async () => texts((await service.house())[1]?.balances ?? []);
+      assert.deepEqual(await bank(), ["-2.50 CHF"]);
+      const receipt = await service.receipt(receiptId);
+      assert.deepEqual(
+        [receipt.pesel, receipt.kind, receipt.note],
+        [houseNumber("bank"), "deposit", "bag 17"],
+      );
+      const reversal = {
+        kind: "reversal",
+        pesel: receipt.pesel,
+        reverses: receiptId,
+        reason: "a slip",
+      } as const;
+      assert.deepEqual(texts((await service.change(reversal)).account.balances), ["-7.50 CHF"]);
+      const { items, closing } = await service.statement(houseNumber("bank"), { limit: 2 });
+      assert.deepEqual(
+        items.map(({ kind }) => kind),
+        ["reversal", "withdrawal"],
+      );
+      assert.deepEqual(texts(closing ?? []), ["-7.50 CHF"]);
+      const position = (await service.position()).currencies.find(({ currency }) => currency === "CHF");
+      assert.equal(position?.bank, -750n);
+      assert.deepEqual((await service.statement(houseNumber("cash"), { limit: 2 })).items, []);
+      await service.change(cash("deposit", "7.50"));
     });
   });
 
@@ -112,7 +284,8 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         sequence: 2,
         key: "r",
         by: undefined,
-        holder: undefined,
+        holder: { name: "Jan", surname: "Kowalski" },
+        blocked: false,
         reverses: undefined,
         reversedBy: undefined,
         note: undefined,
@@ -232,7 +405,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
     test("the position adds up to what was deposited, and the spread is earned", async () => {
       await service.exchange({ pesel: await person(), ...terms("sell 500 PLN for USD") });
       const { currencies, spreadEarned } = await service.position();
-      const accounts = await everyPage((page) => service.accounts(page), 1000);
+      const accounts = await everyPage((page) => service.accounts(page));
       for (const { currency, customers } of currencies) {
         const held = accounts
           .flatMap(({ balances }) => balances)
@@ -281,8 +454,10 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const against = async (changed: readonly AccountHead[]) =>
         (await service.audit({ against: Readable.from([changed]) })).against;
       assert.deepEqual(await against(heads), { accounts: heads.length, found: heads.length, lost: [] });
-      const accounts = await everyPage((page) => service.accounts(page), 1000);
-      const at = accounts.findIndex((account) => account.pesel === pesel);
+      const accounts = await everyPage((page) => service.accounts(page));
+      // The house's accounts come before those of customers.
+      const ofHouse = heads.length - accounts.length;
+      const at = ofHouse + accounts.findIndex((account) => account.pesel === pesel);
       const { customer, hash } = heads[at] as AccountHead;
       const missing = { customer: "ABCDEFGHIJKLMNOPABCD", entries: 3, hash };
       assert.deepEqual(await against([missing, ...heads.with(at, { customer, hash, entries: 2 })]), {
@@ -309,7 +484,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual([next.length, accounts], [heads.length + 1, heads.length + 1]);
     });
 
-    test("what fails while heads are taken ends the audit with that", async () => {
+    test("A failure while heads are taken ends the audit with that error", async () => {
       await person();
       const full = new Error("the disk is full");
       await assert.rejects(service.audit({ onHeads: () => Promise.reject(full) }), full);
@@ -346,6 +521,10 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         history.map(({ bid, ask, ...day }) => [day, formatDecimal(bid), formatDecimal(ask)]),
         [[{ number: "108/C/NBP/2026", effectiveDate: "2026-06-08" }, "0.011793", "0.012031"]],
       );
+    });
+
+    test("the tables of some days come whole", async () => {
+      assert.deepEqual(await service.rateTables(30), [table]);
     });
 
     test("PLN and unknown currencies have no history", async () => {

@@ -29,11 +29,11 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
     answers.map((answer) => (answer instanceof FxError ? answer.code : "done"));
 
   describe("a bulk", () => {
-    test("of nothing is answered with nothing", async () => {
+    test("A bulk of nothing is answered with nothing", async () => {
       assert.deepEqual(await run(), []);
     });
 
-    test("does the lines of one account in their order, whatever chunks they come in", async () => {
+    test("A bulk does the lines of one account in their order, whatever chunks they come in", async () => {
       const index = 8800;
       const pesel = adult(index);
       const buy = { kind: "exchange", pesel, ...terms("buy 100 USD for PLN") } as const;
@@ -49,7 +49,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual(last.account.balances, (await service.account(pesel)).balances);
     });
 
-    test("says what each order sold and bought, and what a deposit leaves", async () => {
+    test("A bulk says what each order sold and bought, and what a deposit leaves", async () => {
       const pesel = await person();
       const cash = { kind: "deposit", pesel, amount: decimal("5"), note: undefined } as const;
       const { balances } = await service.account(pesel);
@@ -64,7 +64,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual(texts(deposit.account.balances), ["968.00 PLN", "10.00 USD"]);
     });
 
-    test("answers a line that cannot be read with what is wrong, in its place", async () => {
+    test("A bulk answers a line that cannot be read with what is wrong, in its place", async () => {
       const pesel = await person();
       const wrong = new FxError("invalid-request", "This is no line.");
       assert.deepEqual(
@@ -73,7 +73,37 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       );
     });
 
-    test("sent again with its keys does nothing twice", async () => {
+    test("A bulk whose source of lines fails answers the lines before, and fails with that error", async () => {
+      const index = 8801;
+      const fault = new Error("no more can be read");
+      async function* lines(): AsyncGenerator<readonly BulkLine[]> {
+        yield [{ kind: "opening", ...opening({ index, pln: "1000" }) }];
+        throw fault;
+      }
+      const answers: BulkAnswer[] = [];
+      const reading = async () => {
+        for await (const chunk of service.bulk(lines())) answers.push(...chunk);
+      };
+      await assert.rejects(reading(), fault);
+      assert.deepEqual(codes(answers), ["done"]);
+    });
+
+    test("A bulk that nobody reads any more takes no more lines in, and waits for none", async () => {
+      const pesel = await person();
+      let taken = 0;
+      async function* lines(): AsyncGenerator<readonly BulkLine[]> {
+        yield [{ kind: "exchange", pesel, ...terms("buy 1 USD for PLN") }];
+        taken += 1;
+        await new Promise(() => {});
+      }
+      for await (const answers of service.bulk(lines())) {
+        assert.deepEqual(codes(answers), ["done"]);
+        break;
+      }
+      assert.ok(taken <= 1);
+    });
+
+    test("A bulk sent again with its keys does nothing twice", async () => {
       const pesel = await person();
       const lines = [1, 2].map(
         (number): BulkLine => ({
@@ -131,7 +161,41 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
     return answers;
   }
 
-  /** What an answer says, but for the receipt of what a dry run has not made. */
+  test("A dry run of several reversals of one entry says that the first would be done, in whatever case its id is", async () => {
+    const pesel = await person();
+    const deposit = { kind: "deposit", pesel, currency: pln, amount: decimal("5"), note: undefined } as const;
+    const { receiptId } = await service.change(deposit);
+    await service.change(deposit);
+    const answers: BulkAnswer[] = [];
+    async function* chunks() {
+      yield [receiptId, receiptId.toUpperCase(), receiptId].map(
+        (reverses) => ({ kind: "reversal", pesel, reverses, reason: "r" }) as const,
+      );
+    }
+    for await (const some of service.dryRun(chunks())) answers.push(...some);
+    assert.deepEqual(
+      answers.map((answer) => (answer instanceof FxError ? answer.message : "done")),
+      ["done", "This was reversed before.", "This was reversed before."],
+    );
+  });
+
+  test("A dry run of a reversal finds its receipt in any case, and none where the text is no id", async () => {
+    const pesel = await person();
+    const deposit = { kind: "deposit", pesel, currency: pln, amount: decimal("5"), note: undefined } as const;
+    const { receiptId } = await service.change(deposit);
+    const reversalOf = (reverses: string) => ({ kind: "reversal", pesel, reverses, reason: "r" }) as const;
+    async function* chunks() {
+      yield [reversalOf("Jan Kowalski"), reversalOf(`${receiptId}0`), reversalOf(receiptId.toUpperCase())];
+    }
+    const answers: BulkAnswer[] = [];
+    for await (const some of service.dryRun(chunks())) answers.push(...some);
+    assert.deepEqual(
+      answers.map((answer) => (answer instanceof FxError ? answer.code : "done")),
+      ["not-found", "not-found", "done"],
+    );
+  });
+
+  /** An answer without its receipt, which a dry run does not make. */
   const said = (answers: readonly BulkAnswer[], dry: readonly BulkAnswer[]) =>
     answers.map((answer, index) => {
       if (answer instanceof FxError) return [answer.code, answer.message, answer.replayed];
@@ -141,7 +205,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
     });
 
   describe("a dry run", () => {
-    test("answers every line as the run then does, whatever was done, refused or asked under its keys before", async () => {
+    test("A dry run answers every line as the run then does, whatever was done, refused or asked under its keys before", async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(wish, { maxLength: 8 }),
@@ -151,7 +215,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
             unused += 1;
             const pesels = [await person(), await person(), adult(unused)];
             await run(earlier.map((each) => lineOf(pesels, each)));
-            // What was refused for want of money could be done now.
+            // An order that was refused for want of money could be done now.
             const cash = { kind: "deposit", currency: pln, note: undefined } as const;
             await run([{ ...cash, pesel: pesels[0] as Pesel, amount: decimal("1000") }]);
             const lines = wishes.map((each) => lineOf(pesels, each));
@@ -167,7 +231,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       );
     });
 
-    test("answers every change of an account as the change then is, with its key used before or not", async () => {
+    test("A dry run answers every change of an account as the change then is, with its key used before or not", async () => {
       const pesel = await person();
       const [exchanged] = await run([{ kind: "exchange", pesel, ...terms("buy 10 USD for PLN") }]);
       assert.ok(exchanged !== undefined && "receiptId" in exchanged);
@@ -175,6 +239,13 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       const withdrawal = { kind: "withdrawal", pesel, currency: pln, note: undefined } as const;
       const changes: readonly Change[] = [
         { kind: "closing", pesel, key: "close" },
+        { kind: "unblock", pesel, reason: "lifted", key: "u" },
+        { kind: "block", pesel, reason: "freeze", key: "b" },
+        { kind: "block", pesel, reason: "freeze", key: "b" },
+        { kind: "block", pesel, reason: "another", key: "b" },
+        { kind: "block", pesel, reason: "freeze", key: "b2" },
+        { ...withdrawal, amount: decimal("1"), key: "w0" },
+        { kind: "unblock", pesel, reason: "lifted", key: "u2" },
         { ...withdrawal, amount: decimal("5000"), key: "w" },
         { kind: "deposit", pesel, currency: pln, amount: decimal("5000"), note: undefined, key: "d" },
         { ...withdrawal, amount: decimal("5000"), key: "w" },

@@ -39,7 +39,7 @@ export function describePast(subjectNow: () => Subject): void {
     const balancesAt = async (pesel: Pesel, time: string) =>
       texts((await service.account(pesel, new Date(time))).balances);
 
-    test("has the balances that its last entry until then left", async () => {
+    test("An account at a past time has the balances that its last entry until then left", async () => {
       const pesel = await personAt("2026-06-08T12:00:00Z");
       await depositAt("2026-06-08T13:00:00Z", pesel, "5 PLN");
       await depositAt("2026-06-08T14:00:00Z", pesel, "7 USD");
@@ -49,7 +49,7 @@ export function describePast(subjectNow: () => Subject): void {
       assert.deepEqual(await balancesAt(pesel, "2026-06-08T14:30:00Z"), ["1005.00 PLN", "7.00 USD"]);
     });
 
-    test("is not found before it was opened", async () => {
+    test("An account at a past time is not found before it was opened", async () => {
       const pesel = await personAt("2026-06-08T12:00:00Z");
       setClock("2026-06-08T13:00:00Z");
       await refuses(
@@ -59,7 +59,7 @@ export function describePast(subjectNow: () => Subject): void {
       );
     });
 
-    test("has the name of that time", async () => {
+    test("An account at a past time has the name of that time", async () => {
       const pesel = await personAt("2026-06-08T12:00:00Z");
       await depositAt("2026-06-08T12:10:00Z", pesel, "5 PLN");
       setClock("2026-06-08T13:00:00Z");
@@ -73,7 +73,7 @@ export function describePast(subjectNow: () => Subject): void {
       assert.deepEqual(await Promise.all(names), ["Jan Kowalski", "Ewa Lis", "Ewa Lis"]);
     });
 
-    test("is closed if it was then", async () => {
+    test("An account at a past time is closed if it was then", async () => {
       const pesel = await personAt("2026-06-08T12:00:00Z");
       await service.change(cash("withdrawal", pesel, "1000 PLN"));
       setClock("2026-06-08T13:00:00Z");
@@ -85,6 +85,25 @@ export function describePast(subjectNow: () => Subject): void {
         return (await service.account(pesel, new Date(`2026-06-08T${time}:00Z`))).closed;
       });
       assert.deepEqual(await Promise.all(closed), [false, true, false]);
+    });
+
+    test("An account at a past time is blocked if it was then, and so it is in the list", async () => {
+      const pesel = await personAt("2026-06-08T12:00:00Z");
+      setClock("2026-06-08T13:00:00Z");
+      await service.change({ kind: "block", pesel, reason: "freeze" });
+      setClock("2026-06-08T14:00:00Z");
+      await service.change({ kind: "unblock", pesel, reason: "lifted" });
+      setClock("2026-06-08T15:00:00Z");
+      for (const [time, isBlocked] of [
+        ["12:30", false],
+        ["13:30", true],
+        ["14:30", false],
+      ] as const) {
+        const at = new Date(`2026-06-08T${time}:00Z`);
+        assert.equal((await service.account(pesel, at)).blocked, isBlocked);
+        const { items } = await service.accounts({ limit: 200, at });
+        assert.equal(items.find((listed) => listed.pesel === pesel)?.blocked, isBlocked);
+      }
     });
   });
 
@@ -151,7 +170,7 @@ export function describePast(subjectNow: () => Subject): void {
       return [items.map(({ sequence }) => sequence), opening && texts(opening), closing && texts(closing)];
     };
 
-    test("has the entries of its days in Warsaw, both included, and what was there before and after", async () => {
+    test("The statement of a period has the entries of its days in Warsaw, both included, and the balances before and after", async () => {
       const pesel = await person();
       assert.deepEqual(await shown(pesel, { from: "2026-06-11", to: "2026-06-11" }), [
         [3, 2],
@@ -160,7 +179,7 @@ export function describePast(subjectNow: () => Subject): void {
       ]);
     });
 
-    test("begins with nothing if it has no first day, and ends with what is there now if it has no last", async () => {
+    test("The statement of a period without a first day begins with nothing, and without a last ends with the balances now", async () => {
       const pesel = await person();
       const now = ["1005.00 PLN", "2.00 USD"];
       assert.deepEqual(await shown(pesel, {}), [[4, 3, 2, 1], [], now]);
@@ -168,14 +187,14 @@ export function describePast(subjectNow: () => Subject): void {
       assert.deepEqual(await shown(pesel, { to: "2026-06-10" }), [[1], [], ["1000.00 PLN"]]);
     });
 
-    test("without entries ends with what it begins with", async () => {
+    test("The statement of a period without entries ends with the balances that it begins with", async () => {
       const pesel = await person();
       const now = ["1005.00 PLN", "2.00 USD"];
       assert.deepEqual(await shown(pesel, { from: "2026-06-13", to: "2026-06-20" }), [[], now, now]);
       assert.deepEqual(await shown(pesel, { to: "2026-06-09" }), [[], [], []]);
     });
 
-    test("comes page by page, its balances on the first", async () => {
+    test("The statement of a period comes page by page, its balances on the first", async () => {
       const pesel = await person();
       const period = { from: "2026-06-11", to: "2026-06-11" };
       const first = await service.statement(pesel, { limit: 1, ...period });

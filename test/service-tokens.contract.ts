@@ -37,7 +37,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
   }
 
   describe("the name of the token", () => {
-    test("is in the receipt and in the statement of every kind of entry", async () => {
+    test("The token's name is in the receipt and in the statement of every kind of entry", async () => {
       const pesel = adult(7400);
       await as("anna").createAccount(opening({ index: 7400 }));
       await as("jan").exchange({ pesel, ...terms("sell 100 PLN for USD") });
@@ -61,7 +61,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
       assert.deepEqual((await service.audit()).findings, []);
     });
 
-    test("is in the entry of a closing, and of each line of a bulk", async () => {
+    test("The token's name is in the entry of a closing, and of each line of a bulk", async () => {
       const index = 7401;
       const pesel = adult(index);
       const rich = await person();
@@ -83,7 +83,24 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
       assert.deepEqual(await named(rich), ["exchange anna", "opening undefined"]);
     });
 
-    test("is not in an entry that was made without one", async () => {
+    test("A till is that of the token asked for, on the day", async () => {
+      const pesel = await person();
+      const before = await service.till({ by: "anna" });
+      await as("anna").change(cash("deposit", pesel, "5 PLN"));
+      await as("jan").change(cash("deposit", pesel, "7 PLN"));
+      const { date, by, entries, currencies, last, digest } = await service.till({ by: "anna" });
+      assert.deepEqual([date, by, entries], [before.date, "anna", before.entries + 1]);
+      const inPln = (till: typeof before) => till.currencies.find(({ currency }) => currency === "PLN");
+      const cameBefore = inPln(before)?.came ?? 0n;
+      assert.equal(currencies.find(({ currency }) => currency === "PLN")?.came, cameBefore + 500n);
+      assert.ok(last !== undefined && digest !== before.digest);
+      assert.deepEqual(await service.till({ date: "2020-01-01", by: "anna" }), {
+        ...{ date: "2020-01-01", by: "anna", currencies: [], entries: 0, first: undefined, last: undefined },
+        digest: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      });
+    });
+
+    test("An entry that was made without a token names none", async () => {
       const pesel = await person();
       await service.exchange(order(pesel));
       assert.deepEqual(
@@ -94,7 +111,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
   });
 
   describe("a key that another token used", () => {
-    test("is refused for the same request, which is neither done again nor answered", async () => {
+    test("A key that another token used is refused for the same request, which is neither done again nor answered", async () => {
       const pesel = await person();
       await as("anna").exchange(order(pesel));
       await refuses(as("jan").exchange(order(pesel)), "idempotency-key-reused", usedByAnother);
@@ -106,7 +123,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
       assert.equal((await entries(pesel)).length, 2);
     });
 
-    test("has its first answer for that token, and for whoever asks without one", async () => {
+    test("A key has its first answer for its own token, and for a caller without a token", async () => {
       const pesel = await person();
       const first = await as("anna").exchange(order(pesel));
       await as("jan").exchange(order(pesel, "sell 1 PLN for USD", "other"));
@@ -117,7 +134,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
       }
     });
 
-    test("is refused for openings, deposits, changes of name and lines of a bulk, too", async () => {
+    test("A key that another token used is refused for openings, deposits, changes of name and lines of a bulk, too", async () => {
       const index = 7402;
       const pesel = adult(index);
       const given = opening({ index, key: "open" });
@@ -140,7 +157,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
       assert.equal((await entries(pesel)).length, 3);
     });
 
-    test("is refused where it was refused, and the refusal stays that token's answer", async () => {
+    test("The key of a refusal is refused to another token, and the refusal stays that token's answer", async () => {
       const pesel = await person();
       const refused = order(pesel, "sell 10 USD for PLN");
       await refuses(as("anna").exchange(refused), "insufficient-funds");
@@ -156,7 +173,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
   });
 
   describe("a key that was used without a token", () => {
-    test("has its first answer for any token", async () => {
+    test("A key that was used without a token has its first answer for any token", async () => {
       const pesel = await person();
       const refused = order(pesel, "sell 999 USD for PLN", "refused");
       const { receiptId } = await service.exchange(order(pesel));

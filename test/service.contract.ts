@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { formatDecimal } from "../src/core/decimal.ts";
 import { type ErrorCode, FxError } from "../src/core/errors.ts";
-import type { ExchangeService } from "../src/core/service.ts";
+import { provenBy } from "../src/core/proof.ts";
+import type { AccountHead, ExchangeService } from "../src/core/service.ts";
+import { sha256 } from "../src/ledger/rows.ts";
 import { describeBooks } from "./service-books.contract.ts";
 import { describeBulks } from "./service-bulk.contract.ts";
-import { describeChanges } from "./service-changes.contract.ts";
+import { cash, describeChanges } from "./service-changes.contract.ts";
 import { describePast } from "./service-past.contract.ts";
 import { describeTokens } from "./service-tokens.contract.ts";
 import { adult, type fixedRates, opening, table, terms } from "./support/fixture.ts";
@@ -16,12 +19,12 @@ export interface Subject {
   readonly service: ExchangeService;
   readonly rates: ReturnType<typeof fixedRates>;
   readonly clock: { now: Date };
-  /** The service for whoever asks with the token of this name, or without one. */
+  /** The service as a caller with the token of this name sees it, or without a token. */
   as(by: string | undefined): ExchangeService;
   close(): Promise<void>;
 }
 
-/** What holds for every ExchangeService, local or remote: the same outcomes, codes and messages. */
+/** The contract of every ExchangeService, local or remote: the same outcomes, codes and messages. */
 export function describeExchangeService(name: string, open: () => Promise<Subject>): void {
   describe(name, () => {
     let subject: Subject;
@@ -34,7 +37,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
     });
     after(() => subject.close());
 
-    /** A new account with so many PLN. */
+    /** Opens a new account with this much PLN. */
     async function person(pln = "1000") {
       people += 1;
       await service.createAccount(opening({ index: people, pln }));
@@ -279,7 +282,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       before(() => subject.rates.use(undefined));
       after(() => subject.rates.use(table));
 
-      test("orders, quotes and rates say so, and when to try again", async () => {
+      test("Without usable rates, orders, quotes and rates say so, and when to try again", async () => {
         const pesel = await person();
         const order = terms("sell 1 PLN for USD");
         const asked = [
@@ -287,6 +290,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
           () => service.quote(order),
           () => service.rates(),
           () => service.rateHistory(order.to, 9),
+          () => service.rateTables(9),
         ];
         for (const ask of asked) {
           const error = await refuses(ask(), "rates-unavailable", "There is no rate table yet.");
@@ -294,7 +298,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         }
       });
 
-      test("accounts are opened and read", async () => {
+      test("Without usable rates, accounts are opened and read", async () => {
         assert.deepEqual(await balances(await person("5")), ["5.00 PLN"]);
       });
     });
@@ -304,31 +308,81 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       before(() => subject.rates.halt(reason));
       after(() => subject.rates.halt(undefined));
 
-      test("rates and their history are shown, and say why", async () => {
-        const { table: shown, recorded, notTraded } = await service.rates();
-        assert.deepEqual([shown.number, recorded, notTraded], [table.number, true, reason]);
+      test("A table that is not traded at is shown with its history and the reason", async () => {
+        const { table: shown, recorded, notTraded, notTradedCode } = await service.rates();
+        assert.deepEqual(
+          [shown.number, recorded, notTraded, notTradedCode],
+          [table.number, true, reason, "too-old"],
+        );
         assert.equal(
           (await service.rateHistory(terms("sell 1 USD for PLN").from, 9)).at(-1)?.number,
           table.number,
         );
       });
 
-      test("orders and quotes are refused, and say why", async () => {
+      test("Orders and quotes at a table that is not traded at are refused, with the reason", async () => {
         const order = terms("sell 1 PLN for USD");
         await refuses(service.exchange({ pesel: await person(), ...order }), "rates-unavailable", reason);
         await refuses(service.quote(order), "rates-unavailable", reason);
       });
     });
 
+    describe("while trading is suspended", () => {
+      const reason = "The bank corrects its table";
+      after(() => service.changeTrading({ reason: undefined, by: undefined }));
+
+      test("Orders are refused with the reason and leave their keys free, and the rates and quotes go on", async () => {
+        const pesel = await person();
+        const order = { pesel, ...terms("sell 1 PLN for USD"), key: "suspended" };
+        const { suspension, notTraded, notTradedCode } = await service.changeTrading({
+          reason,
+          by: undefined,
+        });
+        assert.deepEqual([suspension?.reason, notTradedCode], [reason, "suspended"]);
+        assert.deepEqual((await service.rates()).suspension, suspension);
+        await refuses(service.exchange(order), "trading-suspended", notTraded);
+        await service.quote(terms("sell 1 PLN for USD"));
+        const resumed = await service.changeTrading({ reason: undefined, by: undefined });
+        assert.equal(resumed.suspension, undefined);
+        assert.equal((await service.exchange(order)).replayed, false);
+      });
+    });
+
+    describe("the proof of a receipt", () => {
+      test("The proof of a receipt leads from its entry to the head that a checkpoint has", async () => {
+        const pesel = await person();
+        const { receiptId } = await service.exchange({ pesel, ...terms("sell 10 PLN for USD") });
+        const exchanged = await service.proof(receiptId);
+        // More than one page of the account's chain.
+        const lines = Array.from({ length: 600 }, () => cash("deposit", pesel, "1 PLN"));
+        for await (const _ of service.bulk(Readable.from([lines])));
+        const proof = await service.proof(receiptId.slice(0, 30));
+        assert.deepEqual([exchanged.head.entries, proof.head.entries, proof.after.length], [2, 602, 600]);
+        assert.equal(JSON.parse(proof.entry).id, receiptId);
+        const heads: AccountHead[] = [];
+        await service.audit({ onHeads: async (some) => void heads.push(...some) });
+        const seen = heads.find(({ customer }) => customer === proof.head.customer);
+        assert.deepEqual(provenBy(proof, seen, sha256), proof);
+        assert.deepEqual(provenBy(proof, exchanged.head, sha256), exchanged);
+        const { items } = await service.statement(pesel, { limit: 200 });
+        const newest = await service.proof(items[0]?.id ?? "");
+        assert.deepEqual([newest.after, newest.head], [[], proof.head]);
+      });
+
+      test("The proof of an unknown receipt is refused", async () => {
+        await refuses(service.proof("019e9a70-3c5e-7000-8000-5d1f0c2b7a11"), "not-found");
+      });
+    });
+
     describe("an idempotency key", () => {
-      test("makes an opening that is sent again have no second effect", async () => {
+      test("A key makes an opening that is sent again have no second effect", async () => {
         const first = opening({ index: 8000, key: "open-1" });
         const { receiptId, replayed } = await service.createAccount(first);
         assert.equal(replayed, false);
         assert.deepEqual(await service.createAccount(first), { receiptId, replayed: true });
       });
 
-      test("makes an order that is sent again have no second effect, and the first answer", async () => {
+      test("A key makes an order that is sent again have no second effect, and the first answer", async () => {
         const pesel = await person();
         const order = { pesel, ...terms("sell 10 PLN for USD"), key: "k" };
         const first = await service.exchange(order);
@@ -340,7 +394,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         assert.deepEqual(await balances(pesel), ["970.00 PLN", "8.10 USD"]);
       });
 
-      test("is refused on another body", async () => {
+      test("A key is refused on another body", async () => {
         const pesel = await person();
         await service.exchange({ pesel, ...terms("sell 10 PLN for USD"), key: 'a"\\b' });
         await refuses(
@@ -350,7 +404,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         );
       });
 
-      test("has one effect when used twice at once", async () => {
+      test("A key used twice at once has one effect", async () => {
         const pesel = await person();
         const order = { pesel, ...terms("sell 10 PLN for USD"), key: "twice" };
         const [one, two] = await Promise.all([service.exchange(order), service.exchange(order)]);
@@ -359,7 +413,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         assert.deepEqual(await balances(pesel), ["990.00 PLN", "2.70 USD"]);
       });
 
-      test("of a refused order has the refusal for its answer, also when there is money now", async () => {
+      test("The key of a refused order is answered with the refusal, also when there is money now", async () => {
         const pesel = await person("1000");
         const order = { pesel, ...terms("sell 10 USD for PLN"), key: "early" };
         const first = await refuses(service.exchange(order), "insufficient-funds");
@@ -369,7 +423,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         assert.deepEqual(await balances(pesel), ["926.00 PLN", "20.00 USD"]);
       });
 
-      test("of a refused order is refused on another body, and a new key is a new request", async () => {
+      test("The key of a refused order is refused on another body, and a new key is a new request", async () => {
         const pesel = await person("1000");
         const order = { pesel, ...terms("sell 2000 PLN for USD"), key: "refused" };
         await refuses(service.exchange(order), "insufficient-funds");
@@ -378,7 +432,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         assert.equal((await service.exchange({ ...other, key: "new" })).replayed, false);
       });
 
-      test("of a refused opening has the refusal for its answer", async () => {
+      test("The key of a refused opening is answered with the refusal", async () => {
         const pesel = await person();
         const taken = { ...opening({ index: people, key: "taken" }) };
         const first = await refuses(service.createAccount(taken), "account-exists");

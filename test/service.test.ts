@@ -5,6 +5,7 @@ import type { ExchangeService } from "../src/core/service.ts";
 import { LedgerService } from "../src/ledger/service.ts";
 import { openSqlite } from "../src/sqlite/store.ts";
 import { describeExchangeService } from "./service.contract.ts";
+import { opening } from "./support/fixture.ts";
 import { openInstance, startServer } from "./support/server.ts";
 import { withToken } from "./support/service.ts";
 
@@ -15,7 +16,7 @@ describeExchangeService("ExchangeService over a store in this process", async ()
 });
 
 describeExchangeService("ExchangeService over HTTP", async () => {
-  // Of two servers: one that asks for tokens, and one that does not.
+  // Two servers over one ledger: one asks for tokens, and one does not.
   const store = Object.assign(openSqlite(":memory:"), { close: async () => {} });
   const callerOf = (authorization: string) => {
     return { name: authorization.replace("Bearer ", ""), role: "operator" as const, expires: undefined };
@@ -38,6 +39,27 @@ describeExchangeService("ExchangeService over HTTP", async () => {
       for (const { close } of [guarded, server]) await close();
     },
   };
+});
+
+test("a key still finds its answer under a new secret of the same token", async (t) => {
+  const callerOf = (authorization: string) => {
+    return {
+      name: authorization.replace(/^Bearer (\w+)-\d$/, "$1"),
+      role: "teller" as const,
+      expires: undefined,
+    };
+  };
+  const server = await startServer({}, "", { tokens: { callerOf } });
+  t.after(() => server.close());
+  const [before, rotated, other] = ["anna-1", "anna-2", "jan-1"].map((token) => {
+    const service = openHttpService(server.url, { token });
+    t.after(() => service.close());
+    return service;
+  });
+  const request = opening({ key: "k" });
+  const first = await before?.createAccount(request);
+  assert.deepEqual(await rotated?.createAccount(request), { ...first, replayed: true });
+  await assert.rejects(other?.createAccount(request) ?? assert.fail(), { code: "idempotency-key-reused" });
 });
 
 const asked = new Set<string | symbol>(["constructor", "close", "commits"]);

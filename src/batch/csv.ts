@@ -2,11 +2,11 @@ import { csvCell, type Separator, separators, textOfCell } from "../core/csv.ts"
 import type { FxError } from "../core/errors.ts";
 import { readAmount } from "./amount.ts";
 import { blank, cleanCell } from "./cell.ts";
-import { attempt, type BatchFormat, type BatchLine, invalid, type TextLine } from "./line.ts";
+import { type BatchFormat, type BatchLine, invalid, type TextLine, valueOrError } from "./line.ts";
 import { recordIn } from "./record.ts";
 import { UnfitFile } from "./unfit-file.ts";
 
-/** What a file may hold, in fields of the wire: those that it always has, those of which it has at least one, and others. */
+/** A kind of file by its columns: required ones, amounts (at least one), and optional ones. */
 interface Kind extends Pick<BatchFormat, "holds" | "needsRates"> {
   readonly always: readonly string[];
   readonly amounts: readonly string[];
@@ -129,7 +129,7 @@ function headerIn(line: TextLine, text: string, separator: string | undefined): 
   return nearest;
 }
 
-/** What a line says as the header of one kind of file. */
+/** A line read as the header of one kind of file. */
 interface Header {
   readonly columns: string[];
   readonly kind: Kind;
@@ -243,8 +243,8 @@ class Rows {
   }
 
   /**
-   * Of a row on more than one line. With two quotes that nobody meant, the rows between them would be in a cell, with
-   * as many separators as rows have.
+   * Refuses a row on several lines whose quotes seem unintended: a cell of it then holds whole rows, with as many
+   * separators as rows have.
    */
   #spanning(line: TextLine, { text, cells, lines }: Span): BatchLine | undefined {
     const breaks = text.split("\n").length - 1;
@@ -282,7 +282,7 @@ class Rows {
     for (const { name, index, isAmount } of this.#fields) {
       const cell = cells[index];
       if (!cell) continue;
-      const value = isAmount ? attempt(() => readAmount(name, cell, this.#separator === ",")) : cell;
+      const value = isAmount ? valueOrError(() => readAmount(name, cell, this.#separator === ",")) : cell;
       // A body with text for an amount is refused, too.
       body[name] = value instanceof Error ? cell : value;
       if (value instanceof Error) fault ??= value;

@@ -3,11 +3,10 @@ import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { parseLine } from "../wire/bulk.ts";
 import { requireKey } from "../wire/requests.ts";
-import { DigestCounts } from "./digest-counts.ts";
-import { attempt, type BatchLine, invalid, isObject } from "./line.ts";
+import { type BatchLine, invalid, isObject, valueOrError } from "./line.ts";
 import type { UnfitFile } from "./unfit-file.ts";
 
-/** What a line asks for, under its key. */
+/** The request in a line, under its key. */
 export type LineRequest = BulkRequest & { readonly key: string };
 
 /** A line, its idempotency key, and what it asks for. */
@@ -16,14 +15,17 @@ export interface KeyedLine {
   readonly key: string;
   /** Whether the line names its key itself. */
   readonly hasOwnKey: boolean;
-  /** As it is written; null if it cannot be read. */
+  /** The PESEL as it is written; null if it cannot be read. */
   readonly pesel: string | null;
   /** The cells that fx does not read, by their columns, without the empty ones; undefined if there are no such columns. */
   readonly extra: Readonly<Record<string, string>> | undefined;
-  /** Or what is wrong with the line. */
+  /** The request, or the reason why the line has none. */
   readonly request: LineRequest | FxError | UnfitFile;
-  /** The line as it is written, but under another key: the same one each time. */
-  readonly withNewKey: () => string;
+  /**
+   * The line as it is written, for a file of refused lines: under a new key, the same one each time. Only `rate-changed`
+   * leaves a key free that the line may still be done with, so it stays.
+   */
+  readonly forRejects: (code: string) => string;
 }
 
 /** The first 12 bytes of the SHA-256 of a text in UTF-8, in base64url. */
@@ -45,7 +47,7 @@ export class BatchId {
 
   add({ body, key }: BatchLine): void {
     // The same on every day: no date of birth is in the future.
-    const asked = attempt(() => parseLine(withLeadingZero(body), endOfDates));
+    const asked = valueOrError(() => parseLine(withLeadingZero(body), endOfDates));
     if (asked instanceof Error) {
       this.#hasUnread = true;
       return;
@@ -90,8 +92,8 @@ export class LineKeys {
   readonly #beginning: string;
   readonly #digestOf: Digest;
   readonly #today: CalendarDate;
-  /** How many lines asked for the same so far, by the digest of what they ask for. */
-  readonly #equal = new DigestCounts();
+  /** How many lines asked for the same so far, by the digest of what they ask for, and that by its first character. */
+  readonly #equal = new Map<string, Map<string, number>>();
 
   constructor(id: string, today: CalendarDate, digestOf: Digest) {
     this.#id = id;
@@ -102,8 +104,8 @@ export class LineKeys {
 
   of({ number, text, body, extra, key: named, fault, withKey }: BatchLine): KeyedLine {
     const asked =
-      body === undefined && fault !== undefined ? fault : attempt(() => parseLine(body, this.#today));
-    const own = named === undefined ? undefined : attempt(() => keyOf(named));
+      body === undefined && fault !== undefined ? fault : valueOrError(() => parseLine(body, this.#today));
+    const own = named === undefined ? undefined : valueOrError(() => keyOf(named));
     const key =
       typeof own === "string"
         ? own
@@ -115,13 +117,16 @@ export class LineKeys {
       pesel: peselOf(body),
       extra,
       request: fault ?? (own instanceof Error ? own : asked instanceof Error ? asked : { ...asked, key }),
-      withNewKey: () => withKey(`again:${this.#digestOf(key)}`),
+      forRejects: (code) => withKey(code === "rate-changed" ? key : `again:${this.#digestOf(key)}`),
     };
   }
 
   #derived(facts: readonly unknown[]): string {
     const digest = this.#digestOf(JSON.stringify([this.#id, ...facts]));
-    const count = this.#equal.count(digest);
+    // One map has 16 million entries at most, which a batch may exceed.
+    const counts = this.#equal.get(digest.charAt(0)) ?? new Map<string, number>();
+    const count = (counts.get(digest) ?? 0) + 1;
+    this.#equal.set(digest.charAt(0), counts.set(digest, count));
     const key = this.#beginning + digest;
     return count === 1 ? key : `${key}:${count}`;
   }

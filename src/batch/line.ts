@@ -5,13 +5,13 @@ import { UnfitFile } from "./unfit-file.ts";
 export interface TextLine {
   readonly number: number;
   readonly text: string;
-  /** What keeps it from being read at all. */
+  /** The reason why the line cannot be read at all. */
   readonly fault: FxError | UnfitFile | undefined;
 }
 
 /** One line of a batch: of CSV, a row, which may have line breaks in quoted cells. */
 export interface BatchLine {
-  /** That of the row's first line in the file. */
+  /** The number of the row's first line in the file. */
   readonly number: number;
   /** As it is written. */
   readonly text: string;
@@ -21,7 +21,7 @@ export interface BatchLine {
   readonly extra?: Readonly<Record<string, string>> | undefined;
   /** The key that the line names, not checked yet. */
   readonly key?: unknown;
-  /** What is wrong with the line. An UnfitFile ends the batch. */
+  /** The reason to refuse the line. An UnfitFile ends the batch. */
   readonly fault?: FxError | UnfitFile | undefined;
   /** The line as it is written, but under this key. */
   readonly withKey: (key: string) => string;
@@ -29,7 +29,7 @@ export interface BatchLine {
 
 /** How the lines of a file are written. */
 export interface BatchFormat {
-  /** What the lines ask for, for people. */
+  /** The kind of requests, in words for people. */
   readonly holds: string;
   /** Whether there may be requests that need rates. */
   readonly needsRates: boolean;
@@ -63,8 +63,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What `read` gives, or the error with which it refuses. */
-export function attempt<T>(read: () => T): T | FxError | UnfitFile {
+/** The result of `read`, or the error that it throws. */
+export function valueOrError<T>(read: () => T): T | FxError | UnfitFile {
   try {
     return read();
   } catch (error) {

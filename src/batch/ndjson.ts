@@ -1,7 +1,7 @@
 import { FxError } from "../core/errors.ts";
 import { parseJson } from "../wire/requests.ts";
 import { cleanCell } from "./cell.ts";
-import { attempt, type BatchFormat, type BatchLine, isObject, type TextLine } from "./line.ts";
+import { type BatchFormat, type BatchLine, isObject, type TextLine, valueOrError } from "./line.ts";
 
 /** A JSON body a line, which may also name its key. */
 export const ndjson: BatchFormat = {
@@ -16,7 +16,7 @@ function readLine({ number, text: written, fault }: TextLine): BatchLine {
   const text = cleanCell(written);
   const named = (key: string) => withKey(text, key);
   if (fault !== undefined) return { number, text, fault, withKey: named };
-  const body = attempt(() => parseJson(text, "line"));
+  const body = valueOrError(() => parseJson(text, "line"));
   if (body instanceof FxError) return { number, text, fault: body, withKey: named };
   if (!isObject(body)) return { number, text, body, withKey: named };
   for (const [name, value] of Object.entries(body)) {

@@ -2,7 +2,8 @@ import { type Account, planOpening } from "../core/account.ts";
 import type { FxError } from "../core/errors.ts";
 import type { Money } from "../core/money.ts";
 import type { BulkAnswer } from "../core/service.ts";
-import { accountText, moneyText } from "../wire/codecs.ts";
+import { encodeAccount } from "../wire/accounts.ts";
+import { encodeMoney } from "../wire/fields.ts";
 import type { KeyedLine } from "./keys.ts";
 
 /** A line that was done, now or before. */
@@ -17,7 +18,7 @@ export interface DoneLine {
   readonly bought: Money | undefined;
 }
 
-/** What an answer that is no refusal says of its line. */
+/** The outcome of a line by its answer, which is no refusal. */
 export function doneLine(line: KeyedLine, answer: Exclude<BulkAnswer, FxError>): DoneLine {
   const { receiptId, replayed } = answer;
   const state = replayed ? "replayed" : "done";
@@ -33,15 +34,13 @@ export function doneLine(line: KeyedLine, answer: Exclude<BulkAnswer, FxError>):
 
 /** One JSON document, on one line. */
 export function doneText(result: DoneLine, isDryRun: boolean): string {
-  const { number, key, extra } = result.line;
+  const { number: line, key, extra } = result.line;
   const { account, sold, bought, receiptId, state } = result;
-  const exchanged = sold && bought ? `,"sold":${moneyText(sold)},"bought":${moneyText(bought)}` : "";
-  const receipt = receiptId === "" ? "" : `,"receipt":"${receiptId}"`;
-  const beside = extra === undefined ? "" : `,"extra":${JSON.stringify(extra)}`;
-  return (
-    `{"line":${number},"ok":true,${isDryRun ? '"dryRun":true,' : ""}${accountText(account).slice(1, -1)}` +
-    `${exchanged}${receipt},"key":${JSON.stringify(key)},"replayed":${state === "replayed"}${beside}}\n`
-  );
+  return `${JSON.stringify({
+    ...{ line, ok: true, ...(isDryRun && { dryRun: true }), ...encodeAccount(account) },
+    ...{ sold: sold && encodeMoney(sold), bought: bought && encodeMoney(bought) },
+    ...{ receipt: receiptId || undefined, key, replayed: state === "replayed", extra },
+  })}\n`;
 }
 
 /** The same of a line for which nothing was done. */

@@ -1,4 +1,4 @@
-/** What is wrong with a file as a whole. */
+/** A fault of a file as a whole. */
 export type FileFault = "workbook" | "encoding" | "ends" | "header" | "changed";
 
 /** A file that holds no batch that fx can read. Nothing of it is begun, or nothing more. */

@@ -1,20 +1,31 @@
-import { statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { UsageError } from "./errors.ts";
+import { parseJson } from "./json.ts";
 import { reasonOf } from "./reason.ts";
-import { readSmallFile } from "./small-file.ts";
+import { refuseBlank } from "./settings.ts";
+import type { Environment } from "./terminal/terminal.ts";
 
-/** A setting of the wrong form. `message` names it and where it stands. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
+/** In bytes: more than any file of settings or secrets has. */
+const maxLength = 1024 * 1024;
+
+export interface ConfigPath {
+  readonly path: string;
+  /** Whether the user named the file, which must exist then. */
+  readonly isNamed: boolean;
 }
 
-export function configPath(env: Readonly<Record<string, string | undefined>>): string {
-  return join(env.XDG_CONFIG_HOME || join(env.HOME || homeOfUser(), ".config"), "fx", "config.json");
+export function configPath(named: string | undefined, env: Environment): ConfigPath {
+  refuseBlank(env.FX_CONFIG, "FX_CONFIG");
+  const path = named ?? env.FX_CONFIG;
+  if (path !== undefined) return { path, isNamed: true };
+  const folder = env.XDG_CONFIG_HOME || join(env.HOME || userHome(), ".config");
+  return { path: join(folder, "fx", "config.json"), isNamed: false };
 }
 
 /** A container's user may have no entry in /etc/passwd, and so no home. */
-function homeOfUser(): string {
+function userHome(): string {
   try {
     return homedir();
   } catch {
@@ -23,41 +34,38 @@ function homeOfUser(): string {
 }
 
 /**
- * What the config file sets, as its JSON has it; nothing where there is none.
+ * Reads the settings in the config file, as its JSON has them; none if there is no file.
  * @param known the names of the settings
- * @throws ConfigError
+ * @throws UsageError
  */
-export function readConfigFile(path: string, known: readonly string[]): Readonly<Record<string, unknown>> {
+export function readConfigFile(
+  { path, isNamed }: ConfigPath,
+  known: readonly string[],
+): Readonly<Record<string, unknown>> {
   let file: ReturnType<typeof readSmallFile>;
   try {
     file = readSmallFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR" || (code === "EACCES" && isOutOfReach(path))) return {};
-    throw new ConfigError(`The config file ${path} cannot be read (${reasonOf(error)}).`);
+    const isMissing = code === "ENOENT" || code === "ENOTDIR" || (code === "EACCES" && isOutOfReach(path));
+    if (isMissing && !isNamed) return {};
+    throw new UsageError(`The config file ${path} cannot be read (${reasonOf(error)}).`);
   }
-  let content: unknown;
-  try {
-    content = JSON.parse(file.text);
-  } catch {
-    throw new ConfigError(`The config file ${path} is not JSON.`);
-  }
+  const content = parseJson(file.text, `The config file ${path}`);
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw new ConfigError(`The config file ${path} must hold one JSON object.`);
+    throw new UsageError(`The config file ${path} must hold one JSON object.`);
   }
-  for (const [name, value] of Object.entries(content)) {
-    if (!known.includes(name)) {
-      throw new ConfigError(
-        `The config file ${path} sets "${name}", which fx does not know. It knows ${known.join(", ")}.`,
-      );
-    }
-    if (typeof value === "string") refuseBlank(value, `"${name}" in ${path}`);
+  const unknown = Object.keys(content).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `The config file ${path} sets "${unknown}", which fx does not know. It knows ${known.join(", ")}.`,
+    );
   }
   if ("token" in content && file.isShared) throw sharedToken(`The config file ${path}`, path);
   return content as Readonly<Record<string, unknown>>;
 }
 
-/** Whether a folder above the file is closed to this user, so that nobody can say whether there is such a file. */
+/** Whether a folder above the file is closed to this user, as HOME can be to a service's. */
 function isOutOfReach(path: string): boolean {
   try {
     statSync(path);
@@ -68,16 +76,35 @@ function isOutOfReach(path: string): boolean {
 }
 
 /**
- * Compose and shells make a blank value of a name that is not set. Taken as a value or as none, it could open a server
- * to everybody, or keep its accounts in memory.
- * @throws ConfigError
+ * The text of a file of settings or of a secret, without a byte order mark, and whether others than its owner can read
+ * it. A file of root's, such as a container's secret, may be readable by its group.
+ * @throws Error with the system's code; without one if the file is longer than `most` bytes, as a device can be
  */
-export function refuseBlank(text: string, place: string): void {
-  if (text.trim() === "") throw new ConfigError(`${place} is blank. Give it a value, or remove it.`);
+export function readSmallFile(
+  path: string,
+  most = maxLength,
+): { readonly text: string; readonly isShared: boolean } {
+  const file = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(most + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length <= most; length += read) {
+      read = readSync(file, bytes, length, bytes.length - length, null);
+    }
+    if (length > most) throw new Error(`it is longer than ${most / 1024 / 1024} MiB`);
+    const { mode, uid } = fstatSync(file);
+    const others = uid === 0 && process.geteuid?.() !== 0 ? 0o037 : 0o077;
+    return {
+      text: bytes.toString("utf8", 0, length).replace(/^\uFEFF/, ""),
+      isShared: process.platform !== "win32" && (mode & others) !== 0,
+    };
+  } finally {
+    closeSync(file);
+  }
 }
 
-export function sharedToken(what: string, path: string): ConfigError {
-  return new ConfigError(
+export function sharedToken(what: string, path: string): UsageError {
+  return new UsageError(
     `${what} has a token, and others than its owner can read it. Run chmod 600 ${path}, and have a new token made ` +
       "if somebody may have read this one.",
   );

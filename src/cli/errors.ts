@@ -2,96 +2,26 @@ import { CommanderError } from "commander";
 import { type ErrorCode, type FieldError, FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { PlainHttpError } from "../wire/plain-http.ts";
-import { ConfigError } from "./config-file.ts";
+import { type Exit, exitOf } from "./exits.ts";
 import { reasonOf } from "./reason.ts";
 import { writeJson, writeText } from "./terminal/output.ts";
 import type { Screen } from "./terminal/terminal.ts";
 
-/** How a command ends. The same table is in docs/CLI.md and `fx help exit-codes`. */
-export const exitTable = [
-  { exit: 0, meaning: "done", moved: "as reported", next: "" },
-  {
-    exit: 1,
-    meaning: "a bug, the server's internal error, findings of audit or doctor, or unwritable output",
-    moved: "unknown",
-    next: "repeat with the printed key",
-  },
-  { exit: 2, meaning: "usage", moved: "no", next: "correct the command" },
-  { exit: 3, meaning: "refused", moved: "no", next: "correct the order" },
-  { exit: 4, meaning: "no such account or receipt", moved: "no", next: "" },
-  { exit: 5, meaning: "the account exists", moved: "no", next: "" },
-  { exit: 6, meaning: "no rates", moved: "no", next: "later" },
-  { exit: 7, meaning: "server or database not reachable, or too busy", moved: "no", next: "later" },
-  {
-    exit: 8,
-    meaning: "sent, and no answer came",
-    moved: "unknown",
-    next: "repeat with the printed key",
-  },
-  { exit: 9, meaning: "answered no at the question", moved: "no", next: "" },
-  { exit: 10, meaning: "not allowed", moved: "no", next: "" },
-  {
-    exit: 130,
-    meaning: "interrupted (Ctrl-C)",
-    moved: "if sent: unknown",
-    next: "repeat with the printed key",
-  },
-  {
-    exit: 141,
-    meaning: "the reader of the output stopped reading, as head does",
-    moved: "as stderr says",
-    next: "",
-  },
-  { exit: 143, meaning: "terminated", moved: "if sent: unknown", next: "repeat with the printed key" },
-] as const;
-
-export type Exit = (typeof exitTable)[number]["exit"];
-
-/** The exit of each code. */
-export const exitOf: Readonly<Record<ErrorCode, Exit>> = {
-  "invalid-request": 3,
-  "invalid-pesel": 3,
-  "pesel-mismatch": 3,
-  underage: 3,
-  "unsupported-currency": 3,
-  "same-currency": 3,
-  "invalid-amount": 3,
-  "amount-too-small": 3,
-  "insufficient-funds": 3,
-  "balance-limit": 3,
-  "rate-changed": 3,
-  "already-reversed": 3,
-  "not-reversible": 3,
-  "account-closed": 3,
-  "account-not-empty": 3,
-  "idempotency-key-reused": 3,
-  "account-not-found": 4,
-  "not-found": 4,
-  "method-not-allowed": 3,
-  "account-exists": 5,
-  "rates-unavailable": 6,
-  "storage-unavailable": 7,
-  "rate-limited": 7,
-  overloaded: 7,
-  internal: 1,
-  unreachable: 7,
-  "outcome-unknown": 8,
-  unauthorized: 10,
-  forbidden: 10,
-};
-
+/** The hint where no server answers. */
 const waysOut = "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.";
 
 const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   "account-not-found": "fx account create opens one.",
   "account-exists": "fx account show has it.",
   "rate-changed": "fx quote has the table in force.",
+  "trading-suspended": "Try again later: an operator ends it with fx trading resume.",
   "unsupported-currency": "fx rates lists the currencies.",
   "insufficient-funds": "fx account show has the balances.",
   "idempotency-key-reused": "fx receipt --pesel PESEL --key KEY shows what was done with it.",
   "already-reversed": "fx receipt shows both receipts.",
   "not-reversible": "Make the opposite change with a command of its own.",
   "account-closed": "fx account create opens it again.",
+  "account-blocked": "fx account show has the reason, and fx account unblock lifts the block.",
   "account-not-empty": "fx account show has the balances, and fx account withdraw pays them out.",
   unreachable: waysOut,
   unauthorized:
@@ -109,18 +39,18 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The answer no at the question. */
+/** The user answered no at the question. */
 export class Declined extends Error {
   override readonly name = "Declined";
 }
 
-/** A request that moves money, its key, and whether it was sent. */
+/** A request that moves money, its key, and whether it was sent; or a batch, with its id for a key. */
 export interface MoneyRequest {
   readonly key: string;
-  readonly state: "unsent" | "sent" | "done";
+  readonly state: "unsent" | "sent" | "done" | "batch";
 }
 
-/** SIGINT or SIGTERM came. */
+/** The process received SIGINT or SIGTERM. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
   readonly signal: "SIGINT" | "SIGTERM";
@@ -158,36 +88,30 @@ export class OutputFailed extends Error {
   }
 }
 
-/** What went wrong, as --json prints it. */
+/** A failure, as --json prints it. */
 export interface Failure {
   readonly code: string;
   readonly message: string;
   readonly hint: string | null;
   readonly exit: Exit;
-  /** The key with which a request of unknown outcome can be repeated. */
+  /** The key with which a request can be repeated whose outcome is unknown, or whose result was not shown. */
   readonly key?: string;
   /** Set if the refusal is the answer to an earlier request with the same key. */
   readonly replayed?: true;
-  /** The fields that are wrong, where it is known. */
+  /** The wrong fields, if they are known. */
   readonly errors?: readonly FieldError[];
 }
 
-/** The one place that turns what was thrown into a message and an exit code. */
+/**
+ * The one place that turns what was thrown into a message and an exit.
+ * @param usageHint for a command line that cannot be parsed. Every other UsageError says itself what to do.
+ */
 export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof RequestFailed) return describeRequest(thrown);
   if (thrown instanceof Interrupted) return describeInterrupt(thrown);
   if (thrown instanceof OutputFailed) return describeOutput(thrown);
-  if (thrown instanceof FxError) {
-    const { code, message, replayed, fields, retryAfterSeconds: wait } = thrown;
-    const later = wait === undefined ? undefined : `Try again in ${wait} s.`;
-    const { hint = hintOf[code] ?? later } = thrown;
-    if (replayed) return { ...failure(code, message, exitOf[code], replayHint), replayed };
-    const told = failure(code, message, exitOf[code], hint);
-    return fields === undefined ? told : { ...told, errors: fields };
-  }
-  if (thrown instanceof UsageError || thrown instanceof ConfigError) {
-    return failure("usage", thrown.message, 2, usageHint);
-  }
+  if (thrown instanceof FxError) return describeRefusal(thrown);
+  if (thrown instanceof UsageError) return failure("usage", thrown.message, 2);
   if (thrown instanceof PlainHttpError) return failure("usage", thrown.message, 2, plainHttpHint);
   if (thrown instanceof CommanderError) {
     const [message = "", ...rest] = thrown.message.replace(/^error: /, "").split("\n");
@@ -214,11 +138,26 @@ export function tellWarning(screen: Screen, warning: string, json: boolean): voi
   else writeText(screen, `fx: ${warning}`, screen.paint.yellow);
 }
 
+function describeRefusal({
+  code,
+  message,
+  replayed,
+  fields,
+  hint,
+  retryAfterSeconds: wait,
+}: FxError): Failure {
+  const exit = exitOf[code];
+  if (replayed) return { ...failure(code, message, exit, replayHint), replayed };
+  const later = wait === undefined ? undefined : `Try again in ${wait} s.`;
+  const told = failure(code, message, exit, hint ?? hintOf[code] ?? later);
+  return fields === undefined ? told : { ...told, errors: fields };
+}
+
 function describeRequest({ key, cause }: RequestFailed): Failure {
   const told = describeFailure(cause);
-  const unknown = { ...told, hint: `Whether it was done is not known. ${againWith(key)}`, key };
-  if (told.exit === 1) return unknown;
-  if (told.code === "outcome-unknown") return unknown;
+  if (told.exit === 1 || told.code === "outcome-unknown") {
+    return { ...told, hint: `Whether it was done is not known. ${againWith(key)}`, key };
+  }
   // A store may have failed after the commit. Its message says whether it knows.
   return told.code === "storage-unavailable" ? { ...told, exit: 8, hint: againWith(key), key } : told;
 }
@@ -234,17 +173,28 @@ function describeInterrupt({ signal, request }: Interrupted): Failure {
     unsent: `${verb} before anything was sent: nothing was done.`,
     sent: `${verb} after the request was sent: whether it was done is not known.`,
     done: `${verb} after the request was done.`,
+    batch: `${verb} while lines were under way: whether those without a result were done is not known.`,
   };
   const told = failure(code, messages[state], exit);
-  return state === "sent" ? { ...told, hint: againWith(key), key } : told;
+  if (state === "unsent") return told;
+  if (state === "batch") return { ...told, hint: restOf(key) };
+  return { ...told, hint: state === "sent" ? againWith(key) : resultWith(key), key };
 }
 
 function describeOutput({ message, code, request }: OutputFailed): Failure {
-  const told = failure("output-failed", message, code === "EPIPE" ? 141 : 1);
+  const told = failure("output-failed", message, code === "EPIPE" ? 141 : 12);
   if (request?.state !== "done") return told;
   const { key } = request;
-  const hint = `The request was carried out. The same command with --key ${key} shows it, and does nothing twice.`;
-  return { ...told, hint, key };
+  return { ...told, hint: resultWith(key), key };
+}
+
+/** How to do the rest of a batch. */
+export function restOf(id: string): string {
+  return `To do the rest, run it again with --id ${id}. Nothing is done twice.`;
+}
+
+function resultWith(key: string): string {
+  return `The request was carried out. The same command with --key ${key} shows it, and does nothing twice.`;
 }
 
 function againWith(key: string): string {

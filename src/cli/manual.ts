@@ -1,10 +1,10 @@
-import type { Command, Option } from "commander";
+import type { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { definitions, settingNames } from "./config.ts";
 import { Context } from "./context.ts";
-import { exitTable } from "./errors.ts";
-import { meanings } from "./options.ts";
+import { exitTable } from "./exits.ts";
+import { examplesOf } from "./options.ts";
 import { buildProgram, fullName } from "./program.ts";
+import { settingNames, settingOf, variableOf } from "./settings.ts";
 import { openTerminal } from "./terminal/terminal.ts";
 
 /** The manual: a page of roff for fx and for each command of it, by file name. The build writes it. */
@@ -29,7 +29,9 @@ function pageOf(command: Command): string {
   const described = help
     .visibleArguments(command)
     .map((argument) => entry(argument.name(), argument.description));
-  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)].map(optionEntry);
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)].map((option) =>
+    entry(option.flags, help.optionDescription(option)),
+  );
   const children = commands.map((child) => entry(`${pageName(child)}(1)`, child.description()));
   const others = parent === null ? [] : [parent, ...parent.commands.filter((sister) => sister !== command)];
   const isWhole = parent === null;
@@ -43,13 +45,17 @@ function pageOf(command: Command): string {
     ...section("EXIT STATUS", isWhole ? exitTable.map(exitEntry) : ["As of \\fBfx\\fR(1)."]),
     ...section(
       "ENVIRONMENT",
-      isWhole ? settingNames.map((name) => entry(definitions[name].env, meanings[name][1])) : [],
+      isWhole ? settingNames.map((name) => entry(variableOf(name), settingOf(name).meaning)) : [],
     ),
     ...section(
       "FILES",
       isWhole ? [entry("$XDG_CONFIG_HOME/fx/config.json", "settings, as fx help settings names them")] : [],
     ),
-    ...section("EXAMPLES", [".EX", ...examplesOf(command).map(roff), ".EE"]),
+    ...section("EXAMPLES", [
+      ".EX",
+      ...(examplesOf.get(command) ?? []).map((example) => roff(`$ ${example}`)),
+      ".EE",
+    ]),
     ...section(
       "SEE ALSO",
       [others.map((other) => `\\fB${roff(pageName(other))}\\fR(1)`).join(",\n")].filter(Boolean),
@@ -66,28 +72,8 @@ function entry(term: string, text: string): string {
   return `.TP\n\\fB${roff(term)}\\fR\n${roff(text)}`;
 }
 
-function optionEntry({ flags, description }: Option): string {
-  return entry(flags, description);
-}
-
-function exitEntry({ exit, meaning, moved, next }: (typeof exitTable)[number]): string {
+function exitEntry([exit, meaning, moved, next]: (typeof exitTable)[number]): string {
   return entry(String(exit), `${meaning}. Money moved: ${moved}.${next === "" ? "" : ` Do: ${next}.`}`);
-}
-
-/** What the help shows under "Examples:". */
-function examplesOf(command: Command): string[] {
-  let text = "";
-  command.configureOutput({
-    writeOut: (written) => {
-      text += written;
-    },
-  });
-  command.outputHelp();
-  const [, examples = ""] = /\nExamples:\n([\s\S]*)$/.exec(text) ?? [];
-  return examples
-    .trim()
-    .split("\n")
-    .map((line) => line.trim());
 }
 
 /** roff reads a backslash, a line that begins with a point or a quote, and typographic quotes and dashes. */

@@ -4,7 +4,7 @@ import type { ExchangeService } from "../core/service.ts";
 import type { LedgerService } from "../ledger/service.ts";
 import type { Access, OpenOptions, Store } from "../ledger/store.ts";
 import type { RatesOptions } from "../rates/open.ts";
-import type { Settings } from "./config.ts";
+import type { Settings } from "./settings.ts";
 import type { StoreTarget } from "./target.ts";
 
 /** The parts of an instance of fx in this process. Closing the service closes them all. */
@@ -14,7 +14,7 @@ export interface Ledger {
   readonly rates: CurrentRates;
 }
 
-/** What a command needs of the service that it asks. */
+/** The capabilities of the service that a command asks. */
 export interface Needs {
   /** Without them, an embedded service has no rates. */
   readonly rates: boolean;
@@ -66,7 +66,7 @@ export async function openLedger(
   }
 }
 
-export async function openStore(target: StoreTarget, options: OpenOptions): Promise<Store> {
+async function openStore(target: StoreTarget, options: OpenOptions): Promise<Store> {
   if (target.kind === "postgres") {
     const { openPostgres } = await import("../postgres/store.ts");
     return openPostgres(target.address, options);
@@ -75,7 +75,7 @@ export async function openStore(target: StoreTarget, options: OpenOptions): Prom
   return openSqlite(target.kind === "memory" ? ":memory:" : target.path, options);
 }
 
-/** Names who started this process, as an audit trail has it. */
+/** The user and the machine of this process, for the audit trail. */
 function operatorOf(): string {
   try {
     return `${userInfo().username}@${hostname()}`;
@@ -89,13 +89,14 @@ const noRates: CurrentRates = {
   forOrder: openedWithout,
   forQuote: openedWithout,
   latest: openedWithout,
-  history: openedWithout,
+  tables: openedWithout,
   refresh: openedWithout,
   status: () => ({
     source: "none",
     recorded: true,
     table: undefined,
     notTraded: "this command was opened without rates",
+    notTradedCode: "no-table",
     problem: undefined,
     clock: undefined,
     heldBack: undefined,

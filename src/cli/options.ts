@@ -1,50 +1,20 @@
-import { Argument, type Command, type CommandOptions, Option } from "commander";
-import type { CalendarDate } from "../core/date.ts";
+import { Argument, type Command, type CommandOptions } from "commander";
+import { addDays, type CalendarDate, startOfDay, warsawDate } from "../core/date.ts";
 import { type Decimal, parseDecimal } from "../core/decimal.ts";
 import { parseDate, parseTime } from "../wire/times.ts";
-import { definitions, flagOf, type SettingName } from "./config.ts";
 import { UsageError } from "./errors.ts";
 import type { Needs } from "./open.ts";
-
-export const meanings: Readonly<Record<SettingName, readonly [placeholder: string, meaning: string]>> = {
-  url: [
-    "<place>",
-    "where to work: a running server, or sqlite:PATH, postgres://… or memory: in this process",
-  ],
-  token: ["<token>", "the token that a command shows the server; it has no flag"],
-  allowPlainHttp: [
-    "",
-    "send a token or a password to another machine without TLS, where the network can read it",
-  ],
-  host: ["<host>", "address to listen on"],
-  port: ["<number>", "port to listen on, 0 for any that is free"],
-  prefix: ["<path>", "path under which a proxy shows the server; links begin with it"],
-  tokens: ["<file>", "file of the tokens that the server takes; without it, nobody is asked for one"],
-  db: ["<place>", "where the accounts are kept: memory:, sqlite:PATH or postgres://…"],
-  rates: ["<source>", "nbp, the http(s) URL of an API of the same shape, a JSON file of tables, or demo"],
-  maxTableAge: ["<days>", "do not trade on a live table older than this"],
-  acceptTable: ["<number>", "put this table, by number or id, in force once although a check holds it back"],
-  changeSource: ["<source>", "if the ledger trades at this source, change it to that of --rates"],
-  stopTimeout: ["<seconds>", "how long a stop waits for requests under way before it cuts them off"],
-  maxConnections: ["<number>", "connections at once; further ones are closed as they come"],
-  logLevel: ["<level>", "silent, error, warn, info or debug"],
-  allowAnonymous: ["", "listen for other machines without tokens: whoever reaches fx may do everything"],
-  allowedHost: [
-    "<name>",
-    "a name, beside those of loopback, that a request's Host may have where no tokens are in force",
-  ],
-  adminPort: ["<number>", "answer metrics and probes on this port too, without a token"],
-  tlsCert: ["<file>", "serve https with this certificate (PEM, with those below its authority)"],
-  tlsKey: ["<file>", "the certificate's key (PEM)"],
-  trustProxy: ["<address>", "a proxy, or a network of them, whose X-Forwarded-For is believed"],
-  cors: ["<origin>", "an origin whose pages may use the API"],
-  rateLimit: [
-    "<number>",
-    "requests a second for each token, or address without one; 0 for no limit, as on loopback unless set, elsewhere 100",
-  ],
-};
+import { settingOption } from "./settings.ts";
 
 export const replayNote = "This key was used before. What was done then is shown; nothing was done again.";
+
+/** The examples of each command, which its help and its man page show. */
+export const examplesOf = new WeakMap<Command, readonly string[]>();
+
+export function withExamples(command: Command, examples: readonly string[]): Command {
+  examplesOf.set(command, examples);
+  return command.addHelpText("after", `\nExamples:\n${examples.map((each) => `  $ ${each}`).join("\n")}`);
+}
 
 /** A command with a description and examples, which every command's help has. */
 export function command(
@@ -54,28 +24,43 @@ export function command(
   examples: readonly string[],
   options: CommandOptions = {},
 ): Command {
-  return parent
-    .command(name, options)
-    .description(description)
-    .addHelpText("after", `\nExamples:\n${examples.map((example) => `  $ ${example}`).join("\n")}`);
+  return withExamples(parent.command(name, options).description(description).helpCommand(false), examples);
 }
 
-/** The option of a setting. Its environment variable and default stand in the help. */
-export function setting(name: SettingName, detail = ""): Option {
-  const [placeholder, meaning] = meanings[name];
-  const { env, fallback, repeats } = definitions[name];
-  const values = [`env: ${env}`, ...(fallback ? [`default: ${fallback}`] : [])].join(", ");
-  const option = new Option(`${flagOf(name)} ${placeholder}`.trim(), `${meaning}${detail} (${values})`);
-  return repeats
-    ? option.argParser((text, before?: string) => (before === undefined ? text : `${before},${text}`))
-    : option;
+/**
+ * Defines `show`, which a group does when no other of its commands is named. The help of the group shows the arguments
+ * and options that `define` gives it.
+ */
+export function showCommand(
+  group: Command,
+  description: string,
+  examples: readonly string[],
+  define: (show: Command) => Command,
+): Command {
+  const same = `${description}; the same as fx ${group.name()}`;
+  const show = define(command(group, "show", same, examples, { isDefault: true }));
+  showInHelp(group, show);
+  return show;
+}
+
+function showInHelp(group: Command, byDefault: Command): void {
+  const help = byDefault.createHelp();
+  group.usage(`${byDefault.usage()} | [command]`).configureHelp({
+    ...group.configureHelp(),
+    // The other commands of the group inherit this.
+    visibleArguments: (command) => help.visibleArguments(command === group ? byDefault : command),
+    visibleOptions: (command) => help.visibleOptions(command === group ? byDefault : command),
+  });
 }
 
 /** The options of every command that asks a service. */
-export function serviceCommand(command: Command, needs: Pick<Needs, "rates">): Command {
-  command.addOption(setting("url")).addOption(setting("allowPlainHttp"));
-  if (needs.rates) command.addOption(setting("rates", ", for a store in this process"));
-  return command.option("--json", "print one JSON document");
+export function serviceCommand(
+  command: Command,
+  needs: Pick<Needs, "rates"> & { readonly json?: string },
+): Command {
+  command.addOption(settingOption("url")).addOption(settingOption("allowPlainHttp"));
+  if (needs.rates) command.addOption(settingOption("rates", ", for a store in this process"));
+  return command.option("--json", needs.json ?? "print one JSON document");
 }
 
 export function peselArgument(): Argument {
@@ -94,10 +79,17 @@ export function dateArgument(text: string): CalendarDate {
   throw new UsageError(`"${text}" is not a date. Write one like 2026-01-31.`);
 }
 
-export function timeArgument(text: string): Date {
-  const time = parseTime(text);
+/** A time, or the last millisecond of a day in Warsaw. */
+function timeArgument(text: string): Date {
+  const date = parseDate(text);
+  if (date !== undefined && date >= warsawDate(new Date())) {
+    throw new UsageError(`${date} has not ended yet in Warsaw. Give an earlier date, or a time.`);
+  }
+  const time = date === undefined ? parseTime(text) : new Date(startOfDay(addDays(date, 1)).getTime() - 1);
   if (time !== undefined) return time;
-  throw new UsageError(`"${text}" is not a time. Write one with its offset, like 2026-01-31T23:59:59+01:00.`);
+  throw new UsageError(
+    `"${text}" is not a date or a time. Write 2026-01-31, or a time with its offset: 2026-01-31T14:30:00+01:00.`,
+  );
 }
 
 export function wholeArgument(least: number, most: number): (text: string) => number {
@@ -108,9 +100,20 @@ export function wholeArgument(least: number, most: number): (text: string) => nu
   };
 }
 
-/** The option of the commands that show what was. */
+/** The option of the commands that show an earlier state. */
 export function withAtOption(command: Command): Command {
-  return command.option("--at <time>", "as it was then, at least 10 seconds ago", timeArgument);
+  return command.option(
+    "--at <time>",
+    "show the state at this time, at least 10 seconds ago; a date means the end of that day in Warsaw",
+    timeArgument,
+  );
+}
+
+/** The options of the commands that show the entries of a period. */
+export function withPeriodOptions(command: Command): Command {
+  return command
+    .option("--from <date>", "first day, in Warsaw (default: that of the first entry)", dateArgument)
+    .option("--to <date>", "last day, in Warsaw (default: that of the last entry)", dateArgument);
 }
 
 function keyArgument(text: string): string {
@@ -125,4 +128,23 @@ export function withKeyOption(command: Command): Command {
     "idempotency key: the same key is never done twice (default: a new one)",
     keyArgument,
   );
+}
+
+/** The options of a deposit and a withdrawal. */
+export function withCashOptions(command: Command): Command {
+  return command
+    .requiredOption("--amount <amount>", "amount, such as 250.50", amountArgument)
+    .requiredOption("--currency <currency>", "currency, such as PLN")
+    .option("--note <text>", "note to keep with the entry, up to 200 characters");
+}
+
+export function withReasonOption(command: Command): Command {
+  return command.requiredOption("--reason <text>", "reason to keep with the entry, up to 200 characters");
+}
+
+/** The options of a command that asks before money moves. */
+export function withConsentOptions(command: Command, dryRun: string): Command {
+  return command
+    .option("--dry-run", dryRun)
+    .option("-y, --yes", "do not ask; required at a terminal if stdin or stderr is redirected");
 }

@@ -6,15 +6,23 @@ import { visibleLines } from "../core/visible.ts";
 import { Context } from "./context.ts";
 import {
   describeFailure,
-  type Exit,
   Interrupted,
   OutputFailed,
   tellFailure,
   tellWarning,
   UsageError,
 } from "./errors.ts";
+import type { Exit } from "./exits.ts";
 import { buildProgram, commandOf, fullName } from "./program.ts";
-import { clearLine, openTerminal, type Terminal, write, writeWhole } from "./terminal/terminal.ts";
+import {
+  clearLine,
+  openOutput,
+  openTerminal,
+  quiet,
+  type Screen,
+  type Terminal,
+  write,
+} from "./terminal/terminal.ts";
 
 /** Runs this process's command line. The exit is left to Node: process.exit() would cut off output. */
 export async function run(process: NodeJS.Process): Promise<void> {
@@ -22,12 +30,14 @@ export async function run(process: NodeJS.Process): Promise<void> {
   // Every file that fx makes is for its user alone: ledgers, their logs and copies, checkpoints, rejects, tokens.
   process.umask(0o077);
   process.on("uncaughtException", crash);
-  writeWhole(process.stdout);
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-  const exit = await runCommand(argv, openTerminal(process, process.env, argv.includes("--no-color")));
+  const { stdin, stderr } = process;
+  const stdout = openOutput(process.stdout);
+  for (const stream of [stdout, stderr]) stream.on("error", () => {});
+  const terminal = openTerminal({ stdin, stdout, stderr }, process.env, argv.includes("--no-color"));
+  const exit = await runCommand(argv, terminal);
   process.exitCode = exit;
   // An interrupted request may still wait for an answer and keep the process alive.
-  if (exit === 130 || exit === 143) process.stderr.write("", () => process.exit());
+  if (exit === 130 || exit === 143) stderr.write("", () => process.exit());
 }
 
 /** Node would print all that an error holds: of a failed statement its parameters, of a request its headers. */
@@ -41,12 +51,13 @@ function crash(error: unknown): void {
 export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<Exit> {
   const { stdout, stderr } = terminal;
   const json = argv.includes("--json");
-  const context = new Context(terminal, packageJson.version);
+  const isQuiet = argv.includes("--quiet");
+  const context = new Context(isQuiet ? quiet(terminal) : terminal, packageJson.version);
   const written = watchOutput(stdout.stream);
-  const exit = await carryOut(argv, context, json);
+  const exit = await carryOut(argv, context, stderr, json);
   const unwritten = await written();
   if (unwritten?.code === undefined) return exit;
-  const failure = describeFailure(new OutputFailed(unwritten, context.request));
+  const failure = describeFailure(new OutputFailed(unwritten, context.sending.request));
   // Where the reader has closed our output, as `head` does, only the key of what was done is reported.
   if (failure.exit !== 141 || failure.key !== undefined) {
     clearLine(stderr);
@@ -55,18 +66,30 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   return exit || failure.exit;
 }
 
-async function carryOut(argv: readonly string[], context: Context, json: boolean): Promise<Exit> {
-  const { stderr, env } = context.terminal;
+/** @param stderr for failures, which --quiet shows, too */
+async function carryOut(
+  argv: readonly string[],
+  context: Context,
+  stderr: Screen,
+  json: boolean,
+): Promise<Exit> {
+  const { env } = context.terminal;
   const program = buildProgram(context);
   try {
     const words = argv.length === 0 ? ["--help"] : argv;
-    await Promise.race([program.parseAsync(words, { from: "user" }), context.interrupted]);
+    await Promise.race([program.parseAsync(words, { from: "user" }), context.signals.interrupted]);
   } catch (thrown) {
     context.giveBackScreen();
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
-    const name = fullName(commandOf(program, argv));
-    const error = isBareGroup(thrown) ? new UsageError(`${name} needs a command.`) : thrown;
-    const failure = describeFailure(error, `${name} --help shows how.`);
+    const command = commandOf(program, argv);
+    const name = fullName(command);
+    // An option of a command, such as the first word of `fx --json rates`, is unknown before its name.
+    const isBeforeName = command === program && argv.length > 1 && argv[0]?.startsWith("-");
+    const order = isBeforeName ? "A command's options follow its name. " : "";
+    const usageHint = `${order}${name} --help shows how.`;
+    const failure = isBareGroup(thrown)
+      ? { ...describeFailure(new UsageError(`${name} needs a command.`)), hint: usageHint }
+      : describeFailure(thrown, usageHint);
     if (thrown instanceof Interrupted) clearLine(stderr);
     tellFailure(stderr, failure, json);
     if (failure.code === "internal" && env.FX_LOG_LEVEL === "debug") {
@@ -80,12 +103,12 @@ async function carryOut(argv: readonly string[], context: Context, json: boolean
     await context.close();
   } catch (error) {
     const warning = `Closing failed, which undoes nothing: ${describeFailure(error).message}`;
-    tellWarning(stderr, warning, json);
+    tellWarning(context.terminal.stderr, warning, json);
   }
   return context.exit;
 }
 
-/** What it returns resolves when everything is written: to the first error, if there was one. */
+/** Returns a function that resolves when everything is written: to the first error, if there was one. */
 function watchOutput(stream: NodeJS.WritableStream): () => Promise<NodeJS.ErrnoException | undefined> {
   let first: NodeJS.ErrnoException | undefined;
   const keep = (error: NodeJS.ErrnoException | null | undefined) => {

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
-import { realName } from "../ledger/new-file.ts";
+import { realName } from "../files/new-file.ts";
 import { secretName } from "../wire/plain-http.ts";
 
-/** Where a ledger is kept. `address` is how it was named. */
+/** A store of accounts. `address` is its name as it was given. */
 export type StoreTarget =
   | { readonly kind: "memory"; readonly address: string }
   | { readonly kind: "sqlite"; readonly address: string; readonly path: string }
   | { readonly kind: "postgres"; readonly address: string };
 
-/** Where a command works: a running server, or a store that this process opens. */
+/** The target of a command: a running server, or a store that this process opens. */
 export type Target = StoreTarget | { readonly kind: "server"; readonly address: string };
 
 /** Undefined if the address is none of http(s)://…, sqlite:PATH, postgres://… and memory:. */
@@ -35,12 +35,12 @@ export function withoutLinks(target: Target): Target {
     const path = realName(target.path);
     return existsSync(path) ? { ...target, path } : target;
   } catch {
-    // Whoever opens it says why.
+    // Opening it reports the reason.
     return target;
   }
 }
 
-/** What may be meant by an address that other programs take for a URL of SQLite, and that fx does not. */
+/** Suggests the form that fx takes in place of another program's URL of SQLite. */
 export function sqliteAdvice(address: string): string | undefined {
   const [, slashes = "", path = "", query] = /^sqlite:(\/\/+)?(?:file:)?([^?]*)(\?.*)?$/s.exec(address) ?? [];
   if (path === ":memory:" || /[?&]mode=memory/.test(query ?? "")) {

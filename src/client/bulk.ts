@@ -1,16 +1,18 @@
 import { once } from "node:events";
 import type { Request as GotStream, PlainResponse, RequestError } from "got";
 import type { Request } from "../core/change.ts";
-import { FxError, undecided } from "../core/errors.ts";
+import { FxError, isOfRequest, undecided } from "../core/errors.ts";
 import type { BulkAnswer } from "../core/service.ts";
+import { notAnAnswer } from "../wire/answers.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../wire/bulk.ts";
-import { notAnAnswer } from "../wire/codecs.ts";
 import { readLines } from "../wire/lines.ts";
 import { decodeProblem } from "../wire/problem.ts";
+import { RunStart } from "../wire/run-start.ts";
+import { type Answer, answerOf, textOf, whatAnswered } from "./answer.ts";
 import type { Fault } from "./retries.ts";
-import { type Answer, answerOf, type Transport, textOf, whatAnswered } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
-/** What a line asks for. One that cannot be read is its own answer. */
+/** A request, or the error of a line that cannot be read, which is its answer. */
 type BulkInput = Request | FxError;
 
 /** A line that was taken in. */
@@ -20,7 +22,7 @@ interface QueuedLine {
   readonly text: string;
   answer: BulkAnswer | undefined;
   /** Whether it was sent, and may have been done without an answer. */
-  isOpen: boolean;
+  outcomeUnknown: boolean;
 }
 
 /** Lines taken in and not answered, or answered and not read, at most. */
@@ -37,12 +39,17 @@ export class Bulk {
   readonly #transport: Transport;
   readonly #lines: AsyncIterator<readonly BulkInput[]>;
   readonly #isDry: boolean;
+  readonly #start = new RunStart();
   /** In their order, from the first whose answer was not read. */
   readonly #entries: QueuedLine[] = [];
   /** How many of them were looked at to be sent over this connection. */
   #sent = 0;
   #answered = 0;
   #hasEnded = false;
+  /** Whether nobody reads the answers any more. Nothing is sent then. */
+  #isOver = false;
+  /** The error of the source of the lines. Lines before it are still sent and answered. */
+  #sourceFault: { readonly error: unknown } | undefined;
   #request: GotStream | undefined;
   #taking: Promise<void> | undefined;
   #change: { readonly happened: Promise<void>; readonly tell: () => void } | undefined;
@@ -68,12 +75,15 @@ export class Bulk {
         const answers = this.#read();
         if (answers.length > 0) yield answers;
         else if (fault !== undefined) throw fault.error;
-        else if (this.#hasEnded && this.#entries.length === 0) return;
+        else if (this.#hasEnded && this.#entries.length === 0) break;
         else await this.#changed();
       }
+      if (this.#sourceFault !== undefined) throw this.#sourceFault.error;
     } finally {
+      this.#isOver = true;
       this.#request?.destroy();
-      await this.#lines.return?.();
+      // Not awaited: the source may be waiting for its next line.
+      this.#lines.return?.()?.catch(() => {});
     }
   }
 
@@ -93,14 +103,15 @@ export class Bulk {
     while (await this.#hasUnanswered()) {
       const answered = this.#answered;
       const fault = await this.#connect();
+      if (this.#isOver) return;
       if (this.#answered > answered) retries.progress();
       const left = this.#unanswered();
       if (fault === undefined || left.length === 0) continue;
       if (this.#isDry && this.#answered > 0) return this.#fail(fault.failure, fault.failure);
-      const open = left.filter(({ isOpen }) => isOpen);
+      const open = left.filter(({ outcomeUnknown }) => outcomeUnknown);
       const isSafe = open.every(({ line }) => "key" in line && line.key !== undefined);
-      const isOpen = this.#isDry ? fault.isOpen : open.length > 0;
-      const failure = await retries.after({ ...fault, isOpen }, isSafe);
+      const outcomeUnknown = this.#isDry ? fault.outcomeUnknown : open.length > 0;
+      const failure = await retries.after({ ...fault, outcomeUnknown }, isSafe);
       if (failure !== undefined) return this.#fail(failure, fault.failure);
     }
   }
@@ -116,11 +127,12 @@ export class Bulk {
 
   /** Waits for a line that is to be sent. */
   async #hasUnanswered(): Promise<boolean> {
-    for (;;) {
+    while (!this.#isOver) {
       if (this.#unanswered().length > 0) return true;
       if (this.#hasEnded) return false;
       await this.#take();
     }
+    return false;
   }
 
   /** Takes in the next lines, or waits for them. Their source is asked once, whatever becomes of a connection. */
@@ -134,9 +146,14 @@ export class Bulk {
 
   async #takeNext(): Promise<void> {
     while (this.#entries.length >= windowSize) await this.#changed();
-    const { value, done } = await this.#lines.next();
-    if (done) this.#hasEnded = true;
-    else for (const line of value) this.#entries.push(entryOf(line));
+    try {
+      const { value, done } = await this.#lines.next();
+      if (done) this.#hasEnded = true;
+      else for (const line of value) this.#entries.push(entryOf(line));
+    } catch (error) {
+      this.#sourceFault = { error };
+      this.#hasEnded = true;
+    }
   }
 
   /** The lines that were taken in since it was last asked, or since `#sent` was reset, and are not answered. */
@@ -158,14 +175,17 @@ export class Bulk {
       ...(this.#isDry && { query: { dryRun: "true" } }),
     });
     this.#request = request;
-    // What fails is told to whoever reads the answers.
+    if (this.#isOver) request.destroy();
+    // The loop over the answers meets the error.
     request.on("error", () => {});
     this.#write(request, sent).catch((error: Error) => request.destroy(error));
     try {
       const [response] = (await once(request, "response")) as [PlainResponse];
+      this.#start.hear(response.headers.date);
       if (response.statusCode !== 200) {
-        const refused = this.#refused(answerOf(response, await textOf(request)));
-        if (refused.isOpen) this.#markOpen(sent);
+        const answer = answerOf(response, await textOf(request));
+        const refused = await this.#transport.withProtocol(this.#method, answer, this.#refused(answer));
+        if (refused.outcomeUnknown) this.#markUnknown(sent);
         return refused;
       }
       let answered = 0;
@@ -175,26 +195,45 @@ export class Bulk {
         // A part of a line that never ends would be waited for as long as bytes come.
         else if (performance.now() - heard > longestWaitMs) throw notAnAnswer("a line that does not end");
         for (const [index, { bytes }] of lines.entries()) {
-          const { line, answer } = decodeBulkAnswer(JSON.parse(bytes.toString()));
-          if (line === null) return this.#ended(requireError(answer), sent);
+          const { line, answer } = this.#answerIn(bytes, sent[index]);
+          if (line === undefined) return this.#ended(requireError(answer), sent);
           const entry = sent[index];
           answered += 1;
           this.#answered += 1;
           if (line !== answered || entry === undefined) throw notAnAnswer(`line ${line}`);
-          // What this bulk had done over a connection that broke was not done before it.
-          entry.answer = entry.isOpen && "receiptId" in answer ? { ...answer, replayed: false } : answer;
+          const wasSent = entry.outcomeUnknown && "receiptId" in answer;
+          entry.answer = wasSent ? this.#start.answerAfter(answer) : answer;
         }
         sent.splice(0, lines.length);
         this.#tellChange();
       }
       if (sent.length === 0 && answered > 0) return undefined;
-      this.#markOpen(sent);
+      this.#markUnknown(sent);
       return this.#transport.noAnswer(this.#method, "connection lost");
     } catch (error) {
-      return this.#faultOf(error, sent);
+      return await this.#failureOf(error, sent);
     } finally {
       request.destroy();
+      // The last answers may have come together with what ended the stream.
+      this.#tellChange();
     }
+  }
+
+  /**
+   * Reads one line of answers. If the line it answers may have been done over an earlier connection, a failure that is not
+   * of the line itself says only what became of the last attempt.
+   */
+  #answerIn(bytes: Buffer, entry: QueuedLine | undefined): ReturnType<typeof decodeBulkAnswer> {
+    const { line, answer } = decodeBulkAnswer(JSON.parse(bytes.toString()));
+    if (!(answer instanceof FxError)) {
+      if (!this.#isDry && answer.receiptId === "") throw notAnAnswer("a line without a receipt");
+      return { line, answer };
+    }
+    const isSettled = line === undefined || !entry?.outcomeUnknown || isOfRequest(answer.code);
+    return {
+      line,
+      answer: isSettled ? answer : this.#unknown(`and no answer came. Sent again: ${answer.message}`),
+    };
   }
 
   /** Takes lines in and sends them, as fast as the connection takes them. */
@@ -209,34 +248,34 @@ export class Bulk {
     }
   }
 
-  /** What an answer to the whole bulk means. */
+  /** Reads an answer to the whole bulk. */
   #refused(answer: Answer): Fault {
     const { status, body, retryAfterSeconds } = answer;
     const problem = decodeProblem(body, status, { retryAfterSeconds });
     if (problem === undefined) return this.#transport.notFx(this.#method, whatAnswered(answer, false));
-    return { failure: problem, isOpen: undecided.includes(problem.code), retryAfterSeconds };
+    return { failure: problem, outcomeUnknown: undecided.includes(problem.code), retryAfterSeconds };
   }
 
   /** Why the server ended the stream early. What it had taken in is answered, unless it does not know. */
   #ended(reason: FxError, sent: readonly QueuedLine[]): Fault {
-    const isOpen = undecided.includes(reason.code);
-    if (isOpen) this.#markOpen(sent);
-    return { failure: reason, isOpen, retryAfterSeconds: reason.retryAfterSeconds };
+    const outcomeUnknown = undecided.includes(reason.code);
+    if (outcomeUnknown) this.#markUnknown(sent);
+    return { failure: reason, outcomeUnknown, retryAfterSeconds: reason.retryAfterSeconds };
   }
 
-  #faultOf(error: unknown, sent: readonly QueuedLine[]): Fault {
+  async #failureOf(error: unknown, sent: readonly QueuedLine[]): Promise<Fault> {
     const isForeign = error instanceof FxError || error instanceof SyntaxError;
     const fault = isForeign
       ? this.#transport.notFx(this.#method, "an answer to a line is none of fx")
-      : this.#transport.failureOf(this.#method, error as RequestError);
-    if (fault.isOpen) this.#markOpen(sent);
+      : await this.#transport.failureOf(this.#method, error as RequestError);
+    if (fault.outcomeUnknown) this.#markUnknown(sent);
     return fault;
   }
 
   /** Lines that were sent and have no answer may have been done. */
-  #markOpen(sent: readonly QueuedLine[]): void {
+  #markUnknown(sent: readonly QueuedLine[]): void {
     if (this.#isDry) return;
-    for (const entry of sent) entry.isOpen ||= entry.answer === undefined;
+    for (const entry of sent) entry.outcomeUnknown ||= entry.answer === undefined;
   }
 
   /**
@@ -250,10 +289,10 @@ export class Bulk {
       ? (outcome as FxError)
       : this.#unknown(`and no answer came. Sent again: ${last.message}`);
     const unsent = isUnknown(last)
-      ? new FxError("unreachable", `It was not sent: the connection to ${this.#transport.place} was lost.`)
+      ? new FxError("unreachable", `It was not sent: the connection to ${this.#transport.target} was lost.`)
       : (last as FxError);
     for (;;) {
-      for (const entry of this.#unanswered()) entry.answer = entry.isOpen ? open : unsent;
+      for (const entry of this.#unanswered()) entry.answer = entry.outcomeUnknown ? open : unsent;
       this.#tellChange();
       if (this.#hasEnded) return;
       await this.#take();
@@ -261,7 +300,7 @@ export class Bulk {
   }
 
   #unknown(why: string): FxError {
-    return new FxError("outcome-unknown", `The request was sent to ${this.#transport.place}, ${why}.`);
+    return new FxError("outcome-unknown", `The request was sent to ${this.#transport.target}, ${why}.`);
   }
 
   /** Resolves at the next change of what was taken in, sent or answered. */
@@ -284,11 +323,11 @@ export class Bulk {
 
 /** A line that cannot be sent is its own answer. */
 function entryOf(line: BulkInput): QueuedLine {
-  if (line instanceof FxError) return { line, text: "", answer: line, isOpen: false };
+  if (line instanceof FxError) return { line, text: "", answer: line, outcomeUnknown: false };
   try {
-    return { line, text: `${encodeBulkLine(line)}\n`, answer: undefined, isOpen: false };
+    return { line, text: `${encodeBulkLine(line)}\n`, answer: undefined, outcomeUnknown: false };
   } catch (error) {
-    if (error instanceof FxError) return { line, text: "", answer: error, isOpen: false };
+    if (error instanceof FxError) return { line, text: "", answer: error, outcomeUnknown: false };
     throw error;
   }
 }

@@ -1,14 +1,15 @@
-import { once } from "node:events";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Request as GotStream, PlainResponse, RequestError } from "got";
+import type { RequestError } from "got";
 import { FxError } from "../core/errors.ts";
 import type { AccountHead, AuditOptions, AuditReport } from "../core/service.ts";
-import { type CheckpointStart, checkpointText, decodeAudit, readCheckpoint } from "../wire/audit.ts";
+import { decodeAnswer, mostItems, notAnAnswer } from "../wire/answers.ts";
+import { audit, type CheckpointStart } from "../wire/audit.ts";
 import { bulkType } from "../wire/bulk.ts";
-import { notAnAnswer } from "../wire/codecs.ts";
-import { answerOf, longestAnswer, type Transport, textOf } from "./transport.ts";
-import { unfit } from "./unfit.ts";
+import { checkpointText, readCheckpoint } from "../wire/checkpoint.ts";
+import { longestAnswer, textOf } from "./answer.ts";
+import { answered } from "./failures.ts";
+import type { Transport } from "./transport.ts";
 
 /** In bytes: what an answer says of an account that lacks what a checkpoint saw. */
 const longestLostHead = 200;
@@ -48,7 +49,7 @@ async function* answer(
   } catch (error) {
     throw error instanceof FxError && error.code === "invalid-request"
       ? notAnAnswer(error.message)
-      : failureOf(transport, error);
+      : await failureOf(transport, error);
   } finally {
     request.destroy();
   }
@@ -64,38 +65,29 @@ export async function compareCheckpoint(
     { method: "POST", path: "/api/audit/comparison", headers },
     { readsJournal: true },
   );
-  let longest = longestAnswer;
+  let sentHeads = 0;
   const counted = async function* () {
     for await (const heads of against) {
-      longest += heads.length * longestLostHead;
+      sentHeads += heads.length;
       yield heads;
     }
   };
   const sent = pipeline(Readable.from(checkpointText(counted())), request).catch((error: Error) => error);
   try {
     await answered(request, transport);
-    return decodeAudit(
-      JSON.parse(await textOf(transport.chunks(request), { most: longest, withinMs: Infinity })),
-    );
+    const most = longestAnswer + sentHeads * longestLostHead;
+    const text = await textOf(transport.chunks(request), { most, withinMs: Infinity });
+    return decodeAnswer(audit, JSON.parse(text), sentHeads + mostItems);
   } catch (error) {
     request.destroy();
-    // What cannot be read is the reason why it was not sent.
+    // If the checkpoint itself could not be read, that is the reason.
     const fault = await sent;
-    throw fault instanceof FxError ? fault : failureOf(transport, error);
+    throw fault instanceof FxError ? fault : await failureOf(transport, error);
   }
 }
 
-/** Waits for the head of an answer that is as it should be. */
-async function answered(request: GotStream, transport: Transport): Promise<void> {
-  // Whoever waits hears of an error.
-  request.on("error", () => {});
-  const [response] = (await once(request, "response")) as [PlainResponse];
-  if (response.statusCode === 200) return;
-  throw unfit(answerOf(response, await textOf(transport.chunks(request))), transport).failure;
-}
-
-function failureOf(transport: Transport, error: unknown): Error {
+async function failureOf(transport: Transport, error: unknown): Promise<Error> {
   if (error instanceof FxError) return error;
   if (error instanceof SyntaxError) return notAnAnswer(error.message);
-  return transport.failureOf("GET", error as RequestError).failure;
+  return (await transport.failureOf("GET", error as RequestError)).failure;
 }

@@ -1,11 +1,11 @@
-import { once } from "node:events";
-import type { PlainResponse, RequestError } from "got";
+import type { RequestError } from "got";
 import { FxError } from "../core/errors.ts";
 import type { ExportRequest } from "../core/service.ts";
-import { exportFiles } from "../wire/export.ts";
-import { encodeExportQuery } from "../wire/queries.ts";
-import { answerOf, type Transport, textOf } from "./transport.ts";
-import { unfit } from "./unfit.ts";
+import { exportFiles } from "../wire/export-files.ts";
+import { exportQuery } from "../wire/ledger.ts";
+import { encodeQuery } from "../wire/requests.ts";
+import { answered } from "./failures.ts";
+import type { Transport } from "./transport.ts";
 
 const longestLastLine = 200;
 
@@ -16,17 +16,12 @@ const longestLastLine = 200;
 export async function* readExport(transport: Transport, request: ExportRequest): AsyncGenerator<string> {
   const { type } = exportFiles[request.format];
   const headers = { accept: `${type}, application/problem+json` };
-  const query = encodeExportQuery(request);
+  const query = encodeQuery(exportQuery, request);
   const get = { method: "GET", path: "/api/export", headers, query } as const;
   const stream = await transport.stream(get, { readsJournal: true });
-  // What fails is told to whoever waits for the answer, or reads it.
-  stream.on("error", () => {});
   let tail = "";
   try {
-    const [response] = (await once(stream, "response")) as [PlainResponse];
-    if (response.statusCode !== 200 || !response.headers["content-type"]?.startsWith(type)) {
-      throw unfit(answerOf(response, await textOf(transport.chunks(stream))), transport).failure;
-    }
+    await answered(stream, transport, { type });
     stream.setEncoding("utf8");
     for await (const part of transport.chunks<string>(stream)) {
       tail = (tail + part).slice(-longestLastLine);
@@ -34,19 +29,19 @@ export async function* readExport(transport: Transport, request: ExportRequest):
     }
   } catch (error) {
     if (error instanceof FxError) throw error;
-    if (tail === "") throw transport.failureOf("GET", error as RequestError).failure;
+    if (tail === "") throw (await transport.failureOf("GET", error as RequestError)).failure;
   } finally {
     stream.destroy();
   }
   if (!isWholeExport(tail)) {
-    throw new FxError("unreachable", `The export from ${transport.place} broke off before its end.`, {
+    throw new FxError("unreachable", `The export from ${transport.target} broke off before its end.`, {
       hint: "Throw away what came of it, and ask again.",
     });
   }
 }
 
 const lastLine =
-  /^(?:; end of export: \d+ entries|end of export: \d+ entries,*|\{"kind":"end","entries":\d+\})$/;
+  /^(?:; end of export: \d+ entries|end of export: \d+ entries,*|\{"kind":"end","entries":\d+\}|koniec ewidencji: \d+;*\r)$/;
 
 /**
  * Whether an export came to its end, which its last line says.

@@ -1,53 +1,57 @@
-import type { Account, Opening } from "../core/account.ts";
+import type { Account, ListedAccount, Opening } from "../core/account.ts";
 import type { Change, Request } from "../core/change.ts";
 import { isClean } from "../core/checkpoint.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError, undecided } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, requireTableName } from "../core/exchange.ts";
+import { housePlaceOf } from "../core/house.ts";
 import type { Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { LatestTable, RateOfTable } from "../core/rates.ts";
+import type { LatestTable, RateOfTable, RateTable, TradingState } from "../core/rates.ts";
 import type {
   AccountsRequest,
   AuditOptions,
   AuditReport,
   BulkAnswer,
   BulkLine,
+  EntriesPage,
+  EntriesRequest,
   ExchangeService,
   ExportRequest,
+  FollowRequest,
   Page,
   PageRequest,
+  PersonalData,
   Position,
+  ReceiptProof,
   Recorded,
   Settlement,
   Statement,
   StatementRequest,
+  Till,
+  TillRequest,
 } from "../core/service.ts";
-import { decodeAudit } from "../wire/audit.ts";
-import {
-  decodeAccount,
-  decodeAccounts,
-  decodeEntry,
-  decodePosition,
-  decodeQuote,
-  decodeRateHistory,
-  decodeRates,
-  decodeStatement,
-  notAnAnswer,
-} from "../wire/codecs.ts";
-import { encodeAccountsQuery, encodeAtQuery, encodeStatementQuery } from "../wire/queries.ts";
-import {
-  encodeChange,
-  encodeIdempotencyKey,
-  encodeOpening,
-  encodeOrder,
-  encodeQuoteQuery,
-} from "../wire/requests.ts";
+import type { TradingRequest } from "../core/suspension.ts";
+import { account, accounts, accountsQuery, atQuery } from "../wire/accounts.ts";
+import { decodeAnswer, notAnAnswer } from "../wire/answers.ts";
+import { audit } from "../wire/audit.ts";
+import { encodeBody } from "../wire/bulk.ts";
+import { entriesPage, entriesQuery, entry, statement, statementQuery } from "../wire/entries.ts";
+import { encodeTerms, quote, quoteQuery } from "../wire/exchanges.ts";
+import { house } from "../wire/house.ts";
+import { position, till, tillQuery } from "../wire/ledger.ts";
+import { personalData } from "../wire/personal-data.ts";
+import { receiptProof } from "../wire/proof.ts";
+import { rateHistory, rateHistoryQuery, rates, rateTables, rateTablesQuery, trading } from "../wire/rates.ts";
+import { encodeIdempotencyKey, encodeQuery } from "../wire/requests.ts";
+import { RunStart } from "../wire/run-start.ts";
+import { type Answer, whatAnswered } from "./answer.ts";
 import { Bulk } from "./bulk.ts";
 import { compareCheckpoint, takeCheckpoint } from "./checkpoints.ts";
 import { readExport } from "./export.ts";
-import { type Answer, Transport, type TransportOptions, whatAnswered } from "./transport.ts";
-import { problemOf, unfit } from "./unfit.ts";
+import { problemOf, readFailure } from "./failures.ts";
+import { followEntries } from "./follow.ts";
+import { type HttpRequest, notFxHint, Transport, type TransportOptions } from "./transport.ts";
 
 /**
  * ExchangeService at the server under `baseUrl`, which may have a path. Nothing is connected before the first call. A
@@ -64,29 +68,29 @@ class HttpService implements ExchangeService {
     this.#transport = transport;
   }
 
-  async createAccount(opening: Opening): Promise<Recorded> {
-    const { key } = opening;
-    return this.#post("/api/user", encodeOpening(opening), { key }, ({ status, headers }) => {
+  createAccount(opening: Opening): Promise<Recorded> {
+    return this.#change({ kind: "opening", ...opening }, ({ status, headers }) => {
       if (status !== 204) throw notAnAnswer(`status ${status}`);
       return recordedIn(headers);
     });
   }
 
-  account(pesel: Pesel, at?: Date): Promise<Account> {
-    const decode = (body: unknown, headers: Answer["headers"]) => decodeAccount(body, isClosed(headers));
-    return this.#get(`/api/user/${pesel}`, decode, { query: encodeAtQuery(at) });
+  async account(pesel: Pesel, at?: Date): Promise<Account> {
+    return this.#get(pathTo`/api/user/${pesel}`, accountIn, { query: encodeQuery(atQuery, { at }) });
   }
 
-  async exchange(order: ExchangeOrder): Promise<Settlement> {
-    const { pesel, table, key } = order;
-    return this.#post(`/api/exchange/${pesel}`, encodeOrder(pesel, order), { key, table }, (answer) => {
-      return settlementIn(answer);
+  async house(at?: Date): Promise<readonly Account[]> {
+    return this.#get("/api/house", (body) => decodeAnswer(house, body), {
+      query: encodeQuery(atQuery, { at }),
     });
   }
 
+  exchange(order: ExchangeOrder): Promise<Settlement> {
+    return this.#change({ kind: "exchange", ...order }, settlementIn);
+  }
+
   change(change: Change): Promise<Settlement> {
-    const { path, body } = encodeChange(change);
-    return this.#post(path, body, { key: change.key }, settlementIn);
+    return this.#change(change, settlementIn);
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
@@ -97,42 +101,89 @@ class HttpService implements ExchangeService {
     return new Bulk(this.#transport, lines, { dryRun: true }).answers();
   }
 
-  quote(terms: ExchangeTerms): Promise<Quote> {
-    return this.#get("/api/quote", decodeQuote, { query: encodeQuoteQuery(terms) });
+  async quote(terms: ExchangeTerms): Promise<Quote> {
+    return this.#get("/api/quote", (body) => decodeAnswer(quote, body), {
+      query: encodeQuery(quoteQuery, encodeTerms(terms)),
+    });
   }
 
   rates(): Promise<LatestTable> {
-    return this.#get("/api/rates", decodeRates);
+    return this.#get("/api/rates", (body) => decodeAnswer(rates, body));
   }
 
-  rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]> {
-    const path = `/api/rates/${encodeURIComponent(currency)}/history`;
-    return this.#get(path, decodeRateHistory, { query: { days: String(days) } });
+  changeTrading({ reason }: TradingRequest): Promise<TradingState> {
+    const isSuspended = reason !== undefined;
+    const path = `/api/trading/${isSuspended ? "suspension" : "resumption"}`;
+    const post = { method: "POST", path, body: isSuspended ? { reason } : {}, repeatable: true } as const;
+    return this.#transport.send(post, (answer) =>
+      this.#decoded(answer, (body) => decodeAnswer(trading, body)),
+    );
   }
 
-  statement(pesel: Pesel, page: StatementRequest): Promise<Statement> {
-    const decode = (body: unknown) => requireEnd(decodeStatement(body), page);
-    return this.#get(`/api/user/${pesel}/history`, decode, { query: encodeStatementQuery(page) });
+  async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]> {
+    const path = pathTo`/api/rates/${currency}/history`;
+    const query = encodeQuery(rateHistoryQuery, { days });
+    return (await this.#get(path, (body) => decodeAnswer(rateHistory, body), { query })).rates;
+  }
+
+  async rateTables(days: number): Promise<readonly RateTable[]> {
+    const query = encodeQuery(rateTablesQuery, { days });
+    return this.#get("/api/rates/history", (body) => decodeAnswer(rateTables, body), { query });
+  }
+
+  async statement(pesel: Pesel, page: StatementRequest): Promise<Statement> {
+    const decode = (body: unknown) => requireEnd(decodeAnswer(statement, body), page);
+    const place = housePlaceOf(pesel);
+    const path = place === undefined ? pathTo`/api/user/${pesel}` : pathTo`/api/house/${place}`;
+    return this.#get(`${path}/history`, decode, { query: encodeQuery(statementQuery, page) });
+  }
+
+  async personalData(pesel: Pesel): Promise<PersonalData> {
+    const decode = (body: unknown) => decodeAnswer(personalData, body);
+    return this.#get(pathTo`/api/user/${pesel}/export`, decode, { readsJournal: true });
   }
 
   receipt(id: string): Promise<Receipt> {
-    return this.#get(`/api/receipts/${encodeURIComponent(id)}`, decodeEntry);
+    return this.#get(pathTo`/api/receipts/${id}`, (body) => decodeAnswer(entry, body));
   }
 
-  accounts(page: AccountsRequest): Promise<Page<Account>> {
-    const decode = (body: unknown) => requireEnd(decodeAccounts(body), page);
-    return this.#get("/api/users", decode, { query: encodeAccountsQuery(page) });
+  async entries(page: EntriesRequest): Promise<EntriesPage> {
+    const decode = (body: unknown) => {
+      const { items, next } = decodeAnswer(entriesPage, body);
+      if (items.length > page.limit || (items.length > 0 && next === page.after)) throw leadsNowhere();
+      return { items, next };
+    };
+    return this.#get("/api/entries", decode, { query: encodeQuery(entriesQuery, page) });
   }
 
-  position(at?: Date): Promise<Position> {
-    const query = encodeAtQuery(at);
-    return this.#get("/api/position", decodePosition, { query, readsJournal: true });
+  follow(request: FollowRequest): AsyncIterable<readonly Receipt[]> {
+    return followEntries(this.#transport, request);
+  }
+
+  proof(id: string): Promise<ReceiptProof> {
+    const path = pathTo`/api/receipts/${id}/proof`;
+    return this.#get(path, (body) => decodeAnswer(receiptProof, body));
+  }
+
+  async accounts(page: AccountsRequest): Promise<Page<ListedAccount>> {
+    const decode = (body: unknown) => requireEnd(decodeAnswer(accounts, body), page);
+    return this.#get("/api/users", decode, { query: encodeQuery(accountsQuery, page) });
+  }
+
+  async position(at?: Date): Promise<Position> {
+    const decode = (body: unknown) => decodeAnswer(position, body);
+    return this.#get("/api/position", decode, { query: encodeQuery(atQuery, { at }), readsJournal: true });
+  }
+
+  async till(request: TillRequest): Promise<Till> {
+    const query = encodeQuery(tillQuery, request);
+    return this.#get("/api/till", (body) => decodeAnswer(till, body), { query, readsJournal: true });
   }
 
   async audit(options: AuditOptions = {}): Promise<AuditReport> {
     const { onHeads, against } = options;
     if (onHeads === undefined && against === undefined) {
-      return this.#get("/api/audit", decodeAudit, { readsJournal: true });
+      return this.#get("/api/audit", (body) => decodeAnswer(audit, body), { readsJournal: true });
     }
     const compared = against && (await compareCheckpoint(this.#transport, against));
     if (compared !== undefined && (onHeads === undefined || !isClean(compared))) return compared;
@@ -150,45 +201,79 @@ class HttpService implements ExchangeService {
   async #get<T>(
     path: string,
     decode: (body: unknown, headers: Answer["headers"]) => T,
-    options: { query?: Record<string, string>; readsJournal?: boolean } = {},
+    options: { query?: HttpRequest["query"]; readsJournal?: boolean } = {},
   ): Promise<T> {
-    return this.#transport.send({ method: "GET", path, repeatable: true, ...options }, (answer) => {
-      const { status, body, headers } = answer;
-      if (status !== 200 || body === undefined) return unfit(answer, this.#transport);
-      try {
-        return { value: decode(body, headers) };
-      } catch (error) {
-        if (!(error instanceof FxError)) throw error;
-        const message = `What answers at ${this.#transport.place} is not fx, or is another version of it.`;
-        throw new FxError("internal", `${message} ${error.message}`);
-      }
-    });
+    // After a gateway timed out the server may still be reading the journal: a repetition would add to that.
+    const repeatable = options.readsJournal !== true;
+    const get = { method: "GET", path, repeatable, ...options } as const;
+    return this.#transport.send(get, (answer) => this.#decoded(answer, decode));
   }
 
-  async #post<T>(
-    path: string,
-    body: object,
-    { key, table }: { key: string | undefined; table?: string | undefined },
-    decode: (answer: Answer) => T,
-  ): Promise<T> {
+  /** The answer to a request that moves nothing. */
+  #decoded<T>(answer: Answer, decode: (body: unknown, headers: Answer["headers"]) => T) {
+    const { status, body, headers } = answer;
+    if (status !== 200 || body === undefined) return readFailure(answer, this.#transport);
+    try {
+      return { value: decode(body, headers) };
+    } catch (error) {
+      if (!(error instanceof FxError)) throw error;
+      const message = `What answers at ${this.#transport.target} is not fx, or is another version of it.`;
+      throw new FxError("unreachable", `${message} ${error.message}`, { hint: notFxHint });
+    }
+  }
+
+  async #change<T extends Recorded>(request: Request, decode: (answer: Answer) => T): Promise<T> {
+    const { key } = request;
+    const table = request.kind === "exchange" ? request.table : undefined;
     if (table !== undefined) requireTableName(table);
+    const [path, body] = [pathOf(request), encodeBody(request)];
     const headers = {
       ...(key !== undefined && { "idempotency-key": encodeIdempotencyKey(key) }),
       ...(table !== undefined && { "fx-table": table }),
     };
-    const request = { method: "POST", path, body, headers, repeatable: key !== undefined } as const;
-    return this.#transport.send(request, (answer) => {
+    const post = { method: "POST", path, body, headers, repeatable: key !== undefined } as const;
+    const start = new RunStart();
+    return this.#transport.send(post, (answer, wasUnknown) => {
+      start.hear(answer.headers.date as string | undefined);
       const problem = problemOf(answer);
       if (problem !== undefined) {
         if (isRefusal(problem, answer.status)) throw problem;
-        return { failure: problem, isOpen: undecided.includes(problem.code) };
+        return { failure: problem, outcomeUnknown: undecided.includes(problem.code) };
       }
       try {
-        return { value: decode(answer) };
+        const value = decode(answer);
+        return { value: wasUnknown ? start.answerAfter(value) : value };
       } catch {
         return this.#transport.notFx("POST", whatAnswered(answer, false));
       }
     });
+  }
+}
+
+/** A path with values in it, which are encoded: an id from elsewhere must not lead to another operation. */
+function pathTo(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return String.raw({ raw: texts }, ...values.map(encodeURIComponent));
+}
+
+function pathOf(request: Request): string {
+  const account =
+    housePlaceOf(request.pesel) === undefined ? pathTo`/api/user/${request.pesel}` : "/api/house";
+  switch (request.kind) {
+    case "opening":
+      return "/api/user";
+    case "exchange":
+      return pathTo`/api/exchange/${request.pesel}`;
+    case "deposit":
+    case "withdrawal":
+      return `${account}/${request.kind}s`;
+    case "renaming":
+      return `${account}/name`;
+    case "closing":
+    case "block":
+    case "unblock":
+      return `${account}/${request.kind}`;
+    case "reversal":
+      return pathTo`/api/receipts/${request.reverses}/reversal`;
   }
 }
 
@@ -205,18 +290,24 @@ function requireEnd<T extends Page<unknown>>(
   const { items, next } = page;
   const isPast = at !== undefined;
   if (items.length > limit || (next !== undefined && (next === cursor || (items.length === 0 && !isPast)))) {
-    throw notAnAnswer("a page that is too long, or leads nowhere");
+    throw leadsNowhere();
   }
   return page;
 }
 
-function settlementIn({ status, body, headers }: Answer): Settlement {
-  if (status !== 200) throw notAnAnswer(`status ${status}`);
-  return { account: decodeAccount(body, isClosed(headers)), ...recordedIn(headers) };
+function leadsNowhere(): FxError {
+  return notAnAnswer("a page that is too long, or leads nowhere");
 }
 
-function isClosed(headers: Answer["headers"]): boolean {
-  return headers["fx-account"] === "closed";
+function settlementIn({ status, body, headers }: Answer): Settlement {
+  if (status !== 200) throw notAnAnswer(`status ${status}`);
+  return { account: accountIn(body, headers), ...recordedIn(headers) };
+}
+
+/** The body of an account has four fields only, so a header says whether it is closed or blocked. */
+function accountIn(body: unknown, headers: Answer["headers"]): Account {
+  const state = headers["fx-account"];
+  return { ...decodeAnswer(account, body), closed: state === "closed", blocked: state === "blocked" };
 }
 
 /** If the server's URL has a path, so has the receipt's. */

@@ -4,7 +4,7 @@ import { FxError } from "../core/errors.ts";
 export interface Fault {
   readonly failure: Error;
   /** Whether the request may have been done. */
-  readonly isOpen: boolean;
+  readonly outcomeUnknown: boolean;
   readonly retryAfterSeconds?: number | undefined;
 }
 
@@ -21,15 +21,18 @@ const busyCodes: readonly string[] = ["overloaded", "rate-limited"];
 export class Retries {
   readonly #method: "GET" | "POST";
   readonly #pauseMs: number;
+  readonly #isPatient: boolean;
   #failures: Error[] = [];
   #waitedMs = 0;
   /** Whether a server was there. One may start listening in a moment, but only then is that worth the wait. */
   #isReached = false;
-  #isOpen = false;
+  #outcomeUnknown = false;
 
-  constructor(method: "GET" | "POST", pauseMs: number) {
+  /** @param isPatient whether a server that was reached is waited for as long as one that is busy */
+  constructor(method: "GET" | "POST", pauseMs: number, isPatient: boolean) {
     this.#method = method;
     this.#pauseMs = pauseMs;
+    this.#isPatient = isPatient;
   }
 
   /** To call when something was answered: attempts from before count no more. */
@@ -37,7 +40,7 @@ export class Retries {
     this.#failures = [];
     this.#waitedMs = 0;
     this.#isReached = true;
-    this.#isOpen = false;
+    this.#outcomeUnknown = false;
   }
 
   /**
@@ -45,22 +48,23 @@ export class Retries {
    * @returns the failure of all attempts, if there is to be no other
    */
   async after(
-    { failure, isOpen, retryAfterSeconds = 0 }: Fault,
+    { failure, outcomeUnknown, retryAfterSeconds = 0 }: Fault,
     repeatable: boolean,
   ): Promise<Error | undefined> {
     this.#failures.push(failure);
-    this.#isOpen ||= isOpen;
-    const wasBusy = isBusy(failure);
     const wasReached = this.#isReached;
-    this.#isReached ||= isOpen || wasBusy;
-    const isWorthIt = this.#isOpen || wasBusy || (wasReached && kindOf(failure) === "unreachable");
-    const most = wasBusy && !this.#isOpen ? busy.attempts : attempts;
+    const isAwaited = this.#isPatient && wasReached;
+    const wasBusy = isBusy(failure) || isAwaited;
+    this.#outcomeUnknown ||= outcomeUnknown && !isAwaited;
+    this.#isReached ||= outcomeUnknown || wasBusy;
+    const isWorthIt = this.#outcomeUnknown || wasBusy || (wasReached && kindOf(failure) === "unreachable");
+    const most = wasBusy && !this.#outcomeUnknown ? busy.attempts : attempts;
     const pauses = 2 ** Math.min(this.#failures.length - 1, 5);
     const waitMs = 1000 * retryAfterSeconds + Math.random() * this.#pauseMs * pauses;
     this.#waitedMs += waitMs;
     const isOver = this.#failures.length >= most || this.#waitedMs > busy.longestWaitMs;
-    if (!isWorthIt || isOver || (this.#isOpen && !repeatable)) {
-      return this.#isOpen ? outcomeOf(this.#method, this.#failures) : failure;
+    if (!isWorthIt || isOver || (this.#outcomeUnknown && !repeatable)) {
+      return this.#outcomeUnknown ? outcomeOf(this.#method, this.#failures) : failure;
     }
     await pause(waitMs);
     return undefined;

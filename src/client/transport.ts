@@ -1,29 +1,22 @@
-import { Agent as HttpAgent } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
-import type { Got, Request as GotStream, PlainResponse, RequestError, Response } from "got";
+import { connect } from "node:tls";
+import type { Got, Request as GotStream, RequestError, Response } from "got";
 import { FxError } from "../core/errors.ts";
+import { type Route, routeTo } from "../outbound/proxy.ts";
 import { refusePlainHttp } from "../wire/plain-http.ts";
+import { type Answer, answerOf, longestAnswer } from "./answer.ts";
 import { type Fault, Retries } from "./retries.ts";
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
   /** Under the base URL, from its first slash, with parameters encoded. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
   /** Whether it may be sent again while its outcome is unknown. */
   readonly repeatable: boolean;
   /** Whether the server has the whole journal to read. */
   readonly readsJournal?: boolean;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** What the body says as JSON; undefined if it is none. */
-  readonly body: unknown;
-  readonly retryAfterSeconds: number | undefined;
 }
 
 /** The result of an attempt, or why there is none. */
@@ -42,10 +35,8 @@ export interface TransportOptions {
   readonly journalTimeoutMs?: number;
 }
 
-/** In bytes. A page of 1000 accounts with every currency has 2.3 MB, one of 1000 entries with notes 2.7 MB. */
-export const longestAnswer = 4 * 1024 * 1024;
-/** In bytes. */
-const longestProblem = 65_536;
+/** A hint for answers that do not come from fx, such as the login page of a proxy. */
+export const notFxHint = "Check the address, and what answers there: it may be a proxy or another program.";
 
 /** Without `accept-encoding`, an answer could come in any coding. */
 const usualHeaders = { "user-agent": "fx", "accept-encoding": "identity" } as const;
@@ -56,19 +47,22 @@ const usualHeaders = { "user-agent": "fx", "accept-encoding": "identity" } as co
  */
 export class Transport {
   /** The base URL for messages: without credentials. */
-  readonly place: string;
+  readonly target: string;
   readonly #base: string;
   readonly #query: Readonly<Record<string, string>>;
   readonly #authorization: { readonly authorization?: string };
   readonly #options: Required<Omit<TransportOptions, "token" | "allowPlainHttp">>;
-  readonly #agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
+  readonly #route: Route;
+  /** Whether a TLS handshake succeeds at the address of a plain server; asked after the first connection that breaks. */
+  #speaksTls: Promise<boolean> | undefined;
   #got: Promise<Got> | undefined;
 
-  /** @throws PlainHttpError */
+  /** @throws PlainHttpError, FxError unreachable */
   constructor(baseUrl: string, { token, allowPlainHttp = false, ...options }: TransportOptions = {}) {
     const url = new URL(baseUrl);
     if (!allowPlainHttp) refusePlainHttp(url, token);
-    this.place = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+    this.#route = routeTo(url, { keepAlive: true });
+    this.target = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
     const credentials = url.username && `${url.username}:${url.password}@`;
     this.#base = `${url.protocol}//${credentials}${url.host}${url.pathname}`.replace(/\/+$/, "");
     this.#query = Object.fromEntries(url.searchParams);
@@ -83,23 +77,24 @@ export class Transport {
   }
 
   /**
-   * Once an attempt has left open what became of the request, only an answer from which `read` gives a value, or
-   * throws, settles it.
+   * Once the outcome of an attempt is unknown, only an answer from which `read` gives a value, or throws, settles it.
+   * @param read gets the answer, and whether the outcome of an earlier attempt is unknown
    * @throws what `read` throws; FxError unreachable, outcome-unknown, and the failure of the only attempt or of all alike
    */
-  async send<T>(request: HttpRequest, read: (answer: Answer) => Attempt<T>): Promise<T> {
+  async send<T>(request: HttpRequest, read: (answer: Answer, wasUnknown: boolean) => Attempt<T>): Promise<T> {
     const retries = this.retries(request.method);
-    for (;;) {
-      const attempt = await this.#attempt(request, read);
+    for (let wasUnknown = false; ; ) {
+      const attempt = await this.#attempt(request, (answer) => read(answer, wasUnknown));
       if ("value" in attempt) return attempt.value;
+      wasUnknown ||= attempt.outcomeUnknown;
       const failure = await retries.after(attempt, request.repeatable);
       if (failure !== undefined) throw failure;
     }
   }
 
   /** When the attempts at a request are repeated. */
-  retries(method: "GET" | "POST"): Retries {
-    return new Retries(method, this.#options.pauseMs);
+  retries(method: "GET" | "POST", { isPatient = false } = {}): Retries {
+    return new Retries(method, this.#options.pauseMs, isPatient);
   }
 
   /**
@@ -137,8 +132,8 @@ export class Transport {
   }
 
   close(): void {
-    this.#agents.http.destroy();
-    this.#agents.https.destroy();
+    this.#route.agent.http.destroy();
+    this.#route.agent.https.destroy();
   }
 
   async #attempt<T>(request: HttpRequest, read: (answer: Answer) => Attempt<T>): Promise<Attempt<T>> {
@@ -159,10 +154,21 @@ export class Transport {
       });
       response = await answer;
     } catch (error) {
-      return this.failureOf(method, error as RequestError);
+      return await this.failureOf(method, error as RequestError);
     }
     const answer = answerOf(response, String(response.body));
-    return { retryAfterSeconds: answer.retryAfterSeconds, ...read(answer) };
+    const attempt = read(answer);
+    const told = "failure" in attempt ? await this.withProtocol(method, answer, attempt) : attempt;
+    return { retryAfterSeconds: answer.retryAfterSeconds, ...told };
+  }
+
+  /** Adds to the fault of an answer that it is that of nginx to a plain request at a port of TLS. */
+  async withProtocol(method: "GET" | "POST", { status, body }: Answer, fault: Fault): Promise<Fault> {
+    const failure = status === 400 && body === undefined ? await this.#httpsInstead() : undefined;
+    if (failure === undefined) return fault;
+    if (method === "GET") return { failure, outcomeUnknown: false };
+    const message = `${fault.failure.message} ${failure.message}`;
+    return { ...fault, failure: new FxError("outcome-unknown", message) };
   }
 
   /**
@@ -171,7 +177,7 @@ export class Transport {
    */
   #common(query: HttpRequest["query"]) {
     return {
-      agent: this.#agents,
+      agent: this.#route.agent,
       searchParams: { ...this.#query, ...query },
       retry: { limit: 0 },
       throwHttpErrors: false,
@@ -191,99 +197,120 @@ export class Transport {
     return this.#got;
   }
 
-  /** What an error of a connection is, and whether it leaves the outcome of the request unknown. */
-  failureOf(method: "GET" | "POST", error: RequestError): Fault {
+  /** Classifies an error of a connection, and says whether the outcome of the request is unknown. */
+  async failureOf(method: "GET" | "POST", error: RequestError): Promise<Fault> {
+    const sent = wasSent(error);
     const fault = certificateFaults[error.code];
-    if (fault !== undefined) {
+    if (fault !== undefined && !sent) {
       const hint = fault === untrusted ? trustHint : "Ask whoever runs the server.";
-      const failure = new FxError("unreachable", `The certificate of ${this.place} ${fault}.`, { hint });
-      return { failure, isOpen: false };
+      const failure = new FxError("unreachable", `The certificate of ${this.target} ${fault}.`, { hint });
+      return { failure, outcomeUnknown: false };
     }
     if (error.code === "ERR_CANCELED") {
       return this.notFx(method, "its answer is longer than any of fx");
     }
+    const protocol = await this.#protocolFault(error.code, error.timings?.secureConnect !== undefined);
+    // The server that broke off may have done the order: a port can speak both protocols, or have another server since.
+    if (protocol !== undefined && (method === "GET" || !sent)) {
+      return { failure: protocol, outcomeUnknown: false };
+    }
     const reason = error.code?.startsWith("HPE_")
       ? "what answers there does not speak HTTP"
       : (reasons[error.code] ?? error.code ?? error.name);
-    if (!wasSent(error)) {
-      const failure = new FxError("unreachable", `Nothing answers at ${this.place} (${reason}).`);
-      return { failure, isOpen: false };
+    if (!sent) {
+      return {
+        failure: this.#unreachable(`Nothing answers at ${this.target} (${reason}).`),
+        outcomeUnknown: false,
+      };
     }
-    return this.noAnswer(method, reason);
+    return this.noAnswer(method, reason, protocol?.message);
   }
 
-  /** The failure of a request that was sent. */
-  noAnswer(method: "GET" | "POST", reason: string): Fault {
+  /** The failure where http and https are confused. Neither a server of TLS nor one without it reads the other's requests. */
+  async #protocolFault(code: string, isSecured: boolean): Promise<FxError | undefined> {
+    if (this.target.startsWith("https:")) {
+      if (isSecured || !withoutTls.includes(code)) return undefined;
+      const hint = `If its server has no certificate, use ${this.target.replace("https:", "http:")}.`;
+      return new FxError("unreachable", `What listens at ${this.target} does not speak https.`, { hint });
+    }
+    const mayBeTls = ["ECONNRESET", "EPIPE"].includes(code) || code?.startsWith("HPE_");
+    return mayBeTls ? this.#httpsInstead() : undefined;
+  }
+
+  /** The failure where a server of TLS was asked by http. */
+  async #httpsInstead(): Promise<FxError | undefined> {
+    const url = new URL(this.target);
+    if (url.protocol === "https:" || this.#route.proxy !== undefined) return undefined;
+    this.#speaksTls ??= speaksTls(url);
+    if (!(await this.#speaksTls)) return undefined;
+    const message = `What listens at ${this.target} speaks https, not http.`;
+    return new FxError("unreachable", message, { hint: `Use ${this.target.replace("http:", "https:")}.` });
+  }
+
+  #unreachable(message: string): FxError {
+    const { hint } = this.#route;
+    return new FxError("unreachable", message, { ...(hint !== undefined && { hint }) });
+  }
+
+  /** The failure of a request that was sent. `also` is one more sentence. */
+  noAnswer(method: "GET" | "POST", reason: string, also = ""): Fault {
     const failure =
       method === "GET"
-        ? new FxError("unreachable", `No answer came from ${this.place} (${reason}).`)
+        ? this.#unreachable(`No answer came from ${this.target} (${reason}).`)
         : new FxError(
             "outcome-unknown",
-            `The request was sent to ${this.place}, and no answer came (${reason}).`,
+            `The request was sent to ${this.target}, and no answer came (${reason}). ${also}`.trimEnd(),
           );
-    return { failure, isOpen: true };
+    return { failure, outcomeUnknown: true };
   }
 
   /** The failure of a request that was answered by something else than fx. */
   notFx(method: "GET" | "POST", what: string): Fault & { readonly failure: FxError } {
     if (method === "GET") {
-      const failure = new FxError("internal", `What answers at ${this.place} is not fx (${what}).`);
-      return { failure, isOpen: false };
+      const failure = new FxError("unreachable", `What answers at ${this.target} is not fx (${what}).`, {
+        hint: notFxHint,
+      });
+      return { failure, outcomeUnknown: false };
     }
-    const message = `The request was sent to ${this.place}, and what answered is not fx (${what}).`;
-    return { failure: new FxError("outcome-unknown", message), isOpen: true };
+    const message = `The request was sent to ${this.target}, and what answered is not fx (${what}).`;
+    return { failure: new FxError("outcome-unknown", message), outcomeUnknown: true };
   }
 }
 
-/** The text of an answer, or as much of it as is not too long and comes in time: by default, that of a problem. */
-export async function textOf(
-  answer: AsyncIterable<Buffer | string>,
-  { most = longestProblem, withinMs = 30_000 } = {},
-): Promise<string> {
-  const deadline = performance.now() + withinMs;
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of answer) {
-    chunks.push(Buffer.from(chunk));
-    length += chunk.length;
-    if (length > most || performance.now() > deadline) break;
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-export function answerOf({ statusCode, headers }: PlainResponse, text: string): Answer {
-  const seconds = Number(headers["retry-after"]);
-  const retryAfterSeconds = Number.isInteger(seconds) && seconds > 0 ? seconds : undefined;
-  const body = statusCode >= 400 && text.length > longestProblem ? undefined : parseBody(text);
-  return { status: statusCode, headers, body, retryAfterSeconds };
-}
-
-/** What an answer that is not of fx is, in a few words. */
-export function whatAnswered({ status, headers }: Answer, withType = true): string {
-  const { location, "content-type": type = "no content type", "content-encoding": encoding } = headers;
-  const to = typeof location === "string" && status >= 300 && status < 400 ? placeOf(location) : undefined;
-  return [
-    `status ${status}`,
-    ...(to === undefined ? [] : [`a redirect to ${to}`]),
-    ...(withType && to === undefined ? [String(type).slice(0, 100)] : []),
-    ...(encoding === undefined ? [] : [String(encoding).slice(0, 100)]),
-  ].join(", ");
-}
-
-/** Where a redirect leads, without what may be a secret. */
-function placeOf(location: string): string {
-  const [path = ""] = location.split(/[?#]/);
-  return (URL.canParse(path) ? `${new URL(path).origin}${new URL(path).pathname}` : path).slice(0, 200);
-}
-
-/** A request is on its way from the moment there is a connection; before that, nothing can have been sent. */
+/**
+ * A request is on its way from the moment there is a connection; before that, nothing can have been sent. An error of
+ * writing a stream comes from the socket as it is, without options: there was a connection.
+ */
 function wasSent({ timings, options }: RequestError): boolean {
+  if (options === undefined) return true;
   const { connect, secureConnect } = timings ?? {};
-  const isSecure = String(options?.url ?? "").startsWith("https:");
+  const isSecure = String(options.url ?? "").startsWith("https:");
   return (isSecure ? secureConnect : connect) !== undefined;
 }
 
-const wrongProtocol = "what listens there is not https; http:// may be meant";
+const tlsTimeoutMs = 1000;
+
+/** Whether a TLS handshake succeeds there. Nothing is sent, so the certificate does not matter. */
+function speaksTls({ hostname, port }: URL): Promise<boolean> {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return new Promise((resolve) => {
+    const socket = connect({
+      host,
+      port: Number(port || 80),
+      rejectUnauthorized: false,
+      timeout: tlsTimeoutMs,
+    });
+    const end = (isTls: boolean) => {
+      socket.destroy();
+      resolve(isTls);
+    };
+    socket.once("secureConnect", () => end(true));
+    for (const event of ["error", "timeout", "close"]) socket.once(event, () => end(false));
+  });
+}
+
+/** Codes of a TLS handshake that was answered by something else. */
+const withoutTls = ["EPROTO", "ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"];
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
@@ -294,9 +321,6 @@ const reasons: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no route to the host",
   ENETUNREACH: "no network",
   ETIMEDOUT: "timed out",
-  EPROTO: wrongProtocol,
-  ERR_SSL_WRONG_VERSION_NUMBER: wrongProtocol,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: wrongProtocol,
 };
 
 const untrusted = "is not signed by an authority that this machine trusts";
@@ -304,7 +328,7 @@ const trustHint =
   "If you trust it, save its authority's certificate, or the certificate itself if it is self-signed, as a PEM file, " +
   "and set NODE_EXTRA_CA_CERTS to the path of that file.";
 
-/** What is wrong with a certificate, by the error of Node's TLS. Nothing was sent then. */
+/** Faults of a certificate, by the code of Node's TLS error. Nothing was sent then. */
 const certificateFaults: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
   SELF_SIGNED_CERT_IN_CHAIN: untrusted,
@@ -315,11 +339,3 @@ const certificateFaults: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: "is not valid yet",
   ERR_TLS_CERT_ALTNAME_INVALID: "is for another host",
 };
-
-function parseBody(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

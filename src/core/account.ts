@@ -2,6 +2,7 @@ import { type CurrencyCode, compareCurrencies, pln } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
 import { FxError } from "./errors.ts";
+import { type HousePlace, houseNumber, housePlaceOf } from "./house.ts";
 import { balanceLimit, formatMoney, type Money, minorUnitsOf } from "./money.ts";
 import { isAdult, type Pesel, parsePesel } from "./pesel.ts";
 
@@ -10,18 +11,25 @@ export interface Holder {
   readonly surname: string;
 }
 
-/** What a customer holds: one balance per currency ever held, PLN first, then by symbol. */
+/** A customer's account: one balance for each currency ever held, PLN first, then by symbol. */
 export interface Account extends Holder {
   readonly pesel: Pesel;
   readonly balances: readonly Money[];
   /** Nothing moves on a closed account, until it is opened again. */
   readonly closed: boolean;
+  /** Nothing leaves a blocked account, and nothing is exchanged on it, until it is unblocked. */
+  readonly blocked: boolean;
+}
+
+export interface ListedAccount extends Account {
+  /** The ledger is damaged here, so the balances are not known. */
+  readonly damaged?: true;
 }
 
 /** A request to open an account. `key` is its idempotency key, `by` the name of the token that it came with. */
 export interface Opening extends Holder {
   readonly pesel: Pesel;
-  /** In PLN. Checked by `planOpening`, because a taken PESEL is reported first. */
+  /** PLN. Checked by `planOpening`, because a taken PESEL is reported first. */
   readonly initial: Decimal;
   readonly key?: string | undefined;
   readonly by?: string | undefined;
@@ -71,7 +79,13 @@ export function planOpening(existing: Account | undefined, opening: Opening): Ac
   }
   const { pesel, name, surname } = opening;
   const balances = existing?.balances ?? [];
-  return credit({ pesel, name, surname, balances, closed: false }, { currency: pln, minor });
+  return credit({ pesel, name, surname, balances, closed: false, blocked: false }, { currency: pln, minor });
+}
+
+/** An account of the house before its first entry. */
+export function emptyHouseAccount(place: HousePlace): Account {
+  const state = { balances: [], closed: false, blocked: false };
+  return { pesel: houseNumber(place), name: "House", surname: place, ...state };
 }
 
 /** The balance of one currency, 0 if it was never held. */
@@ -80,12 +94,16 @@ export function balanceOf(account: Account, currency: CurrencyCode): bigint {
 }
 
 /**
+ * Takes money from an account. What the house takes out may be more than it put in: its profit.
  * @param isGiven whether the request itself says how much
- * @throws FxError insufficient-funds, which says neither the balance nor what was sent: errors are logged and forwarded
+ * @throws FxError insufficient-funds, without the balance and the amount in the request: errors are logged and forwarded
  */
 export function debit(account: Account, money: Money, isGiven: boolean): Account {
   const held = balanceOf(account, money.currency);
-  if (held < money.minor) {
+  const left = held - money.minor;
+  if (housePlaceOf(account.pesel) !== undefined) {
+    requireWithinLimit({ currency: money.currency, minor: -left });
+  } else if (left < 0n) {
     throw new FxError(
       "insufficient-funds",
       isGiven || money.minor > balanceLimit
@@ -93,7 +111,7 @@ export function debit(account: Account, money: Money, isGiven: boolean): Account
         : `The order takes ${formatMoney(money)}, which is more than the account holds.`,
     );
   }
-  return withBalance(account, { currency: money.currency, minor: held - money.minor });
+  return withBalance(account, { currency: money.currency, minor: left });
 }
 
 /**
@@ -121,18 +139,18 @@ function withBalance(account: Account, changed: Money): Account {
 }
 
 /**
- * What no name has, as the inside of a character class of a regular expression: controls, and what looks like nothing,
- * breaks a line or turns the direction of what follows, so that names look like others.
+ * Characters that no name has, as the inside of a character class of a regular expression: controls, and those that are
+ * invisible, break a line or turn the direction of text, so that one name looks like another.
  */
 export const unfitForNames =
   "\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f" +
   "\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufeff\\uffa0\\ufff0-\\ufffc" +
   "\u{13430}-\u{1343f}\u{13441}\u{13442}\u{16fe4}\u{1bca0}-\u{1bca3}\u{1d159}\u{1d173}-\u{1d17a}\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}";
 /**
- * What no name begins with, in the same form: it looks like nothing without a character before it. Persian and Indic
+ * Characters that no name begins with, in the same form: they are invisible without one before them. Persian and Indic
  * names need the joiners U+200C and U+200D; Mongolian, Japanese and Chinese ones the variation selectors.
  */
-export const unfitToBegin = "\\u180b-\\u180d\\u180f\\u200c\\u200d\\ufe00-\\ufe0f\u{e0100}-\u{e01ef}";
+const unfitToBegin = "\\u180b-\\u180d\\u180f\\u200c\\u200d\\ufe00-\\ufe0f\u{e0100}-\u{e01ef}";
 const unfit = new RegExp(`^[${unfitToBegin}]|[${unfitForNames}]`, "u");
 
 /**

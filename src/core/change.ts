@@ -3,6 +3,7 @@ import {
   balanceOf,
   credit,
   debit,
+  emptyHouseAccount,
   type Holder,
   type Opening,
   parseText,
@@ -19,6 +20,7 @@ import {
   requireTableName,
   requireTwoCurrencies,
 } from "./exchange.ts";
+import { type HousePlace, houseNumber, housePlaceOf } from "./house.ts";
 import type { Entry, EntryKind } from "./journal.ts";
 import { decimalOfMoney, exactNumber, type Money, requestedMinor } from "./money.ts";
 import { type Pesel, parsePesel } from "./pesel.ts";
@@ -32,33 +34,39 @@ interface Common {
   readonly by?: string | undefined;
 }
 
-/** Money that a customer brings or takes. */
+/** Money that a customer brings or takes, or that the house puts into its own accounts or takes out. */
 export interface Cash extends Common {
   readonly kind: "deposit" | "withdrawal";
   readonly currency: CurrencyCode;
-  /** In units of the currency. Checked by `planChange`. */
+  /** Units of the currency. Checked by `planChange`. */
   readonly amount: Decimal;
   readonly note: string | undefined;
 }
 
 /** The opposite of an exchange, a deposit or a withdrawal. */
-export interface Reversal extends Common {
+interface Reversal extends Common {
   readonly kind: "reversal";
   /** The id of the entry. */
   readonly reverses: string;
   readonly reason: string;
 }
 
-export interface Renaming extends Common, Holder {
+interface Renaming extends Common, Holder {
   readonly kind: "renaming";
 }
 
-export interface Closing extends Common {
+interface Closing extends Common {
   readonly kind: "closing";
 }
 
+/** Blocks an account, or lifts the block. */
+export interface Block extends Common {
+  readonly kind: "block" | "unblock";
+  readonly reason: string;
+}
+
 /** A request that leaves an account with one more entry, and is neither an opening nor an exchange. */
-export type Change = Cash | Reversal | Renaming | Closing;
+export type Change = Cash | Reversal | Renaming | Closing | Block;
 
 /** Every request that makes an entry, by its kind. */
 export type Request =
@@ -66,22 +74,24 @@ export type Request =
   | (ExchangeOrder & { readonly kind: "exchange" })
   | Change;
 
-/** Those that come by the thousand, as lines of a bulk or of a batch. */
-export type BulkRequest = Exclude<Request, { kind: "reversal" | "renaming" | "closing" }>;
+/** The requests of a batch. */
+export type BulkRequest = Extract<Request, { kind: "opening" | "exchange" | Cash["kind"] }>;
 
-/** What a request comes to: the account after it, and what its entry says. */
+/** The result of a request: the account after it, and the facts of its entry. */
 export interface Plan
-  extends Partial<Pick<Entry, "debited" | "credited" | "exchange" | "holder" | "reverses" | "note">> {
+  extends Partial<Pick<Entry, "debited" | "credited" | "exchange" | "reverses" | "note">> {
   readonly account: Account;
 }
 
-/** What decides a request besides its account. */
+/** The parts of the ledger that decide a request, besides its account. */
 export interface Circumstances {
   /**
    * The table in force.
    * @throws FxError rates-unavailable
    */
   readonly table: () => RateTable;
+  /** @throws FxError trading-suspended */
+  readonly requireTrading: () => void;
   /** An entry of any account, and the id of the entry that undid it. */
   readonly entry: (
     id: string,
@@ -90,22 +100,30 @@ export interface Circumstances {
 
 const longestNote = 200;
 
+type CashFields = Omit<Cash, "pesel" | "currency" | "note"> & {
+  readonly currency: string;
+  readonly note?: string | undefined;
+};
+
 /**
  * Reads a deposit or a withdrawal as of `today`, whose amount is a decimal already.
  * @throws FxError invalid-request, invalid-pesel
  */
-export function parseCash(
-  fields: Omit<Cash, "pesel" | "currency" | "note"> & {
-    readonly pesel: string;
-    readonly currency: string;
-    readonly note?: string | undefined;
-  },
-  today: CalendarDate,
-): Cash {
-  const { kind, amount, key, by } = fields;
-  const note = fields.note === undefined ? undefined : parseText(fields.note, "note", longestNote);
-  const pesel = parsePesel(fields.pesel, today);
-  return { kind, pesel, currency: parseCurrencyCode(fields.currency), amount, note, key, by };
+export function parseCash(fields: CashFields & { readonly pesel: string }, today: CalendarDate): Cash {
+  return readCash(fields, () => parsePesel(fields.pesel, today));
+}
+
+/**
+ * Reads a deposit or a withdrawal of the house's own money.
+ * @throws FxError invalid-request
+ */
+export function parseHouseCash(fields: CashFields & { readonly account: HousePlace }): Cash {
+  return readCash(fields, () => houseNumber(fields.account));
+}
+
+function readCash({ kind, amount, key, by, ...given }: CashFields, account: () => Pesel): Cash {
+  const note = given.note === undefined ? undefined : parseText(given.note, "note", longestNote);
+  return { kind, pesel: account(), currency: parseCurrencyCode(given.currency), amount, note, key, by };
 }
 
 /** @throws FxError invalid-request */
@@ -126,33 +144,38 @@ export function requireReadable(request: Request): void {
 }
 
 /**
- * Decides a request on the account as it is: what it comes to, or why nothing is done.
- * @throws FxError account-exists, account-not-found, account-closed, and those of the kind of request
+ * Decides a request on the account as it is.
+ * @throws FxError account-exists, account-not-found, account-closed, account-blocked, and those of the kind of request
  */
 export function planChange(
-  account: Account | undefined,
+  existing: Account | undefined,
   request: Request,
   circumstances: Circumstances,
 ): Plan {
   if (request.kind === "opening") {
-    const opened = planOpening(account, request);
-    const { name, surname } = request;
-    const minor = balanceOf(opened, pln) - (account === undefined ? 0n : balanceOf(account, pln));
-    return { account: opened, holder: { name, surname }, credited: { currency: pln, minor } };
+    const opened = planOpening(existing, request);
+    const minor = balanceOf(opened, pln) - (existing === undefined ? 0n : balanceOf(existing, pln));
+    return { account: opened, credited: { currency: pln, minor } };
   }
+  const place = housePlaceOf(request.pesel);
+  // Nobody opens the house's accounts: they begin with their first entry.
+  const account = existing ?? (place && emptyHouseAccount(place));
   if (account === undefined) {
     throw new FxError("account-not-found", "There is no account for this PESEL.");
   }
   if (account.closed) {
     throw new FxError("account-closed", "The account is closed. Open it again to use it.");
   }
+  if (account.blocked && !goesOnWhileBlocked(request.kind)) throw accountBlocked();
   switch (request.kind) {
     case "exchange": {
+      circumstances.requireTrading();
       const { exchange, account: after } = planExchange(account, request, circumstances.table());
       return { account: after, debited: exchange.sold, credited: exchange.bought, exchange };
     }
     case "deposit": {
-      const money = cashOf(request, request.currency === pln ? undefined : circumstances.table());
+      const isFree = request.currency === pln || place !== undefined;
+      const money = cashOf(request, isFree ? undefined : circumstances.table());
       return { account: credit(account, money), credited: money, note: request.note };
     }
     case "withdrawal": {
@@ -163,7 +186,7 @@ export function planChange(
       return planReversal(account, request, circumstances);
     case "renaming": {
       const { name, surname } = request;
-      return { account: { ...account, name, surname }, holder: { name, surname } };
+      return { account: { ...account, name, surname } };
     }
     case "closing": {
       if (account.balances.every(({ minor }) => minor === 0n))
@@ -173,7 +196,24 @@ export function planChange(
         "The account still holds money. Exchange or withdraw all of it, then close the account.",
       );
     }
+    case "block":
+      return { account: { ...account, blocked: true }, note: request.reason };
+    case "unblock":
+      if (account.blocked) return { account: { ...account, blocked: false }, note: request.reason };
+      throw new FxError("account-not-blocked", "The account is not blocked. There is nothing to lift.");
   }
+}
+
+/** Whether a request of this kind can be carried out on a blocked account. A reversal can if it only gives money back. */
+export function goesOnWhileBlocked(kind: EntryKind): boolean {
+  return kind === "deposit" || kind === "renaming" || kind === "reversal" || kind === "unblock";
+}
+
+function accountBlocked(): FxError {
+  return new FxError(
+    "account-blocked",
+    "The account is blocked: nothing leaves it, and nothing is exchanged, until an operator unblocks it.",
+  );
 }
 
 function planReversal(account: Account, { reverses, reason }: Reversal, { entry }: Circumstances): Plan {
@@ -187,12 +227,15 @@ function planReversal(account: Account, { reverses, reason }: Reversal, { entry 
       "Only an exchange, a deposit and a withdrawal can be reversed, and this receipt is of another kind.",
     );
   }
+  if (account.blocked && debited !== undefined) throw accountBlocked();
   if (found.reversedBy !== undefined) {
-    throw new FxError("already-reversed", `This was reversed before: receipt ${found.reversedBy}.`);
+    // A reversal of a dry run has no receipt.
+    const receipt = found.reversedBy === "" ? "" : `: receipt ${found.reversedBy}`;
+    throw new FxError("already-reversed", `This was reversed before${receipt}.`);
   }
   const left = debited === undefined ? account : debit(account, debited, false);
   const after = credited === undefined ? left : credit(left, credited);
-  return { account: after, debited, credited, exchange, reverses, note: reason };
+  return { account: after, debited, credited, exchange, reverses: found.entry.id, note: reason };
 }
 
 export function isReversible(kind: EntryKind): boolean {
@@ -211,8 +254,8 @@ function cashOf({ kind, currency, amount }: Cash, table: RateTable | undefined):
 type RequestFacts = readonly (string | undefined)[];
 
 /**
- * All in which two requests of one kind for one account can differ, the same for every spelling of one request. The
- * table to which an order is pinned is not part of it.
+ * Everything in which two requests of one kind for one account can differ, the same for every spelling of one request.
+ * The rate table to which an order is pinned is not part of it.
  */
 export function requestFacts(request: Request): RequestFacts {
   switch (request.kind) {
@@ -224,11 +267,14 @@ export function requestFacts(request: Request): RequestFacts {
     case "withdrawal":
       return [request.currency, formatDecimal(request.amount), request.note];
     case "reversal":
-      return [request.reverses, request.reason];
+      return [request.reverses.toLowerCase(), request.reason];
     case "renaming":
       return [request.name, request.surname];
     case "closing":
       return [];
+    case "block":
+    case "unblock":
+      return [request.reason];
   }
 }
 
@@ -236,7 +282,7 @@ export function requestFacts(request: Request): RequestFacts {
 function factsBehind({ kind, holder, reverses, note, debited, credited, exchange }: Entry): RequestFacts {
   switch (kind) {
     case "opening":
-      return [holder?.name, holder?.surname, amountText(credited)];
+      return [holder.name, holder.surname, amountText(credited)];
     case "exchange": {
       const asked = exchange?.side === "toBuy" ? credited : debited;
       return [debited?.currency, credited?.currency, exchange?.side, amountText(asked)];
@@ -248,9 +294,12 @@ function factsBehind({ kind, holder, reverses, note, debited, credited, exchange
     case "reversal":
       return [reverses, note];
     case "renaming":
-      return [holder?.name, holder?.surname];
+      return [holder.name, holder.surname];
     case "closing":
       return [];
+    case "block":
+    case "unblock":
+      return [note];
   }
 }
 

@@ -1,8 +1,8 @@
-/** What may stand between the cells of CSV: a comma, or in Excel the list separator of its locale, or a tab. */
+/** Separators of the cells of CSV: a comma, or in Excel the list separator of its locale, or a tab. */
 export const separators = [";", "\t", ","] as const;
 export type Separator = (typeof separators)[number];
 
-/** What a spreadsheet takes for the beginning of a formula, in the width of Chinese characters, too. */
+/** Characters that begin a formula in a spreadsheet, also in the width of Chinese characters. */
 const signs = "=+\\-@\\uff1d\\uff0b\\uff0d\\uff20";
 
 /**

@@ -10,7 +10,7 @@ const formatter = new Intl.DateTimeFormat("en-US", {
   month: "2-digit",
   day: "2-digit",
 });
-/** Intl is slow and every order needs today's date, so the last minute's answer is kept (docs/PERFORMANCE.md). */
+/** Intl is slow and every order needs today's date, so the last minute's answer is kept. */
 let last: { minute: number; date: CalendarDate } | undefined;
 
 /** The calendar date in Poland at `now`. */
@@ -21,6 +21,17 @@ export function warsawDate(now: Date): CalendarDate {
     last = { minute, date: `${part.year}-${part.month}-${part.day}` };
   }
   return last.date;
+}
+
+const clock = new Intl.DateTimeFormat("sv-SE", {
+  timeZone: "Europe/Warsaw",
+  dateStyle: "short",
+  timeStyle: "medium",
+});
+
+/** The date and the time in Poland: "2026-11-21 09:30:00". */
+export function warsawTime(at: Date): string {
+  return clock.format(at);
 }
 
 /** When a day begins in Poland. */
@@ -35,8 +46,12 @@ export function addDays(date: CalendarDate, days: number): CalendarDate {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
+/** Whether a text is a date of the years 1 to 9999. */
+export function isDate(text: string): text is CalendarDate {
+  return /^(?!0000)\d{4}-\d\d-\d\d$/.test(text) && dateExists(text);
+}
+
 /** Whether there is such a day: the text must have the form. Date.parse takes 30 February for 2 March. */
 export function dateExists(date: CalendarDate): boolean {
-  const time = Date.parse(date);
-  return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === date;
+  return new Date(date).getUTCDate() === Number(date.slice(8));
 }

@@ -13,9 +13,12 @@ export const answerCodes = [
   "insufficient-funds",
   "balance-limit",
   "rate-changed",
+  "trading-suspended",
   "already-reversed",
   "not-reversible",
   "account-closed",
+  "account-blocked",
+  "account-not-blocked",
   "account-not-empty",
   "account-not-found",
   "not-found",
@@ -34,20 +37,21 @@ export const answerCodes = [
 export type AnswerCode = (typeof answerCodes)[number];
 
 /**
- * What only a client of a server can find: no answer came, and nothing can have happened; or a request that moves money
- * was sent, and no answer of fx came back, so whether it was done is not known.
+ * Failures that only a client of a server finds. Unreachable: nothing can have been done. Outcome unknown: a request that
+ * moves money was sent, and no answer of fx came back.
  */
 type ClientCode = "unreachable" | "outcome-unknown";
 
 export type ErrorCode = AnswerCode | ClientCode;
 
-/** With these fx does not say whether the request was done. */
+/** Codes of answers that do not say whether the request was done. */
 export const undecided: readonly ErrorCode[] = ["storage-unavailable", "internal"];
 
-/** Others would fail in the same way, and the same request may succeed later. */
+/** Codes with which other requests would fail, too, and this one may succeed later. */
 const notOfRequest: readonly ErrorCode[] = [
   ...undecided,
   "rates-unavailable",
+  "trading-suspended",
   "unauthorized",
   "forbidden",
   "rate-limited",
@@ -56,7 +60,7 @@ const notOfRequest: readonly ErrorCode[] = [
   "outcome-unknown",
 ];
 
-/** Whether a failure is that of one request, and not of the server or of who asks. */
+/** Whether a failure is that of one request, and not of the server or the caller. */
 export function isOfRequest(code: ErrorCode): boolean {
   return !notOfRequest.includes(code);
 }
@@ -79,7 +83,7 @@ export class FxError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** Whether this repeats the answer to an earlier request with the same key. */
   readonly replayed: boolean;
-  /** What to do, if that differs between failures with this code. */
+  /** The advice to the user, if it differs between failures with this code. */
   readonly hint: string | undefined;
 
   constructor(

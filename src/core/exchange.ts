@@ -7,12 +7,12 @@ import { knownDigits, type Money, requestedMinor } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 import type { RateTable } from "./rates.ts";
 
-/** What is asked for. `toBuy` fixes what the customer receives, `toSell` what the customer pays. */
+/** The terms of an order. `toBuy` fixes what the customer receives, `toSell` what the customer pays. */
 export interface ExchangeTerms {
   readonly from: CurrencyCode;
   readonly to: CurrencyCode;
   readonly side: "toBuy" | "toSell";
-  /** In units of `to` for toBuy, of `from` for toSell. Checked by `priceExchange`, once the currency is known. */
+  /** Units of `to` for toBuy, of `from` for toSell. Checked by `priceExchange`, once the currency is known. */
   readonly amount: Decimal;
 }
 
@@ -135,7 +135,7 @@ export function planExchange(
 }
 
 /**
- * What an exchange would come to for a customer who holds what it takes.
+ * Prices an exchange for a customer who holds enough.
  * @throws FxError balance-limit, and those of `priceExchange`
  */
 export function quoteExchange(terms: ExchangeTerms, table: RateTable): Quote {

@@ -1,21 +1,22 @@
 import type { Account, Holder } from "./account.ts";
-import type { CurrencyCode } from "./currency.ts";
+import { type CurrencyCode, minorUnitDigits } from "./currency.ts";
+import { isDate } from "./date.ts";
 import { type Decimal, formatDecimal, requireDecimal } from "./decimal.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 
-/**
- * What each kind of entry says beside what all of them say. A new kind begins here, and the compiler finds the rest.
- */
+/** The facts of each kind of entry, beside those that all have. A new kind begins here, and the compiler finds the rest. */
 const kinds = {
-  opening: { always: ["holder", "credited"], perhaps: [] },
-  exchange: { always: ["debited", "credited", "exchange"], perhaps: [] },
-  deposit: { always: ["credited"], perhaps: ["note"] },
-  withdrawal: { always: ["debited"], perhaps: ["note"] },
-  reversal: { always: ["reverses", "note"], perhaps: ["debited", "credited", "exchange"] },
-  renaming: { always: ["holder"], perhaps: [] },
-  closing: { always: [], perhaps: [] },
+  opening: { always: ["credited"], sometimes: [] },
+  exchange: { always: ["debited", "credited", "exchange"], sometimes: [] },
+  deposit: { always: ["credited"], sometimes: ["note"] },
+  withdrawal: { always: ["debited"], sometimes: ["note"] },
+  reversal: { always: ["reverses", "note"], sometimes: ["debited", "credited", "exchange"] },
+  renaming: { always: [], sometimes: [] },
+  closing: { always: [], sometimes: [] },
+  block: { always: ["note"], sometimes: [] },
+  unblock: { always: ["note"], sometimes: [] },
 } as const satisfies Record<string, FactsOfKind>;
 
 export type EntryKind = keyof typeof kinds;
@@ -35,20 +36,20 @@ export interface Entry extends Readonly<EntryFacts> {
   readonly key: string | undefined;
   /** The name of the token that the request came with. */
   readonly by: string | undefined;
-  /** The whole account after the entry. */
+  /** The whole account after the entry: its holder, whether it is blocked, and its balances. */
+  readonly holder: Holder;
+  readonly blocked: boolean;
   readonly balances: readonly Money[];
 }
 
 interface EntryFacts {
-  /** Whose account it is from now on. */
-  readonly holder: Holder | undefined;
   /** The id of the entry that is undone. */
   readonly reverses: string | undefined;
-  /** Of a deposit or a withdrawal; the reason of a reversal. */
+  /** The note of a deposit or a withdrawal; the reason of a reversal, a block or an unblock. */
   readonly note: string | undefined;
-  /** What left the account. */
+  /** Money that left the account. */
   readonly debited: Money | undefined;
-  /** What came to the account. */
+  /** Money that came to the account. */
   readonly credited: Money | undefined;
   /** How one was exchanged for the other; in a reversal, the exchange that is undone. */
   readonly exchange: Exchange | undefined;
@@ -58,25 +59,22 @@ type Fact = keyof EntryFacts;
 
 interface FactsOfKind {
   readonly always: readonly Fact[];
-  readonly perhaps: readonly Fact[];
+  readonly sometimes: readonly Fact[];
 }
 
-const facts: readonly Fact[] = ["holder", "reverses", "note", "debited", "credited", "exchange"];
+const facts: readonly Fact[] = ["reverses", "note", "debited", "credited", "exchange"];
 
 /** An entry as JSON has it: money as "1230 PLN" in minor units, the time in milliseconds since 1970. */
 interface JournalLine extends Pick<Entry, "kind" | "id" | "pesel" | "sequence" | "by" | "reverses" | "note"> {
   readonly time: number;
   readonly key: string | null;
-  readonly name: string | undefined;
-  readonly surname: string | undefined;
-  readonly side: Exchange["side"] | undefined;
-  /** What was debited, by the name that the kind gives it. */
-  readonly sold: string | undefined;
+  readonly name: string;
+  readonly surname: string;
+  /** Present only while the account is blocked. */
+  readonly blocked: true | undefined;
   readonly debited: string | undefined;
-  /** What was credited. */
-  readonly bought: string | undefined;
-  readonly initial: string | undefined;
   readonly credited: string | undefined;
+  readonly side: Exchange["side"] | undefined;
   readonly bid: string | null | undefined;
   readonly ask: string | null | undefined;
   readonly table: string | undefined;
@@ -88,10 +86,6 @@ interface JournalLine extends Pick<Entry, "kind" | "id" | "pesel" | "sequence" |
 /** The text of an entry that the ledger keeps and takes the hash of: JSON in one line, the same for the same entry. */
 export function entryText(entry: Entry): string {
   const { id, pesel, sequence, time, key = null, by, kind, holder, reverses, note, exchange } = entry;
-  const debited = moneyText(entry.debited);
-  const credited = moneyText(entry.credited);
-  const isExchange = kind === "exchange";
-  const isOpening = kind === "opening";
   const json: JournalLine = {
     id,
     pesel,
@@ -100,16 +94,14 @@ export function entryText(entry: Entry): string {
     key,
     by,
     kind,
-    name: holder?.name,
-    surname: holder?.surname,
+    name: holder.name,
+    surname: holder.surname,
+    blocked: entry.blocked || undefined,
     reverses,
     note,
+    debited: moneyText(entry.debited),
+    credited: moneyText(entry.credited),
     side: exchange?.side,
-    sold: isExchange ? debited : undefined,
-    debited: isExchange ? undefined : debited,
-    bought: isExchange ? credited : undefined,
-    initial: isOpening ? credited : undefined,
-    credited: isExchange || isOpening ? undefined : credited,
     bid: exchange && rateText(exchange.bid),
     ask: exchange && rateText(exchange.ask),
     table: exchange?.table,
@@ -126,9 +118,10 @@ export function entryText(entry: Entry): string {
  */
 export function parseEntry(text: string): Entry {
   const json = JSON.parse(text) as JournalLine;
+  requireTypes(json);
   const { kind, id, pesel, sequence, by, name, surname, reverses, note } = json;
-  const debited = moneyOf(json.sold ?? json.debited);
-  const credited = moneyOf(json.bought ?? json.initial ?? json.credited);
+  const debited = moneyOf(json.debited);
+  const credited = moneyOf(json.credited);
   const entry: Entry = {
     kind,
     id,
@@ -137,7 +130,8 @@ export function parseEntry(text: string): Entry {
     time: new Date(json.time),
     key: json.key ?? undefined,
     by,
-    holder: name === undefined || surname === undefined ? undefined : { name, surname },
+    holder: { name, surname },
+    blocked: json.blocked === true,
     reverses,
     note,
     debited,
@@ -147,6 +141,35 @@ export function parseEntry(text: string): Entry {
   };
   requireFacts(entry);
   return entry;
+}
+
+const wholeNumbers = ["sequence", "time"] as const;
+/** Milliseconds of the years 1 to 9999. */
+const [firstTime, lastTime] = [Date.parse("0001-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
+const texts = ["id", "pesel", "kind", "name", "surname"] as const;
+const optionalTexts = [
+  ...(["by", "reverses", "note"] as const),
+  ...(["side", "table", "tableId", "effectiveDate"] as const),
+];
+
+/** The text may have been edited to any JSON. The answers that have these as they are would fail as a whole. */
+function requireTypes(json: JournalLine): void {
+  for (const name of wholeNumbers) {
+    if (!Number.isSafeInteger(json[name])) throw new TypeError(`the ${name} of an entry is a whole number`);
+  }
+  for (const name of texts) requireText(name, json[name]);
+  for (const name of optionalTexts) if (json[name] !== undefined) requireText(name, json[name]);
+  if (json.key !== null && json.key !== undefined) requireText("key", json.key);
+  const { time, blocked = true, side = "toBuy", tableId, effectiveDate } = json;
+  if (time < firstTime || time > lastTime) throw new RangeError("an entry is of the years 1 to 9999");
+  if (blocked !== true) throw new TypeError("an entry is blocked: true, or does not say it");
+  if (side !== "toBuy" && side !== "toSell") throw new RangeError("a side is toBuy or toSell");
+  if (tableId !== undefined && !/^[\da-f]{32}$/.test(tableId)) throw new RangeError("a table's id is a hash");
+  if (effectiveDate !== undefined && !isDate(effectiveDate)) throw new RangeError("a date is a day");
+}
+
+function requireText(name: string, value: unknown): void {
+  if (typeof value !== "string") throw new TypeError(`the ${name} of an entry is text`);
 }
 
 function exchangeOf(
@@ -161,21 +184,25 @@ function exchangeOf(
 
 function requireFacts(entry: Entry): void {
   if (!Object.hasOwn(kinds, entry.kind)) throw new RangeError(`an entry is one of ${entryKinds.join(", ")}`);
-  const { always, perhaps }: FactsOfKind = kinds[entry.kind];
+  const { always, sometimes }: FactsOfKind = kinds[entry.kind];
   for (const fact of facts) {
     const isGiven = entry[fact] !== undefined;
     if (!isGiven && always.includes(fact))
       throw new RangeError(`an entry of kind ${entry.kind} needs ${fact}`);
-    if (isGiven && !always.includes(fact) && !perhaps.includes(fact)) {
+    if (isGiven && !always.includes(fact) && !sometimes.includes(fact)) {
       throw new RangeError(`an entry of kind ${entry.kind} has no ${fact}`);
     }
   }
 }
 
-/** The account after `entry`, whose holder was `before` it. */
-export function accountAfter(entry: Entry, before: Holder): Account {
-  const { name, surname } = entry.holder ?? before;
-  return { pesel: entry.pesel, name, surname, balances: entry.balances, closed: entry.kind === "closing" };
+/** The account after `entry`. */
+export function accountAfter({ pesel, holder, balances, blocked, kind }: Entry): Account {
+  return { pesel, ...holder, balances, closed: kind === "closing", blocked };
+}
+
+/** Whether entries of this kind say who the holder is from then on. */
+export function namesHolder(kind: EntryKind): boolean {
+  return kind === "opening" || kind === "renaming";
 }
 
 /** The entry as one that undoes it, and the entry that undoes it, name each other. */
@@ -185,13 +212,13 @@ export interface Receipt extends Entry {
 }
 
 /** Minor units by currency, in the order of the account. Below 10^15 every number is exact. */
-export function balancesJson(balances: readonly Money[]): Record<string, number> {
+function balancesJson(balances: readonly Money[]): Record<string, number> {
   return Object.fromEntries(balances.map(({ currency, minor }) => [currency, Number(minor)]));
 }
 
 function balancesOf(json: Readonly<Record<string, number>>): Money[] {
   return Object.entries(json).map(([currency, minor]) => ({
-    currency: currency as CurrencyCode,
+    currency: knownCurrency(currency),
     minor: BigInt(minor),
   }));
 }
@@ -204,7 +231,13 @@ function moneyOf(text: string | undefined): Money | undefined {
   if (text === undefined) return undefined;
   const match = /^(\d+) ([A-Z]{3})$/.exec(text);
   if (match === null) throw new RangeError(`${JSON.stringify(text)} is no amount of minor units`);
-  return { currency: match[2] as CurrencyCode, minor: BigInt(match[1] as string) };
+  return { currency: knownCurrency(match[2]), minor: BigInt(match[1] as string) };
+}
+
+function knownCurrency(code = ""): CurrencyCode {
+  const currency = code as CurrencyCode;
+  if (minorUnitDigits(currency) === undefined) throw new RangeError("fx keeps no such currency");
+  return currency;
 }
 
 /** Null where the rate is that of PLN. */
@@ -213,5 +246,8 @@ function rateText(rate: Decimal | undefined): string | null {
 }
 
 function rateOf(text: string | null | undefined): Decimal | undefined {
-  return text === null || text === undefined ? undefined : requireDecimal(text);
+  if (text === null || text === undefined) return undefined;
+  const rate = requireDecimal(text);
+  if (rate.coefficient <= 0n) throw new RangeError("a rate is greater than 0");
+  return rate;
 }

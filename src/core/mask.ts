@@ -29,7 +29,7 @@ export function describeError(error: Error): { type: string; message: string; st
   return { type, message, stack: `${type}: ${message}${maskPesels(frames)}${cause}` };
 }
 
-/** What JSON.parse, BigInt or a database could not read stands in their messages. Names of columns may stay. */
+/** Messages of JSON.parse, BigInt and databases quote the data that they could not read. Names of columns may stay. */
 function withoutQuotes({ name, message }: Error): string {
   if (name === "FxError") return message;
   if (name === "SyntaxError") return "the message is left out, because it quotes what was read";

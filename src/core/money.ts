@@ -41,8 +41,8 @@ export function requestedMinor(amount: Decimal, currency: CurrencyCode): bigint 
  */
 export function exactNumber(amount: Decimal): number {
   const number = Number(formatDecimal(amount));
-  const said = parseDecimal(String(number));
-  if (said !== undefined && compareDecimals(said, amount) === 0) return number;
+  const exact = parseDecimal(String(number));
+  if (exact !== undefined && compareDecimals(exact, amount) === 0) return number;
   throw new FxError(
     "invalid-request",
     "The amount has more digits than a JSON number keeps. Give no more than 15.",

@@ -19,7 +19,7 @@ const typed: Readonly<Record<string, string>> = {
 const typedLetters = new RegExp(`[${Object.keys(typed).join("")}]`, "g");
 
 /**
- * What a name is found by: its words, in lower case and without marks, each once. A hyphen ends a word, as in
+ * The words that a name is found by, in lower case and without marks, each once. A hyphen ends a word, as in
  * "Nowak-Kowalska"; apostrophes and other punctuation are left out, as in "O'Brien". Stores keep these words: another
  * rule needs another version of the schema.
  */

@@ -26,10 +26,28 @@ export interface RateTable extends PublishedTable {
   readonly id: string;
 }
 
-/** What a ledger trades at: a table, of the ledger's one source. `epoch` counts the tables that have been in force. */
+/** The order by effective date, and on one date by number. */
+export function compareTables(a: DatedTable, b: DatedTable): number {
+  if (a.effectiveDate !== b.effectiveDate) return a.effectiveDate < b.effectiveDate ? -1 : 1;
+  return a.number === b.number ? 0 : a.number < b.number ? -1 : 1;
+}
+
+type DatedTable = Pick<RateTable, "number" | "effectiveDate">;
+
+/** The rate table at which a ledger trades. `epoch` counts the tables, suspensions and resumptions before it, and it. */
 export interface TableInForce {
   readonly epoch: number;
   readonly table: RateTable;
+  /** Present while an operator has orders refused. */
+  readonly suspension?: Suspension;
+}
+
+/** An operator's decision that no order settles until trading is resumed. */
+export interface Suspension {
+  readonly reason: string;
+  /** The name of the token that the request came with. */
+  readonly by: string | undefined;
+  readonly since: Date;
 }
 
 /** One line of the ledger's record of the tables that have been in force. */
@@ -39,6 +57,8 @@ export interface AcceptedTable extends Pick<RateTable, "id" | "source" | "number
   readonly at: Date;
   /** The operator who let it through with --accept-table, in spite of the sanity check. */
   readonly overriddenBy: string | undefined;
+  /** Whether trading was suspended from then on. */
+  readonly isSuspended: boolean;
 }
 
 /** The rate of one currency in one table. */
@@ -54,7 +74,7 @@ export interface TableLedger {
   /** All that have been in force, oldest first. */
   acceptedTables(): Promise<readonly AcceptedTable[]>;
   /**
-   * Puts a table in force, durably, if the one of `epoch` still is.
+   * Puts a table in force, durably, if the one of `epoch` still is. A suspension of trading goes on.
    * @returns whether it did
    */
   acceptTable(table: RateTable, acceptance: Acceptance): Promise<boolean>;
@@ -69,22 +89,13 @@ export interface TableLedger {
     readonly since: CalendarDate;
     readonly before?: CalendarDate;
   }): Promise<RateTable[]>;
-  /**
-   * The rates of one currency, oldest first, in the tables of a source that took effect from the day `since` to the day
-   * `until`. Of several tables under one number, the one that was in force last.
-   */
-  rateHistory(range: {
-    readonly source: string;
-    readonly currency: CurrencyCode;
-    readonly since: CalendarDate;
-    readonly until: CalendarDate;
-  }): Promise<readonly RateOfTable[]>;
 }
 
 /** The tables that one process trades and quotes at. */
 export interface CurrentRates {
   /**
-   * The table that an order settles at. `inForce` is what the order's transaction read in the ledger.
+   * The table that an order settles at, unless trading is suspended. `inForce` is what the order's transaction read in the
+   * ledger.
    * @throws FxError rates-unavailable, with the seconds after which to try again where that may help
    */
   forOrder(inForce: TableInForce | undefined): RateTable;
@@ -98,8 +109,8 @@ export interface CurrentRates {
    * @throws FxError rates-unavailable if there never was one, storage-unavailable
    */
   latest(): Promise<LatestTable>;
-  /** One currency's rates in the tables of the `days` that end with that table, oldest first. */
-  history(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]>;
+  /** The tables of the `days` that end with that table, oldest first. Of several under one number, the last in force. */
+  tables(days: number): Promise<readonly RateTable[]>;
   status(): RatesStatus;
   /** Applies the rules and asks the source now. Resolves when that is over, whether it succeeded or not. */
   refresh(rules: TableRules): Promise<void>;
@@ -107,7 +118,7 @@ export interface CurrentRates {
   close(): Promise<void>;
 }
 
-/** What an operator decides about tables. */
+/** An operator's decisions about rate tables. */
 export interface TableRules {
   /** How many calendar days after its effective date a live table is still traded on. */
   readonly maxAgeDays: number;
@@ -115,19 +126,33 @@ export interface TableRules {
   readonly acceptTable: string | undefined;
 }
 
-export interface LatestTable {
+/** Whether orders settle now. */
+export interface TradingState {
+  /** Why no order settles; undefined if orders do. */
+  readonly notTraded: string | undefined;
+  /** The same as a code. */
+  readonly notTradedCode: NotTradedCode | undefined;
+  readonly suspension: Suspension | undefined;
+}
+
+export interface LatestTable extends TradingState {
   readonly table: RateTable;
   /** The newest table of an earlier day, if fx has seen one. */
   readonly previous: RateTable | undefined;
   /** Whether it is a recorded one, which does not age. */
   readonly recorded: boolean;
-  /** Why no order settles at it; undefined if orders do. */
-  readonly notTraded: string | undefined;
 }
 
 /**
- * What became of asking the source: a new table is in force; there is none, or it is not effective yet; a check held it
- * back; there was no answer, or no table in it.
+ * The reasons why no order settles: the table in force is none, takes effect later, is too old, or of another source; or
+ * an operator has suspended trading.
+ */
+export const notTradedCodes = ["no-table", "not-effective", "too-old", "other-source", "suspended"] as const;
+export type NotTradedCode = (typeof notTradedCodes)[number];
+
+/**
+ * The outcome of a request to the source: a new table is in force; there is none, or it is not effective yet; a check
+ * held it back; there was no answer, or no table in it.
  */
 export const fetchOutcomes = ["accepted", "unchanged", "refused", "failed"] as const;
 type FetchOutcome = (typeof fetchOutcomes)[number];
@@ -140,6 +165,8 @@ export interface RatesStatus {
   readonly table: RateTable | undefined;
   /** Why no order settles now; undefined if orders do. */
   readonly notTraded: string | undefined;
+  /** The same as a code. */
+  readonly notTradedCode: NotTradedCode | undefined;
   /** Why there is no newer table, after a failed refresh or for a table that is held back. */
   readonly problem: string | undefined;
   /** The number of the newest table, if a check holds it back. */

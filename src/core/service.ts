@@ -1,71 +1,98 @@
-import type { Account, Opening } from "./account.ts";
+import type { Account, ListedAccount, Opening } from "./account.ts";
 import type { BulkRequest, Change, Request } from "./change.ts";
 import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
-import type { FxError } from "./errors.ts";
+import type { ErrorCode, FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
-import type { Histogram } from "./histogram.ts";
 import type { Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
-import type { LatestTable, RateOfTable } from "./rates.ts";
+import type { LatestTable, RateOfTable, RateTable, TradingState } from "./rates.ts";
+import type { TradingRequest } from "./suspension.ts";
 
 /**
- * What can be asked of fx, wherever it runs: in this process over a store, or behind HTTP.
+ * The operations of fx, wherever it runs: in this process over a store, or behind HTTP.
  * Every method fails with an FxError and, if it does, has changed nothing, except where the code says that the
  * outcome is not known (`internal`, `storage-unavailable`, `outcome-unknown`).
  */
 export interface ExchangeService {
   /** Opens an account. */
   createAccount(opening: Opening): Promise<Recorded>;
-  /**
-   * @param at the account as it was then; at least 10 seconds ago, so that no entry from before is on its way any more
-   */
+  /** @param at a past time, at least 10 seconds ago, so that no entry from before it is still on its way */
   account(pesel: Pesel, at?: Date): Promise<Account>;
+  /** The house's own accounts: its cash, and its money at the bank. */
+  house(at?: Date): Promise<readonly Account[]>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
-  /** Does what else changes an account. Resolves only when that is durable. */
+  /** Carries out any other change of an account. Resolves only when it is durable. */
   change(change: Change): Promise<Settlement>;
   /**
-   * Carries out lines, those of one account in their order, and answers each in its place. It resolves to an answer only
-   * when that is durable. One that fails changes nothing and does not stop the others.
-   * Lines are taken in as they can be carried out: a few chunks ahead of the answers that were read.
+   * Carries out lines, those of one account in their order, and answers each in its place, once it is durable. A line
+   * that fails changes nothing and does not stop the others. A few chunks are read ahead of the answers.
    */
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]>;
   /**
-   * What `bulk`, or the request by itself, would answer now, each on the ledger as those before it would leave it.
-   * Moves nothing and keeps nothing. What would be done has no receipt.
+   * Answers as `bulk` would now, each line on the ledger as those before it would leave it. Moves nothing and keeps
+   * nothing; no answer has a receipt.
    */
   dryRun(lines: AsyncIterable<readonly (Request | FxError)[]>): AsyncIterable<readonly BulkAnswer[]>;
-  /** What the order would do now. Moves nothing. */
+  /** Prices an order now. Moves nothing. */
   quote(terms: ExchangeTerms): Promise<Quote>;
   /** The last table, even if no order settles at it. */
   rates(): Promise<LatestTable>;
+  /**
+   * Suspends trading: every process on the ledger refuses orders from now on. Without a reason, it resumes trading. The
+   * same request can be sent again.
+   */
+  changeTrading(request: TradingRequest): Promise<TradingState>;
   /** One currency's bid and ask, table by table, oldest first, over the `days` that end with that table. */
   rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]>;
+  /** The rate tables of the `days` that end with the last one, oldest first. */
+  rateTables(days: number): Promise<readonly RateTable[]>;
   /** The account's entries, all or those of a period, newest first. */
   statement(pesel: Pesel, page: StatementRequest): Promise<Statement>;
+  /**
+   * Everything that the ledger holds about one person.
+   * @param signal aborts the read
+   */
+  personalData(pesel: Pesel, signal?: AbortSignal): Promise<PersonalData>;
   /** @param id its beginning is enough, from 8 characters on, where no other receipt begins so */
   receipt(id: string): Promise<Receipt>;
-  /** All accounts, or those of a name, by PESEL. */
-  accounts(page: AccountsRequest): Promise<Page<Account>>;
+  /** A page of the entries of all accounts, in the order in which they were committed. */
+  entries(page: EntriesRequest): Promise<EntriesPage>;
   /**
-   * @param at as it was then, as for `account`
-   * @param signal ends it where nobody else waits for it; it then fails
+   * The entries of all accounts in that order, and then each new one as it comes, without end. The first chunk comes at
+   * once, also if it is empty.
+   */
+  follow(request: FollowRequest): AsyncIterable<readonly Receipt[]>;
+  /**
+   * The proof of a receipt up to the account's newest entry.
+   * @param id as for `receipt`
+   */
+  proof(id: string): Promise<ReceiptProof>;
+  /** All accounts, or those of a name, by PESEL. */
+  accounts(page: AccountsRequest): Promise<Page<ListedAccount>>;
+  /**
+   * @param at a past time, as for `account`
+   * @param signal aborts the read, unless others wait for it, too
    */
   position(at?: Date, signal?: AbortSignal): Promise<Position>;
+  /**
+   * The cash that passed through one till on one day.
+   * @param signal aborts the read, unless others wait for it, too
+   */
+  till(request: TillRequest, signal?: AbortSignal): Promise<Till>;
   audit(options?: AuditOptions): Promise<AuditReport>;
   /**
-   * The journal as double entry, as text, made as it is read. If it fails before its end, what it gave is to be thrown
-   * away. See `ExportRequest`.
+   * Streams the journal in a format for others. If it fails, discard the text before.
    */
   export(request: ExportRequest): AsyncIterable<string>;
   close(): Promise<void>;
 }
 
-/** Where the receipt is. */
+/** The receipt of a request. */
 export interface Recorded {
-  /** Empty if nothing was done, as in a dry run. */
+  /** Empty in a dry run. */
   readonly receiptId: string;
   /** Whether an earlier request with the same key had done it. */
   readonly replayed: boolean;
@@ -74,39 +101,43 @@ export interface Recorded {
 /** The account after a request, and its receipt. */
 export interface Settlement extends Recorded {
   readonly account: Account;
-  /** What was exchanged. Absent where the answer does not tell, as that of `POST /api/exchange/{pesel}`. */
+  /** The exchange. Absent in the answer to `POST /api/exchange/{pesel}`. */
   readonly sold?: Money | undefined;
   readonly bought?: Money | undefined;
 }
 
-/** What a service over a store has counted since its start. A group is what it carries out in one commit. */
-export interface CommitFigures {
-  /** Requests and lines of bulks that wait for a commit now. */
+/** The group commit, for who measures it. */
+export interface Commits {
+  /** Requests and lines of batches that wait for a commit now. */
   readonly waiting: number;
-  /** Requests and lines in each group. */
-  readonly sizes: Histogram;
-  /** How long the store took for each group, in seconds, whether it was committed or failed. */
-  readonly seconds: Histogram;
+  /**
+   * Has the observer called after each group, committed or failed, with the number of its requests and lines, and the
+   * store's time for it in seconds.
+   */
+  observe(observer: (requests: number, seconds: number) => void): void;
 }
 
-/** What a line of a bulk asks for. One that cannot be read is its own answer. */
+/** A line of a batch. One that cannot be read is its own answer. */
 export type BulkLine = BulkRequest | FxError;
 
-/** What became of it: Recorded for an opening, a Settlement for anything else, or why nothing was done. */
+/** The answer to a line: Recorded for an opening, a Settlement for any other, or why nothing was done. */
 export type BulkAnswer = Settlement | Recorded | FxError;
 
-/** `cursor` is the `next` of the page before; `limit` is 1 to 1000. */
+/** Items on a page at most. */
+export const longestPage = 200;
+
+/** `cursor` is the `next` of the page before; `limit` is 1 to `longestPage`. */
 export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
 
 export interface AccountsRequest extends PageRequest {
-  /** As `parseNameSought` reads it, of the names that holders have, or had at `at`. */
+  /** Beginnings of words of the holder's name, now or at `at`: see `parseNameSought`. */
   readonly name?: readonly string[] | undefined;
   /**
-   * As they were then, as for `account`. Those that were not open yet are left out, so that a page may have fewer than
-   * `limit` accounts, or none, and not be the last.
+   * A past time, as for `account`. Accounts that were not open yet are left out, so that a page that is not the last may
+   * have fewer than `limit` accounts, or none.
    */
   readonly at?: Date | undefined;
 }
@@ -125,100 +156,202 @@ export interface Page<T> {
   readonly next: string | undefined;
 }
 
+/** Everything that the ledger holds about one person: the answer to a request under article 15 of the GDPR. */
+export interface PersonalData {
+  /** When it was read. */
+  readonly time: Date;
+  /** Undefined for somebody whose requests were only refused. */
+  readonly account: Account | undefined;
+  /** The person's pseudonym in exports and checkpoints: 20 letters. */
+  readonly customer: string;
+  /** The words of the names by which the account is found. */
+  readonly nameWords: readonly string[];
+  /** Refusals kept under idempotency keys, oldest first. */
+  readonly refusals: readonly KeptRefusal[];
+  /** Oldest first. */
+  readonly entries: readonly Receipt[];
+}
+
+/** A refused request that had an idempotency key. */
+export interface KeptRefusal {
+  readonly time: Date;
+  readonly key: string;
+  /** The name of the token that the request came with. */
+  readonly by: string | undefined;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** Entries after the one with the id `after`, or from the first on. `limit` is 1 to `longestPage`. */
+export interface EntriesRequest {
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+export interface EntriesPage {
+  readonly items: readonly Receipt[];
+  /** The next page's `after`, also if there are no more entries now. Undefined while the ledger has none. */
+  readonly next: string | undefined;
+}
+
+export interface FollowRequest {
+  readonly after?: string | undefined;
+  /** Ends the stream. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** `opening` + what the entries of the period moved = `closing`. */
 export interface Statement extends Page<Receipt> {
-  /** All balances before the first entry of the period: none without `from`. Only on the first page. */
+  /** All balances before the period: none without `from`. Only on the first page. */
   readonly opening: readonly Money[] | undefined;
-  /** All balances after the last entry of the period. Only on the first page. */
+  /** All balances after the period. Only on the first page. */
   readonly closing: readonly Money[] | undefined;
 }
 
-/** Whose files the journal can be had as. */
-export const exportFormats = ["hledger", "beancount", "csv", "ndjson"] as const;
+/** CSV for a spreadsheet, newest entry first; or camt.053 of ISO 20022, oldest first. */
+export const statementFormats = ["csv", "camt.053"] as const;
 
+export type StatementFormat = (typeof statementFormats)[number];
+
+/** The journal as double entry. */
+export const bookFormats = ["hledger", "beancount", "csv", "ndjson"] as const;
+/** `register` is the record of purchases and sales that a Polish exchange office keeps. */
+export const exportFormats = [...bookFormats, "register"] as const;
+
+export type BookFormat = (typeof bookFormats)[number];
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** Which entries of the journal, and how. Those of a limit itself belong to it. */
+/** Limits are inclusive. Days are those in Warsaw. */
 export interface ExportRequest {
   readonly format: ExportFormat;
-  /** In Warsaw. */
   readonly from?: CalendarDate | undefined;
-  /** In Warsaw. */
   readonly to?: CalendarDate | undefined;
-  /** The journal as it was then. */
+  /** A past time, as for `account`. */
   readonly at?: Date | undefined;
-  /** With what tells of people: PESELs, names, notes, reasons, the keys that clients chose, and the names of tokens. */
+  /** With personal data: PESELs, names, notes, reasons, idempotency keys, and the names of tokens. */
   readonly full: boolean;
 }
 
-/** Where the house stands. Over every currency, `customers` + `house` = `deposited`. */
+/** The position of the house. */
 export interface Position {
   readonly currencies: readonly CurrencyPosition[];
-  /** What the bid-ask spread and the rounding earned so far, valued at each exchange's mid rate, rounded down. */
+  /** Earned by the bid-ask spread and by rounding, at the mid rate of each exchange, rounded down. */
   readonly spreadEarned: Money;
 }
 
-export interface CurrencyPosition {
+interface CurrencyPosition {
   readonly currency: CurrencyCode;
   /** Minor units that customers hold. */
   readonly customers: bigint;
   /** Minor units that the house is long (positive) or short (negative), against its opening of 0. */
   readonly house: bigint;
+  /** Minor units that should be in the drawers now: all that was brought and not taken, and the house's own cash. */
+  readonly cash: bigint;
+  /** Minor units that the house has put to the bank and not taken back. */
+  readonly bank: bigint;
+}
+
+export interface TillRequest {
+  /** A day in Warsaw; by default today. */
+  readonly date?: CalendarDate | undefined;
+  /** The actor. Without it, entries without an actor; over HTTP those of the caller, if its token has a name. */
+  readonly by?: string | undefined;
+}
+
+/** The cash of one actor on one day: openings, deposits, withdrawals, and their reversals. Exchanges move no cash. */
+export interface Till {
+  readonly date: CalendarDate;
+  readonly by: string | undefined;
+  /** The currencies that moved, PLN first, then by symbol. */
+  readonly currencies: readonly CashFlow[];
+  /** How many entries moved cash. */
+  readonly entries: number;
+  readonly first: TillEntry | undefined;
+  readonly last: TillEntry | undefined;
+  /** SHA-256 over the hashes of these entries, in the order of the journal. */
+  readonly digest: string;
+}
+
+interface CashFlow {
+  readonly currency: CurrencyCode;
+  /** Minor units that came into the till. */
+  readonly came: bigint;
+  /** Minor units that left it. */
+  readonly went: bigint;
+}
+
+export interface TillEntry {
+  readonly id: string;
+  readonly time: Date;
 }
 
 export interface AuditOptions {
   readonly onStart?: ((ledger: AuditStart) => void) | undefined;
   readonly onProgress?: ((done: AuditProgress) => void) | undefined;
-  /** Takes the heads of all accounts, by PESEL, for a checkpoint. The audit waits for it. */
+  /** Receives the heads of all accounts, by PESEL, for a checkpoint. The audit waits for it. */
   readonly onHeads?: ((heads: readonly AccountHead[]) => Promise<void>) | undefined;
   /** The heads of an earlier checkpoint, which the chains must still hold. */
   readonly against?: AsyncIterable<readonly AccountHead[]> | undefined;
-  /** Ends it where nobody else waits for it; it then fails. */
+  /** Aborts the audit, unless others wait for it, too. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface AuditStart {
-  /** Of the ledger. */
   readonly schemaVersion: number;
-  /** How many there are to read, or about how many; 0 if the store cannot tell cheaply. */
+  /** The number of entries to read. */
   readonly entries: number;
 }
 
-/** How far an account's chain goes. */
+/** The end of an account's chain. */
 export interface AccountHead {
-  /** The customer's id: 20 letters. */
+  /** The customer's pseudonym: 20 letters. */
   readonly customer: string;
   readonly entries: number;
-  /** Of the last entry, in hexadecimal. */
+  /** The hash of the last entry, in hexadecimal. */
   readonly hash: string;
+}
+
+/**
+ * A part of an account's chain, from an entry on. With a checkpoint it shows that the ledger had the entry then. Of the
+ * entries after it, it has hashes of their texts alone.
+ */
+export interface ReceiptProof {
+  /** The entry's text, as the ledger keeps it. */
+  readonly entry: string;
+  /** The hash of the account's entry before it; empty for the first. */
+  readonly before: string;
+  /** The SHA-256 of the texts of the account's later entries, in their order. */
+  readonly after: readonly string[];
+  /** The end of the chain, as a checkpoint has it. */
+  readonly head: AccountHead;
 }
 
 export interface AuditProgress {
   readonly accounts: number;
   readonly entries: number;
-  /** About how many there are to read; 0 if the store cannot tell cheaply. */
+  /** The number of entries to read. */
   readonly totalEntries: number;
 }
 
 export interface AuditReport {
   readonly accounts: number;
   readonly entries: number;
-  /** Empty when everything agrees. At most the first 1000. */
+  /** At most the first 1000. */
   readonly findings: readonly AuditFinding[];
   readonly findingsTotal: number;
-  /** SHA-256 over the lines of all heads, as a checkpoint has them: equal where all chains are. */
+  /** SHA-256 over the lines of all heads in a checkpoint. */
   readonly digest: string;
-  /** If the audit was against a checkpoint. */
+  /** Present if the audit was against a checkpoint. */
   readonly against?: Comparison;
 }
 
-/** What is left of a checkpoint. */
+/** The comparison with a checkpoint. */
 export interface Comparison {
-  /** Of the checkpoint. */
+  /** Accounts in the checkpoint. */
   readonly accounts: number;
-  /** How many of them the ledger has, by their customers' ids. If none, it is another ledger, and `lost` is empty. */
+  /** Accounts of these that the ledger has. If 0, it is another ledger, and `lost` is empty. */
   readonly found: number;
-  /** Those whose chains do not hold what the checkpoint saw. */
+  /** Accounts whose chains lack an entry of the checkpoint. */
   readonly lost: readonly LostHead[];
 }
 
@@ -227,20 +360,19 @@ export interface LostHead {
   readonly customer: string;
   /** The PESEL; undefined if the ledger does not have the account. */
   readonly account: string | undefined;
-  /** In the checkpoint. The entry of this number had the hash that is lost. */
+  /** In the checkpoint: the number of the entry that is lost. */
   readonly entries: number;
   /** In the ledger; 0 if the account is missing. */
   readonly entriesNow: number;
 }
 
-/** One discrepancy. Its account and texts have PESELs. */
+/** One discrepancy. Its account and texts contain PESELs. */
 export interface AuditFinding {
   readonly account: string;
-  /** The entry's sequence number in the account, where one entry is at fault. */
+  /** The sequence, where one entry is at fault. */
   readonly entry: number | undefined;
-  /** That entry's id. */
+  /** The id of the entry, and the name of the token that it was made with. */
   readonly id: string | undefined;
-  /** The name of the token that it says it was made with. */
   readonly by?: string | undefined;
   readonly problem: string;
   readonly recorded: string;

@@ -3,7 +3,7 @@ import { FxError } from "../core/errors.ts";
 import type { Operation } from "../wire/operation.ts";
 import { type Caller, includes, type Tokens } from "../wire/role.ts";
 import { clientAddress } from "./client-address.ts";
-import { isRepeated } from "./headers.ts";
+import { isRepeated } from "./request-form.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -84,19 +84,28 @@ export function tooLittle({ name, role }: Caller, needed: string): FxError {
   return new FxError("forbidden", `${needed}, and the token ${name} has the role ${role}.`);
 }
 
-/** What a 401 says in `WWW-Authenticate` (RFC 6750, 3). */
+/** The `WWW-Authenticate` header of a 401 (RFC 6750, 3). */
 export function challengeOf({ headers }: FastifyRequest): string {
   return `Bearer realm="fx"${headers.authorization === undefined ? "" : ', error="invalid_token"'}`;
 }
 
-/** Ends the bulks and exports under way whose token has been revoked or has expired. */
-export function endRefused(
-  access: AccessControl,
-  streams: Iterable<{ readonly request: FastifyRequest; end(reason: FxError): void }>,
-): void {
-  for (const stream of streams) {
-    const { role = "anyone" } = stream.request.routeOptions.config;
-    const refused = access.refusal(stream.request, role);
-    if (refused !== undefined) stream.end(refused);
-  }
+/** A bulk or an export under way, as far as its token counts. */
+interface Ended {
+  readonly request: FastifyRequest;
+  end(reason: FxError): void;
+}
+
+/** Returns what ends the streams whose token has been revoked or has expired, each once, when it is called. */
+export function refusedStreams(access: AccessControl, streams: Iterable<Ended>): () => void {
+  const ended = new WeakSet<Ended>();
+  return () => {
+    for (const stream of streams) {
+      if (ended.has(stream)) continue;
+      const { role = "anyone" } = stream.request.routeOptions.config;
+      const refused = access.refusal(stream.request, role);
+      if (refused === undefined) continue;
+      ended.add(stream);
+      stream.end(refused);
+    }
+  };
 }

@@ -8,17 +8,18 @@ const paths: readonly string[] = [live.path, ready.path, metrics.path];
 const mostConnections = 100;
 const requestTimeoutMs = 30_000;
 
-const onAdmin = Symbol("on the admin listener");
-type AdminRequest = IncomingMessage & { [onAdmin]?: true };
+/** The requests that came over the listener. */
+const onAdmin = new WeakSet<IncomingMessage>();
 
 /**
  * A listener of its own for metrics and probes, which asks for no token and knows no other path. Answers as `app` does
  * until that is closed.
  */
 export function openAdmin(app: FastifyInstance): Server {
-  const server = createServer({ requestTimeout: requestTimeoutMs }, (request: AdminRequest, response) => {
-    request[onAdmin] = true;
+  const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
+    onAdmin.add(request);
     const [path = ""] = request.url?.split("?", 1) ?? [];
+    // A path that `app` does not know either.
     if (!paths.includes(path)) request.url = "/-";
     app.routing(request, response);
   });
@@ -31,5 +32,5 @@ export function openAdmin(app: FastifyInstance): Server {
 }
 
 export function isOnAdmin(request: IncomingMessage): boolean {
-  return (request as AdminRequest)[onAdmin] === true;
+  return onAdmin.has(request);
 }

@@ -1,10 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
 import { challengeOf } from "./access.ts";
-import { type Headers, sendJson, withHeaders } from "./answers.ts";
 
 /** Fastify's errors in our words, because some of its own messages quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
@@ -15,24 +14,19 @@ const requestFaults: Readonly<Record<string, string>> = {
 };
 
 /** Answers with problem details, whatever was thrown. Unexpected errors are logged, and not shown. */
-export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const error = toFxError(thrown);
-  if (error.code === "unreachable") {
-    // Nobody is there to be answered. The log and the metrics say so as nginx does.
-    reply.hijack().raw.statusCode = 499;
-    return;
-  }
+export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = request.raw.errored === null ? toFxError(thrown) : disconnected();
   const problem = encodeProblem(error, request.id);
   request.outcome = { code: problem.code };
   // There may be thousands a second; the request's line and the metrics have them.
-  if (problem.status >= 500 && problem.code !== "overloaded") logFailure(request, error, thrown);
-  const headers: Headers = { "content-type": `${problemType}; charset=utf-8` };
+  const isExpected = error.code === "overloaded" || error.code === "unreachable";
+  if (problem.status >= 500 && !isExpected) logFailure(request, error, thrown);
   if (error.retryAfterSeconds !== undefined) {
-    headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
+    reply.header("retry-after", Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
-  if (problem.code === "unauthorized") headers["www-authenticate"] = challengeOf(request);
-  if (error.replayed) headers["idempotency-replayed"] = "true";
-  sendJson(reply, problem, problem.status, headers);
+  if (problem.code === "unauthorized") reply.header("www-authenticate", challengeOf(request));
+  if (error.replayed) reply.header("idempotency-replayed", "true");
+  return reply.code(problem.status).type(`${problemType}; charset=utf-8`).send(JSON.stringify(problem));
 }
 
 /** A temporary failure is one line; any other is logged with its stack. */
@@ -42,32 +36,28 @@ export function logFailure(request: FastifyRequest, { code, message }: FxError, 
   else request.server.log.error({ id: request.id, code, err: thrown }, "failed");
 }
 
-/** Answers what is not HTTP, and what is too slow or too large for it, before there is a request. */
-export function answerMalformed(this: FastifyInstance, fault: NodeJS.ErrnoException, socket: Socket): void {
-  if (fault.code === "ECONNRESET" || socket.destroyed || socket.writableEnded) return;
+/**
+ * Answers what is not HTTP, and what is too slow or too large for it, and closes the connection.
+ * @param broken the response to the request that has the fault, if its headers have none
+ */
+export function answerMalformed(
+  log: FastifyBaseLogger,
+  fault: NodeJS.ErrnoException,
+  socket: Socket,
+  broken: ServerResponse | undefined,
+): void {
+  if (fault.code === "ECONNRESET" || !socket.writable) return;
+  if (broken?.headersSent) return void socket.destroy();
   const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
-  const { body, headers } = malformed(new FxError("invalid-request", reason));
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`HTTP/1.1 400 Bad Request\r\n${lines.join("")}${this.securityHeaders.ofData}\r\n${body}`);
-  socket.destroySoon();
-  this.log.info({ code: "invalid-request", fault: fault.code }, "malformed request");
-}
-
-/** Answers a request that is valid for Node, but not for HTTP or for fx, and reaches no route. */
-export function refuse(this: FastifyInstance, error: FxError, response: ServerResponse): void {
-  const { body, headers } = malformed(error);
-  withHeaders(response.writeHead(400, headers), this.securityHeaders.ofData).end(body);
-  this.log.info({ code: error.code, reason: error.message }, "malformed request");
-}
-
-function malformed(error: FxError): { body: string; headers: Record<string, string> } {
-  const body = JSON.stringify(encodeProblem(error, "none"));
-  const headers = {
-    "Content-Type": `${problemType}; charset=utf-8`,
-    "Content-Length": String(Buffer.byteLength(body)),
-    Connection: "close",
-  };
-  return { body, headers };
+  const body = JSON.stringify(encodeProblem(new FxError("invalid-request", reason), "none"));
+  const head = [
+    "HTTP/1.1 400 Bad Request",
+    `Content-Type: ${problemType}; charset=utf-8`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+  log.info({ code: "invalid-request", fault: fault.code }, "malformed request");
 }
 
 const connectionFaults: Readonly<Record<string, string>> = {
@@ -75,13 +65,11 @@ const connectionFaults: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
 };
 
-/** Made once: thousands of clients may go at the same time, and to collect a stack for each takes time. */
-export const disconnected = new FxError(
-  "unreachable",
-  "The client disconnected before it had sent the whole body.",
-);
+function disconnected(): FxError {
+  return new FxError("unreachable", "The client disconnected before it had sent the whole body.");
+}
 
-/** What was thrown, as an error of the closed set. */
+/** Turns whatever was thrown into an error of the closed set. */
 export function toFxError(thrown: unknown): FxError {
   if (thrown instanceof FxError) return thrown;
   const { code = "", statusCode = 500 } = thrown as { code?: string; statusCode?: number };

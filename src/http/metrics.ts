@@ -1,19 +1,17 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import type { CurrencyCode } from "../core/currency.ts";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { type CurrencyCode, pln } from "../core/currency.ts";
 import { startOfDay } from "../core/date.ts";
 import { answerCodes, FxError } from "../core/errors.ts";
 import { type EntryKind, entryKinds } from "../core/journal.ts";
+import { knownDigits, type Money } from "../core/money.ts";
 import { fetchOutcomes, type RatesStatus } from "../core/rates.ts";
-import type { BulkAnswer, BulkLine, CommitFigures, Recorded } from "../core/service.ts";
-import type { Between } from "./admission.ts";
+import type { BulkAnswer, BulkLine, Commits, Recorded } from "../core/service.ts";
 import { toFxError } from "./errors.ts";
-import { ExchangeCounts } from "./exchange-counts.ts";
-import { Durations, histogramText } from "./histograms.ts";
 
 export interface Metrics {
   /** Counts an answer; `route` is the pattern, never the path. */
   observe(method: string, route: string, status: number, ms: number): void;
-  /** Reads a request, carries it out, and counts what became of it. */
+  /** Reads a request, carries it out, and counts its result. */
   counted<A extends Asked, T extends Recorded>(
     kind: EntryKind,
     read: () => A,
@@ -21,27 +19,29 @@ export interface Metrics {
   ): Promise<T>;
   /** Counts a line of a bulk, and gives its result: "settled", "opened", "replayed" or the code of the refusal. */
   bulkLine(line: BulkLine, answer: BulkAnswer): string;
-  /** The text that Prometheus reads, in UTF-8. Made in parts. */
-  text(between: Between): Promise<Buffer>;
+  /** Prometheus's text format. */
+  text(): Promise<string>;
   readonly contentType: string;
 }
 
 /** A request as far as it was read; an order has its pair. */
 type Asked = object & { readonly from?: CurrencyCode; readonly to?: CurrencyCode };
-type Labels = Readonly<Record<string, string>>;
 
-export function openMetrics({
-  probes,
-  now,
-}: {
-  readonly probes: {
-    readonly version: string;
-    readonly store: string;
-    rates(): RatesStatus;
-    commits(): CommitFigures;
-  };
+interface MetricProbes {
+  readonly version: string;
+  readonly store: string;
+  rates(): RatesStatus;
+  readonly commits: Commits;
+}
+
+interface MetricOptions {
+  readonly probes: MetricProbes;
   readonly now: () => Date;
-}): Metrics {
+  /** When the TLS certificate expires, where there is one. */
+  readonly certificateExpires?: (() => Date | undefined) | undefined;
+}
+
+export function openMetrics({ probes, now, certificateExpires }: MetricOptions): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -49,82 +49,172 @@ export function openMetrics({
   for (const kind of ["handles", "requests", "resources"]) {
     registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   }
-  const { version, store } = probes;
+  gaugeProcess(probes, registers);
+  gaugeRates(probes, now, registers);
+  gaugeCertificate(certificateExpires, registers);
+  const count = countRequests(probes, registers);
+  const lines = new Counter({
+    name: "fx_bulk_lines_total",
+    help: "Answered lines of bulks by result: settled, opened, replayed, or the code of the refusal",
+    labelNames: ["result"],
+    registers,
+  });
+  for (const result of ["settled", "opened", ...otherResults]) lines.inc({ result }, 0);
+  const durations = new Histogram({
+    name: "fx_http_request_duration_seconds",
+    help: "Time from a request's headers to the end of its answer",
+    labelNames: ["method", "route", "status"],
+    buckets: secondsBounds,
+    registers,
+  });
+  observeCommits(probes.commits, registers);
+
+  return {
+    observe: (method, route, status, ms) => durations.observe({ method, route, status }, ms / 1000),
+    counted: async (kind, read, carryOut) => {
+      let asked: ReturnType<typeof read> | undefined;
+      try {
+        asked = read();
+        const done = await carryOut(asked);
+        count(kind, asked, done);
+        return done;
+      } catch (error) {
+        count(kind, asked, toFxError(error));
+        throw error;
+      }
+    },
+    bulkLine: (line, answer) => {
+      const result = line instanceof FxError ? line.code : count(line.kind, line, answer);
+      lines.inc({ result });
+      return result;
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+const secondsBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+function observeCommits(commits: Commits, registers: Registry[]): void {
+  const durations = new Histogram({
+    name: "fx_commit_duration_seconds",
+    help: "Time in which the store carried out a group commit",
+    buckets: secondsBounds,
+    registers,
+  });
+  const sizes = new Histogram({
+    name: "fx_commit_requests",
+    help: "Requests and lines of bulks in a group commit",
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    registers,
+  });
+  commits.observe((requests, seconds) => {
+    durations.observe(seconds);
+    sizes.observe(requests);
+  });
+  new Gauge({
+    name: "fx_waiting_requests",
+    help: "Requests and lines of bulks that wait for a commit",
+    registers,
+    collect() {
+      this.set(commits.waiting);
+    },
+  });
+}
+
+/** Results that every kind of request may have beside its success. */
+const otherResults = ["replayed", ...answerCodes];
+/** The label of a currency that the table in force does not quote, so that a client cannot make up labels. */
+const otherCurrency = "other";
+
+/** Counts requests that change an account. All results are there from the start, so that rate() sees 0 before the first. */
+function countRequests({ rates }: MetricProbes, registers: Registry[]) {
+  const orders = new Counter({
+    name: "fx_orders_total",
+    help: "Exchange orders by result: settled, replayed, or the code of the refusal",
+    labelNames: ["result"],
+    registers,
+  });
+  for (const result of ["settled", ...otherResults]) orders.inc({ result }, 0);
+  const changes = new Counter({
+    name: "fx_changes_total",
+    help: "Requests that change an account, other than orders, by kind and result: settled (of openings opened), replayed, or the code of the refusal",
+    labelNames: ["kind", "result"],
+    registers,
+  });
+  for (const kind of entryKinds.filter((kind) => kind !== "exchange")) {
+    for (const result of [settledOf(kind), ...otherResults]) changes.inc({ kind, result }, 0);
+  }
+  const pairs = new Counter({
+    name: "fx_pair_orders_total",
+    help: "Exchange orders by pair and result, from the first of each; a currency that the table in force does not quote is other",
+    labelNames: ["from", "to", "result"],
+    registers,
+  });
+  const exchanged = new Counter({
+    name: "fx_exchanged_total",
+    help: "What customers sold and bought in exchanges, by currency, in units of it",
+    labelNames: ["currency", "side"],
+    registers,
+    collect() {
+      for (const currency of [pln, ...(rates().table?.rates.keys() ?? [])]) {
+        for (const side of ["sold", "bought"]) this.inc({ currency, side }, 0);
+      }
+    },
+  });
+  const label = (code: CurrencyCode | undefined) =>
+    code !== undefined && (code === pln || rates().table?.rates.has(code)) ? code : otherCurrency;
+
+  return (kind: EntryKind, asked: Asked | undefined, answer: BulkAnswer): string => {
+    const result = resultOf(kind, answer);
+    if (kind !== "exchange") {
+      changes.inc({ kind, result });
+      return result;
+    }
+    orders.inc({ result });
+    pairs.inc({ from: label(asked?.from), to: label(asked?.to), result });
+    if (result === "settled" && "sold" in answer && answer.sold && answer.bought) {
+      exchanged.inc({ currency: answer.sold.currency, side: "sold" }, units(answer.sold));
+      exchanged.inc({ currency: answer.bought.currency, side: "bought" }, units(answer.bought));
+    }
+    return result;
+  };
+}
+
+function gaugeProcess({ version, store, rates }: MetricProbes, registers: Registry[]): void {
   new Gauge({
     name: "fx_info",
     help: "Always 1; the labels name the version, the kind of store and the source of the rates",
     labelNames: ["version", "store", "rates"],
     registers,
-  }).set({ version, store, rates: probes.rates().source }, 1);
-  /** prom-client gets the numbers when it is asked: a label of its own is slow to look up (docs/PERFORMANCE.md). */
-  const counter = (
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    each: (put: (labels: Labels, value: number) => void) => void,
-  ) => {
-    const metric = new Counter({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        each((labels, value) => metric.inc(labels, value));
-      },
-    });
-  };
-  /** Results are there from the start, so that rate() sees 0 before the first. */
-  const countResults = (name: string, help: string, series: readonly Labels[]) => {
-    const counts = new Map(series.map((labels) => [Object.values(labels).join(" "), { labels, count: 0 }]));
-    counter(name, help, Object.keys(series[0] ?? {}), (put) => {
-      for (const { labels, count } of counts.values()) put(labels, count);
-    });
-    return (values: string) => {
-      const counted = counts.get(values);
-      if (counted !== undefined) counted.count += 1;
-    };
-  };
-  const others = ["replayed", ...answerCodes];
-  const orders = countResults(
-    "fx_orders_total",
-    "Exchange orders by result: settled, replayed, or the code of the refusal",
-    ["settled", ...others].map((result) => ({ result })),
-  );
-  const changes = countResults(
-    "fx_changes_total",
-    "Requests that change an account, other than orders, by kind and result: settled (of openings opened), replayed, or the code of the refusal",
-    entryKinds
-      .filter((kind) => kind !== "exchange")
-      .flatMap((kind) => [settledOf(kind), ...others].map((result) => ({ kind, result }))),
-  );
-  const bulkLines = countResults(
-    "fx_bulk_lines_total",
-    "Answered lines of bulks by result: settled, opened, replayed, or the code of the refusal",
-    ["settled", "opened", ...others].map((result) => ({ result })),
-  );
-  const exchanges = new ExchangeCounts(() => probes.rates());
-  counter(
-    "fx_pair_orders_total",
-    "Exchange orders by pair and result, from the first of each; a currency that the table in force does not quote is other",
-    ["from", "to", "result"],
-    (put) => exchanges.orders(put),
-  );
-  counter(
-    "fx_exchanged_total",
-    "What customers sold and bought in exchanges, by currency, in units of it",
-    ["currency", "side"],
-    (put) => exchanges.volume(put),
-  );
-  counter(
-    "fx_rate_fetches_total",
-    "How often the source was asked for rates, by outcome: accepted (a new table is in force), unchanged, refused (a check held the new table back), failed",
-    ["outcome"],
-    (put) => {
-      const { fetches } = probes.rates();
-      for (const outcome of fetchOutcomes) put({ outcome }, fetches[outcome]);
+  }).set({ version, store, rates: rates().source }, 1);
+}
+
+function gaugeCertificate(expires: MetricOptions["certificateExpires"], registers: Registry[]): void {
+  new Gauge({
+    name: "fx_tls_certificate_expires_at_seconds",
+    help: "When the TLS certificate expires, in seconds since 1970; absent without TLS",
+    registers,
+    collect() {
+      const at = expires?.();
+      if (at === undefined) this.remove();
+      else this.set(at.getTime() / 1000);
     },
-  );
+  });
+}
+
+function gaugeRates(probes: MetricProbes, now: () => Date, registers: Registry[]): void {
+  new Counter({
+    name: "fx_rate_fetches_total",
+    help: "How often the source was asked for rates, by outcome: accepted (a new table is in force), unchanged, refused (a check held the new table back), failed",
+    labelNames: ["outcome"],
+    registers,
+    collect() {
+      const { fetches } = probes.rates();
+      this.reset();
+      for (const outcome of fetchOutcomes) this.inc({ outcome }, fetches[outcome]);
+    },
+  });
   new Gauge({
     name: "fx_rates_table_age_seconds",
     help: "Time since the start of the effective date, in Warsaw, of the table in force; 0 before it, absent without a table",
@@ -146,6 +236,14 @@ export function openMetrics({
     },
   });
   new Gauge({
+    name: "fx_trading_suspended",
+    help: "1 while an operator has suspended trading, 0 otherwise; fx_trading is 0, too",
+    registers,
+    collect() {
+      this.set(probes.rates().notTradedCode === "suspended" ? 1 : 0);
+    },
+  });
+  new Gauge({
     name: "fx_rates_held_back",
     help: "1 while a check holds the newest table back, 0 otherwise; /health/ready names it",
     registers,
@@ -153,72 +251,10 @@ export function openMetrics({
       this.set(probes.rates().heldBack === undefined ? 0 : 1);
     },
   });
-  new Gauge({
-    name: "fx_waiting_requests",
-    help: "Requests and lines of bulks that wait for a commit",
-    registers,
-    collect() {
-      this.set(probes.commits().waiting);
-    },
-  });
-  const durations = new Durations();
+}
 
-  function count(kind: EntryKind, asked: Asked | undefined, answer: BulkAnswer): string {
-    const result = resultOf(kind, answer);
-    if (kind !== "exchange") {
-      changes(`${kind} ${result}`);
-      return result;
-    }
-    orders(result);
-    exchanges.order(asked?.from, asked?.to, result);
-    if (result === "settled" && "sold" in answer && answer.sold && answer.bought) {
-      exchanges.exchanged(answer.sold, answer.bought);
-    }
-    return result;
-  }
-
-  return {
-    observe: (method, route, status, ms) => durations.observe(method, route, status, ms / 1000),
-    counted: async (kind, read, carryOut) => {
-      let asked: ReturnType<typeof read> | undefined;
-      try {
-        asked = read();
-        const done = await carryOut(asked);
-        count(kind, asked, done);
-        return done;
-      } catch (error) {
-        count(kind, asked, toFxError(error));
-        throw error;
-      }
-    },
-    bulkLine: (line, answer) => {
-      const result = line instanceof FxError ? line.code : count(line.kind, line, answer);
-      bulkLines(result);
-      return result;
-    },
-    text: async (between) => {
-      const { sizes, seconds } = probes.commits();
-      const texts: string[] = [];
-      for (const { name } of registry.getMetricsAsArray()) {
-        texts.push(await registry.getSingleMetricAsString(name));
-        await between();
-      }
-      const whole = [
-        `${texts.join("\n\n")}\n`,
-        histogramText(
-          "fx_http_request_duration_seconds",
-          "Time from a request's headers to the end of its answer",
-          durations,
-        ),
-        histogramText("fx_commit_duration_seconds", "Time in which the store carried out a batch", [
-          ["", seconds],
-        ]),
-        histogramText("fx_batch_requests", "Requests and lines of bulks in a batch", [["", sizes]]),
-      ].join("\n");
-      return Buffer.from(whole);
-    },
-    contentType: registry.contentType,
-  };
+function units({ currency, minor }: Money): number {
+  return Number(minor) / 10 ** knownDigits(currency);
 }
 
 function resultOf(kind: EntryKind, answer: BulkAnswer): string {

@@ -22,9 +22,9 @@ export interface OriginCheck {
   refusal(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
 }
 
-/** @param tokens without them, whoever can make a browser send a request could do everything */
+/** @param tokens Without them, the Host is checked: otherwise any page in a browser could do everything. */
 export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: OriginOptions): OriginCheck {
-  const hosts = new Set(allowedHosts.map((host) => host.toLowerCase()));
+  const hosts = new Set(allowedHosts.map(nameOf));
   const origins = new Set(cors);
   /** Nearly all requests have the same. */
   let lastHost: string | undefined;
@@ -32,7 +32,7 @@ export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: Origin
   /** A page whose name was made to lead here (DNS rebinding) has that name as its Host. */
   const isOwnHost = ({ headers: { host }, socket }: IncomingMessage) => {
     if (host === undefined || host === lastHost) return true;
-    const name = host.toLowerCase().replace(/:\d*$/, "");
+    const name = nameOf(host);
     const address = socket.localAddress?.replace(/^::ffff:/, "");
     const isOwn = isLoopback(name) || hosts.has(name) || name === address || name === `[${address}]`;
     if (isOwn) lastHost = host;
@@ -63,7 +63,12 @@ export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: Origin
   };
 }
 
-/** What pages of these origins may send and read. */
+/** The name in a Host header: without the port, and without the final dot of a name that is absolute. */
+function nameOf(host: string): string {
+  return host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
+}
+
+/** Lets pages of these origins use the API. */
 export function corsOptions(origins: readonly string[]): FastifyCorsOptions {
   return {
     origin: [...origins],

@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import files from "@fastify/static";
 import type { FastifyInstance } from "fastify";
-import { sendText } from "./answers.ts";
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+/** A Content-Security-Policy: nothing from elsewhere, nothing inline, in nobody's frame. */
 export function pagePolicy(images = "img-src 'self'"): string {
   return (
     `default-src 'none'; script-src 'self'; style-src 'self'; ${images}; connect-src 'self'; ` +
@@ -18,7 +17,7 @@ export function pagePolicy(images = "img-src 'self'"): string {
  */
 export function registerPage(app: FastifyInstance, folder: string | undefined, prefix: string): void {
   if (folder === undefined) {
-    app.get("/", async (_request, reply) => sendText(reply, "", 302, { location: `${prefix}/docs` }));
+    app.get("/", async (_request, reply) => reply.redirect(`${prefix}/docs`));
     return;
   }
   const html = readFileSync(join(folder, "index.html"), "utf8").replace(
@@ -26,10 +25,7 @@ export function registerPage(app: FastifyInstance, folder: string | undefined, p
     `<base href="${prefix}/">`,
   );
   app.get("/", async (_request, reply) =>
-    sendText(reply, html, 200, {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": pagePolicy(),
-    }),
+    reply.type("text/html; charset=utf-8").header("content-security-policy", pagePolicy()).send(html),
   );
   app.register(files, {
     root: join(folder, "assets"),

@@ -18,7 +18,7 @@ export function traceOf(header: string | string[] | undefined): Trace | undefine
   return hasPesel(trace_id) || hasPesel(span_id) ? undefined : { trace_id, span_id };
 }
 
-/** Of random ids, one in twenty has 11 digits in a row, and three in a thousand have those of a PESEL. */
+/** Three in a thousand random ids have a valid PESEL in them. */
 function hasPesel(id: string): boolean {
   if (!/\d{11}/.test(id)) return false;
   return [...id.matchAll(/(?=(\d{11}))/g)].some(([, digits = ""]) => {

@@ -1,15 +1,16 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Account, Holder } from "../core/account.ts";
+import type { Account, Holder, ListedAccount } from "../core/account.ts";
 import { accountAfter } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Pause } from "./journal-reader.ts";
-import type { AccountsPage, AnsweredEntry, FoundEntry, Store, StoredAccount } from "./store.ts";
+import { DamagedLedger } from "./rows.ts";
+import type { AccountsPage, DamagedAccount, FoundEntry, Store, StoredAccount } from "./store.ts";
 
-/** Accounts that are looked at at once. */
+/** Accounts that are read at once. */
 const accountsAtOnce = 50;
-/** No index has the names of the past: accounts are looked at one by one, and at most so many for a page. */
+/** The limit of accounts that are read for one page: no index has the names of the past. */
 const accountsAtMost = 10_000;
 
 /**
@@ -20,12 +21,13 @@ async function lastEntry(
   store: Store,
   { pesel, sequence }: StoredAccount,
   at: Date,
-): Promise<AnsweredEntry | undefined> {
-  let last: AnsweredEntry | undefined;
+): Promise<FoundEntry | undefined> {
+  let last: FoundEntry | undefined;
   let [first, end] = [1, sequence];
   while (first <= end) {
     const middle = Math.floor((first + end) / 2);
-    const found = await store.entryOf(pesel, middle);
+    // A statement without the entry fails.
+    const [found] = (await store.statement(pesel, { before: middle + 1, limit: 1 })) as [FoundEntry];
     if (found.entry.time > at) {
       end = middle - 1;
     } else {
@@ -44,7 +46,7 @@ export async function accountAt(
 ): Promise<Account | undefined> {
   if (account.time <= at) return account;
   const last = await lastEntry(store, account, at);
-  return last && accountAfter(last.entry, last.holder);
+  return last && accountAfter(last.entry);
 }
 
 /**
@@ -55,14 +57,14 @@ export async function accountsAt(
   store: Store,
   { after, limit, name, at }: AccountsPage & { readonly at: Date },
   pause: Pause = nextTurn,
-): Promise<{ readonly items: readonly Account[]; readonly last: Pesel | undefined }> {
-  const items: Account[] = [];
+): Promise<{ readonly items: readonly ListedAccount[]; readonly last: Pesel | undefined }> {
+  const items: ListedAccount[] = [];
   let last = after as Pesel | undefined;
   let left = name === undefined ? limit : accountsAtMost;
   while (left > 0) {
     const size = Math.min(left, accountsAtOnce);
     const found = await store.accounts({ after: last, limit: size + 1 });
-    const then = await Promise.all(found.slice(0, size).map((each) => accountAt(store, each, at)));
+    const then = await Promise.all(found.slice(0, size).map((each) => listedAt(store, each, at)));
     for (const [index, account] of then.entries()) {
       last = found[index]?.pesel;
       if (account !== undefined && isCalled(account, name)) items.push(account);
@@ -73,6 +75,21 @@ export async function accountsAt(
     await pause();
   }
   return { items, last };
+}
+
+/** An account that cannot be read is listed, whether or not it was open then. */
+async function listedAt(
+  store: Store,
+  account: StoredAccount | DamagedAccount,
+  at: Date,
+): Promise<ListedAccount | undefined> {
+  if ("damaged" in account) return account;
+  try {
+    return await accountAt(store, account, at);
+  } catch (error) {
+    if (error instanceof DamagedLedger) return { ...account, balances: [], damaged: true };
+    throw error;
+  }
 }
 
 function isCalled(holder: Holder, name: readonly string[] = []): boolean {

@@ -1,38 +1,46 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Holder } from "../core/account.ts";
-import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
-import type { Exchange } from "../core/exchange.ts";
 import { type Entry, parseEntry } from "../core/journal.ts";
-import type { AcceptedTable } from "../core/rates.ts";
+import type { AcceptedTable, RateTable } from "../core/rates.ts";
 import type { AuditFinding, AuditOptions, AuditReport } from "../core/service.ts";
-import { keptDiscrepancies } from "./audit-kept.ts";
-import { Heads, type ReadChain } from "./checkpoint.ts";
-import { identityKeyOf } from "./customer-id.ts";
 import {
-  balanceDiscrepancies,
+  Chain,
   type Discrepancy,
   differing,
-  exchangeDiscrepancies,
+  type Evidence,
+  type InForce,
   notLater,
-  reversalDiscrepancies,
   timeText,
-  wordDiscrepancies,
-} from "./discrepancies.ts";
-import { entryWithId, type Pause, readJournal, TableReader, unlessDamaged } from "./journal-reader.ts";
+} from "./chain.ts";
+import { Heads } from "./heads.ts";
+import { identityKeyOf } from "./ids.ts";
+import { entryWithId, type Pause, readJournal } from "./journal-reader.ts";
 import { limits } from "./limits.ts";
-import { peselText } from "./rows.ts";
-import { entryHash } from "./seal.ts";
-import { type AccountRow, type JournalRow, type Store, schemaVersion } from "./store.ts";
+import {
+  type AcceptedTableRow,
+  type AuditedRows,
+  acceptanceHash,
+  encodeTable,
+  type JournalRow,
+  peselText,
+  primaryKeys,
+  type RateTableRow,
+  readTable,
+  refusalHash,
+  sha256,
+  unlessDamaged,
+} from "./rows.ts";
+import { type Store, schemaVersion } from "./store.ts";
 
-/** What an audit is asked for, the clock to compare times with, in milliseconds since 1970, and how it rests. */
+/** Options of an audit in this process. */
 export interface LedgerAuditOptions extends Omit<AuditOptions, "signal"> {
+  /** The clock that times are compared with, in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
   readonly pause?: Pause | undefined;
 }
 
 /** Accounts whose rows and chains are in memory together: 1 to 2 KB each. Of more, the journal is read again. */
 const accountsAtOnce = 200_000;
-const accountsPerPage = 250;
+const rowsPerPage = 250;
 const findingsKept = 1000;
 
 /** PESELs: those after `after` up to `through`. */
@@ -48,10 +56,10 @@ interface Range {
  * the journal is.
  */
 export async function auditLedger(store: Store, options: LedgerAuditOptions = {}): Promise<AuditReport> {
-  const { against, onHeads, onStart, now = Date.now } = options;
+  const { against, onHeads, onStart } = options;
   const heads = new Heads(await identityKeyOf(store), onHeads);
   if (against !== undefined) await heads.compareWith(against);
-  const totalEntries = await store.lastPosition();
+  const { entries: totalEntries } = await store.journalEnd();
   onStart?.({ schemaVersion, entries: totalEntries });
   const audit = new Audit(store, heads, options);
   let after: string | undefined;
@@ -61,70 +69,9 @@ export async function auditLedger(store: Store, options: LedgerAuditOptions = {}
     await audit.compareAccounts();
     after = range.through;
   } while (after !== undefined);
-  for await (const found of keptDiscrepancies(store, now)) audit.find("all accounts", undefined, found);
+  await audit.readAcceptedTables();
+  await audit.readOtherTables();
   return { ...audit.report(), ...heads.result() };
-}
-
-/** One account: its row as it was read, and its state after the entries read so far. */
-class Chain implements ReadChain {
-  readonly pesel: string;
-  /** Undefined if the account has no row. */
-  readonly account: (Holder & { readonly sequence: number }) | undefined;
-  /** What is wrong with the words that the account is found by. */
-  readonly words: readonly Discrepancy[];
-  /** The sequence of its newest entry as its row was read, which is the last one to be checked. */
-  readonly newest: number;
-  customer: string | undefined;
-  holdsEarlier = false;
-  /** Of the last entry. */
-  sequence = 0;
-  hash = "";
-  timeMs = 0;
-  /** Whether the hash of the last entry is right. */
-  isSound = true;
-  /** In which the table of the last exchange was in force. */
-  epoch = 0;
-  isClosed = false;
-  names: Holder | undefined;
-  /** The first entry past the newest. */
-  later: JournalRow | undefined;
-  /** In the order in which an account has them. */
-  readonly balances: { readonly currency: CurrencyCode; minor: bigint }[] = [];
-
-  constructor(pesel: string, row?: AccountRow) {
-    this.pesel = pesel;
-    this.account = row && { name: row.name, surname: row.surname, sequence: row.sequence };
-    this.words = row === undefined ? [] : wordDiscrepancies(row);
-    // An account whose newest entry is lost is compared with the entries that are left.
-    this.newest = row === undefined ? 0 : row.sequence || Number.POSITIVE_INFINITY;
-  }
-
-  move(currency: CurrencyCode, minor: bigint): void {
-    const balance = this.balances.find((one) => one.currency === currency);
-    if (balance !== undefined) {
-      balance.minor += minor;
-    } else {
-      this.balances.push({ currency, minor });
-      this.balances.sort((a, b) => compareCurrencies(a.currency, b.currency));
-    }
-  }
-}
-
-/** A time in which a table was in force. */
-interface Term {
-  readonly epoch: number;
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
-
-/** @param accepted oldest first */
-function termsOf(accepted: readonly AcceptedTable[]): Map<string, Term[]> {
-  const terms = new Map<string, Term[]>();
-  for (const [index, { id, epoch, at }] of accepted.entries()) {
-    const untilMs = accepted[index + 1]?.at.getTime() ?? Number.POSITIVE_INFINITY;
-    terms.set(id, [...(terms.get(id) ?? []), { epoch, fromMs: at.getTime(), untilMs }]);
-  }
-  return terms;
 }
 
 class Audit {
@@ -133,35 +80,41 @@ class Audit {
   readonly #now: () => number;
   readonly #pause: Pause;
   readonly #onProgress: LedgerAuditOptions["onProgress"];
-  /** Those of a range, by PESEL. */
+  /** Chains of a range, by PESEL. */
   #chains = new Map<string, Chain>();
-  /** When tables were in force, by their ids. */
-  #terms: ReadonlyMap<string, readonly Term[]> = new Map();
-  readonly #tables: TableReader;
+  /** When rate tables were in force, by their ids. */
+  #inForce: ReadonlyMap<string, readonly InForce[]> = new Map();
+  /** The rate tables of exchanges, by their ids. */
+  readonly #tables = new Map<string, RateTable | undefined>();
   #accounts = 0;
   #entries = 0;
   readonly #findings: AuditFinding[] = [];
   #findingsTotal = 0;
 
-  constructor(store: Store, heads: Heads, options: LedgerAuditOptions) {
+  constructor(
+    store: Store,
+    heads: Heads,
+    { now = Date.now, pause = nextTurn, onProgress }: LedgerAuditOptions,
+  ) {
     this.#store = store;
     this.#heads = heads;
-    this.#tables = new TableReader(store);
-    this.#now = options.now ?? Date.now;
-    this.#pause = options.pause ?? nextTurn;
-    this.#onProgress = options.onProgress;
+    this.#now = now;
+    this.#pause = pause;
+    this.#onProgress = onProgress;
   }
 
-  /** Reads the rows of the accounts of a range, and looks for words of names that lead to none. */
+  /** Reads the rows of a range of accounts, and looks for words of names that lead to none. */
   async readAccounts(first: string | undefined): Promise<Range> {
     this.#chains = new Map();
     for (let after = first; ; ) {
       await this.#pause();
-      const rows = await this.#store.rows("account", { after, limit: accountsPerPage });
-      for (const row of rows) this.#chains.set(row.pesel, new Chain(row.pesel, row));
-      const through = rows.length < accountsPerPage ? undefined : rows.at(-1)?.pesel;
-      for (const pesel of await this.#store.strayWords({ after, through })) {
-        this.find(pesel, undefined, ["words of the names", "some", "no account"]);
+      const rows = await this.#store.rows("account", { after, limit: rowsPerPage });
+      for (const row of rows) {
+        this.#chains.set(row.pesel, new Chain(row.pesel, row, this.#heads.earlierOf(row.pesel)));
+      }
+      const through = rows.length < rowsPerPage ? undefined : rows.at(-1)?.pesel;
+      for (const pesel of await this.#store.orphanWords({ after, through })) {
+        this.#find(pesel, ["words of the names", "some", "no account"]);
       }
       after = through;
       if (after === undefined || this.#chains.size >= accountsAtOnce) {
@@ -174,163 +127,127 @@ class Audit {
   /** Checks the entries, each against its account's chain so far. */
   async readJournal({ after = "", through }: Range, totalEntries: number): Promise<void> {
     // The accounts' rows were read before, so these have the tables of all entries that are checked.
-    this.#terms = termsOf(await this.#store.acceptedTables());
+    this.#inForce = timesInForce(await this.#store.acceptedTables());
     for await (const rows of readJournal(this.#store, this.#pause)) {
       for (const row of rows) {
         if (row.pesel <= after || (through !== undefined && row.pesel > through)) continue;
-        const chain = this.#chainOf(row.pesel);
-        if (row.sequence > chain.newest) chain.later ??= row;
+        const chain = this.#chains.get(row.pesel) ?? new Chain(row.pesel);
+        this.#chains.set(row.pesel, chain);
+        if (row.sequence > (chain.account?.sequence ?? 0)) chain.later ??= row;
         else await this.#check(chain, row);
       }
       this.#onProgress?.({ accounts: this.#accounts, entries: this.#entries, totalEntries });
     }
   }
 
-  #chainOf(pesel: string): Chain {
-    const known = this.#chains.get(pesel);
-    if (known !== undefined) return known;
-    const chain = new Chain(pesel);
-    this.#chains.set(pesel, chain);
-    return chain;
-  }
-
   async #check(chain: Chain, row: JournalRow): Promise<void> {
-    const entry = readEntry(row);
-    const before = chain.hash;
-    const find = (found: Discrepancy) => this.find(row.pesel, row, found);
     this.#entries += 1;
-    differing("gap in the sequence", `${row.sequence}`, `${chain.sequence + 1}`).forEach(find);
-    chain.sequence = row.sequence;
-    chain.hash = row.hash;
-    this.#heads.see(chain);
-    if (entry instanceof Error) {
-      find(["unreadable entry", entry.message, "a whole entry"]);
-      return;
-    }
-    const hash = entryHash(row.entry, before);
-    differing("broken hash chain", row.hash, hash).forEach(find);
-    (await this.#figures(chain, entry)).forEach(find);
-    this.#changes(chain, entry, hash === row.hash).forEach(find);
+    const entry = readEntry(row);
+    const found = chain.append(row, entry, await this.#evidenceOf(entry));
+    for (const each of found) this.#find(row.pesel, each, row.sequence, entry);
   }
 
-  /** What is wrong with the figures of one entry. */
-  async #figures(chain: Chain, entry: Entry): Promise<readonly Discrepancy[]> {
-    const { kind, credited, exchange, time, reverses = "" } = entry;
-    if (kind === "opening" && credited !== undefined) {
-      return differing("opening currency", credited.currency, pln);
+  async #evidenceOf(entry: Entry | Error): Promise<Evidence> {
+    const nowMs = this.#now();
+    if (entry instanceof Error) return { nowMs };
+    if (entry.kind === "reversal") {
+      return { undone: await unlessDamaged(entryWithId(this.#store, entry.reverses ?? "")), nowMs };
     }
-    if (kind === "reversal") {
-      return reversalDiscrepancies(entry, await unlessDamaged(entryWithId(this.#store, reverses)));
+    if (entry.exchange === undefined) return { nowMs };
+    const { tableId } = entry.exchange;
+    if (!this.#tables.has(tableId)) {
+      this.#tables.set(tableId, await unlessDamaged(this.#store.table(tableId)));
     }
-    if (kind !== "exchange" || exchange === undefined) return [];
-    return this.#exchange(chain, exchange, time.getTime());
+    return { table: this.#tables.get(tableId), inForce: this.#inForce.get(tableId), nowMs };
   }
 
-  /** Computes an exchange again, from the order and the stored rate table, which has to have been in force. */
-  async #exchange(chain: Chain, exchange: Exchange, timeMs: number): Promise<readonly Discrepancy[]> {
-    const { tableId } = exchange;
-    const table = await unlessDamaged(this.#tables.find(tableId));
-    if (table === undefined) return [["rate table", tableId, "no such table in the store"]];
-    const found = exchangeDiscrepancies(exchange, table);
-    const epoch = this.#epochOf(tableId, chain.epoch, timeMs);
-    if (epoch === undefined) return [["rate table in force", exchange.table, "not in force then"], ...found];
-    chain.epoch = epoch;
-    return found;
-  }
-
-  /** The first epoch, from `least` on, in which a table was in force at a time. */
-  #epochOf(tableId: string, least: number, timeMs: number): number | undefined {
-    return this.#terms
-      .get(tableId)
-      ?.find(
-        ({ epoch, fromMs, untilMs }) =>
-          epoch >= least &&
-          timeMs >= fromMs - limits.clockToleranceMs &&
-          timeMs <= untilMs + limits.clockToleranceMs,
-      )?.epoch;
-  }
-
-  /** Moves the chain on by an entry, and tells what cannot follow the entries before it. */
-  #changes(chain: Chain, entry: Entry, isSound: boolean): Discrepancy[] {
-    const { kind, holder, debited, credited, sequence } = entry;
-    const found: Discrepancy[] = [];
-    const isFirst = chain.sequence === 1;
-    if (isFirst && kind !== "opening") found.push(["first entry", kind, "opening"]);
-    if (!isFirst && kind === "opening" && !chain.isClosed) {
-      found.push(["opening after the first entry", `${sequence}`, "1"]);
-    }
-    if (chain.isClosed && kind !== "opening") found.push(["entry of a closed account", kind, "opening"]);
-    if (isSound) found.push(...this.#time(chain, entry.time.getTime()));
-    chain.names = holder ?? chain.names;
-    chain.isClosed = kind === "closing";
-    chain.timeMs = entry.time.getTime();
-    chain.isSound = isSound;
-    if (debited !== undefined) chain.move(debited.currency, -debited.minor);
-    if (credited !== undefined) chain.move(credited.currency, credited.minor);
-    if (chain.isClosed && chain.balances.some(({ minor }) => minor !== 0n)) {
-      found.push(["closing", "an account that holds money", "an empty account"]);
-    }
-    found.push(...balanceDiscrepancies(entry.balances, chain.balances));
-    for (const { currency, minor } of chain.balances) {
-      if (minor < 0n) found.push(["negative balance", `${minor} minor units`, `at least 0 ${currency}`]);
-    }
-    return found;
-  }
-
-  /** An entry is no earlier than a sound one before it, and not later than now. */
-  #time(chain: Chain, timeMs: number): Discrepancy[] {
-    const found = notLater("time of the entry", timeMs, this.#now());
-    if (chain.isSound && timeMs < chain.timeMs) {
-      found.unshift(["time of the entry", timeText(timeMs), `not before ${timeText(chain.timeMs)}`]);
-    }
-    return found;
-  }
-
-  /** Compares the accounts' rows with the ends of their chains, and gives out the heads. */
+  /** Compares the accounts' rows with the ends of their chains, and reports the heads. */
   async compareAccounts(): Promise<void> {
     const chains = [...this.#chains.values()];
-    for (let start = 0; start < chains.length; start += accountsPerPage) {
+    for (let start = 0; start < chains.length; start += rowsPerPage) {
       await this.#pause();
-      const some = chains.slice(start, start + accountsPerPage);
+      const some = chains.slice(start, start + rowsPerPage);
       for (const chain of some) {
-        if (chain.later !== undefined) await this.#later(chain, chain.later);
-        this.#compare(chain);
+        if (chain.later !== undefined) await this.#checkLater(chain, chain.later);
+        for (const found of chain.compareRow()) this.#find(chain.pesel, found);
       }
       await this.#heads.take(some);
     }
   }
 
-  #compare({ pesel, account, sequence, names, words }: Chain): void {
-    if (account === undefined) return;
-    const found =
-      sequence === 0
-        ? [["account without entries", "an account", "no entries"] as const]
-        : [
-            ...differing("number of entries", `${account.sequence}`, `${sequence}`),
-            ...differing("name", account.name, names?.name ?? ""),
-            ...differing("surname", account.surname, names?.surname ?? ""),
-            ...words,
-          ];
-    for (const each of found) this.find(pesel, undefined, each);
-  }
-
-  /** An entry newer than the account's row as it was read is no fault, if the account has it now. */
-  async #later({ pesel, account }: Chain, later: JournalRow): Promise<void> {
-    // The row itself: a store may know the account as it was before somebody edited its row.
-    const [row] = await this.#store.rows("account", { after: peselText(Number(pesel) - 1), limit: 1 });
+  /** An entry newer than the account's row as it was read is no fault, if the row has it now. */
+  async #checkLater({ pesel, account }: Chain, later: JournalRow): Promise<void> {
+    // The row itself: a store may have the account in a cache, as it was before somebody edited its row. A PESEL that was
+    // edited may be none that a database can look for.
+    const after = Number(pesel) > 0 ? peselText(Number(pesel) - 1) : undefined;
+    const [row] = (await unlessDamaged(this.#store.rows("account", { after, limit: 1 }))) ?? [];
     const sequence = row?.pesel === pesel ? row.sequence : undefined;
     if (sequence !== undefined && sequence >= later.sequence) return;
     const problem = account === undefined ? "entry without an account" : "entry after the account's last";
-    const last = `last sequence ${sequence ?? "none"}`;
-    this.find(pesel, later, [problem, `sequence ${later.sequence}`, last]);
+    const found = [problem, `sequence ${later.sequence}`, `last sequence ${sequence ?? "none"}`] as const;
+    this.#find(pesel, found, later.sequence, readEntry(later));
   }
 
-  find(account: string, at: JournalRow | undefined, [problem, recorded, recomputed]: Discrepancy): void {
+  /** The tables that have been in force came into force one after the other, and are all kept. */
+  async readAcceptedTables(): Promise<void> {
+    const accepted: AcceptedTableRow[] = [];
+    for await (const row of this.#rows("accepted_table")) accepted.push(row);
+    // Afterwards, so that one that comes into force meanwhile is among them.
+    const tables = new Set((await this.#store.acceptedTables()).map(({ id }) => id));
+    for (const [index, row] of accepted.entries()) {
+      const before = accepted[index - 1];
+      const name = `table in force ${row.epoch}`;
+      this.#findInTable([
+        ...differing("number of a table in force", `${row.epoch}`, `${(before?.epoch ?? 0) + 1}`),
+        ...differing(`hash of ${name}`, row.hash, acceptanceHash(row)),
+        ...notLater(`time of ${name}`, row.accepted_at, this.#now()),
+      ]);
+      if (before !== undefined && row.accepted_at < before.accepted_at - limits.clockToleranceMs) {
+        const earliest = `not before ${timeText(before.accepted_at)}`;
+        this.#findInTable([[`time of ${name}`, timeText(row.accepted_at), earliest]]);
+      }
+      if (!tables.has(row.table_id)) this.#findInTable([[name, row.table_id, "a table that is kept"]]);
+    }
+  }
+
+  async readOtherTables(): Promise<void> {
+    for await (const row of this.#rows("rate_table")) this.#findInTable(tableDiscrepancies(row));
+    for await (const row of this.#rows("refusal")) {
+      this.#findInTable([
+        ...differing(`hash of refusal ${row.position}`, row.hash, refusalHash(row)),
+        ...notLater(`time of refusal ${row.position}`, row.refused_at, this.#now()),
+      ]);
+    }
+    for await (const { value, hash } of this.#rows("identity_key")) {
+      this.#findInTable(differing("hash of the key of the customers' ids", hash, sha256(value)));
+    }
+  }
+
+  async *#rows<Name extends keyof AuditedRows>(name: Name): AsyncGenerator<AuditedRows[Name]> {
+    const key: string = primaryKeys[name];
+    for (let after: string | number | undefined; ; ) {
+      await this.#pause();
+      const rows = await this.#store.rows(name, { after, limit: rowsPerPage });
+      yield* rows;
+      if (rows.length < rowsPerPage) return;
+      after = (rows.at(-1) as unknown as Readonly<Record<string, string | number>>)[key];
+    }
+  }
+
+  #findInTable(found: readonly Discrepancy[]): void {
+    for (const each of found) this.#find("all accounts", each);
+  }
+
+  #find(
+    account: string,
+    [problem, recorded, recomputed]: Discrepancy,
+    sequence?: number,
+    at?: Entry | Error,
+  ): void {
     this.#findingsTotal += 1;
     if (this.#findings.length >= findingsKept) return;
-    const entry = at && readEntry(at);
-    const { id, by } = entry === undefined || entry instanceof Error ? {} : entry;
-    this.#findings.push({ account, entry: at?.sequence, id, by, problem, recorded, recomputed });
+    const { id, by } = at === undefined || at instanceof Error ? {} : at;
+    this.#findings.push({ account, entry: sequence, id, by, problem, recorded, recomputed });
   }
 
   report(): Omit<AuditReport, "digest"> {
@@ -346,10 +263,34 @@ class Audit {
   }
 }
 
+/** @param accepted oldest first */
+function timesInForce(accepted: readonly AcceptedTable[]): Map<string, InForce[]> {
+  const times = new Map<string, InForce[]>();
+  for (const [index, { id, epoch, at, isSuspended }] of accepted.entries()) {
+    const untilMs = accepted[index + 1]?.at.getTime() ?? Number.POSITIVE_INFINITY;
+    times.set(id, [...(times.get(id) ?? []), { epoch, fromMs: at.getTime(), untilMs, isSuspended }]);
+  }
+  return times;
+}
+
 function readEntry({ entry }: JournalRow): Entry | Error {
   try {
     return parseEntry(entry);
   } catch (error) {
     return error as Error;
+  }
+}
+
+/** A rate table's id stands for its content, and its rates are written as fx writes them. */
+function tableDiscrepancies(row: RateTableRow): Discrepancy[] {
+  const name = `table ${row.number}`;
+  try {
+    const table = readTable(row);
+    return [
+      ...differing(`content of ${name}`, row.id, table.id),
+      ...differing(`text of ${name}`, row.rates, encodeTable(table).rates),
+    ];
+  } catch (error) {
+    return [[`content of ${name}`, (error as Error).message, "a whole table"]];
   }
 }

@@ -1,44 +1,47 @@
 import { type CurrencyCode, pln } from "../core/currency.ts";
 import type { CalendarDate } from "../core/date.ts";
 import { type Decimal, formatDecimal } from "../core/decimal.ts";
-import type { Entry } from "../core/journal.ts";
+import { housePlaceOf } from "../core/house.ts";
+import { type Entry, namesHolder } from "../core/journal.ts";
 import { decimalOfMoney, knownDigits, type Money } from "../core/money.ts";
 
-/** An entry as double entry: what is told of it, by name, and postings of which each currency adds up to 0. */
+/** An entry as double entry: its facts by name, and postings that add up to 0 in each currency. */
 export interface Booking {
   readonly facts: Readonly<Partial<Record<Fact | PrivateFact, string | undefined>>>;
   readonly postings: readonly Posting[];
 }
 
-export interface Posting {
+interface Posting {
   readonly account: string;
   /** In units of the currency, with all of its places at least. */
   readonly amount: string;
   readonly currency: CurrencyCode;
 }
 
-export const facts = ["id", "time", "date", "kind", "customer", "table", "reverses"] as const;
-/** Told in a full export only. */
-export const privateFacts = ["pesel", "key", "by", "name", "surname", "note"] as const;
+export const factNames = ["id", "time", "date", "kind", "customer", "table", "reverses"] as const;
+/** Facts of a full export only. */
+export const privateFactNames = ["pesel", "key", "by", "name", "surname", "note"] as const;
 
-type Fact = (typeof facts)[number];
-type PrivateFact = (typeof privateFacts)[number];
+type Fact = (typeof factNames)[number];
+type PrivateFact = (typeof privateFactNames)[number];
 
 const cash = "Assets:Cash";
+const bank = "Assets:Bank";
+const owner = "Equity:Owner";
 const house = "Equity:House";
 const spreadEquity = "Equity:Spread";
 const spreadIncome = "Income:Spread";
 /** Each customer has one more. */
-export const houseAccounts = [cash, house, spreadEquity, spreadIncome] as const;
+export const houseAccounts = [cash, bank, owner, house, spreadEquity, spreadIncome] as const;
 
 export function customerAccount(customer: string): string {
   return `Liabilities:Customers:${customer}`;
 }
 
 /**
- * @param customer the id
+ * @param customer the id; undefined for an entry of the house
  * @param spread in PLN, which an exchange earned or its reversal gave back
- * @param full whether private facts are told
+ * @param full whether private facts are included
  */
 export function bookingOf(
   entry: Entry,
@@ -47,16 +50,18 @@ export function bookingOf(
     customer,
     spread,
     full,
-  }: { date: CalendarDate; customer: string; spread: Decimal | undefined; full: boolean },
+  }: { date: CalendarDate; customer: string | undefined; spread: Decimal | undefined; full: boolean },
 ): Booking {
   const { id, time, kind, exchange, reverses, pesel, key, by, holder, note, debited, credited } = entry;
-  const told = { id, time: time.toISOString(), date, kind, customer, table: exchange?.table, reverses };
-  const own = full ? { pesel, key, by, name: holder?.name, surname: holder?.surname, note } : {};
-  const account = customerAccount(customer);
-  // What is exchanged stays in the house: only who it belongs to changes.
-  const other = exchange === undefined ? cash : house;
+  const known = { id, time: time.toISOString(), date, kind, customer, table: exchange?.table, reverses };
+  const names = namesHolder(kind) ? holder : {};
+  const person = customer === undefined ? {} : { pesel, ...names };
+  const own = full ? { ...person, key, by, note } : {};
+  const account = customer === undefined ? owner : customerAccount(customer);
+  // Exchanged money stays in the house: only its owner changes.
+  const other = housePlaceOf(pesel) === "bank" ? bank : exchange === undefined ? cash : house;
   return {
-    facts: { ...told, ...own },
+    facts: { ...known, ...own },
     postings: [
       ...(debited === undefined ? [] : moved(debited, other, account)),
       ...(credited === undefined ? [] : moved(credited, account, other)),

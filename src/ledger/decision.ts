@@ -1,75 +1,91 @@
-import { type Holder, requireAdult } from "../core/account.ts";
+import { requireAdult } from "../core/account.ts";
 import { planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
 import { warsawDate } from "../core/date.ts";
-import { FxError } from "../core/errors.ts";
+import { type ErrorCode, FxError } from "../core/errors.ts";
 import { accountAfter, type Entry } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
 import type { BulkAnswer, Recorded, Settlement } from "../core/service.ts";
+import { requireTrading } from "../core/suspension.ts";
 import { limits } from "./limits.ts";
-import { isFinal, type RefusalRetention, replayOf, requireSameRequest, requireSameToken } from "./refusal.ts";
-import { sealEntry, sha256 } from "./seal.ts";
-import type {
-  AnsweredEntry,
-  Loaded,
-  Refusal,
-  RefusalLimits,
-  SealedEntry,
-  StoredAccount,
-  Writes,
-} from "./store.ts";
+import { type Refusal, type SealedEntry, sealEntry, sha256 } from "./rows.ts";
+import type { FoundEntry, LedgerView, RefusalLimits, StoredAccount, Writes } from "./store.ts";
 
-const dayMs = 86_400_000;
+const refusalsKeptMs = 30 * 86_400_000;
+export const refusalsAtMost = 1_000_000;
 
-/** What requests are decided by, besides the ledger. */
+/**
+ * Refusals that depend on the account, the rates or the funds. Sent again, the request could be carried out although
+ * its sender knows it as refused, so the answer is kept. An order at a replaced table may be sent again, under its key,
+ * for the next table. A request that is wrong in itself is always refused.
+ */
+const finalCodes: readonly ErrorCode[] = [
+  "account-not-found",
+  "account-exists",
+  "insufficient-funds",
+  "balance-limit",
+  "unsupported-currency",
+  "amount-too-small",
+  "underage",
+  "already-reversed",
+  "account-closed",
+  "account-blocked",
+  "account-not-blocked",
+  "account-not-empty",
+];
+
+/** The inputs of a decision that the ledger does not hold. */
 export interface DecisionRules {
   readonly time: Date;
-  readonly retention: RefusalRetention;
+  /** Makes the id of an entry. */
+  readonly newId: () => string;
   /** The table that an order settles at, where the ledger has this one in force. */
   readonly tableOf: (inForce: TableInForce | undefined) => RateTable;
+  /** How many refusals are kept. */
+  readonly refusalsAtMost: number;
 }
 
-/** What the requests so far have come to, over what the store has. */
-export class Overlay {
+/** The results of earlier decisions that are not in the store yet. */
+export class Uncommitted {
   readonly accounts = new Map<string, StoredAccount>();
   /** By PESEL and key. */
-  readonly answered = new Map<string, AnsweredEntry | Refusal>();
+  readonly answered = new Map<string, FoundEntry | Refusal>();
   /** The ids of entries and of their reversals. */
   readonly reversed = new Map<string, string>();
 }
 
-/** Decides requests, each on what was loaded and on what those before it have come to. */
+/** Decides requests, each on what was view and on what those before it have come to. */
 export class Decisions {
-  readonly #loaded: Loaded;
+  readonly #view: LedgerView;
   readonly #rules: DecisionRules;
   readonly #limits: RefusalLimits;
-  readonly #overlay: Overlay;
+  readonly #uncommitted: Uncommitted;
   readonly #entries: SealedEntry[] = [];
   readonly #refusals: Refusal[] = [];
 
-  constructor(loaded: Loaded, rules: DecisionRules, overlay = new Overlay()) {
-    const { days, most } = rules.retention;
-    this.#loaded = loaded;
+  constructor(view: LedgerView, rules: DecisionRules, uncommitted = new Uncommitted()) {
+    this.#view = view;
     this.#rules = rules;
-    this.#limits = { since: new Date(rules.time.getTime() - days * dayMs), most };
-    this.#overlay = overlay;
+    this.#limits = { since: new Date(rules.time.getTime() - refusalsKeptMs), most: rules.refusalsAtMost };
+    this.#uncommitted = uncommitted;
   }
 
   /**
-   * What the request is answered once its writes are durable. A refusal that could turn out differently later is kept
-   * under the request's key, and is its answer from then on.
+   * Returns the answer to give once the writes are durable. A refusal that could turn out differently later is kept under
+   * the request's key, and is its answer from then on.
    */
   decide(request: Request): BulkAnswer {
     try {
       return this.#answerAgain(request) ?? this.#carryOut(request);
     } catch (error) {
-      if (isFinal(error)) this.#keep(request, error);
-      return failureOf(error);
+      const failure = failureOf(error);
+      if (!failure.replayed && finalCodes.includes(failure.code)) this.#keep(request, failure);
+      return failure;
     }
   }
 
   get writes(): Writes {
     return {
-      accounts: [...this.#overlay.accounts.values()],
+      accounts: [...this.#uncommitted.accounts.values()],
       entries: this.#entries,
       refusals: this.#refusals.length === 0 ? undefined : { kept: this.#refusals, limits: this.#limits },
     };
@@ -79,37 +95,39 @@ export class Decisions {
   #answerAgain(request: Request): Settlement | Recorded | undefined {
     const { pesel, key, by } = request;
     if (key === undefined) return undefined;
-    const earlier = this.#overlay.answered.get(pesel + key) ?? this.#loaded.answered(pesel, key);
+    const earlier = this.#uncommitted.answered.get(pesel + key) ?? this.#view.answered(pesel, key);
     if (earlier === undefined) return undefined;
     if ("entry" in earlier) {
       requireSameToken(earlier.entry, by);
       requireSameRequest(requestTextOf(earlier.entry) === requestText(request));
-      return answerOf(earlier.entry, earlier.holder, true);
+      return answerOf(earlier.entry, true);
     }
     if (earlier.time < this.#limits.since) return undefined;
     requireSameToken(earlier, by);
     requireSameRequest(earlier.digest === sha256(requestText(request)));
-    throw replayOf(earlier);
+    throw new FxError(earlier.code, earlier.message, { replayed: true });
   }
 
   #carryOut(request: Request): Settlement | Recorded {
     const { kind, pesel, key, by } = request;
-    const { time, tableOf } = this.#rules;
-    const account = this.#overlay.accounts.get(pesel) ?? this.#loaded.account(pesel);
+    const { time, newId, tableOf } = this.#rules;
+    const account = this.#uncommitted.accounts.get(pesel) ?? this.#view.account(pesel);
     if (kind === "opening") requireAdult(pesel, warsawDate(time));
     const plan = planChange(account, request, {
-      table: () => tableOf(this.#loaded.inForce()),
+      table: () => tableOf(this.#view.inForce()),
+      requireTrading: () => requireTrading(this.#view.inForce()?.suspension),
       entry: (id) => this.#entryOf(id),
     });
     const entry: Entry = {
       kind,
-      id: this.#loaded.nextId(),
+      id: newId(),
       pesel,
       sequence: (account?.sequence ?? 0) + 1,
       time: entryTime(account, time),
       key,
       by,
-      holder: plan.holder,
+      holder: { name: plan.account.name, surname: plan.account.surname },
+      blocked: plan.account.blocked,
       reverses: plan.reverses,
       note: plan.note,
       debited: plan.debited,
@@ -117,32 +135,24 @@ export class Decisions {
       exchange: plan.exchange,
       balances: plan.account.balances,
     };
-    this.#append(entry, plan.account, account);
-    return answerOf(entry, plan.account, false);
+    this.#append(entry, account?.hash ?? "");
+    return answerOf(entry, false);
   }
 
-  #append(entry: Entry, { name, surname }: Holder, before: StoredAccount | undefined): void {
-    const sealed = sealEntry(entry, before?.hash ?? "");
-    const { id, kind, pesel, key, sequence, time, balances, reverses } = entry;
+  #append(entry: Entry, previousHash: string): void {
+    const sealed = sealEntry(entry, previousHash);
+    const { id, pesel, key, sequence, time, reverses } = entry;
     this.#entries.push(sealed);
-    this.#overlay.accounts.set(pesel, {
-      pesel,
-      name,
-      surname,
-      balances,
-      sequence,
-      hash: sealed.hash,
-      time,
-      closed: kind === "closing",
-    });
-    if (reverses !== undefined) this.#overlay.reversed.set(reverses, id);
-    if (key === undefined) return;
-    this.#overlay.answered.set(pesel + key, { entry, reversedBy: undefined, holder: { name, surname } });
+    this.#uncommitted.accounts.set(pesel, { ...accountAfter(entry), sequence, hash: sealed.hash, time });
+    if (reverses !== undefined) this.#uncommitted.reversed.set(reverses, id);
+    if (key !== undefined) this.#uncommitted.answered.set(pesel + key, { ...sealed, reversedBy: undefined });
   }
 
   #entryOf(id: string) {
-    const found = this.#loaded.entry(id);
-    return found && { entry: found.entry, reversedBy: this.#overlay.reversed.get(id) ?? found.reversedBy };
+    const found = this.#view.entry(id);
+    if (found === undefined) return undefined;
+    const { entry, reversedBy } = found;
+    return { entry, reversedBy: this.#uncommitted.reversed.get(entry.id) ?? reversedBy };
   }
 
   #keep(request: Request, { code, message }: FxError): void {
@@ -151,8 +161,26 @@ export class Decisions {
     const digest = sha256(requestText(request));
     const refusal = { pesel, key, by, digest, code, message, time: this.#rules.time };
     this.#refusals.push(refusal);
-    this.#overlay.answered.set(pesel + key, refusal);
+    this.#uncommitted.answered.set(pesel + key, refusal);
   }
+}
+
+/** @throws FxError idempotency-key-reused */
+function requireSameRequest(same: boolean): void {
+  if (!same) throw keyReused("for another request. Use a new key for a new request.");
+}
+
+/**
+ * A request without a token may repeat any: where no tokens are asked for, every entry can be read.
+ * @throws FxError idempotency-key-reused if the earlier request came with another token, whatever it asked for
+ */
+function requireSameToken(earlier: { readonly by: string | undefined }, by: string | undefined): void {
+  if (earlier.by === undefined || by === undefined || earlier.by === by) return;
+  throw keyReused("with another token. See what was done with it before you use a new key.");
+}
+
+function keyReused(how: string): FxError {
+  return new FxError("idempotency-key-reused", `This Idempotency-Key was used on this account ${how}`);
 }
 
 /**
@@ -170,11 +198,10 @@ function entryTime(account: StoredAccount | undefined, now: Date): Date {
   );
 }
 
-/** @param holder whose the account was after the entry */
-function answerOf(entry: Entry, holder: Holder, replayed: boolean): Settlement | Recorded {
+function answerOf(entry: Entry, replayed: boolean): Settlement | Recorded {
   const { kind, id: receiptId, debited, credited } = entry;
   if (kind === "opening") return { receiptId, replayed };
-  const account = accountAfter(entry, holder);
+  const account = accountAfter(entry);
   if (kind !== "exchange") return { account, receiptId, replayed };
   return { account, receiptId, replayed, sold: debited, bought: credited };
 }

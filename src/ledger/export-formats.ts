@@ -1,8 +1,8 @@
 import { csvCell } from "../core/csv.ts";
 import { currencies } from "../core/currency.ts";
 import { knownDigits } from "../core/money.ts";
-import type { ExportFormat, ExportRequest } from "../core/service.ts";
-import { type Booking, customerAccount, facts, houseAccounts, privateFacts } from "./booking.ts";
+import type { BookFormat, ExportRequest } from "../core/service.ts";
+import { type Booking, customerAccount, factNames, houseAccounts, privateFactNames } from "./booking.ts";
 
 /** How an export is written. Every text ends with a line feed, or is empty. */
 interface Format {
@@ -14,11 +14,11 @@ interface Format {
   end(entries: number): string;
 }
 
-export function formatOf(request: ExportRequest): Format {
-  return formats[request.format](request);
+export function formatOf(format: BookFormat, request: ExportRequest): Format {
+  return formats[format](request);
 }
 
-const formats: Readonly<Record<ExportFormat, (request: ExportRequest) => Format>> = {
+const formats: Readonly<Record<BookFormat, (request: ExportRequest) => Format>> = {
   hledger: (request) => ({
     head: lines(
       ...introduction(request),
@@ -27,11 +27,11 @@ const formats: Readonly<Record<ExportFormat, (request: ExportRequest) => Format>
       ...houseAccounts.map((account) => `account ${account}`),
     ),
     customer: (id) => lines(`account ${customerAccount(id)}`),
-    booking: ({ facts: { id, date, kind, ...told }, postings }) =>
+    booking: ({ facts: { id, date, kind, ...others }, postings }) =>
       lines(
         "",
         `${date} *${id === undefined ? "" : ` (${id})`} ${kind}`,
-        ...pairs(told).map(([name, text]) => `    ; ${name}:${hledgerText(name, text)}`),
+        ...pairs(others).map(([name, text]) => `    ; ${name}:${hledgerText(name, text)}`),
         ...postings.map(postingLine),
       ),
     end: endComment,
@@ -46,24 +46,24 @@ const formats: Readonly<Record<ExportFormat, (request: ExportRequest) => Format>
       ...houseAccounts.map((account) => `${beginning} open ${account}`),
     ),
     customer: (id) => lines(`${beginning} open ${customerAccount(id)}`),
-    booking: ({ facts: { id, date, kind, ...told }, postings }) =>
+    booking: ({ facts: { id, date, kind, ...others }, postings }) =>
       lines(
         "",
-        `${date} * "${kind}"${linkTo(id)}${linkTo(told.reverses)}`,
-        ...pairs(told).map(([name, text]) => `  ${name}: ${JSON.stringify(text)}`),
+        `${date} * "${kind}"${linkTo(id)}${linkTo(others.reverses)}`,
+        ...pairs(others).map(([name, text]) => `  ${name}: ${JSON.stringify(text)}`),
         ...postings.map(postingLine),
       ),
     end: endComment,
   }),
 
   csv: ({ full }) => {
-    const columns = full ? [...facts, ...privateFacts] : facts;
+    const columns = full ? [...factNames, ...privateFactNames] : factNames;
     const row = (...cells: readonly string[]) => lines(cells.join(","));
     return {
       head: row(...columns, "account", "amount", "currency"),
       customer: () => "",
-      booking: ({ facts: told, postings }) => {
-        const same = columns.map((name) => csvCell(told[name] ?? "")).join(",");
+      booking: ({ facts, postings }) => {
+        const same = columns.map((name) => csvCell(facts[name] ?? "")).join(",");
         if (postings.length === 0) return row(same, "", "", "");
         return postings.map(({ account, amount, currency }) => row(same, account, amount, currency)).join("");
       },
@@ -75,7 +75,7 @@ const formats: Readonly<Record<ExportFormat, (request: ExportRequest) => Format>
   ndjson: () => ({
     head: "",
     customer: () => "",
-    booking: ({ facts: told, postings }) => lines(JSON.stringify({ ...told, postings })),
+    booking: ({ facts, postings }) => lines(JSON.stringify({ ...facts, postings })),
     end: (entries) => lines(`{"kind":"end","entries":${entries}}`),
   }),
 };
@@ -107,9 +107,9 @@ function linkTo(id: string | undefined): string {
   return id === undefined ? "" : ` ^${id}`;
 }
 
-/** Those that there are. */
-function pairs(told: Readonly<Record<string, string | undefined>>): [name: string, text: string][] {
-  return Object.entries(told).filter((pair): pair is [string, string] => pair[1] !== undefined);
+/** The facts that are present. */
+function pairs(facts: Readonly<Record<string, string | undefined>>): [name: string, text: string][] {
+  return Object.entries(facts).filter((pair): pair is [string, string] => pair[1] !== undefined);
 }
 
 /** A tag's value ends at a comma, and hledger has no escape for it. What people write is JSON, where there is one. */

@@ -1,24 +1,32 @@
 import { type CalendarDate, endOfTime, warsawDate } from "../core/date.ts";
+import { housePlaceOf } from "../core/house.ts";
 import type { ExportRequest } from "../core/service.ts";
 import { bookingOf, roundingBooking } from "./booking.ts";
-import { customerId, identityKeyOf } from "./customer-id.ts";
 import { formatOf } from "./export-formats.ts";
+import { customerId, identityKeyOf } from "./ids.ts";
 import { type Pause, readEntries, TableReader } from "./journal-reader.ts";
-import { exactSpread, lostInRounding, twiceSpreadOf } from "./spread.ts";
+import { exportRegister } from "./register.ts";
+import { exactSpread, lostInRounding, spreadOf } from "./spread.ts";
 import type { Store } from "./store.ts";
 
 /**
- * The journal as double entry: text, a part at a time, in flat memory, in the order of commits. The spread of each
- * exchange is exact; at the end, what rounding takes from their sum is taken off.
- * @throws FxError storage-unavailable if an entry or a table cannot be read, internal if a table is missing
+ * The journal in the format asked for: text, a part at a time, in flat memory, in the order of commits.
+ * @throws DamagedLedger if an entry or a rate table is missing or was changed
  */
-export async function* exportJournal(
+export function exportJournal(store: Store, request: ExportRequest, pause?: Pause): AsyncGenerator<string> {
+  const { format } = request;
+  return format === "register"
+    ? exportRegister(store, request, pause)
+    : exportBooks(store, formatOf(format, request), request, pause);
+}
+
+/** Double entry. The spread of each exchange is exact; at the end, what rounding takes from their sum is taken off. */
+async function* exportBooks(
   store: Store,
-  request: ExportRequest,
+  format: ReturnType<typeof formatOf>,
+  { full, from = "", to = endOfTime, at }: ExportRequest,
   pause?: Pause,
 ): AsyncGenerator<string> {
-  const { full, from = "", to = endOfTime, at } = request;
-  const format = formatOf(request);
   const key = await identityKeyOf(store);
   const tables = new TableReader(store);
   let count = 0;
@@ -31,17 +39,18 @@ export async function* exportJournal(
     for (const entry of entries) {
       const date = warsawDate(entry.time);
       if (date > to) continue;
-      const customer = customerId(entry.pesel, key);
+      const isHouse = housePlaceOf(entry.pesel) !== undefined;
+      const customer = isHouse ? undefined : customerId(entry.pesel, key);
       // Those of earlier customers, too: which of them the export has is not known before its end.
-      if (entry.sequence === 1) text += format.customer(customer);
-      const twice = await twiceSpreadOf(entry, tables);
+      if (entry.sequence === 1 && customer !== undefined) text += format.customer(customer);
+      const spread = await spreadOf(entry, tables);
       if (date < from) {
-        earnedBefore += twice;
+        earnedBefore += spread;
         continue;
       }
-      earned += twice;
-      const spread = entry.exchange && exactSpread(twice);
-      text += format.booking(bookingOf(entry, { date, customer, spread, full }));
+      earned += spread;
+      const exact = entry.exchange && exactSpread(spread);
+      text += format.booking(bookingOf(entry, { date, customer, spread: exact, full }));
       count += 1;
       if (last === undefined || date > last) last = date;
     }

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Request } from "../core/change.ts";
 import { FxError } from "../core/errors.ts";
-import { Histogram, secondsBounds } from "../core/histogram.ts";
-import type { BulkAnswer, BulkLine, CommitFigures, Recorded, Settlement } from "../core/service.ts";
-import { DamagedLedger } from "./damage.ts";
+import type { BulkAnswer, BulkLine, Commits, Recorded, Settlement } from "../core/service.ts";
 import { type DecisionRules, Decisions, failureOf } from "./decision.ts";
 import { limits } from "./limits.ts";
+import { DamagedLedger } from "./rows.ts";
 import type { Store } from "./store.ts";
 
 /** A request that waits for its commit. */
@@ -21,21 +20,18 @@ const groupLimit = 256;
 const bulkShare = 64;
 /** Single requests that wait at most. */
 const queueLimit = 16_384;
-/** Bounds of the histogram of groups. */
-const sizeBounds = [1, 2, 4, 8, 16, 32, 64, 128, groupLimit];
 
 /**
  * Group commit: the requests that arrive in one turn of the event loop, or while a commit is under way, share the next
  * one, single requests before lines of bulks. Each is decided on its own, and nobody is answered before the commit is
  * durable.
  */
-export class GroupCommit {
+export class GroupCommit implements Commits {
   readonly #store: Store;
   readonly #rules: () => DecisionRules;
   readonly #single: Waiting[] = [];
   readonly #lines: Waiting[] = [];
-  readonly #sizes = new Histogram(sizeBounds);
-  readonly #seconds = new Histogram(secondsBounds);
+  #observer: Parameters<Commits["observe"]>[0] = () => {};
   #running: Promise<void> | undefined;
 
   /** @param rules asked once for each try of a commit */
@@ -75,11 +71,11 @@ export class GroupCommit {
     await this.#running;
   }
 
-  get figures(): CommitFigures {
-    return { waiting: this.#waiting, sizes: this.#sizes, seconds: this.#seconds };
+  observe(observer: (requests: number, seconds: number) => void): void {
+    this.#observer = observer;
   }
 
-  get #waiting(): number {
+  get waiting(): number {
     return this.#single.length + this.#lines.length;
   }
 
@@ -89,7 +85,7 @@ export class GroupCommit {
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting > 0) {
+    while (this.waiting > 0) {
       await nextTurn();
       await this.#settle(this.#inTime(this.#next()));
     }
@@ -140,14 +136,13 @@ export class GroupCommit {
     const startedMs = performance.now();
     const requests = group.map(({ request }) => request);
     try {
-      return await this.#store.transact(requests, (loaded) => {
-        const decisions = new Decisions(loaded, this.#rules());
+      return await this.#store.transact(requests, (view) => {
+        const decisions = new Decisions(view, this.#rules());
         const answer = requests.map((request) => decisions.decide(request));
         return { writes: decisions.writes, answer };
       });
     } finally {
-      this.#sizes.observe(group.length);
-      this.#seconds.observe((performance.now() - startedMs) / 1000);
+      this.#observer(group.length, (performance.now() - startedMs) / 1000);
     }
   }
 }

@@ -2,10 +2,9 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { FxError } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
-import { DamagedLedger } from "./damage.ts";
-import { isEntryId } from "./entry-id.ts";
-import { decodeEntry } from "./rows.ts";
-import type { FoundEntry, JournalRow, Store } from "./store.ts";
+import { isEntryId } from "./ids.ts";
+import { DamagedLedger, type JournalRow, lagging } from "./rows.ts";
+import type { FoundEntry, JournalPage, PlacedEntry, Store } from "./store.ts";
 
 /** A page takes some 4 ms, in which orders wait. */
 const pageSize = 250;
@@ -29,21 +28,58 @@ export function pauses({ rests, signal }: { rests: boolean; signal?: AbortSignal
 }
 
 /**
- * Reads the entries that there are now, in the order of commits, a page at a time. Orders go on in between.
- *
- * Of each account those are the first entries, up to any. An entry gets its position while its account is locked, so when
- * one gets it, those before it are committed. Where several transactions commit at once, an entry may be committed after
- * its place was read; the account's next entries then get positions after `through`.
+ * Reads the rows of the journal up to where it ends now, in the order of commits, a page at a time. Orders go on in
+ * between.
  */
 export async function* readJournal(
   store: Store,
   pause: Pause = nextTurn,
 ): AsyncGenerator<readonly JournalRow[]> {
-  const through = await store.lastPosition();
-  let after: number | undefined;
-  for (;;) {
+  const { position: through } = await store.journalEnd();
+  yield* pages((page) => store.journal({ ...page, through }), pause);
+}
+
+/** Reads the entries of the journal up to `at`, or all, as `readSealed` does. */
+export async function* readEntries(
+  store: Store,
+  at: Date | undefined,
+  pause?: Pause,
+): AsyncGenerator<readonly Entry[]> {
+  for await (const page of readSealed(store, pause)) {
+    yield page.map(({ entry }) => entry).filter(({ time }) => at === undefined || time <= at);
+  }
+}
+
+/**
+ * Reads the entries of the journal in the same way as `readJournal`, each checked, with their hashes.
+ * @throws DamagedLedger if one was changed or is missing; for one that cannot be found by its position only at the end
+ */
+export async function* readSealed(
+  store: Store,
+  pause: Pause = nextTurn,
+): AsyncGenerator<readonly PlacedEntry[]> {
+  const { position: through, entries, found } = await store.journalEnd();
+  if (found < entries) throw missingEntries(entries - found);
+  let unread = found;
+  for await (const page of pages((page) => store.entries({ ...page, through }), pause)) {
+    unread -= page.length;
+    yield page;
+  }
+  if (unread <= 0) return;
+  throw (await store.journalEnd()).found < found ? lagging() : missingEntries(unread);
+}
+
+function missingEntries(count: number): DamagedLedger {
+  return new DamagedLedger(`the journal lacks ${count} entries that accounts should have`);
+}
+
+async function* pages<Row extends { readonly position: number }>(
+  read: (page: JournalPage) => Promise<readonly Row[]>,
+  pause: Pause,
+): AsyncGenerator<readonly Row[]> {
+  for (let after: number | undefined; ; ) {
     await pause();
-    const rows = await store.journal({ after, through, limit: pageSize });
+    const rows = await read({ after, limit: pageSize });
     yield rows;
     if (rows.length < pageSize) return;
     after = rows.at(-1)?.position;
@@ -51,53 +87,24 @@ export async function* readJournal(
 }
 
 export async function entryWithId(store: Store, id: string): Promise<FoundEntry | undefined> {
-  return isEntryId(id) ? (await store.entriesBetween(id, id, 1))[0] : undefined;
+  const known = id.toLowerCase();
+  return isEntryId(known) ? (await store.entriesBetween(known, known, 1))[0] : undefined;
 }
 
-/**
- * The entries of the journal, or those up to `at`, in the order of commits, a page at a time.
- * @throws DamagedLedger if one cannot be read
- */
-export async function* readEntries(
-  store: Store,
-  at: Date | undefined,
-  pause?: Pause,
-): AsyncGenerator<readonly Entry[]> {
-  for await (const rows of readJournal(store, pause)) {
-    const entries = rows.map((row) => decodeEntry(row).entry);
-    yield at === undefined ? entries : entries.filter(({ time }) => time <= at);
-  }
-}
-
-/** What is read, unless it is damaged: an audit tells of that where it checks it. */
-export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof DamagedLedger) return undefined;
-    throw error;
-  }
-}
-
-/** The stored tables that exchanges were settled at. Each is looked up once. */
+/** The stored rate tables that exchanges were settled at. Each is looked up once. */
 export class TableReader {
   readonly #store: Store;
-  readonly #tables = new Map<string, Promise<RateTable | undefined>>();
+  readonly #tables = new Map<string, RateTable>();
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  find(id: string): Promise<RateTable | undefined> {
-    const found = this.#tables.get(id) ?? this.#store.table(id);
-    this.#tables.set(id, found);
-    return found;
-  }
-
-  /** @throws FxError internal if there is no such table, storage-unavailable if it cannot be read */
-  async required(id: string): Promise<RateTable> {
-    const table = await this.find(id);
-    if (table !== undefined) return table;
-    throw new FxError("internal", `Table ${id} is missing from the store. Run fx audit.`);
+  /** @throws DamagedLedger if there is no such table, or it was changed */
+  async find(id: string): Promise<RateTable> {
+    const table = this.#tables.get(id) ?? (await this.#store.table(id));
+    if (table === undefined) throw new DamagedLedger(`the rate table ${id} is missing`);
+    this.#tables.set(id, table);
+    return table;
   }
 }

@@ -1,3 +1,5 @@
+import { FxError } from "../core/errors.ts";
+
 /**
  * Every limit of time of the engine, in milliseconds. docs/LEDGER.md and docs/OPERATIONS.md have those that a user meets,
  * with the same figures.
@@ -5,7 +7,7 @@
 export const limits = {
   /** An order that has waited in the queue for so long is refused as overloaded (OPERATIONS, Timeouts). */
   queueWaitMs: 10_000,
-  /** What was at a time is settled after this, so a commit that would be later is given up (LEDGER, What was). */
+  /** The age from which a past time can be read, so a commit that would be later is abandoned (LEDGER, What was). */
   settledAfterMs: 10_000,
   /**
    * How far clocks may be apart: those of several machines, and one before and after it was set back. An entry is dated
@@ -25,12 +27,45 @@ export const limits = {
   /** URL `lock_timeout`: how long PostgreSQL waits for one lock. */
   lockMs: 3_000,
   /**
-   * After so long PostgreSQL ends a transaction of a process that the network cut off, and gives its locks to others. An
-   * order settles at most so late at a replaced rate table, so no URL changes it (LEDGER, What is not promised).
+   * After so long PostgreSQL ends a transaction of a process that sends no further statement, and gives its locks to
+   * others. An order settles at most so late at a replaced rate table, so no URL changes it (LEDGER, What is not promised).
    */
   idleInTransactionMs: 5_000,
+  /**
+   * After so long it does the same where the network cut the process off in the middle of a statement, which does not
+   * count as idle.
+   */
+  cutOffMs: 10_000,
   /** How long a readiness probe waits for PostgreSQL. */
   pingMs: 1_000,
   /** How long the closing of a store waits for work under way. */
   closeMs: 1_000,
 } as const;
+
+/** The outcome of a COMMIT that was sent, or answered, when its time is over. */
+export const perhapsDone = "Orders may be done: sending them again with the same keys is safe.";
+
+/**
+ * The time by which a transaction has to be committed, from before its entries get their times. What was at a time
+ * would change if one were answered as done later than that.
+ */
+export class CommitDeadline {
+  readonly #limitMs: number;
+  readonly #started = performance.now();
+  readonly #startedAt = Date.now();
+
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs;
+  }
+
+  /** @throws FxError storage-unavailable, with this outcome, if it has passed */
+  require(outcome: string): void {
+    // While the machine sleeps, the monotonic clock may stand still.
+    const elapsedMs = Math.max(performance.now() - this.#started, Date.now() - this.#startedAt);
+    if (elapsedMs <= this.#limitMs) return;
+    throw new FxError(
+      "storage-unavailable",
+      `The process or its disk stood still for ${Math.round(elapsedMs / 1000)} s, so entries would come too late for their times. ${outcome}`,
+    );
+  }
+}

@@ -1,44 +1,57 @@
-import { Readable } from "node:stream";
-import type { Account, Opening } from "../core/account.ts";
+import { type Account, emptyHouseAccount, type ListedAccount, type Opening } from "../core/account.ts";
 import { type Change, type Request, requireReadable } from "../core/change.ts";
 import type { CurrencyCode } from "../core/currency.ts";
-import { addDays, endOfTime, startOfDay } from "../core/date.ts";
+import { addDays, endOfTime, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
+import { houseNumber, housePlaceOf, housePlaces } from "../core/house.ts";
 import type { Entry, Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { CurrentRates, LatestTable, RateOfTable } from "../core/rates.ts";
+import type { CurrentRates, LatestTable, RateOfTable, RateTable, TradingState } from "../core/rates.ts";
 import type {
   AccountsRequest,
   AuditOptions,
   AuditReport,
   BulkAnswer,
   BulkLine,
-  CommitFigures,
+  Commits,
+  EntriesPage,
+  EntriesRequest,
   ExchangeService,
   ExportRequest,
+  FollowRequest,
   Page,
+  PersonalData,
   Position,
+  ReceiptProof,
   Recorded,
   Settlement,
   Statement,
   StatementRequest,
+  Till,
+  TillRequest,
 } from "../core/service.ts";
+import { planSuspension, type TradingRequest } from "../core/suspension.ts";
 import { accountAt, accountsAt, entriesOf } from "./as-of.ts";
 import { auditLedger } from "./audit.ts";
-import { type DecisionRules, Decisions, failureOf, Overlay } from "./decision.ts";
-import { idsFrom } from "./entry-id.ts";
+import { type DecisionRules, Decisions, failureOf, refusalsAtMost, Uncommitted } from "./decision.ts";
 import { exportJournal } from "./export.ts";
+import { followEntries } from "./follow.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { idsFrom, isEntryId, newEntryId } from "./ids.ts";
 import { entryWithId, type Pause, pauses } from "./journal-reader.ts";
 import { limits } from "./limits.ts";
+import { mapInOrder } from "./map-in-order.ts";
+import { personalDataOf } from "./personal-data.ts";
 import { positionOf } from "./position.ts";
-import { type RefusalRetention, refusalRetention } from "./refusal.ts";
+import { proofOf } from "./proof.ts";
+import { DamagedLedger, unlessDamaged } from "./rows.ts";
 import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
+import { tillOf } from "./till.ts";
 
-/** Of an id: its time, but for the last 65 seconds. */
+/** The least characters of an id by which a receipt is found: its time, to 65 seconds. */
 const shortestBeginning = 8;
-/** Of a bulk, taken in and not answered. */
+/** Chunks of a batch that are read before the first of them is answered. */
 const chunksAtOnce = 16;
 
 /** ExchangeService over a store and the rates in force. `now` is injected so that tests control the time. */
@@ -48,27 +61,24 @@ export class LedgerService implements ExchangeService {
   readonly #now: () => Date;
   readonly #commits: GroupCommit;
   readonly #rests: boolean;
-  readonly #retention: RefusalRetention;
+  readonly #refusalsAtMost: number;
 
   constructor(
     store: Store,
     rates: CurrentRates,
     now: () => Date = () => new Date(),
-    {
-      retention = refusalRetention,
-      rests = false,
-    }: {
-      retention?: RefusalRetention | undefined;
+    options: {
+      readonly refusalsAtMost?: number | undefined;
       /** Whether long reads rest between their pages, because others wait meanwhile. */
-      rests?: boolean | undefined;
+      readonly rests?: boolean | undefined;
     } = {},
   ) {
     this.#store = store;
     this.#rates = rates;
     this.#now = now;
     this.#commits = new GroupCommit(store, () => this.#rules());
-    this.#rests = rests;
-    this.#retention = retention;
+    this.#rests = options.rests ?? false;
+    this.#refusalsAtMost = options.refusalsAtMost ?? refusalsAtMost;
   }
 
   createAccount(opening: Opening): Promise<Recorded> {
@@ -87,6 +97,17 @@ export class LedgerService implements ExchangeService {
     return (await this.#store.account(pesel)) ?? accountNotFound();
   }
 
+  async house(at?: Date): Promise<readonly Account[]> {
+    this.#requireSettled(at);
+    return Promise.all(
+      housePlaces.map(async (place) => {
+        const account = await this.#store.account(houseNumber(place));
+        const then = account && at !== undefined ? await accountAt(this.#store, account, at) : account;
+        return then ?? emptyHouseAccount(place);
+      }),
+    );
+  }
+
   exchange(order: ExchangeOrder): Promise<Settlement> {
     return this.#run({ kind: "exchange", ...order }) as Promise<Settlement>;
   }
@@ -96,19 +117,16 @@ export class LedgerService implements ExchangeService {
   }
 
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]> {
-    return Readable.from(lines).map(
-      (chunk: readonly BulkLine[]) => this.#commits.runAll(chunk.map(readable)),
-      { concurrency: chunksAtOnce },
-    );
+    return mapInOrder(lines, chunksAtOnce, (chunk) => this.#commits.runAll(chunk.map(readable)));
   }
 
   async *dryRun(lines: AsyncIterable<readonly (Request | FxError)[]>): AsyncGenerator<readonly BulkAnswer[]> {
-    const overlay = new Overlay();
+    const uncommitted = new Uncommitted();
     for await (const chunk of lines) {
-      const asked = chunk.map(readable);
-      yield await this.#store.look(asked.filter(isRequest), (loaded) => {
-        const decisions = new Decisions(loaded, this.#rules(), overlay);
-        return asked.map((line) => (isRequest(line) ? decisions.decide(line) : line));
+      const requests = chunk.map(readable);
+      yield await this.#store.read(requests.filter(isRequest), (view) => {
+        const decisions = new Decisions(view, { ...this.#rules(), newId: () => "" }, uncommitted);
+        return requests.map((line) => (isRequest(line) ? decisions.decide(line) : line));
       });
     }
   }
@@ -121,19 +139,43 @@ export class LedgerService implements ExchangeService {
     return this.#rates.latest();
   }
 
+  async changeTrading(request: TradingRequest): Promise<TradingState> {
+    const at = this.#now();
+    await this.#store.transact([], ({ inForce }) => {
+      const before = inForce();
+      const suspension = planSuspension(before, request, at);
+      const isChanged = before !== undefined && suspension !== before.suspension;
+      const resumedBy = suspension === undefined ? request.by : undefined;
+      const accepted = isChanged ? { table: before.table, at, suspension, resumedBy } : undefined;
+      return { writes: { accounts: [], entries: [], accepted }, answer: undefined };
+    });
+    return this.#rates.latest();
+  }
+
   async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]> {
-    const rates = await this.#rates.history(currency, days);
-    if (rates.length > 0) return rates;
+    const tables = await this.#rates.tables(days);
+    const found = tables.flatMap(({ number, effectiveDate, rates }) => {
+      const rate = rates.get(currency);
+      return rate === undefined ? [] : [{ number, effectiveDate, bid: rate.bid, ask: rate.ask }];
+    });
+    if (found.length > 0) return found;
     throw new FxError("unsupported-currency", "No rate table of these days quotes that currency.");
+  }
+
+  rateTables(days: number): Promise<readonly RateTable[]> {
+    return this.#rates.tables(days);
   }
 
   async statement(pesel: Pesel, { limit, cursor, from, to, key }: StatementRequest): Promise<Statement> {
     if (key !== undefined && (cursor ?? from ?? to) !== undefined) {
       throw invalid("key", "finds one entry, and cannot be given with from, to or cursor");
     }
-    const account = await this.#accountNow(pesel);
+    const account = await this.#store.account(pesel);
+    // The house's accounts are there before their first entry.
+    if (account === undefined && housePlaceOf(pesel) !== undefined) return emptyStatement;
+    if (account === undefined) return accountNotFound();
     if (key !== undefined) {
-      const found = await this.#store.look([{ pesel, key }], (loaded) => loaded.answered(pesel, key));
+      const found = await this.#store.read([{ pesel, key }], (view) => view.answered(pesel, key));
       const items = found !== undefined && "entry" in found ? [receiptOf(found)] : [];
       return { items, next: undefined, opening: undefined, closing: undefined };
     }
@@ -152,6 +194,11 @@ export class LedgerService implements ExchangeService {
     return (await entryWithId(this.#store, cursor))?.entry ?? unknownCursor();
   }
 
+  async personalData(pesel: Pesel, signal?: AbortSignal): Promise<PersonalData> {
+    const options = { time: this.#now(), pause: this.#pause(signal) };
+    return (await personalDataOf(this.#store, pesel, options)) ?? accountNotFound();
+  }
+
   async receipt(id: string): Promise<Receipt> {
     const ids = idsFrom(id.toLowerCase());
     if (ids === undefined) throw receiptNotFound();
@@ -165,15 +212,49 @@ export class LedgerService implements ExchangeService {
     throw incompleteId(`More than one receipt begins so, such as ${both}. Give more of the id.`);
   }
 
-  async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<Account>> {
+  async entries({ after, limit }: EntriesRequest): Promise<EntriesPage> {
+    const known = after?.toLowerCase();
+    const isId = known === undefined || isEntryId(known);
+    const found = isId ? await this.#store.entriesAfter(known, limit) : undefined;
+    if (found === undefined) throw invalid("after", "is not the id of an entry");
+    const items = found.map(receiptOf);
+    return { items, next: items.at(-1)?.id ?? known };
+  }
+
+  follow(request: FollowRequest): AsyncIterable<readonly Receipt[]> {
+    return followEntries((page) => this.entries(page), request);
+  }
+
+  async proof(id: string): Promise<ReceiptProof> {
+    return proofOf(this.#store, await this.receipt(id), this.#pause());
+  }
+
+  async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<ListedAccount>> {
     this.#requireSettled(at);
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
     const { items, last } =
       at === undefined
         ? await this.#accountsNow({ after, limit, name })
         : await accountsAt(this.#store, { after, limit, name, at }, this.#pause());
-    const [newest] = last === undefined ? [] : await this.#store.statement(last, { limit: 1 });
-    return { items, next: newest?.entry.id };
+    return last === undefined ? { items, next: undefined } : this.#pageUpTo(last, items);
+  }
+
+  /** A page of accounts, the last of which was looked at up to `last`. It ends before accounts without a whole entry. */
+  async #pageUpTo(last: Pesel, items: readonly ListedAccount[]): Promise<Page<ListedAccount>> {
+    const next = await this.#cursorAt(last);
+    if (next !== undefined) return { items, next };
+    const before = items.filter(({ pesel }) => pesel !== last);
+    const newLast = before.at(-1)?.pesel;
+    if (newLast === undefined) throw new DamagedLedger("the list ends at an account without a whole entry");
+    return this.#pageUpTo(newLast, before);
+  }
+
+  /** The id of the account's newest entry, or of its first if it is damaged. */
+  async #cursorAt(pesel: Pesel): Promise<string | undefined> {
+    const newest = await unlessDamaged(this.#store.statement(pesel, { limit: 1 }));
+    if (newest?.[0] !== undefined) return newest[0].entry.id;
+    const first = await unlessDamaged(this.#store.statement(pesel, { before: 2, limit: 1 }));
+    return first?.[0]?.entry.id;
   }
 
   async #accountsNow({ limit, ...page }: AccountsPage) {
@@ -185,6 +266,10 @@ export class LedgerService implements ExchangeService {
   async position(at?: Date, signal?: AbortSignal): Promise<Position> {
     this.#requireSettled(at);
     return positionOf(this.#store, at, this.#pause(signal));
+  }
+
+  async till({ date = warsawDate(this.#now()), by }: TillRequest, signal?: AbortSignal): Promise<Till> {
+    return tillOf(this.#store, { date, by }, this.#pause(signal));
   }
 
   async audit({ signal, ...options }: AuditOptions = {}): Promise<AuditReport> {
@@ -219,13 +304,14 @@ export class LedgerService implements ExchangeService {
   #rules(): DecisionRules {
     return {
       time: this.#now(),
-      retention: this.#retention,
+      newId: newEntryId,
       tableOf: (inForce) => this.#rates.forOrder(inForce),
+      refusalsAtMost: this.#refusalsAtMost,
     };
   }
 
-  get commits(): CommitFigures {
-    return this.#commits.figures;
+  get commits(): Commits {
+    return this.#commits;
   }
 
   /** Answers what was taken in, then closes the rates and the store. */
@@ -235,6 +321,8 @@ export class LedgerService implements ExchangeService {
     await this.#store.close();
   }
 }
+
+const emptyStatement: Statement = { items: [], next: undefined, opening: [], closing: [] };
 
 /** A line, or how it is wrong whatever the account is. */
 function readable<Asked extends Request>(line: Asked | FxError): Asked | FxError {

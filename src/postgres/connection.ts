@@ -2,21 +2,47 @@ import { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import pg from "pg";
 import { limits } from "../ledger/limits.ts";
+import {
+  columnsOf,
+  type GivenTable,
+  type SqlParameter,
+  type SqlRow,
+  type SqlStatement,
+  valuesOf,
+} from "../sql/statements.ts";
 import { ConnectionLost, isRefusal, lostBy, withoutTls } from "./failures.ts";
 import type { PostgresHost, PostgresPlace } from "./url.ts";
 
-/** A statement's parameter. An array of them is one parameter, too: an array of PostgreSQL. */
-export type Parameter = string | number | null | readonly (string | number | null)[];
-
-export type Row = Readonly<Record<string, unknown>>;
-
 export interface Result {
-  readonly rows: readonly Row[];
-  /** What the server did: for COMMIT, it may have been ROLLBACK. */
+  readonly rows: readonly SqlRow[];
+  /** The command that the server carried out: for COMMIT, it may be ROLLBACK. */
   readonly command: string;
 }
 
-const serverSettings = `select ${["transaction_read_only", "synchronous_commit", "fsync", "full_page_writes"]
+/** Each column of the given rows is a parameter. */
+export const givenAsLists: GivenTable = (columns, rows) => {
+  const all = columnsOf(columns);
+  const lists = all.map(([, type], index) => `?${index + 1}::${type}[]`);
+  const names = all.map(([name]) => name);
+  const table = `unnest(${lists.join(", ")}) as given (${names.join(", ")})`;
+  return [table, names.map((name) => valuesOf(rows, name))];
+};
+
+/** The rows that a statement finds; none without one. */
+export async function rowsOf(
+  connection: Connection,
+  statement: SqlStatement | undefined,
+): Promise<readonly SqlRow[]> {
+  if (statement === undefined) return [];
+  return (await connection.query(...statement)).rows;
+}
+
+const serverSettings = `select pg_is_in_recovery() as is_standby, ${[
+  "transaction_read_only",
+  "synchronous_commit",
+  "fsync",
+  "full_page_writes",
+]
   .map((name) => `current_setting('${name}') as ${name}`)
   .join(", ")}`;
 
@@ -54,6 +80,8 @@ export class Connection {
       ssl: tls,
       stream: () => this.#socket,
       pipeline: true,
+      // A load balancer may drop an idle connection without a word.
+      keepAlive: true,
       types,
     });
     this.#client.on("notice", ({ routine }) => {
@@ -105,9 +133,12 @@ export class Connection {
     }
   }
 
-  #requireFit({ mustWrite, onNotice }: PostgresPlace, found: Row): void {
+  #requireFit({ mustWrite, onNotice }: PostgresPlace, found: SqlRow): void {
     if (mustWrite && found.transaction_read_only === "on") {
-      throw new ConnectionLost("it is a standby, which takes no writes", { code: "25006" });
+      const reason = found.is_standby
+        ? "it is a standby, which takes no writes"
+        : "it takes no writes, because default_transaction_read_only is on there";
+      throw new ConnectionLost(reason, { code: "25006" });
     }
     const { host, port } = this.server;
     for (const notice of noticesOf(found)) onNotice?.(`${host}:${port}: ${notice}`);
@@ -118,13 +149,13 @@ export class Connection {
   }
 
   /**
-   * Runs one statement, or several without parameters.
+   * Runs one statement, whose parameters are ?1, ?2 and so on, or several without parameters.
    * @throws ConnectionLost, or pg.DatabaseError if the server refuses the statement
    */
-  async query(text: string, parameters: readonly Parameter[] = []): Promise<Result> {
+  async query(text: string, parameters: readonly SqlParameter[] = []): Promise<Result> {
     if (this.#lost !== undefined) throw this.#lost;
     try {
-      return await this.#client.query<Row>(text, [...parameters]);
+      return await this.#client.query<SqlRow>(text.replaceAll("?", "$"), [...parameters]);
     } catch (error) {
       if (isRefusal(error)) throw error;
       throw this.destroy(lostBy(error));
@@ -164,16 +195,29 @@ export class Connection {
   }
 }
 
-/** Sets all of it until the end of the transaction, and reads back what was set. */
-function transactionSettings({ statementTimeoutMs, lockTimeoutMs }: PostgresPlace): string {
+/** Seconds of silence, after which as many probes are sent, one a second. */
+const halfOfCutOff = limits.cutOffMs / 2000;
+
+/**
+ * Sets all of it until the end of the transaction, and reads back what was set. Tables are found by their indexes, also
+ * before PostgreSQL has statistics of them. Where a small one is scanned all the same, that counts as so dear that the
+ * statement would be compiled first, which takes longer than an order.
+ */
+function transactionSettings({ statementTimeoutMs, lockTimeoutMs, deadlineMs }: PostgresPlace): string {
+  // A lock that times out before the statement and the try leaves time for one without the account.
+  const lockMs = Math.ceil(Math.min(lockTimeoutMs, (2 / 3) * statementTimeoutMs, deadlineMs / 3));
   const durable =
     "case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end";
   return `select set_config('synchronous_commit', ${durable}, true) as synchronous_commit,
     set_config('client_min_messages', 'warning', true),
     set_config('statement_timeout', '${statementTimeoutMs}', true),
-    set_config('lock_timeout', '${lockTimeoutMs}', true),
+    set_config('lock_timeout', '${lockMs}', true),
     set_config('idle_in_transaction_session_timeout', '${limits.idleInTransactionMs}', true),
-    set_config('enable_seqscan', 'off', true)`;
+    set_config('tcp_keepalives_idle', '${halfOfCutOff}', true),
+    set_config('tcp_keepalives_interval', '1', true),
+    set_config('tcp_keepalives_count', '${halfOfCutOff}', true),
+    set_config('enable_seqscan', 'off', true),
+    set_config('jit', 'off', true)`;
 }
 
 function passwordOf({ password }: PostgresPlace): string {
@@ -183,8 +227,8 @@ function passwordOf({ password }: PostgresPlace): string {
   });
 }
 
-/** What an operator should know of the server's settings. */
-function noticesOf({ synchronous_commit: level, ...found }: Row): string[] {
+/** Warnings about the server's settings, for an operator. */
+function noticesOf({ synchronous_commit: level, ...found }: SqlRow): string[] {
   const unsafe = ["fsync", "full_page_writes"].filter((name) => found[name] === "off");
   return [
     ...(level === "on" || level === "remote_apply"

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { FxError } from "../core/errors.ts";
-import { DamagedLedger } from "../ledger/damage.ts";
+import { DamagedLedger } from "../ledger/rows.ts";
 import type { PostgresPlace } from "./url.ts";
 
 /** A connection that failed. What was sent over it and not answered may or may not have been done. */
@@ -16,12 +16,6 @@ export class ConnectionLost extends Error {
     this.code = typeof code === "string" ? code : undefined;
     this.permanent = permanent;
   }
-}
-
-/** Another process opened an account between two statements of a transaction. */
-export class Raced extends Error {
-  override readonly message = "other processes kept opening the same accounts";
-  readonly code = undefined;
 }
 
 /** The code of a `ConnectionLost` whose server has no TLS. */
@@ -55,7 +49,7 @@ export function isRefusal(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && !endingCodes.test(error.code ?? "");
 }
 
-/** What any other failure of a connection is. */
+/** Any failure but a refused statement, after which the connection is lost. */
 export function lostBy(error: unknown): ConnectionLost {
   if (error instanceof ConnectionLost) return error;
   const { message = String(error), code } = error as Partial<NodeJS.ErrnoException>;
@@ -76,7 +70,6 @@ export function lostBy(error: unknown): ConnectionLost {
 
 /** Whether the work that failed so may succeed if it is done again from the start. */
 export function isRetryable(error: unknown): boolean {
-  if (error instanceof Raced) return true;
   if (error instanceof ConnectionLost) return !error.permanent;
   return error instanceof pg.DatabaseError && passingCodes.test(error.code ?? "");
 }
@@ -84,6 +77,11 @@ export function isRetryable(error: unknown): boolean {
 /** Whether another transaction has just taken the same key, or made a table of the same name. */
 export function isTaken(error: unknown): boolean {
   return error instanceof pg.DatabaseError && takenCodes.test(error.code ?? "");
+}
+
+/** Whether a lock was waited for until `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === "55P03";
 }
 
 /** Whether nothing fit answers there, which who opens a store wants to know at once. */
@@ -116,13 +114,12 @@ export function storageFailure(
   { hosts }: PostgresPlace,
   outcome: "nothing changed" | "unknown",
 ): unknown {
-  if (!(error instanceof ConnectionLost || error instanceof Raced || error instanceof pg.DatabaseError)) {
-    return error;
-  }
+  if (!(error instanceof ConnectionLost || error instanceof pg.DatabaseError)) return error;
   const at = hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
   const { code = "", message } = error;
   if (outcome === "nothing changed" && damagedCodes.test(code)) {
-    return new DamagedLedger(`PostgreSQL refused what was asked of it (${code}: ${message})`);
+    // Without the message, which quotes data.
+    return new DamagedLedger(`PostgreSQL refused what was asked of it (${code})`);
   }
   const reason =
     code === "ECONNREFUSED" || code === "ENOENT"

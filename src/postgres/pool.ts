@@ -4,15 +4,15 @@ import { ConnectionLost } from "./failures.ts";
 import type { PostgresHost, PostgresPlace } from "./url.ts";
 
 export interface Lease {
-  /** On the clock of `performance.now()`. What is still under way then fails as lost. */
+  /** A time of `performance.now()`. Work still under way then fails as lost. */
   readonly deadline: number;
   /** Whether this goes before others that wait for a connection. */
   readonly first?: boolean;
 }
 
 /**
- * Keeps connections, at most `poolSize`, to whichever of the hosts can be worked with. All lead to one: when the next host
- * takes over, the one before may still answer, and know nothing of that.
+ * At most `poolSize` connections, all to the same host: after a fail-over the old primary may still answer, with data that
+ * is out of date.
  */
 export class Pool {
   readonly #place: PostgresPlace;
@@ -20,9 +20,9 @@ export class Pool {
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
   #slots: number;
-  /** In the order in which they are tried. */
+  /** The hosts in the order in which they are tried. */
   #hosts: readonly PostgresHost[];
-  /** Where the newest connection leads. After one was lost, a new one finds out whether that is the right server. */
+  /** The host of the newest connection; undefined after one was lost, until a new one has found a host. */
   #server: PostgresHost | undefined;
   #isClosing = false;
   #isClosed = false;

@@ -1,9 +1,63 @@
 import { FxError } from "../core/errors.ts";
 import { newIdentityKey } from "../ledger/rows.ts";
 import { type Access, schemaVersion } from "../ledger/store.ts";
+import type { SqlRow } from "../sql/statements.ts";
 import type { Connection } from "./connection.ts";
-import { rules, schema, selectRules, tables } from "./schema.ts";
+import { schema } from "./schema.ts";
 import { inTransaction } from "./transaction.ts";
+
+/** PostgreSQL adds these when it words a definition. */
+const additions = /[()"]|::\w+| using btree/g;
+const createTable = /create table (\w+) \((.*?)\n {2}\)(.*?)(?=\n\n|$)/gs;
+const columnType = /^ +(\w+) (bigint|integer|text|uuid)( collate c)?( not null)?/;
+const computed = / generated always as entry.* stored/;
+/** With the names of its columns, unless it is the column in whose line it stands. */
+const primaryKey = /primary key(?: (\w+, \w+))?/;
+const createIndex = /create .*index .*(?=;)/g;
+
+/** The definitions of each table's columns and indexes, as `selectDefinitions` has them of a database. */
+const definitions = new Map(
+  [...schema.toLowerCase().matchAll(createTable)].map(([, table = "", body = "", rest = ""]) => [
+    table,
+    [
+      ...body
+        .replace(additions, "")
+        .split("\n")
+        .flatMap((line) => definitionsIn(line, table)),
+      ...(rest.replace(additions, "").match(createIndex) ?? []),
+    ],
+  ]),
+);
+
+/** The definitions in a line of a table's body: that of a column, and that of the index of its primary key. */
+function definitionsIn(line: string, table: string): string[] {
+  const [column, name] = columnType.exec(line) ?? [];
+  const [expression = ""] = computed.exec(line) ?? [];
+  const [key, columns = name] = primaryKey.exec(line) ?? [];
+  return [
+    ...(column === undefined ? [] : [column.trim() + expression]),
+    ...(key === undefined ? [] : [`create unique index ${table}_pkey on ${table} ${columns}`]),
+  ];
+}
+
+/** Takes the names of tables. An index that is being built, or whose building failed, is none. */
+const selectDefinitions = `
+  with relation as (
+    select oid, relname from pg_class
+    where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname = any($1::text[])
+  ), definition as (
+    select relname, attname || ' ' || format_type(atttypid, atttypmod) ||
+      coalesce((select ' collate ' || collname from pg_collation where oid = attcollation and collname <> 'default'), '') ||
+      case when attnotnull then ' not null' else '' end ||
+      case attgenerated when '' then '' else ' generated always as ' || pg_get_expr(adbin, adrelid) || ' stored' end as words
+    from relation join pg_attribute on attrelid = relation.oid
+      left join pg_attrdef on adrelid = attrelid and adnum = attnum
+    where attnum > 0 and not attisdropped
+    union all
+    select relname, replace(pg_get_indexdef(indexrelid), format(' ON %I.', current_schema()), ' ON ')
+    from relation join pg_index on indrelid = relation.oid where indisvalid and indisready
+  )
+  select relname, regexp_replace(lower(words), $2, '', 'g') as definition from definition`;
 
 /**
  * Makes sure that the database holds a ledger of this schema, and makes one where `access` allows it. Any number of
@@ -16,23 +70,20 @@ export function prepareLedger(connection: Connection, access: Access): Promise<v
 }
 
 async function findOrCreate(connection: Connection, access: Access): Promise<void> {
-  const { rows: existing } = await connection.query(
-    "select table_name from information_schema.tables where table_schema = current_schema() and table_name in " +
-      `(${tables.map((table) => `'${table}'`).join(", ")})`,
-  );
-  if (existing.some(({ table_name }) => table_name === "fx_schema")) {
+  const { rows } = await connection.query(selectDefinitions, [[...definitions.keys()], additions.source]);
+  const tables = new Set(rows.map(({ relname }) => String(relname)));
+  if (tables.has("fx_schema")) {
     const [row] = (await connection.query("select version from fx_schema")).rows;
     const version = Number(row?.version ?? 0);
-    if (version === schemaVersion && existing.length === tables.length) return requireRules(connection);
+    if (version === schemaVersion && tables.size === definitions.size) return requireDefinitions(rows);
     throw unusable(
       `The database was written by another version of fx (schema ${version}; this one has schema ${schemaVersion}). ` +
         "Use that version, or name another database.",
     );
   }
-  if (existing.length > 0) {
-    throw unusable(
-      `The database has a table "${existing[0]?.table_name}" that is not of fx. Name another database.`,
-    );
+  const [other] = tables;
+  if (other !== undefined) {
+    throw unusable(`The database has a table "${other}" that is not of fx. Name another database.`);
   }
   if (access !== "create") {
     throw unusable("The database holds no ledger yet. fx serve, fx account create and fx batch create one.");
@@ -40,14 +91,25 @@ async function findOrCreate(connection: Connection, access: Access): Promise<voi
   await createLedger(connection);
 }
 
-async function requireRules(connection: Connection): Promise<void> {
-  const found = new Set((await connection.query(selectRules)).rows.map(({ rule }) => rule));
-  const missing = rules.find((rule) => !found.has(rule));
-  if (missing === undefined) return;
-  throw unusable(
-    `The database is damaged: it does not have this of the schema of fx, or not so: ${missing}. ` +
-      "What it should refuse could be done twice. Restore it from a backup.",
-  );
+/** An operator may add indexes, which change no answer. */
+function requireDefinitions(found: readonly SqlRow[]): void {
+  for (const [table, expected] of definitions) {
+    const there = found
+      .filter(({ relname }) => relname === table)
+      .map(({ definition }) => String(definition));
+    const missing = expected.find((definition) => !there.includes(definition));
+    if (missing !== undefined) {
+      throw damaged(
+        `its table ${table} lacks "${missing}", so that what it should refuse could be done twice`,
+      );
+    }
+    const other = there.find((definition) => !expected.includes(definition) && !/^create /.test(definition));
+    if (other !== undefined) throw damaged(`its table ${table} has "${other}", which is not of fx`);
+  }
+}
+
+function damaged(what: string): FxError {
+  return unusable(`The database is damaged: ${what}. Restore it from a backup.`);
 }
 
 async function createLedger(connection: Connection): Promise<void> {

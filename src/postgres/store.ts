@@ -2,18 +2,27 @@ import { setTimeout as sleep } from "node:timers/promises";
 import DataLoader from "dataloader";
 import type { Pesel } from "../core/pesel.ts";
 import { limits } from "../ledger/limits.ts";
-import type { Access, Decision, Loaded, OpenOptions, Store, StoredAccount, Touch } from "../ledger/store.ts";
+import type {
+  Access,
+  Decision,
+  LedgerView,
+  Lookup,
+  OpenOptions,
+  Store,
+  StoredAccount,
+} from "../ledger/store.ts";
 import { decodeAccount } from "../sql/found.ts";
-import { SqlReader, type SqlRow, type SqlValue } from "../sql/reader.ts";
-import type { Connection, Parameter, Row } from "./connection.ts";
-import { isAbsent, isRetryable, isTaken, storageFailure } from "./failures.ts";
-import { selectAccounts } from "./loaded-rows.ts";
+import { SqlReader } from "../sql/reader.ts";
+import type { SqlParameter, SqlRow } from "../sql/statements.ts";
+import { accountsOf } from "../sql/view.ts";
+import { type Connection, givenAsLists, rowsOf } from "./connection.ts";
+import { ConnectionLost, isAbsent, isRetryable, isTaken, storageFailure } from "./failures.ts";
 import { Pool } from "./pool.ts";
 import { prepareLedger } from "./prepare.ts";
-import { look, Transaction } from "./transaction.ts";
+import { readOnly, Transaction } from "./transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./url.ts";
 
-/** What may be said in place of the URL's parameters. */
+/** Settings that replace the URL's parameters. */
 export type PostgresOptions = Partial<
   Pick<PostgresPlace, "connectTimeoutMs" | "poolSize" | "deadlineMs" | "statementTimeoutMs" | "lockTimeoutMs">
 >;
@@ -21,7 +30,8 @@ export type PostgresOptions = Partial<
 const accountsAtOnce = 40;
 
 /**
- * Opens a ledger in a PostgreSQL database. Any number of processes may work on one database. See `parsePostgresUrl` for what a URL may say.
+ * Opens a ledger in a PostgreSQL database. Any number of processes may work on one database.
+ * @param url see `parsePostgresUrl`
  * @throws FxError storage-unavailable, without the URL's password
  */
 export async function openPostgres(
@@ -69,9 +79,9 @@ export class PostgresStore extends SqlReader implements Store {
     await this.#persist((connection) => prepareLedger(connection, access), passing);
   }
 
-  async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
+  async transact<T>(lookups: readonly Lookup[], decide: (view: LedgerView) => Decision<T>): Promise<T> {
     const limitMs = Math.min(this.#place.deadlineMs, limits.settledAfterMs);
-    const transaction = new Transaction(touched, decide, limitMs);
+    const transaction = new Transaction(lookups, decide, limitMs);
     return this.#persist((connection) => transaction.try(connection), {
       first: true,
       isRetryable: (error) => isRetryable(error) || transaction.isRace(error),
@@ -79,11 +89,11 @@ export class PostgresStore extends SqlReader implements Store {
     });
   }
 
-  look<T>(touched: readonly Touch[], see: (loaded: Loaded) => T): Promise<T> {
-    return this.#persist((connection) => look(connection, touched, see));
+  read<T>(lookups: readonly Lookup[], use: (view: LedgerView) => T): Promise<T> {
+    return this.#persist((connection) => readOnly(connection, lookups, use));
   }
 
-  override account(pesel: Pesel): Promise<StoredAccount | undefined> {
+  account(pesel: Pesel): Promise<StoredAccount | undefined> {
     return this.#accounts.load(pesel);
   }
 
@@ -102,18 +112,14 @@ export class PostgresStore extends SqlReader implements Store {
     await this.#pool.close();
   }
 
-  protected select(sql: string, ...parameters: SqlValue[]): Promise<readonly SqlRow[]> {
-    return this.#all(sql.replaceAll("?", "$"), ...parameters);
-  }
-
-  #all(sql: string, ...parameters: Parameter[]): Promise<readonly Row[]> {
-    return this.#persist(async (connection) => (await connection.query(sql, parameters)).rows);
+  protected select(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
+    return this.#persist((connection) => rowsOf(connection, [sql, parameters]));
   }
 
   async #readAccounts(pesels: readonly Pesel[]): Promise<(StoredAccount | undefined | Error)[]> {
-    const rows = await this.#all(selectAccounts, pesels);
+    const rows = await this.#persist((connection) => rowsOf(connection, accountsOf(givenAsLists, pesels)));
     const found = new Map(rows.map((row) => [Number(row.pesel), row]));
-    return pesels.map((pesel) => decodedOrError(() => decodeAccount(found.get(Number(pesel)) as Row)));
+    return pesels.map((pesel) => decodedOrError(() => decodeAccount(found.get(Number(pesel)) as SqlRow)));
   }
 
   /** Does `work` again, with growing, jittered pauses, for as long as that may help and the deadline allows. */
@@ -127,18 +133,23 @@ export class PostgresStore extends SqlReader implements Store {
   ): Promise<T> {
     const { deadlineMs } = this.#place;
     const end = performance.now() + deadlineMs;
+    let failure: unknown;
     for (let tries = 1; ; tries += 1) {
       try {
         // One that hangs gets half of the time, so that there is some left for another.
         const deadline = Math.min(end, performance.now() + deadlineMs / 2);
         return await this.#pool.use({ deadline, first: options.first ?? false }, work);
       } catch (error) {
+        // A connection that the deadline cut does not know what was wrong, but the try before it may. A race is no fault.
+        // Timers count whole milliseconds.
+        const isCut = error instanceof ConnectionLost && performance.now() + 1 >= end;
+        failure = isCut && isRetryable(failure) ? failure : error;
         const pauseMs = Math.random() * Math.min(1000, 5 * 2 ** tries);
         if ((options.isRetryable ?? isRetryable)(error) && performance.now() + pauseMs < end) {
           await sleep(pauseMs);
           continue;
         }
-        throw storageFailure(error, this.#place, options.mayBeDone?.() ? "unknown" : "nothing changed");
+        throw storageFailure(failure, this.#place, options.mayBeDone?.() ? "unknown" : "nothing changed");
       }
     }
   }

@@ -1,14 +1,35 @@
-import { CommitDeadline, perhapsDone } from "../ledger/commit-deadline.ts";
-import type { Decision, Loaded, Touch } from "../ledger/store.ts";
-import type { Connection, Row } from "./connection.ts";
-import { ConnectionLost, isRolledBack, isTaken, Raced } from "./failures.ts";
-import { type LoadedRows, load, loadedFrom, lock, rowsOf } from "./loaded-rows.ts";
-import { type SqlStatement, statementsOf } from "./written-rows.ts";
+import { isDeepStrictEqual } from "node:util";
+import { FxError } from "../core/errors.ts";
+import type { TableInForce } from "../core/rates.ts";
+import { CommitDeadline, perhapsDone } from "../ledger/limits.ts";
+import type { NewEpoch } from "../ledger/rows.ts";
+import type { Decision, LedgerView, Lookup } from "../ledger/store.ts";
+import type { GivenTable, SqlRow, SqlStatement } from "../sql/statements.ts";
+import { accountsOf, entriesOf, keyedOf, refusalsOf, tableInForce, viewOf } from "../sql/view.ts";
+import { epochOf, writesOf } from "../sql/writes.ts";
+import { type Connection, givenAsLists, rowsOf } from "./connection.ts";
+import { ConnectionLost, isLockTimeout, isRolledBack, isTaken } from "./failures.ts";
 
 const readCommitted = "isolation level read committed";
-const findEntries = "select id, hash from journal where id = any($1::uuid[])";
+const findEntries = "select id, hash from journal where id = any(?1::uuid[])";
+/** In the order of PESELs, so that no two processes wait for each other. */
+const lockAccounts = "select pesel from account where pesel = any(?1::bigint[]) order by pesel for update";
+/** Has transactions that change the table in force, and no account, wait for each other. The first epoch is never changed. */
+const lockEpochs = "select from accepted_table where epoch = 1 for no key update";
 /** Has the commit of what writes nothing else wait for a standby, too: it may rest on what no standby has yet. */
 const writeLock: SqlStatement = ["select from fx_schema for key share", []];
+/**
+ * Is held until the commit, so that positions in the journal rise in the order of commits. It is the last lock, taken by
+ * the statement that has the entries, when that has arrived whole: who holds it waits neither for others nor for fx.
+ * Without the row to lock, the division by 0 fails the statement.
+ */
+const journalLock =
+  "(select 1 / count(*) as held from (select from fx_schema for no key update) as locked) as journal_lock";
+
+const givenUnderLock: GivenTable = (columns, rows) => {
+  const [entries, parameters] = givenAsLists(columns, rows);
+  return [`${journalLock} join ${entries} on held = 1`, parameters];
+};
 
 /** Does `work` in a transaction, which is committed unless it fails. */
 export async function inTransaction(connection: Connection, work: () => Promise<unknown>): Promise<void> {
@@ -19,53 +40,72 @@ export async function inTransaction(connection: Connection, work: () => Promise<
   });
 }
 
-/** Gives `see` what a transaction would load, as of one moment, without locks. */
-export async function look<T>(
+/** Lets `use` have what a transaction would load, as of one moment, without locks. */
+export async function readOnly<T>(
   connection: Connection,
-  touched: readonly Touch[],
-  see: (loaded: Loaded) => T,
+  lookups: readonly Lookup[],
+  use: (view: LedgerView) => T,
 ): Promise<T> {
-  const found = await orRollBack(connection, async () => {
+  const view = await orRollBack(connection, async () => {
     const [, loaded] = await Promise.all([
       connection.begin("isolation level repeatable read, read only"),
-      load(connection, touched),
+      load(connection, lookups),
     ]);
     await connection.query("commit");
     return loaded;
   });
-  return see({ ...loadedFrom(found), nextId: () => "" });
+  return use(view);
+}
+
+/**
+ * In statements of their own, which see what was committed while locks were waited for. An account that another process
+ * opens meanwhile is not locked: it is read before the keys, so that an opening which is there has its key there.
+ */
+async function load(connection: Connection, lookups: readonly Lookup[]): Promise<LedgerView> {
+  const pesels = lookups.map(({ pesel }) => pesel);
+  const find = (statement: SqlStatement | undefined) => rowsOf(connection, statement);
+  const [accounts, keyed, refusals, inForce] = await Promise.all([
+    find(accountsOf(givenAsLists, pesels)),
+    find(keyedOf(givenAsLists, lookups)),
+    find(refusalsOf(givenAsLists, lookups)),
+    find(tableInForce),
+  ]);
+  const entries = await find(entriesOf(givenAsLists, lookups, keyed));
+  return viewOf({ accounts, keyed, refusals, inForce, entries });
 }
 
 /** A decision whose COMMIT was sent and not answered. */
 interface Unanswered<T> {
   /** By id. The hash tells this decision's entries from those of another try under the same ids. */
   readonly hashes: ReadonlyMap<string, string>;
-  /** The rate table that it puts in force. */
-  readonly accepted: { readonly epoch: number; readonly id: string } | undefined;
+  /** The epoch that it begins. */
+  readonly accepted: (Pick<NewEpoch, "table" | "suspension"> & { readonly epoch: number }) | undefined;
   readonly answer: T;
   readonly deadline: CommitDeadline;
 }
 
-/** Tries after a conflict with another process that opened one of the accounts, or put a rate table in force. */
+/** Tries after a conflict with another process that opened one of the accounts, or put the first rate table in force. */
 const racesAtMost = 2;
 
 /**
  * One `transact`, tried until it is known to be committed. Two round trips: one loads and locks, one writes and commits.
  *
  * After a lost COMMIT the next try looks for its entries, or for the rate table that it put in force. By then it cannot be
- * committed any more behind our back: its accounts are locked, so it has ended; or an account or an epoch is new, and then
- * the one of two tries that commits last fails on its key.
+ * committed any more behind our back: its accounts or the epochs are locked, so it has ended; or an account or the first
+ * epoch is new, and then the one of two tries that commits last fails on its key.
  */
 export class Transaction<T> {
-  readonly #touched: readonly Touch[];
-  readonly #decide: (loaded: Loaded) => Decision<T>;
+  readonly #lookups: readonly Lookup[];
+  readonly #decide: (view: LedgerView) => Decision<T>;
   readonly #limitMs: number;
   readonly #unanswered: Unanswered<T>[] = [];
   #races = 0;
+  /** Somebody else holds an account locked: it fails its own requests, and not those beside them. */
+  #skipsLocked = false;
 
   /** @param limitMs how long after its decision it may be answered as done */
-  constructor(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>, limitMs: number) {
-    this.#touched = touched;
+  constructor(lookups: readonly Lookup[], decide: (view: LedgerView) => Decision<T>, limitMs: number) {
+    this.#lookups = lookups;
     this.#decide = decide;
     this.#limitMs = limitMs;
   }
@@ -85,47 +125,56 @@ export class Transaction<T> {
   /**
    * @throws ConnectionLost, pg.DatabaseError, and whatever `decide` throws
    */
-  try(connection: Connection): Promise<T> {
-    return orRollBack(connection, async () => {
-      const [, locked, found, entries] = await Promise.all([
-        connection.begin(readCommitted),
-        lock(connection, this.#touched),
-        load(connection, this.#touched),
-        rowsOf(
-          connection,
-          findEntries,
-          this.#unanswered.flatMap(({ hashes }) => [...hashes.keys()]),
-        ),
-      ]);
-      if (hasRaced(locked, found)) throw new Raced();
-      const done = this.#doneBefore(entries, found);
-      if (done === undefined) return this.#carryOut(connection, loadedFrom(found));
-      await commit(connection, [writeLock]);
-      done.deadline.require(perhapsDone);
-      return done.answer;
+  async try(connection: Connection): Promise<T> {
+    return orRollBack(connection, () => this.#try(connection));
+  }
+
+  async #try(connection: Connection): Promise<T> {
+    // A decision whose COMMIT was lost may still hold its locks.
+    const skipsLocked = this.#skipsLocked && !this.mayBeDone;
+    const pesels = [...new Set(this.#lookups.map(({ pesel }) => pesel))];
+    const ids = this.#unanswered.flatMap(({ hashes }) => [...hashes.keys()]);
+    const [, locked, view, entries] = await Promise.all([
+      connection.begin(readCommitted),
+      rowsOf(
+        connection,
+        pesels.length === 0
+          ? [lockEpochs, []]
+          : [skipsLocked ? `${lockAccounts} skip locked` : lockAccounts, [pesels]],
+      ),
+      load(connection, this.#lookups),
+      rowsOf(connection, ids.length === 0 ? undefined : [findEntries, [ids]]),
+    ]).catch((error) => {
+      this.#skipsLocked ||= isLockTimeout(error);
+      throw error;
     });
+    const done = this.#doneBefore(entries, view);
+    if (done === undefined) return this.#carryOut(connection, skipsLocked ? lockedView(view, locked) : view);
+    await commit(connection, [writeLock]);
+    done.deadline.require(perhapsDone);
+    return done.answer;
   }
 
   /** The decision that was committed although its COMMIT got no answer. */
-  #doneBefore(entries: readonly Row[], { inForce: [newest] }: LoadedRows): Unanswered<T> | undefined {
+  #doneBefore(entries: readonly SqlRow[], { inForce }: LedgerView): Unanswered<T> | undefined {
     return this.#unanswered.find(
       ({ hashes, accepted }) =>
         entries.some(({ id, hash }) => hashes.get(String(id)) === hash) ||
-        (accepted !== undefined && accepted.epoch === newest?.epoch && accepted.id === newest.table_id),
+        (accepted !== undefined && isDeepStrictEqual(identityOf(accepted), identityOf(inForce()))),
     );
   }
 
-  async #carryOut(connection: Connection, loaded: Loaded): Promise<T> {
+  async #carryOut(connection: Connection, view: LedgerView): Promise<T> {
     const deadline = new CommitDeadline(this.#limitMs);
-    const { writes, answer } = this.#decide(loaded);
-    const epoch = writes.accepted === undefined ? 0 : (loaded.inForce()?.epoch ?? 0) + 1;
-    const statements = statementsOf(writes, epoch);
+    const { writes, answer } = this.#decide(view);
+    const epoch = epochOf(writes, view);
+    const statements = writesOf(givenAsLists, writes, epoch, givenUnderLock);
     deadline.require(this.mayBeDone ? perhapsDone : "Nothing was changed.");
     try {
       await commit(connection, statements.length === 0 ? [writeLock] : statements);
     } catch (error) {
       const hashes = new Map(writes.entries.map(({ entry, hash }) => [entry.id, hash]));
-      const accepted = writes.accepted && { epoch, id: writes.accepted.table.id };
+      const accepted = writes.accepted && { ...writes.accepted, epoch };
       const isFound = hashes.size > 0 || accepted !== undefined;
       if (isFound && error instanceof ConnectionLost) {
         this.#unanswered.push({ hashes, accepted, answer, deadline });
@@ -137,6 +186,29 @@ export class Transaction<T> {
   }
 }
 
+function identityOf(
+  inForce: (Pick<TableInForce, "epoch" | "table"> & Pick<NewEpoch, "suspension">) | undefined,
+) {
+  return [inForce?.epoch, inForce?.table.id, inForce?.suspension];
+}
+
+/** Refuses an account that somebody else keeps locked. */
+function lockedView(view: LedgerView, locked: readonly SqlRow[]): LedgerView {
+  const pesels = new Set(locked.map(({ pesel }) => pesel));
+  return {
+    ...view,
+    account: (pesel) => {
+      const account = view.account(pesel);
+      if (account === undefined || pesels.has(Number(pesel))) return account;
+      throw new FxError(
+        "storage-unavailable",
+        "Another session of the database holds the account locked. Nothing was changed. Try again in a moment.",
+        { retryAfterSeconds: 1 },
+      );
+    },
+  };
+}
+
 async function orRollBack<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -145,17 +217,6 @@ async function orRollBack<T>(connection: Connection, work: () => Promise<T>): Pr
     if (connection.usable) await connection.query("rollback").catch(() => connection.destroy());
     throw error;
   }
-}
-
-/** Whether an account was opened after the locks were taken, or between the reading of accounts and that of keys. */
-function hasRaced(locked: readonly Row[], { accounts, keyed }: LoadedRows): boolean {
-  const held = new Set(locked.map(({ pesel }) => pesel));
-  const absent = accounts.filter(({ sequence, entry }) => sequence === null && entry === null);
-  const unopened = new Set(absent.map(({ pesel }) => pesel));
-  return (
-    accounts.some(({ pesel, sequence }) => sequence !== null && !held.has(pesel)) ||
-    keyed.some(({ pesel }) => unopened.has(pesel))
-  );
 }
 
 /**

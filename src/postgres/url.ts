@@ -55,7 +55,9 @@ export function parsePostgresUrl(url: string, env: NodeJS.ProcessEnv = process.e
     known.push(name);
     return value;
   };
-  const milliseconds = (name: string, defaultMs: number) => parseNumber(name, take(name) ?? `${defaultMs}`);
+  // Whole ones: PostgreSQL rounds, and 0 would be no limit.
+  const milliseconds = (name: string, defaultMs: number) =>
+    Math.ceil(parseNumber(name, take(name) ?? `${defaultMs}`));
   const seconds = (name: string, defaultMs: number) =>
     1000 * parseNumber(name, take(name) ?? `${defaultMs / 1000}`);
   const hosts = take("host") ?? (authority === "" ? (env.PGHOST ?? "localhost") : authority);
@@ -71,11 +73,10 @@ export function parsePostgresUrl(url: string, env: NodeJS.ProcessEnv = process.e
     connectTimeoutMs: seconds("connect_timeout", limits.connectMs),
     poolSize: Math.ceil(parseNumber("pool_size", take("pool_size") ?? "10")),
     deadlineMs: seconds("deadline", limits.deadlineMs),
-    tls: parseTls({
-      mode: take("sslmode") ?? env.PGSSLMODE ?? "prefer",
-      rootCertificate: take("sslrootcert") ?? env.PGSSLROOTCERT,
-      certificate: take("sslcert") ?? env.PGSSLCERT,
-      key: take("sslkey") ?? env.PGSSLKEY,
+    tls: parseTls(take("sslmode") ?? env.PGSSLMODE ?? "prefer", {
+      sslrootcert: take("sslrootcert") ?? env.PGSSLROOTCERT,
+      sslcert: take("sslcert") ?? env.PGSSLCERT,
+      sslkey: take("sslkey") ?? env.PGSSLKEY,
     }),
   };
   if (said.size > 0) {
@@ -98,26 +99,27 @@ function parseAttributes(text: string): boolean {
   throw invalidUrl("its target_session_attrs is none of read-write, primary and any: a ledger writes");
 }
 
-function parseTls(options: {
-  mode: string;
-  rootCertificate: string | undefined;
-  certificate: string | undefined;
-  key: string | undefined;
-}): false | "prefer" | ConnectionOptions {
-  const { mode } = options;
+function parseTls(
+  mode: string,
+  files: Readonly<Record<"sslrootcert" | "sslcert" | "sslkey", string | undefined>>,
+): PostgresPlace["tls"] {
   if (mode === "disable") return false;
   if (mode === "allow" || mode === "prefer") return "prefer";
   if (mode !== "require" && mode !== "verify-ca" && mode !== "verify-full") {
     throw invalidUrl("its sslmode is none of disable, allow, prefer, require, verify-ca and verify-full");
   }
-  const { rootCertificate, certificate, key } = options;
-  const ca = rootCertificate === "system" ? undefined : rootCertificate;
+  const { sslrootcert, sslcert, sslkey } = files;
+  const isSystem = sslrootcert === "system";
+  // Any public authority gives anybody a certificate for some name, so the name counts, too.
+  if (mode !== "verify-full" && (isSystem || (mode === "verify-ca" && sslrootcert === undefined))) {
+    throw invalidUrl(`its sslmode ${mode} takes a file of certificates as sslrootcert. Or use verify-full`);
+  }
   return {
-    ...(ca === undefined ? {} : { ca: readCertificate("sslrootcert", ca) }),
-    ...(certificate === undefined ? {} : { cert: readCertificate("sslcert", certificate) }),
-    ...(key === undefined ? {} : { key: readCertificate("sslkey", key) }),
+    ...(sslrootcert === undefined || isSystem ? {} : { ca: readCertificate("sslrootcert", sslrootcert) }),
+    ...(sslcert === undefined ? {} : { cert: readCertificate("sslcert", sslcert) }),
+    ...(sslkey === undefined ? {} : { key: readCertificate("sslkey", sslkey) }),
     // As libpq has it: `require` alone encrypts, and with a root certificate it is `verify-ca`.
-    rejectUnauthorized: mode !== "require" || ca !== undefined,
+    rejectUnauthorized: mode !== "require" || sslrootcert !== undefined,
     ...(mode === "verify-full" ? {} : { checkServerIdentity: () => undefined }),
   };
 }

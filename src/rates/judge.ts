@@ -1,93 +1,88 @@
-import type { CurrencyCode } from "../core/currency.ts";
-import { type CalendarDate, endOfTime } from "../core/date.ts";
 import { compareDecimals, type Decimal, formatDecimal } from "../core/decimal.ts";
-import type { AcceptedTable, Rate, RateTable, TableLedger } from "../core/rates.ts";
+import {
+  type AcceptedTable,
+  compareTables,
+  type Rate,
+  type RateTable,
+  type TableLedger,
+} from "../core/rates.ts";
 
 const largestMovePercent = 30n;
 const largestMissingShare = 1 / 4;
 
-/** What a new table is judged against. */
+/** The tables that a new rate table is judged against. */
 export interface Precedents {
-  /** Undefined before a ledger's first table, which is compared with nothing. */
+  /** Undefined before a ledger's first rate table, which is compared with nothing. */
   readonly inForce: RateTable | undefined;
-  /** All that have been in force, oldest first. */
+  /** The ledger's record of the rate tables that have been in force, oldest first. */
   readonly accepted: readonly AcceptedTable[];
-  /** The last rates of currencies that were in force, and that the table in force lacks. */
-  readonly earlier: ReadonlyMap<CurrencyCode, BidAndAsk>;
+  /** The rate tables to find a currency's last rate in, oldest first. The last one is the one in force. */
+  readonly past: readonly RateTable[];
 }
 
-type BidAndAsk = Pick<Rate, "bid" | "ask">;
-
-/** A table that does not come into force, and why. */
+/** A rate table that a check keeps from coming into force. */
 export interface HeldBack {
   readonly table: RateTable;
   readonly reason: string;
 }
 
 export interface Choice {
-  readonly accept: { readonly table: RateTable; readonly overridden: boolean } | undefined;
-  readonly heldBack: HeldBack | undefined;
+  /** The rate table that comes into force next, and whether it takes an operator's word. */
+  readonly accept?: { readonly table: RateTable; readonly overridden: boolean };
+  /** The newest rate table, if it is held back. */
+  readonly heldBack?: HeldBack;
 }
 
 /**
- * Which of a source's effective tables comes into force next in a ledger, and which a check holds back. Writes nothing.
+ * Chooses which of a source's effective rate tables comes into force next in a ledger. Writes nothing.
+ * @param effective in the order of `compareTables`
  * @param acceptTable the number or id of a table that an operator lets through
  */
 export async function nextTable(
-  ledger: Pick<TableLedger, "acceptedTables" | "rateHistory">,
+  ledger: Pick<TableLedger, "acceptedTables" | "tables">,
   effective: readonly RateTable[],
   inForce: RateTable | undefined,
   acceptTable: string | undefined,
 ): Promise<Choice> {
   const tables = candidates(effective, inForce);
-  if (tables.length === 0) return { accept: undefined, heldBack: undefined };
+  if (tables.length === 0) return {};
   const accepted = await ledger.acceptedTables();
-  const earlier = await earlierRates(ledger, accepted, inForce, tables);
-  return choose(tables, { inForce, accepted, earlier }, acceptTable);
+  const past = inForce === undefined ? [] : await pastTables(ledger, accepted, inForce, tables);
+  return choose(tables, { inForce, accepted, past }, acceptTable);
 }
 
-/** The last rates that were in force of currencies that `tables` quote and the table in force does not. */
-async function earlierRates(
-  ledger: Pick<TableLedger, "rateHistory">,
+/** The table in force, after those before it if `tables` quote a currency that it lacks. */
+async function pastTables(
+  ledger: Pick<TableLedger, "tables">,
   accepted: readonly AcceptedTable[],
-  inForce: RateTable | undefined,
+  inForce: RateTable,
   tables: readonly RateTable[],
-): Promise<ReadonlyMap<CurrencyCode, BidAndAsk>> {
-  const earlier = new Map<CurrencyCode, BidAndAsk>();
-  if (inForce === undefined) return earlier;
-  const sources = [...new Set(accepted.map(({ source }) => source))];
-  for (const currency of new Set(tables.flatMap(({ rates }) => [...rates.keys()]))) {
-    if (inForce.rates.has(currency)) continue;
-    const rates = new Map<string, BidAndAsk>();
-    for (const source of sources) {
-      const history = await ledger.rateHistory({ source, currency, since: "0001-01-01", until: endOfTime });
-      for (const rate of history) rates.set(`${rate.number} ${source}`, rate);
-    }
-    const inTurn = accepted.map(({ number, source }) => rates.get(`${number} ${source}`));
-    const last = inTurn.findLast((rate) => rate !== undefined);
-    if (last !== undefined) earlier.set(currency, last);
+): Promise<readonly RateTable[]> {
+  const quoted = tables.flatMap(({ rates }) => [...rates.keys()]);
+  if (quoted.every((currency) => inForce.rates.has(currency))) return [inForce];
+  const kept = new Map<string, RateTable>();
+  for (const source of new Set(accepted.map((table) => table.source))) {
+    for (const table of await ledger.tables({ source, since: "0001-01-01" })) kept.set(table.id, table);
   }
-  return earlier;
+  return accepted.flatMap(({ id }) => kept.get(id) ?? []);
 }
 
 /**
- * The tables of a source that could take the place of the one in force, newest first: the newest in any case, and the
- * others that are later than the one in force, if that is of the same source.
+ * The rate tables that could take the place of the one in force, newest first: the source's newest, and, if the one in
+ * force is of the same source, those between the two.
  */
 export function candidates(
   effective: readonly RateTable[],
   inForce: RateTable | undefined,
 ): readonly RateTable[] {
-  const last = newest(effective);
+  const last = effective.at(-1);
   if (last === undefined || last.id === inForce?.id) return [];
   if (inForce?.source !== last.source) return [last];
-  const later = effective.filter((table) => table !== last && isNewer(table, inForce));
-  return [last, ...later.sort((a, b) => (isNewer(a, b) ? -1 : isNewer(b, a) ? 1 : 0))];
+  return effective.filter((table) => table === last || compareTables(table, inForce) > 0).reverse();
 }
 
 /**
- * Which of the candidates, newest first, comes into force: the first that no check holds back, or that the operator
- * lets through.
+ * Chooses the first of the candidates, newest first, that no check holds back or that the operator lets through.
  * @param acceptTable the number or id of the table that an operator lets through. A number counts once: a further
  *   correction under it is another table, and has to be named by its id.
  */
@@ -96,29 +91,28 @@ export function choose(
   precedents: Precedents,
   acceptTable: string | undefined,
 ): Choice {
-  let heldBack: HeldBack | undefined;
+  let held: Pick<Choice, "heldBack"> = {};
   for (const table of tables) {
     const verdict = judge(table, precedents, acceptTable);
-    if (typeof verdict === "string") heldBack ??= { table, reason: verdict };
-    else return { accept: { table, ...verdict }, heldBack };
+    if (typeof verdict !== "string") return { accept: { table, ...verdict }, ...held };
+    held = { heldBack: { table, reason: verdict }, ...held };
   }
-  return { accept: undefined, heldBack };
+  return held;
 }
 
-/** Whether a table may come into force, with or without the operator's word; or why not. */
-export function judge(
+/** Judges whether a table may come into force, with or without the operator's word, or gives the reason against it. */
+function judge(
   table: RateTable,
-  precedents: Precedents,
+  { inForce, accepted, past }: Precedents,
   acceptTable: string | undefined,
 ): { readonly overridden: boolean } | string {
-  const { inForce, accepted } = precedents;
   if (inForce === undefined) return { overridden: false };
   // After a change of source and back, a table may be in force again.
   const ofSource = accepted.slice(accepted.findLastIndex(({ source }) => source !== table.source) + 1);
   if (ofSource.some(({ id }) => id === table.id)) {
     return `it was in force before ${inForce.number} replaced it, and no table comes back`;
   }
-  const doubt = doubtAbout(table, inForce, precedents);
+  const doubt = doubtAbout(table, inForce, past);
   if (doubt === undefined) return { overridden: false };
   const isNumberSpent = ofSource.some(
     ({ number, overriddenBy }) => overriddenBy !== undefined && number === table.number,
@@ -130,52 +124,31 @@ export function judge(
   return `${doubt}. If the bank confirms it, let it through with fx serve --accept-table ${name}`;
 }
 
-type Dated = Pick<RateTable, "number" | "effectiveDate">;
-
-/** Whether `a` comes after `b`, in the order in which a ledger lists tables. */
-export function isNewer(a: Dated, b: Dated): boolean {
-  return a.effectiveDate === b.effectiveDate ? a.number > b.number : a.effectiveDate > b.effectiveDate;
-}
-
-/** The tables that have come into effect by `today`. */
-export function effectiveOn(today: CalendarDate, tables: readonly RateTable[]): readonly RateTable[] {
-  return tables.filter(({ effectiveDate }) => effectiveDate <= today);
-}
-
-/** Of several under one number, the last of the list. */
-export function newest(tables: readonly RateTable[]): RateTable | undefined {
-  return tables.reduce<RateTable | undefined>(
-    (best, table) => (best === undefined || !isNewer(best, table) ? table : best),
-    undefined,
-  );
-}
-
-function doubtAbout(table: RateTable, inForce: RateTable, { earlier }: Precedents): string | undefined {
+function doubtAbout(table: RateTable, inForce: RateTable, past: readonly RateTable[]): string | undefined {
   // Numbers and dates of two sources do not compare.
   const isComparable = table.source === inForce.source;
   if (isComparable && table.number === inForce.number) {
     return "it differs from the one in force under the same number";
   }
-  if (isComparable && !isNewer(table, inForce)) {
+  if (isComparable && compareTables(table, inForce) < 0) {
     return `it is of ${table.effectiveDate}, older than ${inForce.number} of ${inForce.effectiveDate} in force`;
   }
   const missing = [...inForce.rates.keys()].filter((currency) => !table.rates.has(currency));
   if (missing.length > inForce.rates.size * largestMissingShare) {
     return `it lacks ${missing.length} of the ${inForce.rates.size} currencies of ${inForce.number} (${missing.join(", ")})`;
   }
-  const leaps = [...table.rates.values()].flatMap((rate) =>
-    leapBetween(inForce.rates.get(rate.currency) ?? earlier.get(rate.currency), rate),
-  );
+  const leaps = [...table.rates.values()].flatMap((rate) => {
+    const last = past.findLast(({ rates }) => rates.has(rate.currency));
+    return leapBetween(last?.rates.get(rate.currency), rate);
+  });
   if (leaps.length === 0) return undefined;
   return `a rate moved by more than ${largestMovePercent} % against its last one (${leaps.join(", ")})`;
 }
 
-function leapBetween(before: BidAndAsk | undefined, { currency, bid, ask }: Rate): string[] {
+function leapBetween(before: Rate | undefined, { currency, bid, ask }: Rate): string[] {
   if (before === undefined || !(isLeap(before.bid, bid) || isLeap(before.ask, ask))) return [];
-  const [oldBid, newBid, oldAsk, newAsk] = [before.bid, bid, before.ask, ask].map((rate) =>
-    formatDecimal(rate),
-  );
-  return [`${currency} bid ${oldBid} to ${newBid}, ask ${oldAsk} to ${newAsk}`];
+  const move = (from: Decimal, to: Decimal) => `${formatDecimal(from)} to ${formatDecimal(to)}`;
+  return [`${currency} bid ${move(before.bid, bid)}, ask ${move(before.ask, ask)}`];
 }
 
 function isLeap(before: Decimal, after: Decimal): boolean {

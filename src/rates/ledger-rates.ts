@@ -1,42 +1,39 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { CurrencyCode } from "../core/currency.ts";
+import { isDeepStrictEqual } from "node:util";
 import { addDays, type CalendarDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import {
   type CurrentRates,
+  compareTables,
   type LatestTable,
   noFetches,
-  type RateOfTable,
   type RatesStatus,
   type RateTable,
   type TableInForce,
   type TableLedger,
   type TableRules,
 } from "../core/rates.ts";
-import { effectiveOn, isNewer, newest, nextTable } from "./judge.ts";
-import { mostTables } from "./nbp.ts";
-import { type RatesEvent, RatesNews } from "./news.ts";
+import { nextTable } from "./judge.ts";
 import { isLive, type RateSource, sourceName } from "./source.ts";
 import {
+  aheadMs,
   clockProblem,
   dayOf,
-  isClockOff,
+  effectiveOn,
   isElsewhere,
   isOurs,
   type Known,
+  newsOf,
   type Prices,
   pricesOf,
   problemOf,
+  type RatesEvent,
   type RatesRole,
 } from "./trading.ts";
 
-/** How many tables continue an answer of some minutes ago: two weeks, of which all may have been held back. */
-export const recentTables = 10;
 /** Longer than any holidays, so the table before another is among those of these days. */
 const daysToPrevious = 30;
 const longestCloseMs = 1000;
-/** A ledger that trades at another source may be switched to this one, but probably not soon. */
-const retryElsewhereSeconds = 60;
 
 export interface LedgerRatesOptions extends TableRules {
   readonly role: RatesRole;
@@ -48,43 +45,36 @@ export interface LedgerRatesOptions extends TableRules {
   readonly operator: string;
   readonly now: () => Date;
   readonly onEvent: (event: RatesEvent) => void;
-  /** How long a process that trades waits for its source at its start: for the newest table, and for any at all. */
-  readonly waits: { readonly newestMs: number; readonly anyMs: number };
+  /** How long a start waits for a newer table, where orders settle at the one in force. */
+  readonly newerTableMs: number;
   readonly refreshMs: number;
   /** The pause after a first failure. It doubles with each further one, up to `refreshMs`. */
   readonly retryMs: number;
-  /** How often to look in the ledger for the table in force. */
-  readonly followMs: number;
 }
 
 /**
- * The table in force is what the ledger says. A process that trades looks there every second, asks its source every few
- * minutes, and puts the newest table that is effective and passes the checks into the ledger, and so in force for all.
- * One that reads looks when it is asked. It asks its source once, if the ledger has no table of it.
+ * The table in force is what the ledger says: an order's transaction reads it there, and a quote looks there. A process
+ * that trades asks its source every few minutes, and puts the newest table that is effective and passes the checks into
+ * the ledger, and so in force for all. One that reads asks its source once, if the ledger has no table of it.
  */
 export class LedgerRates implements CurrentRates {
   readonly #options: LedgerRatesOptions;
   readonly #known: Known;
-  readonly #news: RatesNews;
   readonly #fetches = noFetches();
   readonly #closing = new AbortController();
-  #turn: Promise<void> = Promise.resolve();
+  #told: readonly RatesEvent[] = [];
+  /** The refresh under way, or the last one. */
+  #refreshing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** By how much the clock was ahead of `performance.now()` when the source was asked last. */
-  #clockWhenAsked: number;
   #failures = 0;
   /** On the clock of `performance.now()`. */
   #nextRefresh = 0;
-  /** What the source's last answer was judged against; it is judged again when that changes. */
-  #judged: string | undefined;
-  /** The id of the last table that this process put in force. */
-  #accepted: string | undefined;
+  /** Whether the last refresh put a table in force. */
+  #hasAccepted = false;
 
   constructor(options: LedgerRatesOptions) {
     const { role, source, maxAgeDays, acceptTable, changeSource } = options;
     this.#options = options;
-    this.#news = new RatesNews(options.onEvent);
-    this.#clockWhenAsked = this.#clock();
     this.#known = {
       role,
       source,
@@ -93,86 +83,84 @@ export class LedgerRates implements CurrentRates {
       inForce: undefined,
       tables: [],
       heldBack: undefined,
-      fetchFailure: undefined,
-      ledgerFailure: undefined,
-      clockAheadMs: 0,
+      failure: undefined,
+      clock: undefined,
     };
   }
 
+  /** Resolves when the source has answered or failed once, or is slow and orders settle without it. */
   async start(): Promise<void> {
-    const { role, waits } = this.#options;
-    this.#turn = this.#takeTurn();
-    if (role === "read") return this.#turn;
-    await within(this.#turn, waits.newestMs);
-    // Orders come as soon as a server listens, and a command sends its own.
-    if (this.#prices().notTraded !== undefined) await within(this.#turn, waits.anyMs);
+    this.#refreshing = this.#refresh();
+    await within(this.#refreshing, this.#options.newerTableMs);
+    if (this.#prices().unusable !== undefined) await this.#refreshing;
     this.#tell();
   }
 
   refresh(rules: TableRules): Promise<void> {
-    this.#turn = this.#turn.then(() => {
-      clearTimeout(this.#timer);
+    this.#refreshing = this.#refreshing.then(() => {
       this.#known.rules = rules;
-      this.#nextRefresh = 0;
-      return this.#takeTurn();
+      return this.#refresh();
     });
-    return this.#turn;
+    return this.#refreshing;
   }
 
   /** Resolves when nothing of it uses the ledger any more, or when the ledger has not answered for a second. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#timer);
-    await within(this.#turn, longestCloseMs);
+    await within(this.#refreshing, longestCloseMs);
   }
 
   forOrder(inForce: TableInForce | undefined): RateTable {
-    const { table, notTraded } = this.#prices({ ...this.#known, inForce });
-    if (table !== undefined && notTraded === undefined) return table;
-    const isOther = inForce !== undefined && inForce.table.source !== this.#known.source.name;
-    throw this.#unavailable(notTraded, isOther ? retryElsewhereSeconds : undefined);
+    this.#see(inForce);
+    const { table, unusable } = this.#prices();
+    if (table === undefined || unusable !== undefined) throw this.#unavailable(unusable);
+    return table;
   }
 
   async forQuote(): Promise<RateTable> {
     await this.#follow();
     const { table, notQuoted } = this.#prices();
-    if (table !== undefined && notQuoted === undefined) return table;
-    throw this.#unavailable(notQuoted);
+    if (table === undefined || notQuoted !== undefined) throw this.#unavailable(notQuoted);
+    return table;
   }
 
   async latest(): Promise<LatestTable> {
     const table = await this.#shown();
-    const { source, effectiveDate: before } = table;
-    const since = addDays(before, -daysToPrevious);
-    const kept = await this.#options.ledger.tables({ source, since, before });
-    const previous = newest([...this.#fetched(source, since, addDays(before, -1)), ...kept]);
-    return { table, previous, recorded: !isLive(table.source), notTraded: this.#prices().notTraded };
+    const { source, effectiveDate } = table;
+    const earlier = await this.#tablesOf(source, addDays(effectiveDate, -daysToPrevious), effectiveDate);
+    const { notTraded, notTradedCode } = this.#prices();
+    const suspension = this.#known.inForce?.suspension;
+    return {
+      table,
+      previous: earlier.at(-1),
+      recorded: !isLive(source),
+      notTraded,
+      notTradedCode,
+      suspension,
+    };
   }
 
-  async history(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]> {
+  async tables(days: number): Promise<readonly RateTable[]> {
     const { source, effectiveDate: until } = await this.#shown();
-    const since = addDays(until, 1 - days);
-    const kept = await this.#options.ledger.rateHistory({ source, currency, since, until });
-    const fetched = this.#fetched(source, since, until).flatMap(({ number, effectiveDate, rates }) => {
-      const rate = rates.get(currency);
-      return rate === undefined ? [] : [{ number, effectiveDate, bid: rate.bid, ask: rate.ask }];
-    });
-    // Of several tables under one number, the ledger has the one that was in force last.
-    const byNumber = new Map([...fetched, ...kept].map((rate) => [rate.number, rate]));
-    return [...byNumber.values()].sort((a, b) => (isNewer(a, b) ? 1 : -1));
+    const tables = await this.#tablesOf(source, addDays(until, 1 - days), addDays(until, 1));
+    // The last of several tables under one number was in force last.
+    const byNumber = new Map(tables.map((table) => [table.number, table]));
+    return [...byNumber.values()].sort(compareTables);
   }
 
   status(): RatesStatus {
-    const { source, heldBack, clockAheadMs } = this.#known;
-    const { table, notTraded } = this.#prices();
+    const { source, heldBack } = this.#known;
+    const { table, notTraded, notTradedCode } = this.#prices();
     return {
       source: source.name,
       recorded: source.recorded,
       table,
       notTraded,
+      notTradedCode,
       problem: problemOf(this.#known),
       heldBack: heldBack?.table.number,
-      clock: clockProblem(clockAheadMs, source.name),
+      clock: clockProblem(aheadMs(this.#known, this.#options.now()), source.name),
       fetches: this.#fetches,
     };
   }
@@ -180,79 +168,76 @@ export class LedgerRates implements CurrentRates {
   /** The table of a quote, or the last there is, however old. */
   async #shown(): Promise<RateTable> {
     const inForce = await this.#follow();
-    const { table = inForce?.table, notTraded } = this.#prices();
-    if (table === undefined) throw this.#unavailable(notTraded);
+    const { table = inForce?.table, unusable } = this.#prices();
+    if (table === undefined) throw this.#unavailable(unusable);
     return table;
   }
 
-  /** The source's tables of these days. A process that only quotes keeps none in the ledger. */
-  #fetched(source: string, since: CalendarDate, until: CalendarDate): readonly RateTable[] {
-    return this.#known.tables.filter(
-      (table) => table.source === source && table.effectiveDate >= since && table.effectiveDate <= until,
-    );
+  /** Whether the ledger keeps a source's tables: those of the source that it trades at. */
+  #isKept(source: string): boolean {
+    return source === this.#known.inForce?.table.source;
   }
 
-  #prices(known = this.#known): Prices {
-    return pricesOf(known, this.#options.now());
+  /** The tables that took effect on the day `since` or later, and before the day `before`, oldest first. */
+  async #tablesOf(source: string, since: CalendarDate, before: CalendarDate): Promise<readonly RateTable[]> {
+    if (this.#isKept(source)) return this.#options.ledger.tables({ source, since, before });
+    return this.#known.tables.filter(({ effectiveDate: day }) => day >= since && day < before);
   }
 
-  /** @param elsewhere after how many seconds to try again, where no answer of the source helps */
-  #unavailable(reason = "", elsewhere?: number): FxError {
-    // A command looks once.
-    if (this.#known.role !== "serve") return new FxError("rates-unavailable", reason);
+  #prices(): Prices {
+    return pricesOf(this.#known, this.#options.now());
+  }
+
+  #unavailable(reason = ""): FxError {
     const untilRefresh = Math.max(1, Math.ceil((this.#nextRefresh - performance.now()) / 1000));
-    const hint = ` Try again in ${untilRefresh} s, when fx asks the source again.`;
-    const text = elsewhere === undefined ? reason + hint : reason;
-    return new FxError("rates-unavailable", text, { retryAfterSeconds: elsewhere ?? untilRefresh });
+    // A command ends before it would ask its source again.
+    const isServed = this.#known.role === "serve";
+    return new FxError("rates-unavailable", reason, isServed ? { retryAfterSeconds: untilRefresh } : {});
   }
 
-  async #takeTurn(): Promise<void> {
-    const { role, followMs } = this.#options;
-    // After a clock was set, or a machine slept, the source is asked first: its answer tells whether the day is right.
-    const hasJumped = isClockOff(this.#clock() - this.#clockWhenAsked);
-    if (!hasJumped) await this.#settle();
-    const isDue = hasJumped || performance.now() >= this.#nextRefresh;
-    if (isDue && !(role === "read" && isOurs(this.#known))) await this.#refresh();
-    if (role === "read" || this.#closing.signal.aborted) return;
-    this.#tell();
-    const untilRefresh = Math.max(0, this.#nextRefresh - performance.now());
-    this.#timer = setTimeout(
-      () => {
-        this.#turn = this.#takeTurn();
-      },
-      Math.min(followMs, untilRefresh),
-    ).unref();
-  }
-
-  #clock(): number {
-    return this.#options.now().getTime() - performance.now();
-  }
-
+  /** Asks the source, puts what it has in force, and does so again after a pause. */
   async #refresh(): Promise<void> {
+    clearTimeout(this.#timer);
     const known = this.#known;
-    const before = this.#accepted;
-    const problem = await failureOf(() => this.#ask());
+    // Orders may settle at the ledger's table before a slow source has answered.
+    await failureOf(() => this.#follow());
+    if (known.role === "read" && isOurs(known)) return;
+    this.#hasAccepted = false;
+    const unanswered = await failureOf(() => this.#ask());
     if (this.#closing.signal.aborted) return;
-    known.fetchFailure = problem;
-    const hasFailed = problem !== undefined || known.ledgerFailure !== undefined;
-    this.#failures = hasFailed ? this.#failures + 1 : 0;
+    // Also after a failure: a table of the last answer may have come into effect.
+    const unsettled = await failureOf(() => this.#acceptAll());
+    if (this.#closing.signal.aborted) return;
+    known.failure = unsettled ?? unanswered;
+    this.#failures = known.failure === undefined ? 0 : this.#failures + 1;
     const retryInMs = this.#pauseMs();
     this.#nextRefresh = performance.now() + retryInMs;
-    const unlessAccepted = known.heldBack === undefined ? "unchanged" : "refused";
-    this.#fetches[hasFailed ? "failed" : this.#accepted === before ? unlessAccepted : "accepted"] += 1;
-    if (problem !== undefined) this.#options.onEvent({ kind: "failed", problem, retryInMs });
+    this.#fetches[this.#outcome()] += 1;
+    this.#tell();
+    if (known.failure !== undefined) {
+      this.#options.onEvent({ kind: "failed", problem: known.failure, retryInMs });
+    }
+    if (known.role === "read") return;
+    this.#timer = setTimeout(() => {
+      this.#refreshing = this.#refresh();
+    }, retryInMs).unref();
   }
 
   async #ask(): Promise<void> {
     const { source, now } = this.#options;
-    const known = this.#known;
-    this.#clockWhenAsked = this.#clock();
-    const continues = known.tables.length > 0 && this.#failures === 0;
-    const { tables, date } = await source.tables(continues ? recentTables : mostTables, this.#closing.signal);
-    if (date !== undefined) known.clockAheadMs = now().getTime() - date.getTime();
-    known.tables = tables;
-    this.#judged = undefined;
-    await this.#settle();
+    const { tables, date } = await source.tables(this.#closing.signal);
+    const at = now();
+    const elapsedMs = performance.now();
+    // An answer without a date says nothing new of this clock.
+    if (date !== undefined) this.#known.clock = { aheadMs: at.getTime() - date.getTime(), at, elapsedMs };
+    this.#known.tables = tables;
+  }
+
+  #outcome(): keyof RatesStatus["fetches"] {
+    const { failure, heldBack } = this.#known;
+    if (failure !== undefined) return "failed";
+    if (this.#hasAccepted) return "accepted";
+    return heldBack === undefined ? "unchanged" : "refused";
   }
 
   #pauseMs(): number {
@@ -264,60 +249,52 @@ export class LedgerRates implements CurrentRates {
 
   async #follow(): Promise<TableInForce | undefined> {
     const inForce = await this.#options.ledger.inForce();
-    const known = this.#known;
-    known.inForce = inForce;
-    if (inForce !== undefined && inForce.table.source !== known.changeSource) known.changeSource = undefined;
+    this.#see(inForce);
     return inForce;
   }
 
-  /**
-   * Follows the ledger, and puts tables in force there. Nothing that is known is given up before the ledger has it, so a
-   * ledger that fails is asked again the next time.
-   */
-  async #settle(): Promise<void> {
-    this.#known.ledgerFailure = await failureOf(async () => {
-      while (await this.#acceptNext());
-    });
+  /** Takes the ledger's answer, with which another process may have changed the source, or let a table through. */
+  #see(inForce: TableInForce | undefined): void {
+    const known = this.#known;
+    known.inForce = inForce;
+    if (inForce === undefined) return;
+    const { id, source } = inForce.table;
+    if (source !== known.changeSource) known.changeSource = undefined;
+    if (id === known.heldBack?.table.id) known.heldBack = undefined;
   }
 
-  /**
-   * Puts the next table in force; or, if there is none, keeps those before the one in force for the history of rates.
-   * @returns whether there may be more to put in force
-   */
-  async #acceptNext(): Promise<boolean> {
+  /** Puts tables in force until there is none left, and keeps those before the last one for the history of rates. */
+  async #acceptAll(): Promise<void> {
     const { ledger, now, operator } = this.#options;
     const known = this.#known;
-    const inForce = await this.#follow();
-    if (known.role === "read" || isElsewhere(known)) {
-      known.heldBack = undefined;
-      return false;
-    }
-    const today = dayOf(now(), known.clockAheadMs);
-    const { acceptTable } = known.rules;
-    const question = `${today} ${inForce?.epoch} ${acceptTable}`;
-    if (question === this.#judged) return false;
-    const effective = effectiveOn(today, known.tables);
-    const { accept, heldBack } = await nextTable(ledger, effective, inForce?.table, acceptTable);
-    known.heldBack = heldBack;
-    if (accept === undefined) {
-      if (inForce !== undefined && isOurs(known)) {
-        await ledger.saveTables(known.tables.filter((table) => isNewer(inForce.table, table)));
+    for (;;) {
+      const inForce = await this.#follow();
+      const isJudged = known.role !== "read" && !isElsewhere(known);
+      const effective = isJudged ? effectiveOn(dayOf(now(), aheadMs(known, now())), known.tables) : [];
+      const { acceptTable } = known.rules;
+      const { accept, heldBack } = await nextTable(ledger, effective, inForce?.table, acceptTable);
+      known.heldBack = heldBack;
+      if (accept === undefined) {
+        const earlier = known.tables.filter((table) => inForce && compareTables(table, inForce.table) < 0);
+        if (isJudged && inForce?.table.source === known.source.name) await ledger.saveTables(earlier);
+        return;
       }
-      this.#judged = question;
-      return false;
+      const { table, overridden } = accept;
+      const overriddenBy = overridden ? operator : undefined;
+      if (await ledger.acceptTable(table, { epoch: inForce?.epoch ?? 0, at: now(), overriddenBy })) {
+        known.changeSource = undefined;
+        this.#hasAccepted = true;
+      }
     }
-    const { table, overridden } = accept;
-    const overriddenBy = overridden ? operator : undefined;
-    if (await ledger.acceptTable(table, { epoch: inForce?.epoch ?? 0, at: now(), overriddenBy })) {
-      known.changeSource = undefined;
-      this.#accepted = table.id;
-    }
-    // Either way the table in force is another one by now.
-    return true;
   }
 
   #tell(): void {
-    this.#news.tell(this.#known, this.#prices().notTraded, this.#accepted, this.#options.followMs);
+    const news = newsOf(this.#known, this.#options.now());
+    const wasTold = (event: RatesEvent) => this.#told.some((told) => isDeepStrictEqual(told, event));
+    for (const event of news) {
+      if (!wasTold(event)) this.#options.onEvent(event);
+    }
+    this.#told = news;
   }
 }
 

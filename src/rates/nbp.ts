@@ -1,13 +1,14 @@
 import type { Response } from "got";
 import { FxError } from "../core/errors.ts";
 import { visible } from "../core/visible.ts";
+import { routeTo } from "../outbound/proxy.ts";
 import { excerpt, InvalidRateTable, parseTables } from "./published.ts";
 import { addressWithoutSecrets, type RateSource, sourceName, tablesOf } from "./source.ts";
 
 const nbpBaseUrl = "https://api.nbp.pl/api";
 
-/** The most tables that the bank gives at once. */
-export const mostTables = 67;
+/** The most tables that the bank gives at once: three months, for the history of rates. */
+const mostTables = 67;
 
 /** Bounds on one fetch. A command waits as long before it fails. */
 const fetchLimits = {
@@ -22,9 +23,8 @@ export type FetchLimits = typeof fetchLimits;
 
 /**
  * The bank's API, as "nbp", or another one of its shape, by its base URL. The newest tables are those of
- * `<base>/exchangerates/tables/C/last/<count>/`, or, where an API does not have these, the one of
- * `<base>/exchangerates/tables/C/`. A query of the base URL is sent along; a redirect is not followed. A wrong table is
- * left out if a right one follows it, because it must not hold back those of later days.
+ * `<base>/exchangerates/tables/C/last/67/`, or, where an API does not have these, the one of
+ * `<base>/exchangerates/tables/C/`. A query of the base URL is sent along; a redirect is not followed.
  * @throws FxError rates-unavailable if that is no URL
  */
 export function openApi(source: string, limits: Partial<FetchLimits> = {}): RateSource {
@@ -36,14 +36,14 @@ export function openApi(source: string, limits: Partial<FetchLimits> = {}): Rate
   return {
     name,
     recorded: false,
-    async tables(count, signal) {
+    async tables(signal) {
       const ask = (path: string) => {
         const url = new URL(baseUrl);
         url.pathname = `${url.pathname.replace(/\/+$/, "")}/exchangerates/tables/C/${path}`;
         url.searchParams.set("format", "json");
         return answerOf(url, signal, { ...fetchLimits, ...limits });
       };
-      const list = await ask(`last/${count}/`);
+      const list = await ask(`last/${mostTables}/`);
       const response = list.statusCode === 404 ? await ask("") : list;
       const where = addressWithoutSecrets(new URL(response.url));
       const { statusCode, headers } = response;
@@ -55,7 +55,7 @@ export function openApi(source: string, limits: Partial<FetchLimits> = {}): Rate
         throw new Error(`${where} answered ${statusCode}: ${instead}.`);
       }
       try {
-        return { tables: tablesOf(name, parseTables(body, "leave out wrong")), date: timeOf(headers) };
+        return { tables: tablesOf(name, parseTables(body)), date: timeOf(headers) };
       } catch (error) {
         if (!(error instanceof InvalidRateTable)) throw error;
         throw new Error(`${where} did not answer with rate tables: ${error.message}.`, { cause: error });
@@ -72,26 +72,30 @@ async function answerOf(
 ): Promise<Response<string>> {
   // Imported here, because loading it is slow and most commands do not need it.
   const { got } = await import("got");
-  const request = got(url, {
-    signal,
-    headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "fx" },
-    throwHttpErrors: false,
-    followRedirect: false,
-    // A compressed answer could be a thousand times as long as what arrives.
-    decompress: false,
-    timeout: {
-      lookup: limits.connectTimeoutMs,
-      connect: limits.connectTimeoutMs,
-      secureConnect: limits.connectTimeoutMs,
-      response: limits.responseTimeoutMs,
-      request: limits.requestTimeoutMs,
-    },
-    retry: { limit: 0 },
-  });
-  void request.on("downloadProgress", ({ transferred }) => {
-    if (transferred > limits.maxBytes) request.cancel();
-  });
+  let way = "";
   try {
+    const { agent, proxy } = routeTo(url, { timeout: limits.requestTimeoutMs });
+    way = proxy === undefined ? "" : ` through the proxy ${proxy}`;
+    const request = got(url, {
+      agent,
+      signal,
+      headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "fx" },
+      throwHttpErrors: false,
+      followRedirect: false,
+      // A compressed answer could be a thousand times as long as what arrives.
+      decompress: false,
+      timeout: {
+        lookup: limits.connectTimeoutMs,
+        connect: limits.connectTimeoutMs,
+        secureConnect: limits.connectTimeoutMs,
+        response: limits.responseTimeoutMs,
+        request: limits.requestTimeoutMs,
+      },
+      retry: { limit: 0 },
+    });
+    void request.on("downloadProgress", ({ transferred }) => {
+      if (transferred > limits.maxBytes) request.cancel();
+    });
     return await request;
   } catch (error) {
     const { name, message, code } = error as NodeJS.ErrnoException;
@@ -99,7 +103,8 @@ async function answerOf(
       name === "CancelError"
         ? `it is longer than ${limits.maxBytes} bytes`
         : (message || code || name).replace(/\.$/, "");
-    throw new Error(`No answer from ${addressWithoutSecrets(url)}: ${visible(reason)}.`, { cause: error });
+    const address = addressWithoutSecrets(url);
+    throw new Error(`No answer from ${address}${way}: ${visible(reason)}.`, { cause: error });
   }
 }
 

@@ -5,7 +5,7 @@ import {
   parseCurrencyCode,
   pln,
 } from "../core/currency.ts";
-import { type CalendarDate, dateExists } from "../core/date.ts";
+import { type CalendarDate, isDate } from "../core/date.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../core/decimal.ts";
 import type { PublishedTable, Rate } from "../core/rates.ts";
 import { visible } from "../core/visible.ts";
@@ -16,14 +16,11 @@ export class InvalidRateTable extends Error {
 }
 
 /**
- * Reads JSON text as the bank publishes it: an array of tables, oldest first. Never an empty one.
- * @param earlier what becomes of wrong tables before the last one
+ * Parses an array of rate tables as the bank publishes it, oldest first. The result is never empty. A wrong table is left
+ * out if a right one follows it, because it must not hold back those of later days.
  * @throws InvalidRateTable
  */
-export function parseTables(
-  text: string,
-  earlier: "leave out wrong" | "require right",
-): readonly PublishedTable[] {
+export function parseTables(text: string): readonly PublishedTable[] {
   let untrusted: unknown;
   try {
     // Editors on Windows save JSON with a byte order mark.
@@ -41,7 +38,7 @@ export function parseTables(
       return [parseRateTable(table)];
     } catch (error) {
       if (!(error instanceof InvalidRateTable)) throw error;
-      if (earlier === "leave out wrong" && index < last) return [];
+      if (index < last) return [];
       throw new InvalidRateTable(`table ${index + 1} of ${untrusted.length} is wrong: ${error.message}`);
     }
   });
@@ -109,7 +106,7 @@ function parseQuotation(untrusted: unknown, what: string): Decimal {
 }
 
 function parseDate(untrusted: unknown, what: string): CalendarDate {
-  if (typeof untrusted !== "string" || !/^\d{4}-\d{2}-\d{2}$/.test(untrusted) || !dateExists(untrusted)) {
+  if (typeof untrusted !== "string" || !isDate(untrusted)) {
     throw new InvalidRateTable(`its ${what} is ${show(untrusted)}`);
   }
   return untrusted;
@@ -126,7 +123,7 @@ function show(untrusted: unknown): string {
   return visible((JSON.stringify(untrusted) ?? "missing").slice(0, 60));
 }
 
-/** What kind of text this is, in a few words, for a message. */
+/** Describes a text in a few words, for a message. */
 export function excerpt(text: string): string {
   const line = text.slice(0, 1000).replace(/\s+/g, " ").trim();
   if (line === "") return "nothing";

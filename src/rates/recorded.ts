@@ -24,7 +24,7 @@ const longestFile = 16 * 1024 * 1024;
 
 async function readTables(path: string): Promise<readonly PublishedTable[]> {
   try {
-    return parseTables(await readText(path), "require right");
+    return parseTables(await readText(path));
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const { code } = error as NodeJS.ErrnoException;

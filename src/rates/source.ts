@@ -1,30 +1,32 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { identifyTable, type PublishedTable, type RateTable } from "../core/rates.ts";
+import { compareTables, identifyTable, type PublishedTable, type RateTable } from "../core/rates.ts";
 
-/** Where tables come from. */
+/** Where rate tables come from. */
 export interface RateSource {
   /** "nbp", "demo", the absolute path of a file as it was configured, or a base URL without user and query. */
   readonly name: string;
   /** Whether its tables are recorded ones, which do not age. */
   readonly recorded: boolean;
   /**
-   * The newest `count` tables or more.
+   * The newest tables.
    * @throws Error with a message that says what was received instead
    */
-  tables(count: number, signal?: AbortSignal): Promise<SourceAnswer>;
+  tables(signal?: AbortSignal): Promise<SourceAnswer>;
 }
 
 export interface SourceAnswer {
-  /** Oldest first. Never none. */
+  /** In the order of `compareTables`. Never none. */
   readonly tables: readonly RateTable[];
   /** The time at the source. */
   readonly date?: Date | undefined;
 }
 
-/** Published tables as those of a source. */
+/** Published tables as those of a source, in the order of `compareTables`. */
 export function tablesOf(source: string, published: readonly PublishedTable[]): readonly RateTable[] {
-  return published.map((table) => identifyTable(table, source, (text) => hash("sha256", text, "hex")));
+  return published
+    .map((table) => identifyTable(table, source, (text) => createHash("sha256").update(text).digest("hex")))
+    .sort(compareTables);
 }
 
 /** Whether a source is an API, whose tables age. */
@@ -38,8 +40,9 @@ export function isLive(source: string): boolean {
  */
 export function sourceName(source: string): string {
   if (source === "nbp" || source === "demo") return source;
-  if (isLive(source) && URL.canParse(source))
+  if (isLive(source) && URL.canParse(source)) {
     return addressWithoutSecrets(new URL(source)).replace(/\/+$/, "");
+  }
   return resolve(source);
 }
 

@@ -1,41 +1,51 @@
 import { addDays, type CalendarDate, warsawDate } from "../core/date.ts";
-import type { RateTable, TableInForce, TableRules } from "../core/rates.ts";
-import { effectiveOn, type HeldBack, newest } from "./judge.ts";
+import type { NotTradedCode, RateTable, TableInForce, TableRules } from "../core/rates.ts";
+import { suspensionText } from "../core/suspension.ts";
+import type { HeldBack } from "./judge.ts";
 import type { RateSource } from "./source.ts";
 
 /**
- * What a process does with rates. A server ("serve") and a command that settles an order ("settle") trade: they put
- * tables in force. A command that reads ("read") quotes at the ledger's table, and judges and writes nothing.
+ * The part that a process takes in rates. A server ("serve") and a command that settles an order ("settle") trade: they put
+ * rate tables in force. A command that reads ("read") quotes at the ledger's table, and judges and writes nothing.
  */
 export type RatesRole = "serve" | "settle" | "read";
 
-/** What a process knows of the rates. */
+/** The facts about rates that a process knows. */
 export interface Known {
   readonly role: RatesRole;
   readonly source: Pick<RateSource, "name" | "recorded">;
   rules: TableRules;
   /** The source to take the ledger over from, until that is done, here or by another process. */
   changeSource: string | undefined;
-  /** What the ledger said last. */
+  /** The ledger's last answer. */
   inForce: TableInForce | undefined;
-  /** The source's last answer, oldest first, with tables that are not effective yet. */
+  /** The source's last answer, with tables that are not effective yet. */
   tables: readonly RateTable[];
-  /** The newest table that a check holds back. */
+  /** The newest table, if a check holds it back. */
   heldBack: HeldBack | undefined;
-  /** Why the source did not answer the last time, and why the ledger did not. */
-  fetchFailure: string | undefined;
-  ledgerFailure: string | undefined;
-  /** How far this machine's clock is ahead of the source's. */
-  clockAheadMs: number;
+  /** Why the last refresh failed: the source, or the ledger. */
+  failure: string | undefined;
+  /** This machine's clocks at the source's last answer, if that told the time. */
+  clock: ClockReading | undefined;
+}
+
+interface ClockReading {
+  readonly aheadMs: number;
+  readonly at: Date;
+  /** On the clock of `performance.now()`, which is never set. */
+  readonly elapsedMs: number;
 }
 
 export interface Prices {
-  /** The table to quote at, and the only one at which orders may settle. */
+  /** The rate table to quote at, and the only one at which orders may settle. */
   readonly table: RateTable | undefined;
   /** Why nothing is quoted. */
   readonly notQuoted: string | undefined;
+  /** Why no order could settle at it, even if trading is not suspended. */
+  readonly unusable: string | undefined;
   /** Why no order settles. */
   readonly notTraded: string | undefined;
+  readonly notTradedCode: NotTradedCode | undefined;
 }
 
 /** Whether the ledger trades at this process's source. */
@@ -51,38 +61,56 @@ export function isElsewhere(known: Pick<Known, "inForce" | "source" | "changeSou
 
 /** Decides at which table a process quotes and settles orders now, and why it does not. The one place that does. */
 export function pricesOf(known: Known, now: Date): Prices {
-  const { inForce, role } = known;
-  if (inForce !== undefined && isOurs(known)) {
-    const { table } = inForce;
-    const problem = problemWith(table, known, now);
-    return { table, notQuoted: problem, notTraded: problem };
-  }
-  const table = newest(effectiveOn(warsawDate(now), known.tables));
-  const notQuoted = problemWith(table, known, now);
-  if (inForce !== undefined) return { table, notQuoted, notTraded: otherSource(inForce, known, now) };
-  // A dry run is priced at the table that the run itself would put in force.
-  return { table, notQuoted, notTraded: role === "read" ? notQuoted : noTable(known, now) };
+  const { inForce } = known;
+  const table = isOurs(known) ? inForce?.table : quotable(known, now);
+  const problem = problemWith(table, known, now);
+  const unusable: Problem | undefined =
+    inForce === undefined || isOurs(known)
+      ? problem
+      : { code: "other-source", reason: otherSource(inForce, known, now) };
+  const notTraded: Problem | undefined = inForce?.suspension
+    ? { code: "suspended", reason: suspensionText(inForce.suspension) }
+    : unusable;
+  return {
+    table,
+    notQuoted: problem?.reason,
+    unusable: unusable?.reason,
+    notTraded: notTraded?.reason,
+    notTradedCode: notTraded?.code,
+  };
 }
 
-function problemWith(table: RateTable | undefined, known: Known, now: Date): string | undefined {
-  if (table === undefined) return noTable(known, now);
-  const { source, clockAheadMs } = known;
+interface Problem {
+  readonly code: NotTradedCode;
+  readonly reason: string;
+}
+
+/** The table of this process's own source, where the ledger has none of it. */
+function quotable({ inForce, role, tables }: Known, now: Date): RateTable | undefined {
+  // One that trades has yet to put it in force. One that reads leaves that to others.
+  if (inForce === undefined && role !== "read") return undefined;
+  return effectiveOn(warsawDate(now), tables).at(-1);
+}
+
+function problemWith(table: RateTable | undefined, known: Known, now: Date): Problem | undefined {
+  if (table === undefined) {
+    return { code: "no-table", reason: `There is no rate table yet. ${noNewer(known, now)}` };
+  }
+  const { source } = known;
   const { maxAgeDays } = known.rules;
   const { number, effectiveDate } = table;
   const today = warsawDate(now);
-  const clock = clockProblem(clockAheadMs, source.name);
+  const clock = clockProblem(aheadMs(known, now), source.name);
   if (effectiveDate > today) {
     const cause = clock ?? "This clock is behind, or a process whose clock is ahead put the table in force.";
-    return `The rate table in force, ${number}, takes effect on ${effectiveDate}, and by this machine's clock it is ${today}. ${cause}`;
+    const reason = `The rate table in force, ${number}, takes effect on ${effectiveDate}, and by this machine's clock it is ${today}. ${cause}`;
+    return { code: "not-effective", reason };
   }
   if (source.recorded || today <= addDays(effectiveDate, maxAgeDays)) return undefined;
   const days = `${maxAgeDays} day${maxAgeDays === 1 ? "" : "s"}`;
   const old = `The newest rate table, ${number}, is of ${effectiveDate}, and fx trades at a table for at most ${days}.`;
-  return [old, noNewer(known, now), ...(clock === undefined ? [] : [clock])].join(" ");
-}
-
-function noTable(known: Known, now: Date): string {
-  return `There is no rate table yet. ${noNewer(known, now)}`;
+  const reason = [old, noNewer(known, now), ...(clock === undefined ? [] : [clock])].join(" ");
+  return { code: "too-old", reason };
 }
 
 function otherSource({ table }: TableInForce, known: Known, now: Date): string {
@@ -94,14 +122,11 @@ function otherSource({ table }: TableInForce, known: Known, now: Date): string {
   return `The ledger trades at the rates of ${theirs}, and this fx has those of ${name}, at which it only quotes. ${way}`;
 }
 
-/** Why there is no newer table, where something is wrong. */
-export function problemOf({
-  heldBack,
-  ledgerFailure,
-  fetchFailure,
-}: Partial<Pick<Known, "heldBack" | "ledgerFailure" | "fetchFailure">>): string | undefined {
-  if (heldBack === undefined) return ledgerFailure ?? fetchFailure;
-  return `Table ${heldBack.table.number} is held back: ${heldBack.reason}.`;
+/** Why a newer table is held back, or why there was no answer. */
+export function problemOf({ heldBack, failure }: Pick<Known, "heldBack" | "failure">): string | undefined {
+  return heldBack === undefined
+    ? failure
+    : `Table ${heldBack.table.number} is held back: ${heldBack.reason}.`;
 }
 
 /** Why there is no newer table. */
@@ -112,34 +137,61 @@ function noNewer(known: Known, now: Date): string {
   if (role === "read" && isOurs(known)) {
     return "fx serve, or a command that settles an order, fetches a newer one.";
   }
-  const last = newest(known.tables);
-  if (last === undefined) {
-    return `${inForce === undefined ? "The first" : "A newer one"} is being fetched from ${source.name}.`;
-  }
+  const last = known.tables.at(-1);
+  if (last === undefined) return `${source.name} has not answered yet.`;
   if (last.effectiveDate > warsawDate(now)) {
     return `The ${inForce === undefined ? "first" : "next"} table of ${source.name}, ${last.number}, takes effect on ${last.effectiveDate}.`;
   }
   return `${source.name} has no newer one.`;
 }
 
-const clockToleranceMs = 5 * 60_000;
-
-/** Whether a clock that is so far ahead of another, or behind it, is wrong. */
-export function isClockOff(aheadMs: number): boolean {
-  return Math.abs(aheadMs) > clockToleranceMs;
+/** The tables that have come into effect by `today`. */
+export function effectiveOn(today: CalendarDate, tables: readonly RateTable[]): readonly RateTable[] {
+  return tables.filter(({ effectiveDate }) => effectiveDate <= today);
 }
 
-/** What is wrong with this machine's clock, which is `aheadMs` ahead of the source's. */
+/** How far this machine's clock is ahead of the source's, unless it was set forward since the last answer. */
+export function aheadMs({ clock }: Pick<Known, "clock">, now: Date): number {
+  if (clock === undefined) return 0;
+  const setBackMs = performance.now() - clock.elapsedMs - (now.getTime() - clock.at.getTime());
+  return clock.aheadMs - Math.max(0, setBackMs);
+}
+
+const clockToleranceMs = 5 * 60_000;
+
+/** The warning about this machine's clock, if that is wrong. */
 export function clockProblem(aheadMs: number, source: string): string | undefined {
-  if (!isClockOff(aheadMs)) return undefined;
+  if (Math.abs(aheadMs) <= clockToleranceMs) return undefined;
   const minutes = Math.round(Math.abs(aheadMs) / 60_000);
   const far = minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`;
   const side = aheadMs > 0 ? "ahead of" : "behind";
   return `This machine's clock is ${far} ${side} the time that ${source} tells. Synchronize it.`;
 }
 
-/** The day in Warsaw on which a table has to be effective to come into force: by the source's clock, too. */
+/** The day in Warsaw until which tables may come into force: by this machine's clock and by the source's. */
 export function dayOf(now: Date, aheadMs: number): CalendarDate {
-  const theirs = isClockOff(aheadMs) ? new Date(now.getTime() - aheadMs) : now;
-  return [warsawDate(now), warsawDate(theirs)].sort()[0] as CalendarDate;
+  return warsawDate(new Date(now.getTime() - Math.max(0, aheadMs)));
+}
+
+/** A fact about the rates, for the log. */
+export type RatesEvent =
+  | { readonly kind: "in-force"; readonly table: RateTable }
+  | { readonly kind: "not-trading"; readonly problem: string }
+  | { readonly kind: "refused"; readonly table: string; readonly problem: string }
+  | { readonly kind: "failed"; readonly problem: string; readonly retryInMs: number }
+  | { readonly kind: "clock"; readonly problem: string };
+
+/** The news about the rates now, but for a refresh that failed. */
+export function newsOf(known: Known, now: Date): readonly RatesEvent[] {
+  const { source, inForce, heldBack } = known;
+  const { notTraded } = pricesOf(known, now);
+  const news: RatesEvent[] = [];
+  if (notTraded !== undefined) news.push({ kind: "not-trading", problem: notTraded });
+  else if (inForce !== undefined) news.push({ kind: "in-force", table: inForce.table });
+  if (heldBack !== undefined) {
+    news.push({ kind: "refused", table: heldBack.table.number, problem: problemOf(known) ?? "" });
+  }
+  const clock = clockProblem(aheadMs(known, now), source.name);
+  if (clock !== undefined) news.push({ kind: "clock", problem: clock });
+  return news;
 }

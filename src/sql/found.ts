@@ -1,26 +1,25 @@
-import type { Holder } from "../core/account.ts";
-import type { CurrencyCode } from "../core/currency.ts";
-import { requireDecimal } from "../core/decimal.ts";
+import { accountAfter } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { AcceptedTable, RateOfTable, TableInForce } from "../core/rates.ts";
-import { DamagedLedger } from "../ledger/damage.ts";
-import { acceptanceHash, decodeEntry, decodeTable, peselText, quotationsOf } from "../ledger/rows.ts";
-import { entryHash } from "../ledger/seal.ts";
-import type {
-  AcceptedTableRow,
-  AnsweredEntry,
-  FoundEntry,
-  RateTableRow,
-  SealedEntry,
-  StoredAccount,
-} from "../ledger/store.ts";
+import type { AcceptedTable, TableInForce } from "../core/rates.ts";
+import {
+  type AcceptedTableRow,
+  acceptanceHash,
+  DamagedLedger,
+  decodeEntry,
+  decodeTable,
+  entryHash,
+  peselText,
+  type RateTableRow,
+  type SealedEntry,
+} from "../ledger/rows.ts";
+import type { DamagedAccount, FoundEntry, StoredAccount } from "../ledger/store.ts";
 
-/** What there is of a PESEL: the account's row and its newest entry, each null where there is none. */
+/** An account's row and its newest entry, each null where there is none. */
 interface AccountFound {
   readonly pesel: string | number;
   readonly name: string | null;
   readonly surname: string | null;
-  /** What the row says is the sequence of the newest entry. */
+  /** The sequence of the newest entry, according to the row. */
   readonly sequence: number | null;
   /** The text of the newest entry, and its hash. */
   readonly entry: string | null;
@@ -39,13 +38,6 @@ interface EntryFound {
   readonly reversed_for: string | number | null;
 }
 
-/** The row of an entry, with the entry from which its account has the name that it had then. */
-interface AnswerFound extends EntryFound {
-  readonly holder_entry: string | null;
-  readonly holder_hash: string | null;
-  readonly holder_hash_before: string | null;
-}
-
 /**
  * An account as its row and its newest entry have it; undefined if there is neither.
  * @throws DamagedLedger if they do not fit together
@@ -62,41 +54,50 @@ export function decodeAccount(row: object): StoredAccount | undefined {
     throw new DamagedLedger(`the journal has entries ${of}, which has no row`);
   }
   const { entry } = sealedEntry(text, hash, hash_before);
-  const { holder, balances, time } = entry;
+  const { holder } = entry;
   const is = (what: string, recorded: unknown, right: unknown) => {
     if (recorded !== right) throw new DamagedLedger(`${what} ${of} is ${recorded}, and should be ${right}`);
   };
   is("the PESEL in the newest entry", entry.pesel, pesel);
   is("the number of entries in the row", Number(sequence), entry.sequence);
-  if (holder !== undefined) {
-    const isSame = name === holder.name && surname === holder.surname;
-    is("whether the row has the holder's name", isSame, true);
+  is("whether the row has the holder's name", name === holder.name && surname === holder.surname, true);
+  return { ...accountAfter(entry), sequence: entry.sequence, hash, time: entry.time };
+}
+
+/** An account of a list, which always has a row. */
+export function listedAccount(row: object): StoredAccount | DamagedAccount {
+  try {
+    return decodeAccount(row) as StoredAccount;
+  } catch (error) {
+    if (!(error instanceof DamagedLedger)) throw error;
+    const { pesel, name, surname } = row as { pesel: number; name: string; surname: string };
+    return {
+      pesel: peselText(pesel) as Pesel,
+      name,
+      surname,
+      balances: [],
+      closed: false,
+      blocked: false,
+      damaged: true,
+    };
   }
-  const { sequence: number, kind } = entry;
-  return { pesel, name, surname, balances, sequence: number, hash, time, closed: kind === "closing" };
+}
+
+/** @throws DamagedLedger if the row does not hold a whole entry */
+export function linkedEntry(row: object): SealedEntry {
+  const { entry: text, hash, hash_before } = row as EntryFound;
+  return sealedEntry(text, hash, hash_before);
 }
 
 /** @throws DamagedLedger if the row does not hold a whole entry, or its reversal is one of another account */
 export function foundEntry(row: object): FoundEntry {
-  const { hash_before, reversed_by, reversed_for, entry: text, hash } = row as EntryFound;
-  const sealed = sealedEntry(text, hash, hash_before);
+  const { reversed_by, reversed_for } = row as EntryFound;
+  const sealed = linkedEntry(row);
   const { id, pesel } = sealed.entry;
   if (reversed_for !== null && peselText(reversed_for) !== pesel) {
     throw new DamagedLedger(`the entry ${id} is undone by one of another account, ${reversed_by}`);
   }
   return { ...sealed, reversedBy: reversed_by ?? undefined };
-}
-
-/** @throws DamagedLedger as `foundEntry`, or if the journal does not say whose the account was */
-export function answeredEntry(row: object): AnsweredEntry {
-  const { entry, reversedBy } = foundEntry(row);
-  if (entry.holder !== undefined) return { entry, reversedBy, holder: entry.holder };
-  const { holder_entry: text, holder_hash: hash, holder_hash_before } = row as AnswerFound;
-  if (text === null || hash === null) {
-    throw new DamagedLedger(`the journal does not say whose the account ${entry.pesel} was`);
-  }
-  const named = sealedEntry(text, hash, holder_hash_before);
-  return { entry, reversedBy, holder: named.entry.holder as Holder };
 }
 
 /**
@@ -129,27 +130,8 @@ export function requireChain(
   return found;
 }
 
-export function missingEntry(pesel: Pesel, sequence: number): DamagedLedger {
+function missingEntry(pesel: Pesel, sequence: number): DamagedLedger {
   return new DamagedLedger(`entry ${sequence} of the account ${pesel} is missing`);
-}
-
-/**
- * The rate of one currency, without a look at the others; undefined if the table does not quote it.
- * @throws DamagedLedger if it cannot be read
- */
-export function decodeRate(
-  row: Pick<RateTableRow, "number" | "effective_date" | "rates">,
-  currency: CurrencyCode,
-): RateOfTable | undefined {
-  const { number, effective_date: effectiveDate } = row;
-  try {
-    const quotation = quotationsOf(row)[currency];
-    if (quotation === undefined) return undefined;
-    const [, bid, ask] = quotation;
-    return { number, effectiveDate, bid: requireDecimal(bid), ask: requireDecimal(ask) };
-  } catch (cause) {
-    throw new DamagedLedger(`the rate table ${number} cannot be read`, cause);
-  }
 }
 
 /**
@@ -166,11 +148,22 @@ export function decodeInForce(row: object): TableInForce {
     throw new DamagedLedger(`the row of the rate table in force, number ${epoch}, was changed`);
   }
   if (id === null) throw new DamagedLedger(`the rate table in force, ${table_id}, is missing`);
-  return { epoch, table: decodeTable(newest) };
+  const { suspended_for: reason, suspended_at: since, actor } = newest;
+  const inForce = { epoch, table: decodeTable(newest) };
+  if (reason === null || since === null) return inForce;
+  return { ...inForce, suspension: { reason, by: actor ?? undefined, since: new Date(since) } };
 }
 
 /** A row of `accepted_table` with what `rate_table` says of that table. */
 export function decodeAcceptedTable(row: object): AcceptedTable {
-  const { epoch, id, source, number, accepted_at, overridden_by } = row as AcceptedTableRow & RateTableRow;
-  return { epoch, id, source, number, at: new Date(accepted_at), overriddenBy: overridden_by ?? undefined };
+  const { accepted_at, overridden_by, suspended_for, ...epoch } = row as AcceptedTableRow & RateTableRow;
+  return {
+    epoch: epoch.epoch,
+    id: epoch.id,
+    source: epoch.source,
+    number: epoch.number,
+    at: new Date(accepted_at),
+    overriddenBy: overridden_by ?? undefined,
+    isSuspended: suspended_for !== null,
+  };
 }

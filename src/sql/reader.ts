@@ -1,127 +1,175 @@
 import { endOfTime } from "../core/date.ts";
+import { lastHouseNumber } from "../core/house.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type {
-  Acceptance,
-  AcceptedTable,
-  RateOfTable,
-  RateTable,
-  TableInForce,
-  TableLedger,
-} from "../core/rates.ts";
-import { decodeTable, portRow } from "../ledger/rows.ts";
+import type { Acceptance, AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
 import {
-  type AccountsPage,
-  type AnsweredEntry,
-  type Decision,
-  type FoundEntry,
+  type AuditedRows,
+  DamagedLedger,
+  decodeRefusal,
+  decodeTable,
   type JournalRow,
-  type KeptRows,
-  type Loaded,
-  pagedBy,
+  lagging,
+  portRow,
+  primaryKeys,
   type RateTableRow,
-  type Store,
-  type StoredAccount,
-  type Touch,
+  type RefusalRow,
+} from "../ledger/rows.ts";
+import type {
+  AccountsPage,
+  DamagedAccount,
+  Decision,
+  FoundEntry,
+  JournalEnd,
+  JournalPage,
+  LedgerView,
+  Lookup,
+  PlacedEntry,
+  Store,
+  StoredAccount,
 } from "../ledger/store.ts";
 import {
-  answeredEntry,
   decodeAcceptedTable,
-  decodeAccount,
   decodeInForce,
-  decodeRate,
   foundEntry,
-  missingEntry,
+  linkedEntry,
+  listedAccount,
   requireChain,
 } from "./found.ts";
 import {
-  entriesBetween,
-  entryOfAccount,
-  lastPosition,
-  oneAccount,
-  pageAccounts,
-  pageJournal,
-  pageStatement,
-  selectAccepted,
+  hashBefore,
+  type SqlParameter,
+  type SqlRow,
+  selectAccounts,
+  selectEntries,
   selectInForce,
-  selectRates,
-  selectRows,
-  selectTable,
-  selectTables,
-  strayWords,
 } from "./statements.ts";
-
-/** A row of a database. Whole numbers come as numbers. */
-export type SqlRow = Readonly<Record<string, unknown>>;
-export type SqlValue = string | number;
 
 const [least, greatest] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 /** No letter sorts after it. */
 const lastLetter = "\u{10ffff}";
 
+const tablesOfDays =
+  "from rate_table left join " +
+  "(select table_id, max(epoch) as epoch from accepted_table group by table_id) as accepted on table_id = id " +
+  "where source = ?1 and effective_date >= ?2 and effective_date";
+const oldestFirst = "order by effective_date, number, coalesce(epoch, 0)";
+
 /** The reading half of a store. */
 export abstract class SqlReader {
   /** Reads rows, as of one moment. The statement's parameters are ?1, ?2 and so on. */
-  protected abstract select(sql: string, ...parameters: SqlValue[]): Promise<readonly SqlRow[]>;
-  abstract transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T>;
+  protected abstract select(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]>;
+  abstract account(pesel: Pesel): Promise<StoredAccount | undefined>;
+  abstract transact<T>(lookups: readonly Lookup[], decide: (view: LedgerView) => Decision<T>): Promise<T>;
 
-  async account(pesel: Pesel): Promise<StoredAccount | undefined> {
-    const [row] = await this.select(oneAccount, Number(pesel));
-    return row && decodeAccount(row);
-  }
-
-  async accounts({ after, limit, name = [] }: AccountsPage): Promise<StoredAccount[]> {
+  async accounts({ after, limit, name = [] }: AccountsPage): Promise<(StoredAccount | DamagedAccount)[]> {
     // The longest word is most likely the one that the fewest accounts have.
     const words = name.toSorted((a, b) => b.length - a.length).flatMap((word) => [word, word + lastLetter]);
-    const rows = await this.select(pageAccounts(name.length), Number(after ?? least), limit, ...words);
-    // Each is there: the statement goes by the accounts' rows.
-    return rows.map((row) => decodeAccount(row) as StoredAccount);
+    const rows = await this.select(
+      accountsPage(name.length),
+      Math.max(Number(after ?? 0), Number(lastHouseNumber)),
+      limit,
+      ...words,
+    );
+    return rows.map(listedAccount);
   }
 
   async statement(
     pesel: Pesel,
     { before, limit }: { before?: number | undefined; limit: number },
   ): Promise<readonly FoundEntry[]> {
-    const rows = await this.select(pageStatement, Number(pesel), before ?? greatest, limit);
-    return requireChain(pesel, rows.map(foundEntry), { before, limit });
+    const sql = `${selectEntries} where journal.pesel = ?1 and journal.sequence < ?2 order by journal.sequence desc limit ?3`;
+    const read = async () =>
+      (await this.select(sql, Number(pesel), before ?? greatest, limit)).map(foundEntry);
+    let found = await read();
+    if (before !== undefined && (found[0]?.entry.sequence ?? 0) < before - 1) {
+      // Another server may answer since a failover, or than answered before, and lag behind.
+      const account = await this.account(pesel);
+      if ((account?.sequence ?? 0) < before - 1) throw lagging();
+      found = await read();
+    }
+    return requireChain(pesel, found, { before, limit });
   }
 
-  async entryOf(pesel: Pesel, sequence: number): Promise<AnsweredEntry> {
-    const [row] = await this.select(entryOfAccount, Number(pesel), sequence);
-    if (row === undefined) throw missingEntry(pesel, sequence);
-    return answeredEntry(row);
+  async entries({ after = least, through = greatest, limit }: JournalPage): Promise<PlacedEntry[]> {
+    const sql =
+      `select position, entry, hash, ${hashBefore("journal")} as hash_before from journal ` +
+      "where position > ?1 and position <= ?2 order by position limit ?3";
+    const rows = await this.select(sql, after, through, limit);
+    return rows.map((row) => ({ position: Number(row.position), ...linkedEntry(row) }));
   }
 
-  async journal({
-    after = least,
-    through = greatest,
-    limit,
-  }: Parameters<Store["journal"]>[0]): Promise<JournalRow[]> {
-    const rows = await this.select(pageJournal, after, through, limit);
+  async journal({ after = least, through = greatest, limit }: JournalPage): Promise<JournalRow[]> {
+    const sql =
+      "select position, pesel, sequence, entry, hash from journal " +
+      "where position > ?1 and position <= ?2 order by position limit ?3";
+    const rows = await this.select(sql, after, through, limit);
     return rows.map((row) => portRow<JournalRow>(row));
   }
 
-  async lastPosition(): Promise<number> {
-    const [row] = await this.select(lastPosition);
-    return Number(row?.position);
+  async journalEnd(): Promise<JournalEnd> {
+    const count = (where = "") => `(select count(*) from journal${where})`;
+    const sql =
+      "select (select coalesce(max(position), 0) from journal) as position, " +
+      // Counted without a look at each row: orders wait meanwhile.
+      `${count()} - ${count(" where position < 1")} - ${count(` where position > ${greatest}`)} as found, ` +
+      // As a double: the sum of a damaged ledger may be more than a bigint holds.
+      "(select coalesce(sum(cast(sequence as double precision)), 0) from account) as entries";
+    const [row] = await this.select(sql);
+    return { position: Number(row?.position), entries: Number(row?.entries), found: Number(row?.found) };
+  }
+
+  async entriesAfter(after: string | undefined, limit: number): Promise<FoundEntry[] | undefined> {
+    if (after === undefined) {
+      const rows = await this.select(`${selectEntries} order by journal.position limit ?1`, limit);
+      return wholeEntries(rows);
+    }
+    // The entry with this id comes first, unless there is none.
+    const from = "where journal.position >= (select position from journal where id = ?1)";
+    const sql = `${selectEntries} ${from} order by journal.position limit ?2`;
+    const [known, ...rows] = await this.select(sql, after, limit + 1);
+    return known && wholeEntries(rows);
   }
 
   async entriesBetween(first: string, last: string, limit: number): Promise<FoundEntry[]> {
-    return (await this.select(entriesBetween, first, last, limit)).map(foundEntry);
+    const sql = `${selectEntries} where journal.id between ?1 and ?2 limit ?3`;
+    return (await this.select(sql, first, last, limit)).map(foundEntry);
   }
 
-  async rows<Name extends keyof KeptRows>(
+  async rows<Name extends keyof AuditedRows>(
     name: Name,
     { after, limit }: { after?: string | number | undefined; limit: number },
-  ): Promise<KeptRows[Name][]> {
-    const key = pagedBy[name];
+  ): Promise<AuditedRows[Name][]> {
+    const key = primaryKeys[name];
+    const words =
+      "coalesce((select string_agg(word, ' ') from name_word where name_word.pesel = account.pesel), '') as words";
+    const columns = name === "account" ? `account.*, ${words}` : "*";
     const [where, place] = after === undefined ? ["", []] : [`where ${key} > ?2`, [after]];
-    const rows = await this.select(`${selectRows(name)} ${where} order by ${key} limit ?1`, limit, ...place);
-    return rows.map((row) => portRow<KeptRows[Name]>(row));
+    const sql = `select ${columns} from ${name} ${where} order by ${key} limit ?1`;
+    const rows = await this.select(sql, limit, ...place);
+    return rows.map((row) => portRow<AuditedRows[Name]>(row));
   }
 
-  async strayWords({ after, through }: Parameters<Store["strayWords"]>[0]): Promise<string[]> {
-    const rows = await this.select(strayWords, Number(after ?? least), Number(through ?? greatest));
+  async orphanWords({ after, through }: Parameters<Store["orphanWords"]>[0]): Promise<string[]> {
+    const sql =
+      "select distinct pesel from name_word where pesel > ?1 and pesel <= ?2 " +
+      "and not exists (select 1 from account where account.pesel = name_word.pesel and pesel > ?1 and pesel <= ?2)";
+    const rows = await this.select(sql, Number(after ?? least), Number(through ?? greatest));
     return rows.map((row) => portRow<{ pesel: string }>(row).pesel);
+  }
+
+  async besideEntries(pesel: Pesel): ReturnType<Store["besideEntries"]> {
+    const refusals = await this.select(
+      "select * from refusal where pesel = ?1 order by position",
+      Number(pesel),
+    );
+    const words = await this.select(
+      "select word from name_word where pesel = ?1 order by word",
+      Number(pesel),
+    );
+    return {
+      refusals: refusals.map((row) => decodeRefusal(row as unknown as RefusalRow)),
+      words: words.map(({ word }) => String(word)),
+    };
   }
 
   async inForce(): Promise<TableInForce | undefined> {
@@ -130,14 +178,15 @@ export abstract class SqlReader {
   }
 
   async acceptedTables(): Promise<readonly AcceptedTable[]> {
-    const rows = await this.select(selectAccepted);
-    return rows.map(decodeAcceptedTable);
+    const sql =
+      "select accepted_table.*, rate_table.* from accepted_table join rate_table on id = table_id order by epoch";
+    return (await this.select(sql)).map(decodeAcceptedTable);
   }
 
   acceptTable(table: RateTable, { epoch, ...acceptance }: Acceptance): Promise<boolean> {
     return this.transact([], ({ inForce }) => {
       const isCurrent = (inForce()?.epoch ?? 0) === epoch;
-      const accepted = isCurrent ? { table, ...acceptance } : undefined;
+      const accepted = isCurrent ? { table, ...acceptance, suspension: inForce()?.suspension } : undefined;
       return { writes: { accounts: [], entries: [], accepted }, answer: isCurrent };
     });
   }
@@ -151,24 +200,50 @@ export abstract class SqlReader {
     since,
     before = endOfTime,
   }: Parameters<TableLedger["tables"]>[0]): Promise<RateTable[]> {
-    const rows = await this.select(selectTables, source, since, before);
+    const sql = `select rate_table.* ${tablesOfDays} < ?3 ${oldestFirst}`;
+    const rows = await this.select(sql, source, since, before);
     return rows.map((row) => decodeTable(row as unknown as RateTableRow));
   }
 
   async table(id: string): Promise<RateTable | undefined> {
-    const [row] = await this.select(selectTable, id);
+    const [row] = await this.select("select * from rate_table where id = ?1", id);
     return row && decodeTable(row as unknown as RateTableRow);
   }
+}
 
-  async rateHistory({
-    source,
-    currency,
-    since,
-    until,
-  }: Parameters<TableLedger["rateHistory"]>[0]): Promise<readonly RateOfTable[]> {
-    const rows = (await this.select(selectRates, source, since, until)) as unknown as RateTableRow[];
-    // The last of several rows under one number is the one that was in force last.
-    const lastOfNumber = new Map(rows.map((row) => [row.number, row]));
-    return [...lastOfNumber.values()].flatMap((row) => decodeRate(row, currency) ?? []);
+/**
+ * The entries before the first damaged one.
+ * @throws DamagedLedger if that is the first
+ */
+function wholeEntries(rows: readonly SqlRow[]): FoundEntry[] {
+  const entries: FoundEntry[] = [];
+  for (const row of rows) {
+    try {
+      entries.push(foundEntry(row));
+    } catch (error) {
+      if (entries.length === 0 || !(error instanceof DamagedLedger)) throw error;
+      break;
+    }
   }
+  return entries;
+}
+
+/**
+ * Takes the PESEL to go on after, the limit, and for each word what it begins with and what comes after all such words.
+ * Accounts are found by the first word, and looked at for the others.
+ */
+function accountsPage(words: number): string {
+  const begins = (nth: number) => `word >= ?${2 * nth + 3} and word < ?${2 * nth + 4}`;
+  const others = Array.from(
+    { length: words - 1 },
+    (_, index) =>
+      "and exists (select 1 from name_word as other " +
+      `where other.pesel = name_word.pesel and ${begins(index + 1)}) `,
+  );
+  const where =
+    words === 0
+      ? "wanted.pesel > ?1"
+      : `wanted.pesel in (select pesel from name_word where ${begins(0)} and pesel > ?1 ` +
+        `group by pesel having true ${others.join("")}order by pesel limit ?2)`;
+  return `${selectAccounts("account as wanted")} where ${where} order by wanted.pesel limit ?2`;
 }

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { FxError } from "../core/errors.ts";
 import type { AuditProgress, AuditReport } from "../core/service.ts";
+import { NewFile } from "../files/new-file.ts";
 import { auditLedger } from "../ledger/audit.ts";
-import { NewFile } from "../ledger/new-file.ts";
 import { storageFailure, unusable } from "./failures.ts";
 import { openReader } from "./open.ts";
 import { openSqlite } from "./store.ts";

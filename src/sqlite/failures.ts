@@ -1,5 +1,5 @@
 import { FxError } from "../core/errors.ts";
-import { DamagedLedger } from "../ledger/damage.ts";
+import { DamagedLedger } from "../ledger/rows.ts";
 
 /** A store that cannot be worked with. */
 export function unusable(message: string, cause?: unknown): FxError {
@@ -9,10 +9,19 @@ export function unusable(message: string, cause?: unknown): FxError {
 /** SQLite's primary result codes (https://sqlite.org/rescode.html). */
 export const resultCodes = { busy: 5, readOnly: 8, corrupt: 11, cannotOpen: 14, constraint: 19 } as const;
 
-/** SQLite's primary result code; undefined for what did not fail in SQLite, or where the binding gives none. */
+/** SQLite's messages for its result codes. Where several rows are read, the binding gives the message alone. */
+const codesByMessage: ReadonlyMap<string, number> = new Map([
+  ["database is locked", resultCodes.busy],
+  ["disk I/O error", 10],
+  ["database disk image is malformed", resultCodes.corrupt],
+  ["database or disk is full", 13],
+  ["unable to open database file", resultCodes.cannotOpen],
+]);
+
+/** SQLite's primary result code; undefined for what did not fail in SQLite, or where the binding does not tell. */
 export function resultCodeOf(error: unknown): number | undefined {
-  const { errcode } = error as { errcode?: number };
-  return errcode === undefined ? undefined : errcode & 0xff;
+  const { errcode, message } = error as { errcode?: number; message: string };
+  return errcode === undefined ? codesByMessage.get(message) : errcode & 0xff;
 }
 
 const reasons: Readonly<Record<number, string>> = {
@@ -41,12 +50,13 @@ export function storageFailure(error: unknown, what: string): unknown {
 }
 
 /**
- * The same for what a ledger that is open was asked for. Pages that do not fit together, and rows that an index refuses,
- * are damage: with what fx writes, only a changed ledger has them.
+ * The same for what a ledger that is open was asked for. Pages that do not fit together, rows that an index refuses, and
+ * text that is no JSON are damage: with what fx writes, only a changed ledger has them.
  */
 export function ledgerFailure(error: unknown): unknown {
   const code = resultCodeOf(error);
-  if (code === resultCodes.corrupt || code === resultCodes.constraint) {
+  const isDamage = code === resultCodes.corrupt || code === resultCodes.constraint;
+  if (isDamage || (error as Error).message === "malformed JSON") {
     return new DamagedLedger(`SQLite says: ${(error as Error).message}`, error);
   }
   return storageFailure(error, "the database");

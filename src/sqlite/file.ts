@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isDraftOf, realName } from "../ledger/new-file.ts";
+import { isDraftOf, realName } from "../files/new-file.ts";
 import { unusable } from "./failures.ts";
 
 /**

@@ -2,8 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
+import { NewFile } from "../files/new-file.ts";
 import { limits } from "../ledger/limits.ts";
-import { NewFile } from "../ledger/new-file.ts";
 import type { OpenOptions } from "../ledger/store.ts";
 import { resultCodeOf, resultCodes, storageFailure, unusable } from "./failures.ts";
 import { LedgerFile, resolveLedger } from "./file.ts";
@@ -14,6 +14,8 @@ export interface SqliteOptions extends OpenOptions {
   readonly lockWaitMs?: number;
   /** How long after its time an entry may be committed at most. 10 s if absent. */
   readonly commitsWithinMs?: number;
+  /** Accounts that are kept in memory, once they were read. */
+  readonly accountsKept?: number;
 }
 
 export interface OpenDatabase {
@@ -39,9 +41,10 @@ const checkpointPages = 8000;
  */
 const cacheKibibytes = 8 * 1024;
 const settings =
-  `pragma synchronous = full; pragma journal_mode = wal; pragma wal_autocheckpoint = ${checkpointPages}; ` +
+  // On macOS only fullfsync reaches the disk itself. Elsewhere it changes nothing.
+  `pragma synchronous = full; pragma fullfsync = on; pragma journal_mode = wal; pragma wal_autocheckpoint = ${checkpointPages}; ` +
   `pragma cache_size = -${cacheKibibytes}`;
-/** What `pragma synchronous` answers for full. */
+/** The answer of `pragma synchronous` for full. */
 const synchronousFull = 2;
 /** Unlike ":memory:", it keeps few of its pages in SQLite's cache. Private to the connection; at most 1 GiB. */
 const memoryPath = "file:ledger?vfs=memdb";
@@ -160,8 +163,8 @@ function unlockedUnlessLogged(path: string, given: string): LedgerFile {
 }
 
 /**
- * Whether another process has the file open: whoever does holds a lock on it. Without permission to write it, that
- * cannot be known.
+ * Whether another process has the file open, and so holds a lock on it. Without permission to write it, that cannot be
+ * known.
  */
 function isLocked(path: string): boolean {
   let database: DatabaseSyncInstance | undefined;
@@ -170,14 +173,14 @@ function isLocked(path: string): boolean {
     database.exec("pragma locking_mode = exclusive; select 1 from sqlite_schema");
     return false;
   } catch (error) {
-    // Whoever reads it finds what else is wrong with it.
+    // Any other failure comes up again when the file is read.
     return resultCodeOf(error) === resultCodes.busy;
   } finally {
     database?.close();
   }
 }
 
-/** What is not in the file yet is read from its log, for which SQLite needs a `-shm`. */
+/** Entries that are not in the file yet are read from its log, for which SQLite needs a `-shm`. */
 function openReadOnly({ path, isQuiet }: LedgerFile): DatabaseSyncInstance {
   const place = isQuiet ? `${pathToFileURL(path)}?immutable=1` : path;
   const database = new DatabaseSync(place, { readOnly: true, timeout: busyTimeoutMs });

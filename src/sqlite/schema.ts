@@ -1,86 +1,26 @@
-import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from "@photostructure/sqlite";
+import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { newIdentityKey } from "../ledger/rows.ts";
 import { schemaVersion } from "../ledger/store.ts";
+import { schemaOf } from "../sql/schema.ts";
 import { unusable } from "./failures.ts";
 
 /** "fx" and a mark, in the file's header: tells a database of fx from any other SQLite file. */
-export const applicationId = 0x66785f33;
+export const applicationId = 0x66785f36;
 
-/**
- * The whole schema. What an entry is found by is computed from its text, so that it cannot differ from it. The journal
- * grows at its end only. The columns that are computed are in its indexes, and not in its rows.
- */
-export const schema = `
-  create table account (
-    pesel integer primary key,
-    name text not null,
-    surname text not null,
-    sequence integer not null check (sequence >= 1) -- of the newest entry
-  ) strict;
-
-  create table journal (
-    position integer primary key, -- in the order of commits
-    entry text not null,
-    hash text not null,
-    id text not null as (entry ->> 'id'),
-    pesel integer not null as (cast(entry ->> 'pesel' as integer)),
-    sequence integer not null as (entry ->> 'sequence'),
-    idempotency_key text as (entry ->> 'key'),
-    reverses text as (entry ->> 'reverses'), -- the id of the entry that is undone
-    name text as (entry ->> 'name') -- of the holder, where the entry changes it
-  ) strict;
-  create unique index journal_id on journal (id);
-  create unique index journal_account on journal (pesel, sequence);
-  create unique index journal_key on journal (idempotency_key, pesel) where idempotency_key is not null;
-  create unique index journal_reverses on journal (reverses) where reverses is not null;
-  create unique index journal_name on journal (pesel, sequence) where name is not null;
-
-  create table refusal (
-    position integer primary key,
-    pesel integer not null,
-    idempotency_key text not null,
-    asked_by text, -- the name of the token that the request came with
-    digest text not null,
-    code text not null,
-    message text not null,
-    refused_at integer not null, -- in milliseconds since 1970
-    hash text not null -- of all of it but the position
-  ) strict;
-  create unique index refusal_key on refusal (idempotency_key, pesel);
-
-  create table rate_table (
-    id text not null primary key,
-    source text not null,
-    number text not null,
-    trading_date text not null,
-    effective_date text not null,
-    rates text not null
-  ) strict;
-  create index rate_table_effective_date on rate_table (source, effective_date);
-
-  create table accepted_table (
-    epoch integer not null primary key, -- 1 for the first, then one more for each
-    table_id text not null,
-    accepted_at integer not null, -- when it came into force, in milliseconds since 1970
-    overridden_by text, -- the operator who let it through in spite of the sanity check
-    hash text not null -- of all of it
-  ) strict;
-
-  -- The words of the holders' names, by which accounts are found.
-  create table name_word (
-    pesel integer not null,
-    word text not null,
-    primary key (pesel, word)
-  ) strict, without rowid;
-  create index name_word_word on name_word (word, pesel);
-
-  -- The key under which a customer's id is made of a PESEL. It never leaves the ledger.
-  create table identity_key (
-    id integer primary key check (id = 1),
-    value text not null,
-    hash text not null -- of the value
-  ) strict;
-`;
+/** The journal grows at its end only: the columns that are computed are in its indexes, and not in its rows. */
+const schema = schemaOf({
+  bigint: "integer",
+  uuid: "text",
+  counted: "integer primary key",
+  bytewise: "",
+  computed: (member, type) => {
+    const value = `entry ->> '${member}'`;
+    return type === "bigint" ? `as (cast(${value} as integer))` : `as (${value})`;
+  },
+  table: " strict",
+  accounts: " strict",
+  words: " strict, without rowid",
+});
 
 /** The SQL that makes a ledger. */
 export function creation(): string {
@@ -94,7 +34,9 @@ export function creation(): string {
 /** @throws FxError storage-unavailable unless the database has the schema of this fx */
 export function requireSchema(database: DatabaseSyncInstance, path: string): void {
   if (numberOf(database, "application_id") !== applicationId) {
-    throw unusable(`${path} is a SQLite database, but not one of fx. Name another file.`);
+    throw unusable(
+      `${path} is a SQLite database, but not one of fx, or one of a build before its first release. Name another file.`,
+    );
   }
   const version = numberOf(database, "user_version");
   const found = definitionsIn(database);
@@ -132,10 +74,5 @@ function expectedDefinitions(): Map<string, string> {
 }
 
 export function numberOf(database: DatabaseSyncInstance, pragma: string): number {
-  return numberFrom(database.prepare(`pragma ${pragma}`));
-}
-
-/** What a pragma answers. */
-export function numberFrom(pragma: StatementSyncInstance): number {
-  return Object.values(pragma.get() as Record<string, number>)[0] ?? 0;
+  return Object.values(database.prepare(`pragma ${pragma}`).get() as Record<string, number>)[0] ?? 0;
 }

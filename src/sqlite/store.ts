@@ -1,15 +1,22 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import type { Pesel } from "../core/pesel.ts";
-import { CommitDeadline, perhapsDone } from "../ledger/commit-deadline.ts";
-import { limits } from "../ledger/limits.ts";
-import type { Decision, Loaded, Store, StoredAccount, Touch } from "../ledger/store.ts";
-import { SqlReader, type SqlRow, type SqlValue } from "../sql/reader.ts";
-import { ledgerFailure, unusable } from "./failures.ts";
-import { loadedRows } from "./loaded-rows.ts";
+import { CommitDeadline, limits, perhapsDone } from "../ledger/limits.ts";
+import type { Decision, LedgerView, Lookup, Store, StoredAccount } from "../ledger/store.ts";
+import { decodeAccount } from "../sql/found.ts";
+import { SqlReader } from "../sql/reader.ts";
+import {
+  columnsOf,
+  type GivenTable,
+  type SqlParameter,
+  type SqlRow,
+  type SqlStatement,
+} from "../sql/statements.ts";
+import { accountsOf, entriesOf, keyedOf, refusalsOf, tableInForce, viewOf } from "../sql/view.ts";
+import { epochOf, writesOf } from "../sql/writes.ts";
+import { ledgerFailure, resultCodeOf, unusable } from "./failures.ts";
 import { type OpenDatabase, openDatabase, type SqliteOptions } from "./open.ts";
 import { ReadCache } from "./read-cache.ts";
 import { whenUnlocked } from "./write-lock.ts";
-import { writeRows } from "./written-rows.ts";
 
 /**
  * Opens a ledger in a SQLite file, or in memory for ":memory:". Several processes may have one file open.
@@ -25,62 +32,66 @@ export class SqliteStore extends SqlReader implements Store {
   readonly #opened: OpenDatabase;
   readonly #database: DatabaseSyncInstance;
   readonly #cache: ReadCache;
-  readonly #loaded: Loaded;
   readonly #statements = new Map<string, StatementSyncInstance>();
   readonly #lockWaitMs: number;
 
   constructor(
     opened: OpenDatabase,
-    { lockWaitMs = limits.sqliteLockWaitMs, commitsWithinMs = limits.settledAfterMs }: SqliteOptions = {},
+    {
+      lockWaitMs = limits.sqliteLockWaitMs,
+      commitsWithinMs = limits.settledAfterMs,
+      accountsKept = 100_000,
+    }: SqliteOptions = {},
   ) {
     super();
     this.#lockWaitMs = lockWaitMs;
     this.#commitsWithinMs = commitsWithinMs;
     this.#opened = opened;
     this.#database = opened.database;
-    this.#cache = new ReadCache(opened.database);
-    this.#loaded = loadedRows(this.#cache, (sql, ...parameters) =>
-      this.#guard(() => this.#prepared(sql).get(...parameters) as SqlRow | undefined),
-    );
+    this.#cache = new ReadCache(opened.database, accountsKept);
   }
 
-  async transact<T>(_touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
-    return this.#whenUnlocked(() => {
-      const deadline = new CommitDeadline(this.#commitsWithinMs);
-      const { writes, answer } = this.#inTransaction("immediate", () => {
-        this.#opened.requireFile();
-        this.#cache.refresh();
-        const decision = decide(this.#loaded);
-        const epochInForce = () => this.#loaded.inForce()?.epoch ?? 0;
-        writeRows(decision.writes, (sql) => this.#prepared(sql), epochInForce);
-        deadline.require("Nothing was changed.");
-        return decision;
-      });
-      for (const account of writes.accounts) this.#cache.keep(account);
-      if (writes.accepted !== undefined) this.#cache.inForce = undefined;
+  async transact<T>(lookups: readonly Lookup[], decide: (view: LedgerView) => Decision<T>): Promise<T> {
+    return whenUnlocked(() => this.#guard(() => this.#commit(lookups, decide)), this.#lockWaitMs);
+  }
+
+  #commit<T>(lookups: readonly Lookup[], decide: (view: LedgerView) => Decision<T>): T {
+    const deadline = new CommitDeadline(this.#commitsWithinMs);
+    const { writes, answer } = this.#inTransaction("immediate", () => {
       this.#opened.requireFile();
-      deadline.require(perhapsDone);
-      return answer;
+      const view = this.#load(lookups);
+      const decision = decide(view);
+      const { writes } = decision;
+      for (const [sql, parameters] of writesOf(givenAsJson, writes, epochOf(writes, view))) {
+        this.#prepared(sql).run(...(parameters as SqliteParameter[]));
+      }
+      deadline.require("Nothing was changed.");
+      return decision;
     });
+    this.#cache.written(writes);
+    this.#opened.requireFile();
+    deadline.require(perhapsDone);
+    return answer;
   }
 
-  async look<T>(_touched: readonly Touch[], see: (loaded: Loaded) => T): Promise<T> {
-    const atOneMoment = () => {
-      this.#cache.refresh();
-      return see({ ...this.#loaded, nextId: () => "" });
-    };
-    return this.#read(() => this.#inTransaction("deferred", atOneMoment));
+  async read<T>(lookups: readonly Lookup[], use: (view: LedgerView) => T): Promise<T> {
+    return use(this.#read(() => this.#inTransaction("deferred", () => this.#load(lookups))));
   }
 
-  override async account(pesel: Pesel): Promise<StoredAccount | undefined> {
+  async account(pesel: Pesel): Promise<StoredAccount | undefined> {
     return this.#read(() => {
       this.#cache.refresh();
-      return this.#loaded.account(pesel);
+      return this.#cache.account(pesel) ?? this.#cache.keep(this.#found(pesel));
     });
+  }
+
+  #found(pesel: Pesel): StoredAccount | undefined {
+    const [row] = this.#rows(accountsOf(givenAsJson, [pesel]));
+    return row && decodeAccount(row);
   }
 
   async ping(): Promise<void> {
-    this.#all("select 1 from account limit 1");
+    await this.select("select 1 from account limit 1");
   }
 
   /** The binding leaves statements open, and so the log in use: it is moved into the file before. */
@@ -106,12 +117,31 @@ export class SqliteStore extends SqlReader implements Store {
     }
   }
 
-  protected async select(sql: string, ...parameters: SqlValue[]): Promise<readonly SqlRow[]> {
-    return this.#all(sql, ...parameters);
+  protected async select(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
+    return this.#read(() => this.#rows([sql, parameters]));
   }
 
-  #all<Row = object>(sql: string, ...parameters: (string | number)[]): Row[] {
-    return this.#read(() => this.#prepared(sql).all(...parameters) as Row[]);
+  #load(lookups: readonly Lookup[]): LedgerView {
+    this.#cache.refresh();
+    const unknown = lookups.filter(({ pesel }) => this.#cache.account(pesel) === undefined);
+    const pesels = unknown.map(({ pesel }) => pesel);
+    const keyed = this.#rows(keyedOf(givenAsJson, lookups));
+    const view = viewOf({
+      accounts: this.#rows(accountsOf(givenAsJson, pesels)),
+      keyed,
+      refusals: this.#rows(refusalsOf(givenAsJson, lookups)),
+      inForce: this.#rows(this.#cache.inForce === undefined ? tableInForce : undefined),
+      entries: this.#rows(entriesOf(givenAsJson, lookups, keyed)),
+    });
+    return this.#cache.over(view);
+  }
+
+  /** The rows that a statement finds; none without one. */
+  #rows(statement: SqlStatement | undefined): readonly SqlRow[] {
+    if (statement === undefined) return [];
+    const [sql, parameters] = statement;
+    const prepared = this.#prepared(sql);
+    return inNumbers(prepared, () => prepared.all(...(parameters as SqliteParameter[])) as SqlRow[]);
   }
 
   #read<T>(read: () => T): T {
@@ -129,10 +159,6 @@ export class SqliteStore extends SqlReader implements Store {
     return statement;
   }
 
-  #whenUnlocked<T>(work: () => T): Promise<T> {
-    return whenUnlocked(() => this.#guard(work), this.#lockWaitMs);
-  }
-
   #guard<T>(work: () => T): T {
     try {
       return work();
@@ -140,4 +166,43 @@ export class SqliteStore extends SqlReader implements Store {
       throw this.#database.isOpen ? ledgerFailure(error) : unusable("The ledger is closed.");
     }
   }
+}
+
+type SqliteParameter = string | number | null;
+
+/** The given rows are one parameter, in JSON. */
+const givenAsJson: GivenTable = (columns, rows) => {
+  const all = columnsOf(columns);
+  const values = all.map(([name, type]) => {
+    const value = `value ->> '${name}'`;
+    return type === "bigint" ? `cast(${value} as integer) as ${name}` : `${value} as ${name}`;
+  });
+  const names = all.map(([name]) => name);
+  return [`(select ${values.join(", ")} from json_each(?1)) as given`, [JSON.stringify(rows, names)]];
+};
+
+/**
+ * Reads rows whose whole numbers are JavaScript's. The binding refuses those beyond 2^53, which only a damaged ledger has,
+ * with an error that is not SQLite's. They are rounded, and so are found to be wrong where they are compared.
+ */
+function inNumbers(statement: StatementSyncInstance, read: () => SqlRow[]): SqlRow[] {
+  try {
+    return read();
+  } catch (error) {
+    if (resultCodeOf(error) !== undefined) throw error;
+  }
+  statement.setReadBigInts(true);
+  try {
+    return read().map(roundedRow);
+  } finally {
+    statement.setReadBigInts(false);
+  }
+}
+
+function roundedRow(row: SqlRow): SqlRow {
+  const columns = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === "bigint" ? Number(value) : value,
+  ]);
+  return Object.fromEntries(columns);
 }

@@ -1,16 +1,19 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { EntryJson } from "../wire/entry-schemas.ts";
-import type { ListedAccountJson } from "../wire/schemas.ts";
+import { entryKinds } from "../core/journal.ts";
+import type { ListedAccountJson } from "../wire/accounts.ts";
+import type { EntryJson } from "../wire/entries.ts";
 import { useApp, useCustomer, useGet, useMay } from "./app.ts";
 import { Balances } from "./balances.tsx";
+import { Blocked } from "./blocked.tsx";
 import { Cash } from "./cash.tsx";
 import { orderOut } from "./customer.ts";
 import { accountUrl } from "./desk.ts";
+import { Part, Unread } from "./elements.tsx";
 import { groupedPesel } from "./format.ts";
+import { Asked } from "./question.tsx";
 import { Receipt } from "./receipt.tsx";
 import { Statement } from "./statement.tsx";
 import { Ticket } from "./ticket.tsx";
-import { Unread } from "./unread.tsx";
 
 /** One customer: what he has, what can be done for him, and what was done. */
 export function AccountView({ pesel }: { readonly pesel: string }) {
@@ -19,14 +22,27 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
   const loaded = useGet<ListedAccountJson>(accountUrl(pesel));
   const customer = useCustomer(pesel);
   const { receiptId } = customer;
-  // What was done stays done if its receipt cannot be read now: the statement has it.
+  // An order stays done if its receipt cannot be read now: the statement has it.
   const receipt = useGet<EntryJson>(receiptId && `api/receipts/${receiptId}`).value;
   const heading = useRef<HTMLHeadingElement>(null);
   const account = loaded.value;
   useLayoutEffect(() => heading.current?.focus(), [account === undefined]);
 
-  if (account === undefined) return <Unread read={loaded} />;
+  if (account === undefined) {
+    return (
+      <>
+        <Unread read={loaded} />
+        {orderOut(customer) !== undefined && (
+          <div class="card">
+            <Asked pesel={pesel} kinds={entryKinds} label={texts.confirm} />
+          </div>
+        )}
+      </>
+    );
+  }
   const isClosed = account.closed === true;
+  const isBlocked = account.blocked === true;
+  const out = orderOut(customer);
   return (
     <article class="account">
       <div class="holder">
@@ -35,31 +51,43 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
         </h2>
         <p class="figures muted">{groupedPesel(pesel)}</p>
         {isClosed && <p class="tag">{texts.closedAccount}</p>}
+        {isBlocked && <p class="tag">{texts.blockedAccount}</p>}
       </div>
       <Unread read={loaded} />
       <div class="service">
         <div class="work">
           {isClosed && <p class="card">{mayMove ? texts.reopenHint : texts.closedAccount}</p>}
-          {((mayMove && !isClosed) || orderOut(customer) !== undefined) && (
+          {isBlocked && <Blocked pesel={pesel} />}
+          {((mayMove && !isClosed) || out !== undefined) && (
             <>
-              <Ticket pesel={pesel} />
-              <Cash account={account} />
+              {(!isBlocked || out?.kind === "exchange") && (
+                <Part>
+                  <Ticket account={account} />
+                </Part>
+              )}
+              <Part>
+                <Cash account={account} />
+              </Part>
             </>
           )}
         </div>
         <div class="state">
           {receipt !== undefined && (
-            <Receipt
-              key={receipt.id}
-              entry={receipt}
-              holder={account}
-              onClose={() => desk.tell(pesel, { is: "shows receipt", receiptId: undefined })}
-            />
+            <Part key={receipt.id}>
+              <Receipt
+                entry={receipt}
+                onClose={() => desk.tell(pesel, { is: "shows receipt", receiptId: undefined })}
+              />
+            </Part>
           )}
-          <Balances currencies={account.currencies} />
+          <Part>
+            <Balances currencies={account.currencies} />
+          </Part>
         </div>
       </div>
-      <Statement account={account} />
+      <Part>
+        <Statement account={account} />
+      </Part>
     </article>
   );
 }

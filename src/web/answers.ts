@@ -1,7 +1,7 @@
 import { isOfRequest, undecided } from "../core/errors.ts";
-import type { ProblemJson } from "../wire/schemas.ts";
+import type { ProblemJson } from "../wire/problem.ts";
 
-/** What the server answered instead of what was asked for. */
+/** A refusal or failure that the server answered with. */
 export class ProblemAnswer extends Error {
   readonly problem: ProblemJson;
   /** When to try again, if the server says so. */
@@ -17,18 +17,23 @@ export class ProblemAnswer extends Error {
 /** No answer came, or none of fx: whether a request that moves money was carried out is not known. */
 export class NoAnswer extends Error {}
 
+/** Whether a failure is a refusal with this code. */
+export function isRefusal(failure: unknown, code: ProblemJson["code"]): boolean {
+  return failure instanceof ProblemAnswer && failure.problem.code === code;
+}
+
 /**
  * Whether it is not known what became of the request that failed so.
  * @param wasOpen whether it was not known before this attempt, either. A server that is busy or takes no token says
- * nothing of that one.
+ * nothing of that one, and one that has its key with an earlier token only that it came.
  */
 export function isOpen(failure: unknown, wasOpen: boolean): boolean {
   if (!(failure instanceof ProblemAnswer)) return true;
   const { code } = failure.problem;
-  return undecided.includes(code) || (wasOpen && !isOfRequest(code));
+  return undecided.includes(code) || (wasOpen && (!isOfRequest(code) || code === "idempotency-key-reused"));
 }
 
-/** What a change of an account came to. */
+/** The outcome of a change of an account. */
 export interface Done<T> {
   /** Undefined where the answer has no body. */
   readonly body: T;
@@ -54,7 +59,7 @@ export function urlOf(path: string, query: Query = {}): string {
   return given.length === 0 ? path : `${path}?${search}`;
 }
 
-/** What the page asks of the server. */
+/** The server, as the page asks it. */
 export interface Server {
   /** @param url of `urlOf` */
   get<T>(url: string, signal?: AbortSignal): Promise<T>;

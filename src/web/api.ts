@@ -1,4 +1,4 @@
-import type { ProblemJson } from "../wire/schemas.ts";
+import type { ProblemJson } from "../wire/problem.ts";
 import { type Done, type KeyedRequest, NoAnswer, ProblemAnswer, type Server } from "./answers.ts";
 
 const timeoutMs = 30_000;
@@ -6,10 +6,10 @@ const timeoutMs = 30_000;
 /** The public HTTP API of the server that the page came from. */
 export class Api implements Server {
   #token: string | undefined;
-  readonly #onUnauthorized: () => void;
+  readonly #onUnauthorized: (hadToken: boolean) => void;
 
-  /** @param onUnauthorized is called when the server asks for a token, or for another */
-  constructor(token: string | undefined, onUnauthorized: () => void) {
+  /** @param onUnauthorized is called when the server refuses the token in use, or asks for one */
+  constructor(token: string | undefined, onUnauthorized: (hadToken: boolean) => void) {
     this.#token = token;
     this.#onUnauthorized = onUnauthorized;
   }
@@ -20,11 +20,25 @@ export class Api implements Server {
 
   /** The same server and token, for work that goes on when the page is locked and forgets its token. */
   copy(): Api {
-    return new Api(this.#token, this.#onUnauthorized);
+    const token = this.#token;
+    // When that token is refused, another one may be in use.
+    return new Api(token, (hadToken) => token === this.#token && this.#onUnauthorized(hadToken));
   }
 
   async get<T>(url: string, signal?: AbortSignal): Promise<T> {
     return (await bodyOf(await this.#send(url, { signal }))) as T;
+  }
+
+  /**
+   * An answer as it is. It may take any time.
+   * @throws NoAnswer if it is cut off
+   */
+  async file(url: string, signal: AbortSignal): Promise<Blob> {
+    const response = await this.#send(url, { signal }, Infinity);
+    return response.blob().catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      throw new NoAnswer();
+    });
   }
 
   async change<T>(path: string, { body, key, tableId }: KeyedRequest): Promise<Done<T>> {
@@ -47,8 +61,10 @@ export class Api implements Server {
     path: string,
     signal: AbortSignal,
     init: Omit<RequestInit, "signal"> = {},
+    onHead?: (headers: Headers) => void,
   ): AsyncGenerator<readonly string[]> {
-    const { body } = await this.#send(path, { ...init, signal }, Infinity);
+    const { body, headers } = await this.#send(path, { ...init, signal }, Infinity);
+    onHead?.(headers);
     const reader = (body ?? new Blob().stream()).pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -73,7 +89,8 @@ export class Api implements Server {
     const { signal, ...rest } = init;
     const limit = withinMs === Infinity ? undefined : AbortSignal.timeout(withinMs);
     const headers = new Headers(init.headers);
-    if (this.#token !== undefined) headers.set("authorization", `Bearer ${this.#token}`);
+    const token = this.#token;
+    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
     let response: Response;
     try {
       response = await fetch(path, {
@@ -90,19 +107,21 @@ export class Api implements Server {
     }
     const problem = (await response.json().catch(() => undefined)) as ProblemJson | undefined;
     if (problem?.code === undefined) throw new NoAnswer();
-    if (problem.code === "unauthorized") this.#onUnauthorized();
+    // The refusal of an earlier token says nothing of the one that was typed since.
+    if (problem.code === "unauthorized" && token === this.#token) this.#onUnauthorized(token !== undefined);
     const wait = Number(response.headers.get("retry-after"));
     throw new ProblemAnswer(problem, wait > 0 ? wait : undefined);
   }
 }
 
 /**
- * The body; of an account, whether it is closed, too, which a header says.
+ * The body; of an account, whether it is closed or blocked, too, which a header says.
  * @throws NoAnswer if it is cut off
  */
 async function bodyOf(response: Response): Promise<unknown> {
   const body: object = await response.json().catch(() => {
     throw new NoAnswer();
   });
-  return response.headers.get("fx-account") === "closed" ? { ...body, closed: true } : body;
+  const state = response.headers.get("fx-account");
+  return state === "closed" || state === "blocked" ? { ...body, [state]: true } : body;
 }

@@ -1,8 +1,9 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useReducer } from "preact/hooks";
 import { currencies, pln } from "../core/currency.ts";
+import type { RatesJson } from "../wire/rates.ts";
 import { includes, type Role } from "../wire/role.ts";
-import type { RatesJson, TokenJson } from "../wire/schemas.ts";
+import type { TokenJson } from "../wire/server.ts";
 import { NoAnswer, ProblemAnswer, type Query, urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";
 import type { Customer } from "./customer.ts";
@@ -12,7 +13,7 @@ import type { Load, Read, Reads } from "./reads.ts";
 import { refusalText } from "./refusal-text.ts";
 import type { Texts } from "./texts.ts";
 
-/** What every part of the page works with. */
+/** The context of every part of the page. */
 export interface App {
   readonly api: Api;
   readonly reads: Reads;
@@ -44,7 +45,7 @@ export function useCodes(): readonly string[] {
   return rates === undefined ? currencies : [pln, ...rates.rates.map(({ symbol }) => symbol)];
 }
 
-/** What an amount of a currency is worth in PLN, at bid; undefined where there is no bid. */
+/** The value of an amount in PLN at bid; undefined where there is no bid. */
 export function usePlnAtBid(): (symbol: string, amount: number) => number | undefined {
   const { rates } = useApp();
   const bids = new Map(rates?.rates.map(({ symbol, bid }) => [symbol, bid])).set(pln, 1);
@@ -54,7 +55,7 @@ export function usePlnAtBid(): (symbol: string, amount: number) => number | unde
   };
 }
 
-/** What failed, for the reader. */
+/** The words for a failure. */
 export function useFailureText(): (failure: unknown) => string {
   const { texts, language } = useApp();
   return (failure) => {
@@ -75,20 +76,28 @@ export function useWatched(
 
 const unasked: Read<never> = { value: undefined, failure: undefined, isLoading: false, time: undefined };
 
-/** What `load` reads, under a key that says all that is asked for. Nothing is asked for without a key. */
+/** Reads with `load`, under a key that says all that is asked for. Nothing is read without a key. */
 export function useRead<T>(reads: Reads, key: string | undefined, load: Load<T>): Read<T> {
-  useWatched(key === undefined ? undefined : (onChange) => reads.watch(key, load, onChange), [reads, key]);
-  return key === undefined ? unasked : reads.get<T>(key);
+  const read = key === undefined ? unasked : reads.get<T>(key);
+  const watch = (onChange: () => void) => {
+    const end = reads.watch(key ?? "", load, onChange);
+    // A read that others watch may have been answered since this part was drawn.
+    const { value, failure } = reads.get<T>(key ?? "");
+    if (value !== read.value || failure !== read.failure) onChange();
+    return end;
+  };
+  useWatched(key === undefined ? undefined : watch, [reads, key]);
+  return read;
 }
 
-/** What the server has at a path. */
+/** Reads a path of the server. */
 export function useGet<T>(path: string | undefined, query: Query = {}): Read<T> {
   const { api, reads } = useApp();
   const url = path === undefined ? undefined : urlOf(path, query);
   return useRead(reads, url, (signal) => api.get<T>(url ?? "", signal));
 }
 
-/** What is under way for one customer. */
+/** The work under way for one customer. */
 export function useCustomer(pesel: string): Customer {
   const { desk } = useApp();
   useWatched((onChange) => desk.watch(onChange), [desk]);

@@ -1,5 +1,12 @@
-import type { MoneyJson } from "../wire/schemas.ts";
+import type { AccountJson } from "../wire/accounts.ts";
+import type { MoneyJson } from "../wire/fields.ts";
 import { useApp, usePlnAtBid } from "./app.ts";
+import { Columns } from "./elements.tsx";
+
+/** The balance of an account in one currency. */
+export function heldOf({ currencies }: Pick<AccountJson, "currencies">, currency: string): number {
+  return currencies.find(({ symbol }) => symbol === currency)?.amount ?? 0;
+}
 
 /** Balances with their value in PLN at bid, for which the bank would buy them now. */
 export function Balances({ currencies }: { readonly currencies: readonly MoneyJson[] }) {
@@ -15,17 +22,7 @@ export function Balances({ currencies }: { readonly currencies: readonly MoneyJs
     <section class="card balances">
       <table aria-label={texts.balances}>
         <caption>{texts.balances}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{texts.currency}</th>
-            <th scope="col" class="number">
-              {texts.balance}
-            </th>
-            <th scope="col" class="number">
-              {texts.inPln}
-            </th>
-          </tr>
-        </thead>
+        <Columns of={[texts.currency, { number: texts.balance }, { number: texts.inPln }]} />
         <tbody>
           {currencies.map(({ symbol, amount }, index) => (
             <tr key={symbol}>

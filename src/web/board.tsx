@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { RateHistoryJson, RatesJson } from "../wire/schemas.ts";
+import type { RatesJson, RateTablesJson } from "../wire/rates.ts";
 import { useApp, useGet } from "./app.ts";
 import { History, Sparkline } from "./chart.tsx";
+import { Button, Columns, Part } from "./elements.tsx";
 
 type RateShown = RatesJson["rates"][number];
 
-const sparklineDays = 30;
+const trendDays = 30;
 
 /** All currencies of the table: bid and ask, what changed since the table before, and how it went. */
 export function Board() {
@@ -16,31 +17,27 @@ export function Board() {
     tableId.current = rates?.tableId;
   }, [rates?.tableId]);
   const [opened, setOpened] = useState<string>();
+  const trends = trendsOf(useGet<RateTablesJson>("api/rates/history", { days: trendDays }).value);
   const previous = new Map(rates?.previous?.rates.map((rate) => [rate.symbol, rate]));
   return (
     <section class="card board">
       <table aria-label={texts.rates}>
         <caption>{texts.rates}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{texts.currency}</th>
-            <th scope="col" class="number" title={texts.bidHint}>
-              {texts.bid}
-            </th>
-            <th scope="col" class="number" title={texts.askHint}>
-              {texts.ask}
-            </th>
-            <th scope="col" class="number">
-              {texts.change}
-            </th>
-            <th scope="col">{texts.trend}</th>
-          </tr>
-        </thead>
+        <Columns
+          of={[
+            texts.currency,
+            { number: texts.bid, title: texts.bidHint },
+            { number: texts.ask, title: texts.askHint },
+            { number: texts.change },
+            texts.trend,
+          ]}
+        />
         <tbody>
           {rates?.rates.map((rate) => (
             <RateRow
               key={rate.symbol}
               rate={rate}
+              trend={trends.get(rate.symbol)}
               before={previous.get(rate.symbol)}
               isOpened={opened === rate.symbol}
               onOpen={() => setOpened(opened === rate.symbol ? undefined : rate.symbol)}
@@ -48,29 +45,44 @@ export function Board() {
           ))}
         </tbody>
       </table>
-      {opened !== undefined && <History code={opened} onClose={() => setOpened(undefined)} />}
+      {opened !== undefined && (
+        <Part key={opened}>
+          <History code={opened} onClose={() => setOpened(undefined)} />
+        </Part>
+      )}
     </section>
   );
 }
 
+/** The middle of bid and ask by currency, rate table by rate table. */
+function trendsOf(history: RateTablesJson | undefined): ReadonlyMap<string, readonly number[]> {
+  const trends = new Map<string, number[]>();
+  for (const { rates } of history?.tables ?? []) {
+    for (const { symbol, bid, ask } of rates) {
+      const trend = trends.get(symbol);
+      if (trend === undefined) trends.set(symbol, [(bid + ask) / 2]);
+      else trend.push((bid + ask) / 2);
+    }
+  }
+  return trends;
+}
+
 interface RateRowProps {
   readonly rate: RateShown;
+  readonly trend: readonly number[] | undefined;
   readonly before: RateShown | undefined;
   readonly isOpened: boolean;
   readonly onOpen: () => void;
 }
 
-function RateRow({ rate, before, isOpened, onOpen }: RateRowProps) {
+function RateRow({ rate, trend = [], before, isOpened, onOpen }: RateRowProps) {
   const { format } = useApp();
   const { symbol, name, bid, ask } = rate;
-  const history = useGet<RateHistoryJson>(`api/rates/${symbol}/history`, { days: sparklineDays });
   const change = before === undefined ? undefined : (bid + ask) / (before.bid + before.ask) - 1;
   return (
     <tr>
       <th scope="row">
-        <button type="button" class="code" aria-expanded={isOpened} title={name} onClick={onOpen}>
-          {symbol}
-        </button>
+        <Button label={symbol} class="code" aria-expanded={isOpened} title={name} onClick={onOpen} />
       </th>
       <td class="number">{format.rate(bid)}</td>
       <td class="number">{format.rate(ask)}</td>
@@ -78,7 +90,7 @@ function RateRow({ rate, before, isOpened, onOpen }: RateRowProps) {
         {change === undefined ? "–" : format.change(change)}
       </td>
       <td class="trend">
-        <Sparkline values={history.value?.rates.map((each) => (each.bid + each.ask) / 2) ?? []} />
+        <Sparkline values={trend} />
       </td>
     </tr>
   );

@@ -1,22 +1,27 @@
 import { useState } from "preact/hooks";
-import type { AccountJson } from "../wire/schemas.ts";
+import type { AccountJson, ListedAccountJson } from "../wire/accounts.ts";
 import { useApp, useCustomer, useMay } from "./app.ts";
+import { heldOf } from "./balances.tsx";
 import { type CashDraft, orderOf, orderOut } from "./customer.ts";
-import { CurrencyField, Field } from "./field.tsx";
+import { Button } from "./elements.tsx";
+import { AmountField, CurrencyField, Field } from "./field.tsx";
 import { typedAmount } from "./format.ts";
 import { Asked } from "./question.tsx";
+import { Reasoned } from "./reasoned.tsx";
 
 interface CashProps {
-  readonly account: AccountJson;
+  readonly account: ListedAccountJson;
 }
 
 /** Money over the counter, and the holder's name. */
 export function Cash({ account }: CashProps) {
   const { texts } = useApp();
   const mayClose = useMay("operator");
-  const out = orderOut(useCustomer(account.pesel));
-  const isHere = out !== undefined && out.kind !== "exchange" && out.kind !== "reversal";
-  const [isOpened, setOpened] = useState(false);
+  const customer = useCustomer(account.pesel);
+  const out = orderOut(customer);
+  const isHere =
+    out !== undefined && out.kind !== "exchange" && out.kind !== "reversal" && out.kind !== "unblock";
+  const [isOpened, setOpened] = useState(customer.cash.typed !== "" || customer.renaming !== undefined);
   return (
     <details
       class="card cash"
@@ -24,48 +29,46 @@ export function Cash({ account }: CashProps) {
       onToggle={({ currentTarget }) => setOpened(currentTarget.open)}
     >
       <summary>{texts.cash}</summary>
-      <Money pesel={account.pesel} />
-      <Name key={`${account.name} ${account.surname}`} account={account} />
-      {(mayClose || out?.kind === "closing") && <Closing pesel={account.pesel} />}
+      <Money account={account} />
+      <Name account={account} />
+      {((mayClose && !account.blocked) || out?.kind === "closing" || out?.kind === "block") && (
+        <Ending pesel={account.pesel} />
+      )}
     </details>
   );
 }
 
-function Money({ pesel }: { readonly pesel: string }) {
-  const { desk, texts } = useApp();
+function Money({ account }: CashProps) {
+  const { desk, texts, format } = useApp();
+  const { pesel } = account;
   const customer = useCustomer(pesel);
   const { typed, currency, note } = customer.cash;
-  const [fault, setFault] = useState<string>();
+  /** The form as it was when a button found its amount wrong. */
+  const [refused, setRefused] = useState<CashDraft>();
   const order = orderOf(customer, ["deposit", "withdrawal"]);
+  const amount = typedAmount(typed, currency);
+  const held = { symbol: currency, amount: heldOf(account, currency) };
+  const fault = "fault" in amount && refused === customer.cash ? texts.amountFault[amount.fault] : undefined;
+  const isMore = order === undefined && "amount" in amount && amount.amount > held.amount;
   const ask = (kind: "deposit" | "withdrawal") => {
-    const amount = typedAmount(typed, currency);
     if ("fault" in amount) {
-      setFault(texts.amountFault[amount.fault]);
+      setRefused(customer.cash);
       desk.tell(pesel, { is: "cancels" });
       return;
     }
     const money = { symbol: currency, amount: amount.amount };
     void desk.ask(pesel, { kind, money, note: note.trim() === "" ? undefined : note });
   };
-  const edit = (cash: Partial<CashDraft>) => {
-    setFault(undefined);
-    desk.tell(pesel, { is: "typed", cash });
-  };
+  const edit = (cash: Partial<CashDraft>) => void desk.tell(pesel, { is: "typed", cash });
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (order === undefined) ask("deposit");
-        else void desk.confirm(pesel, order.key);
-      }}
-    >
+    <form noValidate>
       <fieldset class="fields" disabled={orderOut(customer) !== undefined}>
-        <Field
+        <AmountField
           label={texts.cashSum}
           value={typed}
-          inputMode="decimal"
           onValue={(value) => edit({ typed: value })}
+          currency={currency}
+          isTold={fault !== undefined}
         />
         <CurrencyField
           label={texts.cashCurrency}
@@ -74,16 +77,22 @@ function Money({ pesel }: { readonly pesel: string }) {
         />
         <Field label={texts.note} value={note} maxLength={200} onValue={(value) => edit({ note: value })} />
         {fault !== undefined && <p role="alert">{fault}</p>}
-        {order === undefined && (
-          <p class="actions">
-            <button type="button" onClick={() => ask("deposit")}>
-              {texts.deposit}
-            </button>
-            <button type="button" onClick={() => ask("withdrawal")}>
-              {texts.withdraw}
-            </button>
-          </p>
-        )}
+        <p class="actions" hidden={order !== undefined}>
+          <Button label={texts.deposit} onClick={() => ask("deposit")} />
+          {!account.blocked && <Button label={texts.withdraw} onClick={() => ask("withdrawal")} />}
+          {held.amount > 0 && !account.blocked && (
+            <Button
+              label={texts.allOfIt(format.money(held))}
+              class="plain"
+              onClick={() => edit({ typed: format.typed(held.amount, currency) })}
+            />
+          )}
+          {isMore && (
+            <span class="muted" role="status">
+              {texts.onlyHeld(format.money(held))}
+            </span>
+          )}
+        </p>
       </fieldset>
       <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
     </form>
@@ -94,26 +103,22 @@ function Name({ account }: CashProps) {
   const { desk, texts } = useApp();
   const { pesel } = account;
   const customer = useCustomer(pesel);
-  const { renamed = account } = orderOf(customer, ["renaming"]) ?? {};
-  const [name, setName] = useState(renamed.name);
-  const [surname, setSurname] = useState(renamed.surname);
+  const { name, surname } = customer.renaming ?? orderOf(customer, ["renaming"])?.renamed ?? account;
   const [fault, setFault] = useState<string>();
+  const edit = (typed: Partial<AccountJson>) => {
+    setFault(undefined);
+    desk.tell(pesel, { is: "typed", renaming: { name, surname, ...typed } });
+  };
   const save = () => {
     const isMissing = name.trim() === "" || surname.trim() === "";
     setFault(isMissing ? texts.nameMissing : undefined);
     if (!isMissing) void desk.carryOut(pesel, { kind: "renaming", name, surname }, account);
   };
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        save();
-      }}
-    >
+    <form noValidate onSubmit={save}>
       <fieldset class="fields" disabled={orderOut(customer) !== undefined}>
-        <Field label={texts.newFirstName} value={name} onValue={setName} />
-        <Field label={texts.newSurname} value={surname} onValue={setSurname} />
+        <Field label={texts.newFirstName} value={name} onValue={(value) => edit({ name: value })} />
+        <Field label={texts.newSurname} value={surname} onValue={(value) => edit({ surname: value })} />
         {fault !== undefined && <p role="alert">{fault}</p>}
         <p class="actions">
           <button type="submit">{texts.saveName}</button>
@@ -124,24 +129,26 @@ function Name({ account }: CashProps) {
   );
 }
 
-/** An account that is empty can be closed. */
-function Closing({ pesel }: { readonly pesel: string }) {
+/** An account can be blocked, and closed when it is empty. */
+function Ending({ pesel }: { readonly pesel: string }) {
   const { desk, texts } = useApp();
   const customer = useCustomer(pesel);
   return (
     <div class="closing">
-      {orderOf(customer, ["closing"]) === undefined && (
-        <p class="actions">
-          <button
-            type="button"
-            disabled={orderOut(customer) !== undefined}
-            onClick={() => void desk.ask(pesel, { kind: "closing" })}
-          >
-            {texts.closeAccount}
-          </button>
-        </p>
-      )}
+      <p class="actions" hidden={orderOf(customer, ["closing", "block"]) !== undefined}>
+        <Button
+          label={texts.blockAccount}
+          disabled={orderOut(customer) !== undefined}
+          onClick={() => void desk.ask(pesel, { kind: "block" })}
+        />
+        <Button
+          label={texts.closeAccount}
+          disabled={orderOut(customer) !== undefined}
+          onClick={() => void desk.ask(pesel, { kind: "closing" })}
+        />
+      </p>
       <Asked pesel={pesel} kinds={["closing"]} label={texts.carryOut} />
+      <Reasoned pesel={pesel} kind="block" />
     </div>
   );
 }

@@ -1,30 +1,25 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
-import type { RateHistoryJson } from "../wire/schemas.ts";
+import type { RateHistoryJson } from "../wire/rates.ts";
 import { useApp, useGet } from "./app.ts";
-import { Unread } from "./unread.tsx";
+import { Button, Unread } from "./elements.tsx";
+import { useFocusReturn } from "./focus.ts";
 
-const box = { width: 72, height: 20 };
+/** The points of a line through `values`, in a box of 100 by 100 whose bottom is `least` and whose top is `most`. */
+function pointsOf(values: readonly number[], least: number, most: number): string {
+  const range = most - least || 1;
+  const step = 100 / Math.max(1, values.length - 1);
+  return values
+    .map(
+      (value, index) => `${(index * step).toFixed(2)},${(100 - ((value - least) / range) * 100).toFixed(2)}`,
+    )
+    .join(" ");
+}
 
-/** How something went, without figures. */
+/** A line without figures. */
 export function Sparkline({ values }: { readonly values: readonly number[] }) {
-  const least = Math.min(...values);
-  const range = Math.max(...values) - least || 1;
-  const step = box.width / Math.max(1, values.length - 1);
-  const points = values.map(
-    (value, index) =>
-      `${(index * step).toFixed(1)},${(box.height - 1 - ((value - least) / range) * (box.height - 2)).toFixed(1)}`,
-  );
   return (
-    <svg
-      class="sparkline"
-      width={box.width}
-      height={box.height}
-      viewBox={`0 0 ${box.width} ${box.height}`}
-      aria-hidden="true"
-    >
-      {values.length > 1 && <polyline points={points.join(" ")} />}
+    <svg class="sparkline" viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+      {values.length > 1 && <polyline points={pointsOf(values, Math.min(...values), Math.max(...values))} />}
     </svg>
   );
 }
@@ -35,116 +30,121 @@ const spans = [
   { days: 366, count: 1, unit: "year" },
   { days: 1827, count: 5, unit: "year" },
 ] as const;
-const height = 220;
-const noRates: RateHistoryJson["rates"] = [];
 
-/** Both sides of one currency, table by table. */
+/** Both sides of one currency, rate table by rate table. */
 export function History({ code, onClose }: { readonly code: string; readonly onClose: () => void }) {
   const { texts, format } = useApp();
   const [days, setDays] = useState<number>(92);
   const history = useGet<RateHistoryJson>(`api/rates/${code}/history`, { days });
   const place = useRef<HTMLElement>(null);
+  useFocusReturn();
   useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), [code]);
-  const rates = history.value?.rates ?? noRates;
+  const title = texts.ratesHistory(code);
   return (
     <section
       ref={place}
       class="history"
       onKeyDown={({ key }) => key === "Escape" && onClose()}
-      aria-label={`${texts.ratesHistory} ${code}`}
+      aria-label={title}
     >
       <div class="actions">
-        <h2>
-          {texts.ratesHistory} {code}
-        </h2>
+        <h2>{title}</h2>
         {spans.map((span) => (
-          <button
+          <Button
+            label={format.span(span.count, span.unit)}
             key={span.days}
-            type="button"
             class="plain"
             aria-pressed={span.days === days}
             onClick={() => setDays(span.days)}
-          >
-            {format.span(span.count, span.unit)}
-          </button>
+          />
         ))}
-        <button type="button" class="plain" onClick={onClose}>
-          {texts.close}
-        </button>
+        <Button label={texts.close} class="plain" onClick={onClose} />
       </div>
       <Unread read={history} />
-      <BidAndAsk rates={rates} />
-      <p class="muted figures least-and-most">
-        {rates.length > 0 &&
-          `${texts.lowestBid} ${format.rate(Math.min(...rates.map(({ bid }) => bid)))} · ${texts.highestAsk} ${format.rate(Math.max(...rates.map(({ ask }) => ask)))}`}
-      </p>
+      {history.value !== undefined && history.value.rates.length > 0 && (
+        <BidAndAsk rates={history.value.rates} />
+      )}
     </section>
   );
 }
 
+/** The next of 1, 2 or 5 times a power of ten. */
+export function niceAbove(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+}
+
+/** Labels along the days. */
+const mostDays = 5;
+
 function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
-  const { texts, format, language } = useApp();
-  const place = useRef<HTMLDivElement>(null);
-  /** The table at the pointer, by its place in `rates`. */
+  const { texts, format } = useApp();
+  /** The rate table at the pointer, by its place in `rates`. */
   const [pointed, setPointed] = useState<number>();
-  useEffect(() => {
-    const element = place.current;
-    if (element === null || rates.length === 0) return undefined;
-    const isLong = rates.length > 200;
-    const style = getComputedStyle(element);
-    const colour = (name: string) => style.getPropertyValue(name).trim();
-    const line = (stroke: string) => ({ stroke, width: 1.5 });
-    const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
-    const plot = new uPlot(
-      {
-        width: element.clientWidth,
-        height,
-        series: [{}, line(colour("--bid")), line(colour("--ask"))],
-        // Its own legend writes into text nodes, which a browser's translation replaces.
-        legend: { show: false },
-        hooks: { setCursor: [({ cursor }) => setPointed(cursor.idx ?? undefined)] },
-        axes: [
-          {
-            ...axis,
-            values: (_plot, ticks) =>
-              ticks.map((seconds) =>
-                new Intl.DateTimeFormat(format.locale, {
-                  ...(isLong ? { year: "numeric" } : { day: "numeric" }),
-                  month: "short",
-                  timeZone: "UTC",
-                }).format(seconds * 1000),
-              ),
-          },
-          { ...axis, size: 60, values: (_plot, ticks) => ticks.map((value) => format.rate(value)) },
-        ],
-      },
-      [
-        rates.map(({ effectiveDate }) => Date.parse(effectiveDate) / 1000),
-        rates.map(({ bid }) => bid),
-        rates.map(({ ask }) => ask),
-      ],
-      element,
-    );
-    const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
-    resize.observe(element);
-    return () => {
-      resize.disconnect();
-      plot.destroy();
-    };
-  }, [rates, language]);
+  const last = rates.length - 1;
+  const lowestBid = Math.min(...rates.map(({ bid }) => bid));
+  const highestAsk = Math.max(...rates.map(({ ask }) => ask));
+  const step = niceAbove((highestAsk - lowestBid) / 4 || 1);
+  const bottom = Math.floor(lowestBid / step);
+  const ticks = Array.from(
+    { length: Math.ceil(highestAsk / step) - bottom + 1 },
+    (_, nth) => (bottom + nth) * step,
+  );
+  const [least, most] = [ticks[0] ?? 0, ticks.at(-1) ?? 1];
+  const count = Math.min(mostDays, rates.length);
+  const days = Array.from({ length: count }, (_, nth) => rates[Math.round((nth * last) / (count - 1 || 1))]);
   const shown = pointed === undefined ? undefined : rates[pointed];
-  const sides = [
-    ["bid", texts.bid, shown && format.rate(shown.bid)],
-    ["ask", texts.ask, shown && format.rate(shown.ask)],
-  ] as const;
   return (
     <>
-      <div class="plot" ref={place} />
+      <div class="plot figures muted">
+        <div class="levels">
+          {ticks.toReversed().map((value) => (
+            <span key={value}>{format.rate(value)}</span>
+          ))}
+        </div>
+        <svg
+          viewBox="0 0 100 100"
+          preserveAspectRatio="none"
+          aria-hidden="true"
+          onPointerLeave={() => setPointed(undefined)}
+          onPointerMove={({ currentTarget, clientX }) => {
+            const { left, width } = currentTarget.getBoundingClientRect();
+            setPointed(Math.min(last, Math.max(0, Math.round(((clientX - left) / width) * last))));
+          }}
+        >
+          {ticks.map((value, nth) => {
+            const y = 100 - (nth * 100) / (ticks.length - 1);
+            return <line key={value} x1="0" x2="100" y1={y} y2={y} />;
+          })}
+          {pointed !== undefined && (
+            <line x1={(pointed * 100) / (last || 1)} x2={(pointed * 100) / (last || 1)} y1="0" y2="100" />
+          )}
+          {(["bid", "ask"] as const).map((side) => (
+            <polyline
+              key={side}
+              class={side}
+              points={pointsOf(
+                rates.map((rate) => rate[side]),
+                least,
+                most,
+              )}
+            />
+          ))}
+        </svg>
+        <div class="days">
+          {days.map((rate) => (
+            <span key={rate?.table}>{rate && format.day(rate.effectiveDate, rates.length > 200)}</span>
+          ))}
+        </div>
+      </div>
       <p class="figures legend">
         <span>{`${texts.table}: ${shown?.table ?? "–"}`}</span>
-        {sides.map(([side, label, rate]) => (
-          <span key={side} class={side}>{`${label}: ${rate ?? "–"}`}</span>
+        {(["bid", "ask"] as const).map((side) => (
+          <span key={side} class={side}>{`${texts[side]}: ${shown ? format.rate(shown[side]) : "–"}`}</span>
         ))}
+      </p>
+      <p class="muted figures least-and-most">
+        {texts.extremes(format.rate(lowestBid), format.rate(highestAsk))}
       </p>
     </>
   );

@@ -3,6 +3,7 @@ import { AccountView } from "./account.tsx";
 import { useApp, useMay } from "./app.ts";
 import { Board } from "./board.tsx";
 import { accountUrl } from "./desk.ts";
+import { Part } from "./elements.tsx";
 import { Finder } from "./finder.tsx";
 import { NewAccount } from "./new-account.tsx";
 import { shortcuts, useShortcuts } from "./shortcuts.ts";
@@ -39,10 +40,16 @@ export function Counter({ served: { pesel, isOpening }, onServe }: CounterProps)
             <p>{mayOpen ? texts.welcome : texts.welcomeViewer}</p>
           </section>
         )}
-        {pesel !== undefined && !isOpening && <AccountView key={pesel} pesel={pesel} />}
+        {pesel !== undefined && !isOpening && (
+          <Part key={pesel}>
+            <AccountView pesel={pesel} />
+          </Part>
+        )}
       </main>
       <aside>
-        <Board />
+        <Part>
+          <Board />
+        </Part>
         <details class="keys">
           <summary>{texts.shortcuts}</summary>
           <dl>

@@ -1,8 +1,9 @@
 import type { EntryKind } from "../core/journal.ts";
-import type { MoneyJson, QuoteJson } from "../wire/schemas.ts";
-import { isOpen, ProblemAnswer } from "./answers.ts";
+import type { QuoteJson } from "../wire/exchanges.ts";
+import type { MoneyJson } from "../wire/fields.ts";
+import { isOpen, isRefusal } from "./answers.ts";
 
-/** What is typed in the ticket. */
+/** The content of the ticket. */
 export interface TicketDraft {
   readonly from: string;
   readonly to: string;
@@ -10,38 +11,43 @@ export interface TicketDraft {
   readonly typed: string;
 }
 
-/** What is typed for a deposit or a withdrawal. */
+/** The content of the form for a deposit or a withdrawal. */
 export interface CashDraft {
   readonly typed: string;
   readonly currency: string;
   readonly note: string;
 }
 
+interface Name {
+  readonly name: string;
+  readonly surname: string;
+}
+
 /** One request that moves money, or changes an account. */
 export interface Order {
   readonly kind: EntryKind;
   readonly pesel: string;
-  readonly holder: { readonly name: string; readonly surname: string };
+  readonly holder: Name;
   readonly path: string;
   readonly body: object;
   /** The idempotency key: one order, however often it is sent. */
   readonly key: string;
   /** The id of the only rate table that it may be settled at. */
   readonly tableId?: string | undefined;
-  /** What leaves the account. */
+  /** The money that leaves the account. */
   readonly out?: MoneyJson | undefined;
-  /** What comes to it. */
+  /** The money that comes to it. */
   readonly in?: MoneyJson | undefined;
   readonly quote?: QuoteJson | undefined;
   /** The holder's name after a renaming. */
-  readonly renamed?: { readonly name: string; readonly surname: string } | undefined;
+  readonly renamed?: Name | undefined;
   /** The entry that a reversal undoes. */
   readonly undone?: { readonly kind: EntryKind; readonly time: string } | undefined;
 }
 
-/** What the teller is told of an order: by the name of a text, or as the failure that came. */
+/** A message about an order: the name of a text, or a failure. */
 export type Told =
-  | { readonly text: "outcomeUnknown" | "rateMoved" | "notSoFar" | "mayStillBeDone" | "givenUp" | "notSent" }
+  | { readonly text: "rateMoved" | "notSoFar" | "givenUp" | "notSent" | "reasonMissing" }
   | { readonly failure: unknown };
 
 /**
@@ -56,13 +62,17 @@ export type OrderState =
   | { readonly stage: "asked" | "unknown" | "looking" | "leaving"; readonly order: Order }
   | { readonly stage: "sending"; readonly order: Order; readonly isRepeat: boolean };
 
-/** What is under way for one customer. */
+/** The work under way for one customer. */
 export interface Customer {
   readonly ticket: TicketDraft;
   readonly cash: CashDraft;
+  /** The holder's new name, once it is typed. */
+  readonly renaming: Name | undefined;
   readonly at: OrderState | undefined;
-  /** What was told last, and of which kind of order. */
-  readonly told: { readonly kind: EntryKind; readonly what: Told } | undefined;
+  /** The newest message, with the kind of its order, and the price that was refused. */
+  readonly told:
+    | { readonly kind: EntryKind; readonly what: Told; readonly quote?: QuoteJson | undefined }
+    | undefined;
   /** The receipt in sight. */
   readonly receiptId: string | undefined;
   /** The key of the order that was done last. */
@@ -70,17 +80,22 @@ export interface Customer {
 }
 
 export type CustomerEvent =
-  | { readonly is: "typed"; readonly ticket?: Partial<TicketDraft>; readonly cash?: Partial<CashDraft> }
+  | {
+      readonly is: "typed";
+      readonly ticket?: Partial<TicketDraft>;
+      readonly cash?: Partial<CashDraft>;
+      readonly renaming?: Name;
+    }
   | { readonly is: "asks"; readonly nth: number; readonly kind: EntryKind }
   | { readonly is: "priced"; readonly nth: number; readonly order: Order; readonly what?: Told | undefined }
   | { readonly is: "not priced"; readonly nth: number; readonly failure: unknown }
   | { readonly is: "cancels" }
-  | { readonly is: "confirms"; readonly key: string; readonly body?: object | undefined }
+  | { readonly is: "gives reason"; readonly key: string; readonly reason: string }
+  | { readonly is: "confirms"; readonly key: string }
   | { readonly is: "done"; readonly key: string; readonly receiptId: string }
   | { readonly is: "failed"; readonly key: string; readonly failure: unknown }
   | { readonly is: "looks"; readonly key: string }
-  | { readonly is: "not found"; readonly key: string }
-  | { readonly is: "not looked up"; readonly key: string; readonly failure: unknown }
+  | { readonly is: "not found"; readonly key: string; readonly what: Told }
   | { readonly is: "leaves" | "stays" | "gives up"; readonly key: string }
   | { readonly is: "shows receipt"; readonly receiptId: string | undefined };
 
@@ -89,6 +104,7 @@ const noCash: CashDraft = { typed: "", currency: "PLN", note: "" };
 export const newCustomer: Customer = {
   ticket: { from: "PLN", to: "USD", side: "toBuy", typed: "" },
   cash: noCash,
+  renaming: undefined,
   at: undefined,
   told: undefined,
   receiptId: undefined,
@@ -100,13 +116,19 @@ export function orderOut({ at }: Customer): Order | undefined {
   return at === undefined || at.stage === "asking" || at.stage === "asked" ? undefined : at.order;
 }
 
+/** Whether the order was sent, no answer of fx came, and it is not settled since. */
+export function isUnknown(at: OrderState): boolean {
+  if (at.stage === "sending") return at.isRepeat;
+  return at.stage === "unknown" || at.stage === "looking" || at.stage === "leaving";
+}
+
 /** The order of these kinds that is asked about, or sent and not settled. */
 export function orderOf({ at }: Customer, kinds: readonly EntryKind[]): Order | undefined {
   if (at === undefined || at.stage === "asking") return undefined;
   return kinds.includes(at.order.kind) ? at.order : undefined;
 }
 
-/** What becomes of a customer with an event. One that belongs to an earlier question or order changes nothing. */
+/** The state after an event. An event of an earlier question or order changes nothing. */
 export function step(state: Customer, event: CustomerEvent): Customer {
   switch (event.is) {
     case "shows receipt":
@@ -134,6 +156,7 @@ function begin(
     ...next,
     ticket: { ...state.ticket, ...event.ticket },
     cash: { ...state.cash, ...event.cash },
+    renaming: event.renaming ?? state.renaming,
   };
 }
 
@@ -141,8 +164,12 @@ function priced(state: Customer, event: Extract<CustomerEvent, { is: "priced" | 
   const { at } = state;
   if (at?.stage !== "asking" || at.nth !== event.nth) return state;
   const { kind } = at;
-  if (event.is === "not priced")
-    return { ...state, at: undefined, told: { kind, what: { failure: event.failure } } };
+  if (event.is === "not priced") {
+    const { failure } = event;
+    // Whoever has signed in again is not told of the earlier token.
+    const told = isRefusal(failure, "unauthorized") ? undefined : { kind, what: { failure } };
+    return { ...state, at: undefined, told };
+  }
   const told = event.what && { kind, what: event.what };
   return { ...state, at: { stage: "asked", order: event.order }, told };
 }
@@ -155,38 +182,41 @@ function sent(state: Customer, event: SentEvent): Customer {
   const { order, stage } = at;
   const tell = (what: Told) => ({ kind: order.kind, what });
   switch (event.is) {
-    case "confirms": {
-      if (stage !== "asked" && stage !== "unknown") return state;
-      const isRepeat = stage === "unknown";
-      // What is sent again is what was sent before.
-      const confirmed = isRepeat || event.body === undefined ? order : { ...order, body: event.body };
-      return { ...state, at: { stage: "sending", order: confirmed, isRepeat }, told: undefined };
-    }
+    case "gives reason":
+      // A repeated request is the same as the first.
+      return stage === "asked"
+        ? { ...state, at: { stage, order: { ...order, body: { reason: event.reason } } }, told: undefined }
+        : state;
+    case "confirms":
+      // The server would refuse it, and the question with the entry be gone.
+      if ("reason" in order.body && reasonOf(order).trim() === "") {
+        return { ...state, told: tell({ text: "reasonMissing" }) };
+      }
+      return stage === "asked" || stage === "unknown"
+        ? { ...state, at: { stage: "sending", order, isRepeat: stage === "unknown" }, told: undefined }
+        : state;
     case "done":
       return stage === "asked" ? state : settled(state, order, event.receiptId);
     case "failed":
       return at.stage === "sending" ? failed(state, at, event.failure) : state;
     case "looks":
-      return stage === "unknown" ? { ...state, at: { stage: "looking", order } } : state;
+      return stage === "unknown" ? { ...state, at: { stage: "looking", order }, told: undefined } : state;
     case "not found":
       return stage === "looking"
-        ? { ...state, at: { stage: "unknown", order }, told: tell({ text: "notSoFar" }) }
-        : state;
-    case "not looked up":
-      return stage === "looking"
-        ? { ...state, at: { stage: "unknown", order }, told: tell({ failure: event.failure }) }
+        ? { ...state, at: { stage: "unknown", order }, told: tell(event.what) }
         : state;
     case "leaves":
-      return stage === "unknown"
-        ? { ...state, at: { stage: "leaving", order }, told: tell({ text: "mayStillBeDone" }) }
-        : state;
+      return stage === "unknown" ? { ...state, at: { stage: "leaving", order }, told: undefined } : state;
     case "stays":
-      return stage === "leaving"
-        ? { ...state, at: { stage: "unknown", order }, told: tell({ text: "outcomeUnknown" }) }
-        : state;
+      return stage === "leaving" ? { ...state, at: { stage: "unknown", order } } : state;
     case "gives up":
       return stage === "leaving" ? { ...state, at: undefined, told: tell({ text: "givenUp" }) } : state;
   }
+}
+
+/** The reason typed for a reversal, a block or an unblock. */
+export function reasonOf({ body }: Order): string {
+  return (body as { readonly reason?: string }).reason ?? "";
 }
 
 function settled(state: Customer, { kind, key }: Order, receiptId: string): Customer {
@@ -194,6 +224,7 @@ function settled(state: Customer, { kind, key }: Order, receiptId: string): Cust
   return {
     ticket: kind === "exchange" ? { ...state.ticket, typed: "" } : state.ticket,
     cash: isCash ? noCash : state.cash,
+    renaming: kind === "renaming" ? undefined : state.renaming,
     at: undefined,
     told: undefined,
     // Whoever opens an account goes on with it.
@@ -208,12 +239,10 @@ function failed(
   failure: unknown,
 ): Customer {
   const tell = (what: Told) => ({ kind: order.kind, what });
-  if (isOpen(failure, isRepeat)) {
-    return { ...state, at: { stage: "unknown", order }, told: tell({ text: "outcomeUnknown" }) };
-  }
+  if (isOpen(failure, isRepeat)) return { ...state, at: { stage: "unknown", order } };
   // Whoever has to sign in again finds the question as it was.
-  if (failure instanceof ProblemAnswer && failure.problem.code === "unauthorized") {
+  if (isRefusal(failure, "unauthorized")) {
     return { ...state, at: { stage: "asked", order }, told: tell({ text: "notSent" }) };
   }
-  return { ...state, at: undefined, told: tell({ failure }) };
+  return { ...state, at: undefined, told: { ...tell({ failure }), quote: order.quote } };
 }

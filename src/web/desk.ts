@@ -1,7 +1,10 @@
-import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
-import type { ListedAccountJson, MoneyJson, QuoteJson } from "../wire/schemas.ts";
+import { housePlaceOf } from "../core/house.ts";
+import type { ListedAccountJson } from "../wire/accounts.ts";
+import type { EntryJson, StatementJson } from "../wire/entries.ts";
+import type { QuoteJson } from "../wire/exchanges.ts";
+import type { MoneyJson } from "../wire/fields.ts";
 import { movedBy } from "../wire/statement-csv.ts";
-import { newKey, ProblemAnswer, type Server, urlOf } from "./answers.ts";
+import { isRefusal, newKey, type Server, urlOf } from "./answers.ts";
 import {
   type Customer,
   type CustomerEvent,
@@ -12,8 +15,10 @@ import {
   type Told,
 } from "./customer.ts";
 import type { Reads } from "./reads.ts";
+import { Watched } from "./state-machine.ts";
+import type { Kept } from "./token-store.ts";
 
-/** What a teller wants done on an account, before it is priced. */
+/** A request of the teller for an account, before it is priced. */
 export type Wish =
   | {
       readonly kind: "exchange";
@@ -26,9 +31,9 @@ export type Wish =
   | { readonly kind: "opening"; readonly name: string; readonly surname: string; readonly pln: number }
   | { readonly kind: "renaming"; readonly name: string; readonly surname: string }
   | { readonly kind: "reversal"; readonly entry: EntryJson }
-  | { readonly kind: "closing" };
+  | { readonly kind: "closing" | "block" | "unblock" };
 
-/** What is typed for a new account. */
+/** The content of the form for a new account. */
 export interface OpeningDraft {
   readonly pesel: string;
   readonly name: string;
@@ -40,13 +45,6 @@ export interface OpeningDraft {
 
 const noOpening: OpeningDraft = { pesel: "", name: "", surname: "", initial: "", key: undefined };
 
-/** What survives a reload: the tab's `sessionStorage`. */
-interface Kept {
-  getItem(name: string): string | null;
-  setItem(name: string, text: string): void;
-  removeItem(name: string): void;
-}
-
 /** Where orders without an answer survive a reload. */
 const storageName = "fx-orders";
 
@@ -54,22 +52,21 @@ const storageName = "fx-orders";
  * Everything that is under way at the counter, by customer. It outlives the parts that show it: another view, another
  * customer and the lock leave it as it is.
  */
-export class Desk {
+export class Desk extends Watched {
   readonly #api: Server;
   readonly #reads: Reads;
   readonly #storage: Kept;
   readonly #customers = new Map<string, Customer>();
-  readonly #watchers = new Set<() => void>();
   #opening = noOpening;
   #nth = 0;
 
   constructor(api: Server, reads: Reads, storage: Kept) {
+    super();
     this.#api = api;
     this.#reads = reads;
     this.#storage = storage;
     for (const order of JSON.parse(storage.getItem(storageName) ?? "[]") as Order[]) {
-      const told = { kind: order.kind, what: { text: "outcomeUnknown" } } as const;
-      this.#customers.set(order.pesel, { ...newCustomer, at: { stage: "unknown", order }, told });
+      this.#customers.set(order.pesel, { ...newCustomer, at: { stage: "unknown", order } });
     }
   }
 
@@ -84,7 +81,31 @@ export class Desk {
   /** @param draft undefined to begin with an empty form */
   setOpening(draft: Partial<OpeningDraft> | undefined): void {
     this.#opening = draft === undefined ? noOpening : { ...this.#opening, ...draft };
-    this.#changed();
+    this.changed();
+  }
+
+  /**
+   * Begins with the form for a PESEL that was typed elsewhere, without what was typed for another one, or for an account
+   * that was opened after the teller had closed the form.
+   */
+  beginOpening(pesel: string): void {
+    const { opening, isOpened } = this;
+    const isAnother = pesel !== "" && pesel !== opening.pesel;
+    this.setOpening(isAnother || isOpened ? { ...noOpening, pesel } : {});
+  }
+
+  /** Empties the form, which the next customer may see, unless its order is out. */
+  endOpening(): void {
+    const pesel = digitsOf(this.#opening.pesel);
+    if (orderOut(this.customer(pesel)) !== undefined) return;
+    this.tell(pesel, { is: "cancels" });
+    this.setOpening(undefined);
+  }
+
+  /** Whether the account of the form has been opened. */
+  get isOpened(): boolean {
+    const { key, pesel } = this.#opening;
+    return key !== undefined && this.customer(digitsOf(pesel)).doneKey === key;
   }
 
   /** The orders that were sent and are not settled. */
@@ -92,9 +113,11 @@ export class Desk {
     return [...this.#customers.values()].flatMap((customer) => orderOut(customer) ?? []);
   }
 
-  watch(onChange: () => void): () => void {
-    this.#watchers.add(onChange);
-    return () => this.#watchers.delete(onChange);
+  /** Whether an order was confirmed and not sent, because the server asks for the token again. */
+  get isNotSent(): boolean {
+    return [...this.#customers.values()].some(
+      ({ told }) => told !== undefined && isText(told.what, "notSent"),
+    );
   }
 
   tell(pesel: string, event: CustomerEvent): Customer {
@@ -105,7 +128,7 @@ export class Desk {
     const { out } = this;
     if (out.length === 0) this.#storage.removeItem(storageName);
     else this.#storage.setItem(storageName, JSON.stringify(out));
-    this.#changed();
+    this.changed();
     return after;
   }
 
@@ -146,9 +169,9 @@ export class Desk {
   }
 
   /** Sends the order of this key, or sends it again if it has no answer: once, however often it is clicked. */
-  async confirm(pesel: string, key: string, body?: object): Promise<void> {
+  async confirm(pesel: string, key: string): Promise<void> {
     const before = this.customer(pesel);
-    const { at } = this.tell(pesel, { is: "confirms", key, body });
+    const { at } = this.tell(pesel, { is: "confirms", key });
     if (at === before.at || at?.stage !== "sending") return;
     const { order } = at;
     const begun = this.#reads.begin();
@@ -159,8 +182,10 @@ export class Desk {
       this.#settled(order, answer.receiptId);
     } catch (failure) {
       const after = this.tell(pesel, { is: "failed", key: order.key, failure });
-      const isMoved = failure instanceof ProblemAnswer && failure.problem.code === "rate-changed";
-      if (isMoved && after.at === undefined) this.#askAgain(order);
+      if (isRefusal(failure, "account-blocked")) this.#reads.stale(accountUrl(pesel));
+      if (isRefusal(failure, "rate-changed") && after.at === undefined) this.#askAgain(order);
+      // An earlier attempt with another token has arrived: the statement shows whether the order was done.
+      if (isRefusal(failure, "idempotency-key-reused")) await this.look(pesel);
     }
   }
 
@@ -174,17 +199,13 @@ export class Desk {
     try {
       const url = urlOf(`${accountUrl(pesel)}/history`, { key });
       const [entry] = (await this.#api.get<StatementJson>(url)).entries;
-      if (entry === undefined) this.tell(pesel, { is: "not found", key });
+      if (entry === undefined) this.tell(pesel, { is: "not found", key, what: { text: "notSoFar" } });
       else this.#settled(order, entry.id);
     } catch (failure) {
       // An account that is not there has no entry.
-      const isNone = failure instanceof ProblemAnswer && failure.problem.code === "account-not-found";
-      this.tell(pesel, isNone ? { is: "not found", key } : { is: "not looked up", key, failure });
+      const what = isRefusal(failure, "account-not-found") ? ({ text: "notSoFar" } as const) : { failure };
+      this.tell(pesel, { is: "not found", key, what });
     }
-  }
-
-  #changed(): void {
-    for (const changed of [...this.#watchers]) changed();
   }
 
   /** Reads again what an order has changed. */
@@ -203,8 +224,19 @@ export class Desk {
   }
 }
 
+function isText(told: Told, text: string): boolean {
+  return "text" in told && told.text === text;
+}
+
+/** A PESEL as it was typed, without spaces and dashes. */
+export function digitsOf(typed: string): string {
+  return typed.replace(/[\s-]/g, "");
+}
+
+/** The path of an account of a customer or of the house. */
 export function accountUrl(pesel: string): string {
-  return `api/user/${pesel}`;
+  const place = housePlaceOf(pesel);
+  return place === undefined ? `api/user/${pesel}` : `api/house/${place}`;
 }
 
 export function quoteUrl({ from, to, side, amount }: Extract<Wish, { kind: "exchange" }>): string {
@@ -225,9 +257,15 @@ function orderOf(pesel: string, wish: Wish, quote: QuoteJson | undefined): Omit<
     case "deposit":
     case "withdrawal": {
       const { symbol, amount } = wish.money;
-      const body = { amount, currency: symbol, ...(wish.note !== undefined && { note: wish.note }) };
+      const place = housePlaceOf(pesel);
+      const body = {
+        ...(place !== undefined && { account: place }),
+        ...{ amount, currency: symbol },
+        ...(wish.note !== undefined && { note: wish.note }),
+      };
+      const path = `${place === undefined ? account : "api/house"}/${kind}s`;
       const moves = kind === "deposit" ? { in: wish.money } : { out: wish.money };
-      return { kind, pesel, path: `${account}/${kind}s`, body, ...moves };
+      return { kind, pesel, path, body, ...moves };
     }
     case "opening": {
       const { name, surname, pln } = wish;
@@ -243,9 +281,12 @@ function orderOf(pesel: string, wish: Wish, quote: QuoteJson | undefined): Omit<
       const moved = movedBy(entry);
       const undone = { kind: entry.kind, time: entry.time };
       const path = `api/receipts/${entry.id}/reversal`;
-      return { kind, pesel, path, body: {}, out: moved.in, in: moved.out, undone };
+      return { kind, pesel, path, body: { reason: "" }, out: moved.in, in: moved.out, undone };
     }
     case "closing":
       return { kind, pesel, path: `${account}/closing`, body: {} };
+    case "block":
+    case "unblock":
+      return { kind, pesel, path: `${account}/${kind}`, body: { reason: "" } };
   }
 }

@@ -1,27 +1,30 @@
 import { useId } from "preact/hooks";
-import { useCodes } from "./app.ts";
+import { useApp, useCodes } from "./app.ts";
+import { isSurelyWrong, typedAmount } from "./format.ts";
 
 interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly onValue: (value: string) => void;
-  /** What is wrong with it. */
+  /** The message about a wrong value. */
   readonly fault?: string | undefined;
+  readonly isSecret?: boolean;
+  readonly autofocus?: boolean;
   readonly inputMode?: "numeric" | "decimal";
   readonly maxLength?: number;
   readonly placeholder?: string;
-  /** Of the shortcut that leads here. */
+  /** The name of the shortcut that leads here. */
   readonly "data-key"?: string;
 }
 
 /** A text box with its label above it, and what is wrong with it below. */
-export function Field({ label, value, onValue, fault, ...rest }: FieldProps) {
+export function Field({ label, value, onValue, fault, isSecret = false, ...rest }: FieldProps) {
   const own = useId();
   return (
     <div class="field">
       <label for={own}>{label}</label>
       <input
-        type="text"
+        {...(isSecret ? ({ type: "password" } as const) : ({ type: "text" } as const))}
         autocomplete="off"
         spellcheck={false}
         {...rest}
@@ -32,7 +35,7 @@ export function Field({ label, value, onValue, fault, ...rest }: FieldProps) {
         onInput={(event) => onValue(event.currentTarget.value)}
       />
       {fault !== undefined && (
-        <p class="fault" id={`${own}-fault`}>
+        <p class="fault" role="status" id={`${own}-fault`}>
           {fault}
         </p>
       )}
@@ -40,20 +43,65 @@ export function Field({ label, value, onValue, fault, ...rest }: FieldProps) {
   );
 }
 
-/** One of the currencies that accounts can hold, by its code. */
-export function CurrencyField({ label, value, onValue }: Pick<FieldProps, "label" | "value" | "onValue">) {
+interface AmountFieldProps extends FieldProps {
+  readonly currency: string;
+  readonly zero?: boolean;
+  /** Whether the message about it stands elsewhere. */
+  readonly isTold: boolean;
+}
+
+/** A box for an amount, with what is surely wrong with it while it is typed. */
+export function AmountField({ currency, zero = false, isTold, ...field }: AmountFieldProps) {
+  const { texts } = useApp();
+  const { value } = field;
+  const amount = typedAmount(value, currency, { zero });
+  const isFaulty = "fault" in amount && !isTold && isSurelyWrong(value, amount.fault);
+  return (
+    <Field {...field} inputMode="decimal" fault={isFaulty ? texts.amountFault[amount.fault] : undefined} />
+  );
+}
+
+interface DateFieldProps extends Pick<FieldProps, "label" | "value" | "onValue"> {
+  readonly min?: string;
+  readonly max?: string;
+}
+
+/** A box for a day. */
+export function DateField({ label, onValue, ...rest }: DateFieldProps) {
+  return (
+    <label class="field">
+      {label}
+      <input type="date" {...rest} onInput={({ currentTarget }) => onValue(currentTarget.value)} />
+    </label>
+  );
+}
+
+interface ChoiceFieldProps<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  /** The values, with the texts that stand for them. */
+  readonly of: readonly (readonly [value: Value, text: string])[];
+  readonly onValue: (value: Value) => void;
+}
+
+/** One of some values. */
+export function ChoiceField<Value extends string>({ label, value, of, onValue }: ChoiceFieldProps<Value>) {
   const own = useId();
-  const codes = useCodes();
   return (
     <div class="field">
       <label for={own}>{label}</label>
-      <select id={own} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
-        {codes.map((code) => (
-          <option key={code} value={code}>
-            {code}
+      <select id={own} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value as Value)}>
+        {of.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
           </option>
         ))}
       </select>
     </div>
   );
+}
+
+/** One of the currencies that accounts can hold, by its code. */
+export function CurrencyField(field: Pick<FieldProps, "label" | "value" | "onValue">) {
+  return <ChoiceField {...field} of={useCodes().map((code) => [code, code])} />;
 }

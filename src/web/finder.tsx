@@ -1,10 +1,11 @@
+import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { AccountsJson, ListedAccountJson } from "../wire/schemas.ts";
+import type { AccountsJson, ListedAccountJson } from "../wire/accounts.ts";
 import { urlOf } from "./answers.ts";
 import { useApp, useMay, useRead } from "./app.ts";
-import { accountUrl } from "./desk.ts";
+import { accountUrl, digitsOf } from "./desk.ts";
+import { Button, Unread } from "./elements.tsx";
 import { groupedPesel } from "./format.ts";
-import { Unread } from "./unread.tsx";
 
 const fewestLetters = 3;
 const mostFound = 20;
@@ -14,7 +15,7 @@ interface FinderProps {
   readonly onNew: () => void;
 }
 
-/** What was searched for last. */
+/** The newest search. */
 interface Search {
   readonly typed: string;
   readonly url: string;
@@ -23,12 +24,12 @@ interface Search {
 
 /** Finds an account by its PESEL or by the holder's name. */
 export function Finder({ onFound, onNew }: FinderProps) {
-  const { api, reads, texts } = useApp();
+  const { api, desk, reads, texts } = useApp();
   const mayOpen = useMay("teller");
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<string>();
   const [search, showSearch] = useState<Search>();
-  // What an answer is compared with: one may come between a new search and the drawing of it.
+  // An answer may come between a new search and its rendering: it is compared with this.
   const latest = useRef<Search | undefined>(undefined);
   const setSearch = (next: Search | undefined) => {
     latest.current = next;
@@ -36,28 +37,17 @@ export function Finder({ onFound, onNew }: FinderProps) {
   };
   const answer = useRead(reads, search && `search ${search.nth} ${search.url}`, async (signal) => {
     const found = await api.get<ListedAccountJson | AccountsJson>(search?.url ?? "", signal);
-    return "users" in found ? found.users : [found];
+    return "users" in found ? found : { users: [found], next: null };
   });
-  const found = answer.value;
+  const found = answer.value?.users;
   const [only] = found ?? [];
 
   const place = useRef<HTMLElement>(null);
   // Whoever has begun to work with what is in sight is not taken away from it.
-  useEffect(() => {
-    if (search === undefined) return undefined;
-    const work = ({ target }: Event) => {
-      const part = (target as Element).closest("main button, main input, main select, main summary");
-      if (part !== null && place.current?.contains(part) === false) setSearch(undefined);
-    };
-    for (const sign of ["input", "click"]) document.addEventListener(sign, work, true);
-    return () => {
-      for (const sign of ["input", "click"]) document.removeEventListener(sign, work, true);
-    };
-  }, [search]);
-
+  useWorkOutside(search === undefined ? undefined : place, () => setSearch(undefined));
   const end = () => {
     setSearch(undefined);
-    // What is typed meanwhile is another search.
+    // Text typed meanwhile is another search.
     if (typed === search?.typed) setTyped("");
   };
   const choose = (pesel: string) => {
@@ -69,23 +59,14 @@ export function Finder({ onFound, onNew }: FinderProps) {
   }, [found]);
 
   const find = () => {
-    const text = typed.trim();
-    const digits = text.replace(/[\s-]/g, "");
-    const isPesel = /^\d{11}$/.test(digits);
-    const isShort = !isPesel && (/\d/.test(digits) || [...digits].length < fewestLetters);
-    setFault(isShort ? texts.moreLetters : undefined);
-    const url = isPesel ? accountUrl(digits) : urlOf("api/users", { name: text, limit: mostFound });
-    setSearch(isShort ? undefined : { typed, url, nth: (latest.current?.nth ?? 0) + 1 });
+    const url = searchUrl(typed);
+    setFault(url === undefined ? texts.moreLetters : undefined);
+    setSearch(url === undefined ? undefined : { typed, url, nth: (latest.current?.nth ?? 0) + 1 });
   };
 
   return (
     <search class="finder" ref={place}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          find();
-        }}
-      >
+      <form onSubmit={find}>
         <input
           type="search"
           aria-label={texts.search}
@@ -97,36 +78,75 @@ export function Finder({ onFound, onNew }: FinderProps) {
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
         {mayOpen && (
-          <button
-            type="button"
+          <Button
+            label={texts.newAccount}
             data-key="newAccount"
             onClick={() => {
               setSearch(undefined);
+              setTyped("");
+              // A PESEL that has no account yet is not typed twice.
+              const digits = digitsOf(typed);
+              desk.beginOpening(/^\d{1,11}$/.test(digits) ? digits : "");
               onNew();
             }}
-          >
-            {texts.newAccount}
-          </button>
+          />
         )}
       </form>
       {fault !== undefined && <p role="alert">{fault}</p>}
       <Unread read={answer} />
       {found?.length === 0 && <p role="alert">{texts.noneFound}</p>}
-      {found !== undefined && found.length > 1 && (
-        <ul class="found" aria-label={texts.found}>
-          {found.map(({ pesel, name, surname, closed }) => (
-            <li key={pesel}>
-              <button type="button" class="plain" onClick={() => choose(pesel)}>
-                <span>
-                  {name} {surname}
-                  {closed && <span class="muted"> · {texts.closedAccount}</span>}
-                </span>
-                <span class="figures">{groupedPesel(pesel)}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      {found !== undefined && found.length > 1 && <Found users={found} onChoice={choose} />}
+      {answer.value?.next != null && <p role="status">{texts.moreFound}</p>}
     </search>
+  );
+}
+
+/** The address that answers a search; undefined if too little is typed. */
+function searchUrl(typed: string): string | undefined {
+  const digits = digitsOf(typed);
+  if (/^\d{11}$/.test(digits)) return accountUrl(digits);
+  const isShort = /\d/.test(digits) || [...digits].length < fewestLetters;
+  return isShort ? undefined : urlOf("api/users", { name: typed.trim(), limit: mostFound });
+}
+
+/** Calls `onWork` when the teller begins to use another part of the page; nothing without a `place`. */
+function useWorkOutside(place: RefObject<HTMLElement | null> | undefined, onWork: () => void): void {
+  useEffect(() => {
+    if (place === undefined) return undefined;
+    const work = ({ target }: Event) => {
+      const part = (target as Element).closest("main button, main input, main select, main summary");
+      if (part !== null && place.current?.contains(part) === false) onWork();
+    };
+    for (const sign of ["input", "click"]) document.addEventListener(sign, work, true);
+    return () => {
+      for (const sign of ["input", "click"]) document.removeEventListener(sign, work, true);
+    };
+  }, [place]);
+}
+
+interface FoundProps {
+  readonly users: AccountsJson["users"];
+  readonly onChoice: (pesel: string) => void;
+}
+
+/** Several accounts of one name, to choose from. */
+function Found({ users, onChoice }: FoundProps) {
+  const { texts } = useApp();
+  return (
+    <ul class="found" aria-label={texts.found}>
+      {users.map(({ pesel, name, surname, closed, blocked, damaged }) => (
+        <li key={pesel}>
+          <button type="button" class="plain" onClick={() => onChoice(pesel)}>
+            <span>
+              {name} {surname}
+              {closed && <span class="muted"> · {texts.closedAccount}</span>}
+              {blocked && <span class="muted"> · {texts.blockedAccount}</span>}
+              {damaged && <span class="muted"> · {texts.damagedAccount}</span>}
+            </span>
+            <span class="figures">{groupedPesel(pesel)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }

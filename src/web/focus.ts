@@ -1,7 +1,23 @@
+import { useLayoutEffect, useState } from "preact/hooks";
+
 /**
- * Whether what comes late may take the focus: not from the search box. The Enter that is meant for a search would
- * confirm an order.
+ * Gives the focus to what has come, but not while the teller is typing in another form: the Enter or space that is meant
+ * for that one would confirm an order.
  */
-export function mayTakeFocus(): boolean {
-  return document.activeElement?.matches("[type=search]") !== true;
+export function takeFocus(element: HTMLElement | null | undefined): void {
+  const { activeElement } = document;
+  const isTyping = activeElement?.matches("input, select, textarea") === true;
+  if (!isTyping || activeElement.closest("form")?.contains(element ?? null)) element?.focus();
+}
+
+/** When this part of the page goes, gives the focus back to the element that had it before. */
+export function useFocusReturn(): void {
+  const [before] = useState(() => document.activeElement);
+  useLayoutEffect(
+    () => () =>
+      queueMicrotask(() => {
+        if (document.activeElement === document.body && before instanceof HTMLElement) before.focus();
+      }),
+    [],
+  );
 }

@@ -1,5 +1,6 @@
-import { readWritten } from "../batch/written-amount.ts";
+import { readWritten } from "../batch/amount.ts";
 import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
+import { warsawDate } from "../core/date.ts";
 
 export type Language = "en" | "pl";
 
@@ -11,9 +12,10 @@ export class Format {
   readonly #date: Intl.DateTimeFormat;
   readonly #time: Intl.DateTimeFormat;
 
-  constructor(language: Language) {
+  /** @param preferred the languages that the reader prefers, such as "en-GB" */
+  constructor(language: Language, preferred: readonly string[]) {
     // The reader's own kind of English, if it is one.
-    const own = navigator.languages.find((name) => name.startsWith(language));
+    const own = preferred.find((name) => name.startsWith(language));
     this.locale = own ?? (language === "pl" ? "pl-PL" : "en-GB");
     this.#date = new Intl.DateTimeFormat(this.locale, { dateStyle: "medium", timeZone: "UTC" });
     this.#time = new Intl.DateTimeFormat(this.locale, {
@@ -24,16 +26,24 @@ export class Format {
   }
 
   /** An amount of a currency, with all of its decimals, without its code. */
-  amount(value: number, currency: string): string {
+  amount(value: number | string, currency: string): string {
+    if (typeof value === "string") return this.decimal(value);
     const digits = minorUnitDigits(currency as CurrencyCode) ?? 2;
     return this.#number(value, digits, digits);
+  }
+
+  /** An amount as somebody would type it: without groups. */
+  typed(value: number, currency: string): string {
+    const digits = minorUnitDigits(currency as CurrencyCode) ?? 2;
+    const options = { minimumFractionDigits: digits, useGrouping: false };
+    return new Intl.NumberFormat(this.locale, options).format(value);
   }
 
   money({ symbol, amount }: { readonly symbol: string; readonly amount: number }): string {
     return `${this.amount(amount, symbol)}\u00a0${symbol}`;
   }
 
-  /** Of an amount as decimal text, which may be longer than a number can be. */
+  /** Formats an amount given as decimal text, which may be longer than a number can be. */
   decimal(text: string): string {
     const [, sign = "", whole = "", fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
     const grouped = new Intl.NumberFormat(this.locale, { useGrouping: true }).format(BigInt(whole || 0));
@@ -58,6 +68,13 @@ export class Format {
     return this.#date.format(new Date(`${text}T00:00:00Z`));
   }
 
+  /** A day on an axis; where it shows years, the month and the year. */
+  day(text: string, isOfYears: boolean): string {
+    const options = { month: "short", timeZone: "UTC" } as const;
+    const rest = isOfYears ? ({ year: "numeric" } as const) : ({ day: "numeric" } as const);
+    return new Intl.DateTimeFormat(this.locale, { ...options, ...rest }).format(new Date(text));
+  }
+
   /** @param text RFC 3339; shown as the clocks in Poland have it */
   time(text: string): string {
     return this.#time.format(new Date(text));
@@ -67,6 +84,20 @@ export class Format {
   span(count: number, unit: "month" | "year"): string {
     const options = { style: "unit", unit, unitDisplay: "long" } as const;
     return new Intl.NumberFormat(this.locale, options).format(count);
+  }
+
+  seconds(count: number): string {
+    const options = {
+      style: "unit",
+      unit: "second",
+      unitDisplay: "short",
+      maximumFractionDigits: 2,
+    } as const;
+    return new Intl.NumberFormat(this.locale, options).format(count);
+  }
+
+  count(value: number): string {
+    return this.#number(value, 0, 0);
   }
 
   days(count: number): string {
@@ -90,6 +121,11 @@ export function groupedPesel(pesel: string): string {
   return `${pesel.slice(0, 6)}\u2009${pesel.slice(6)}`;
 }
 
+/** The sum of amounts with at most two decimals, without the rounding errors of doubles. */
+export function sum(...amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + Math.round(amount * 100), 0) / 100;
+}
+
 export type TypedAmount = { readonly amount: number } | { readonly fault: AmountFault };
 export type AmountFault = "missing" | "notANumber" | "ambiguous" | "notPositive" | "tooFine" | "tooLarge";
 
@@ -110,8 +146,31 @@ export function typedAmount(typed: string, currency: string, { zero = false } = 
   return { amount };
 }
 
+/** Whether an amount is surely wrong, however it is typed on: "1 00" and "0," may become right. */
+export function isSurelyWrong(typed: string, fault: AmountFault): boolean {
+  if (fault === "missing") return false;
+  return !(fault === "notANumber" || fault === "notPositive") || !/^[\d\s]*[.,]?0*$/.test(typed);
+}
+
 /** Whole days from a date to today, as the calendar in Poland has it. */
 export function ageInDays(date: string, now = new Date()): number {
-  const today = new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Warsaw" }).format(now);
-  return Math.round((Date.parse(today) - Date.parse(date)) / 86_400_000);
+  return Math.round((Date.parse(warsawDate(now)) - Date.parse(date)) / 86_400_000);
+}
+
+const clock = new Intl.DateTimeFormat("sv-SE", {
+  timeZone: "Europe/Warsaw",
+  dateStyle: "short",
+  timeStyle: "short",
+});
+
+/** The time by the clocks in Poland: "2026-06-08T12:00". */
+export function warsawTime(now: Date): string {
+  return clock.format(now).replace(" ", "T");
+}
+
+/** When the clocks in Poland show `time`; of an hour that they show twice, the first. */
+export function instantOf(time: string): Date {
+  const instant = (hoursAhead: number) => new Date(Date.parse(`${time}Z`) - hoursAhead * 3_600_000);
+  const inSummer = instant(2);
+  return warsawTime(inSummer) === time ? inSummer : instant(1);
 }

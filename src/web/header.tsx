@@ -1,11 +1,20 @@
-import type { ReadyJson } from "../wire/schemas.ts";
+import type { RatesJson } from "../wire/rates.ts";
+import { includes, type Role } from "../wire/role.ts";
+import type { ReadyJson } from "../wire/server.ts";
 import { ProblemAnswer } from "./answers.ts";
 import { useApp, useGet, useMay } from "./app.ts";
+import { Button, Unread } from "./elements.tsx";
 import { ageInDays } from "./format.ts";
+import { Resume } from "./operator/trading.tsx";
 import type { Read } from "./reads.ts";
-import { Unread } from "./unread.tsx";
 
-export type View = "counter" | "position" | "audit" | "batch";
+export type View = "counter" | "position" | "till" | "audit" | "batch";
+
+/** The views that a role may have, in the order of their tabs. */
+export function viewsOf(role: Role): readonly View[] {
+  if (includes(role, "operator")) return ["counter", "till", "position", "batch", "audit"];
+  return includes(role, "teller") ? ["counter", "till"] : ["counter"];
+}
 
 interface HeaderProps {
   readonly view: View;
@@ -17,8 +26,7 @@ interface HeaderProps {
 
 export function Header({ view, ratesRead, onView, onLanguage, onLock }: HeaderProps) {
   const { caller, language, texts } = useApp();
-  const isOperator = useMay("operator");
-  const views: readonly View[] = isOperator ? ["counter", "position", "batch", "audit"] : ["counter"];
+  const views = viewsOf(caller.role);
   return (
     <header>
       <a class="skip" href="#main">
@@ -30,20 +38,21 @@ export function Header({ view, ratesRead, onView, onLanguage, onLock }: HeaderPr
         <nav aria-label="fx">
           {views.length > 1 &&
             views.map((name) => (
-              <button
+              <Button
+                label={texts[name]}
                 key={name}
-                type="button"
                 class="tab"
                 aria-current={name === view ? "page" : undefined}
                 onClick={() => onView(name)}
-              >
-                {texts[name]}
-              </button>
+              />
             ))}
           <a href="docs">{texts.apiDocs}</a>
-          <button type="button" class="plain" lang={language === "en" ? "pl" : "en"} onClick={onLanguage}>
-            {texts.language}
-          </button>
+          <Button
+            label={texts.language}
+            class="plain"
+            lang={language === "en" ? "pl" : "en"}
+            onClick={onLanguage}
+          />
           {caller.name !== null && (
             <button type="button" class="plain" onClick={onLock}>
               {texts.lock}{" "}
@@ -54,6 +63,7 @@ export function Header({ view, ratesRead, onView, onLanguage, onLock }: HeaderPr
           )}
         </nav>
       </div>
+      <TokenExpiry />
       {ratesRead.value !== undefined && <Unread read={ratesRead} />}
       <RatesBanner failure={ratesRead.failure} />
       <NoNewerTable />
@@ -67,35 +77,51 @@ function TableInForce() {
   if (rates === undefined) return <p class="table-in-force" />;
   return (
     <p class="table-in-force">
-      {texts.table} <strong>{rates.table}</strong> {texts.effective} {format.date(rates.effectiveDate)}
+      {texts.tableOf(rates.table, format.date(rates.effectiveDate))}
       <span class="muted"> · {format.days(ageInDays(rates.effectiveDate))}</span>
     </p>
   );
 }
 
-/** Why there is no newer table, in the server's own words: one is held back, or the source does not answer. */
+const dayMs = 86_400_000;
+
+/** Announces a day before that the token expires. */
+function TokenExpiry() {
+  const { caller, texts, format } = useApp();
+  const { expires } = caller;
+  if (expires === null || Date.parse(expires) - Date.now() > dayMs) return null;
+  return <p class="banner warn">{texts.tokenExpires(format.time(expires))}</p>;
+}
+
+/** Why there is no newer table: one is held back, or the source does not answer. */
 function NoNewerTable() {
   const { texts } = useApp();
-  const problem = useGet<ReadyJson>("health/ready").value?.rates.problem ?? undefined;
-  return problem === undefined ? null : (
+  const { problem, heldBack } = useGet<ReadyJson>("health/ready").value?.rates ?? {};
+  if (problem == null) return null;
+  return <p class="banner warn">{texts.noNewerTable(problem, heldBack ?? null)}</p>;
+}
+
+/** Why trading is suspended, with the button that resumes it for an operator. */
+function Suspended({ reason, by, since }: NonNullable<RatesJson["suspension"]>) {
+  const { texts, format } = useApp();
+  const isOperator = useMay("operator");
+  return (
     <p class="banner warn">
-      {texts.noNewerTable} <span lang="en">{problem}</span>
+      {texts.suspendedFor(reason, format.time(since), by ?? "")}
+      {isOperator && <Resume />}
     </p>
   );
 }
 
-/** Whether orders are settled. Why they are not is said in the server's own words, which are English. */
+/** Whether orders are settled, and why they are not. */
 function RatesBanner({ failure }: { readonly failure: unknown }) {
   const { rates, texts } = useApp();
-  const refusal = failure instanceof ProblemAnswer ? failure.problem.detail : undefined;
-  if (rates === undefined && failure === undefined) return null;
-  if (rates?.tradable === true) {
-    return rates.recorded ? <p class="banner">{texts.recordedRates}</p> : null;
+  if (rates === undefined) {
+    const detail = failure instanceof ProblemAnswer ? failure.problem.detail : "";
+    return failure === undefined ? null : <p class="banner warn">{texts.noRates(detail)}</p>;
   }
-  return (
-    <p class="banner warn">
-      {rates === undefined ? texts.noRates : texts.staleRates}{" "}
-      <span lang="en">{rates?.reason ?? refusal}</span>
-    </p>
-  );
+  const { tradable, recorded, reason, reasonCode, suspension } = rates;
+  if (suspension) return <Suspended {...suspension} />;
+  if (tradable || reasonCode === null) return recorded ? <p class="banner">{texts.recordedRates}</p> : null;
+  return <p class="banner warn">{texts.notTraded(reasonCode, reason ?? "")}</p>;
 }

@@ -1,30 +1,43 @@
+import { Button, Part } from "./elements.tsx";
+// Before every schema.
+import "./jitless.ts";
+import "./styles/variables.css";
+import "./styles/elements.css";
+import "./styles/counter.css";
+import "./styles/statement.css";
+import "./styles/operator.css";
+import "./styles/devices.css";
+import "./styles/print.css";
 import { render } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import type { RatesJson, TokenJson } from "../wire/schemas.ts";
+import type { RatesJson } from "../wire/rates.ts";
+import type { TokenJson } from "../wire/server.ts";
 import { ProblemAnswer } from "./answers.ts";
 import { Api } from "./api.ts";
 import { AppContext, useRead, useWatched } from "./app.ts";
 import { Counter, type Served } from "./counter.tsx";
 import { Desk } from "./desk.ts";
 import { Format, type Language } from "./format.ts";
-import { Header, type View } from "./header.tsx";
+import { Header, type View, viewsOf } from "./header.tsx";
 import { keyTexts } from "./keyed-text.ts";
+import { Lock, useIdle } from "./lock.tsx";
 import { Audit, useAudit } from "./operator/audit.tsx";
-import type { BatchJob } from "./operator/batch-job.ts";
-import { BatchOnDemand } from "./operator/batch-on-demand.tsx";
+import { Batch } from "./operator/batch.tsx";
+import { BatchJob } from "./operator/batch-job.ts";
 import { Position } from "./operator/position.tsx";
-import { Reads } from "./reads.ts";
-import { ignoreStrayRepeats } from "./repeats.ts";
-import { Lock, useIdleLock } from "./session.tsx";
-import "./style.css";
-import "./operator/operator.css";
+import { accountsOfAll, Reads } from "./reads.ts";
 import { refusalText } from "./refusal-text.ts";
-import { type Texts, textsOf } from "./texts.ts";
+import { ignoreStrayRepeats } from "./repeats.ts";
+import { sessionOf, stepSession } from "./session.ts";
+import { StateMachine } from "./state-machine.ts";
+import type { Texts } from "./texts.ts";
+import { textsOf } from "./texts.ts";
+import { Till } from "./till.tsx";
+import { TokenStore } from "./token-store.ts";
 import { UnderWay } from "./under-way.tsx";
 
-const tokenName = "fx-token";
 const languageName = "fx-language";
-const ratesEveryMs = 60_000;
+const refreshEveryMs = 60_000;
 const retrySeconds = 10;
 
 function firstLanguage(): Language {
@@ -33,26 +46,31 @@ function firstLanguage(): Language {
   return navigator.language.startsWith("pl") ? "pl" : "en";
 }
 
-/** What outlives every view and the lock. */
-function useWork(onUnauthorized: () => void) {
-  const { api, reads, desk } = useMemo(() => {
-    const api = new Api(sessionStorage.getItem(tokenName) ?? undefined, onUnauthorized);
+/** The work and the reads, which outlive every view and the lock. */
+function useWork() {
+  const { tokens, api, reads, desk, session, batch } = useMemo(() => {
+    const tokens = new TokenStore(sessionStorage);
+    const session = new StateMachine(sessionOf(tokens), stepSession);
+    const api = new Api(tokens.token, (hadToken) => session.tell({ is: "unauthorized", hadToken }));
     const reads = new Reads();
-    return { api, reads, desk: new Desk(api, reads, sessionStorage) };
+    const desk = new Desk(api, reads, sessionStorage);
+    return { tokens, api, reads, session, desk, batch: new BatchJob(() => reads.stale(...accountsOfAll)) };
   }, []);
+  useWatched((onChange) => session.watch(onChange), []);
+  useWatched((onChange) => desk.watch(onChange), []);
   const audit = useAudit(api, reads);
-  const [batch, setBatch] = useState<BatchJob>();
   const [served, setServed] = useState<Served>({ pesel: undefined, isOpening: false });
   useEffect(() => {
     const ask = (event: Event) => {
-      if (desk.out.length > 0 || batch?.state.step === "working") event.preventDefault();
+      const isBusy = batch.state.step === "working" || audit.progress !== undefined;
+      if (desk.out.length > 0 || isBusy) event.preventDefault();
     };
     addEventListener("beforeunload", ask);
     return () => removeEventListener("beforeunload", ask);
-  }, [batch]);
+  }, [audit.progress !== undefined]);
   useEffect(() => {
-    const timer = setInterval(() => reads.stale("api/rates", "health/ready"), ratesEveryMs);
     const refresh = () => document.visibilityState === "visible" && reads.refresh();
+    const timer = setInterval(refresh, refreshEveryMs);
     addEventListener("focus", refresh);
     document.addEventListener("visibilitychange", refresh);
     return () => {
@@ -61,13 +79,13 @@ function useWork(onUnauthorized: () => void) {
       document.removeEventListener("visibilitychange", refresh);
     };
   }, []);
-  return { api, reads, desk, audit, batch, setBatch, served, setServed };
+  return { tokens, api, reads, desk, session, audit, batch, served, setServed };
 }
 
 function useLanguage() {
   const [language, setLanguage] = useState(firstLanguage);
   const texts = textsOf[language];
-  const format = useMemo(() => new Format(language), [language]);
+  const format = useMemo(() => new Format(language, navigator.languages), [language]);
   useEffect(() => {
     document.documentElement.lang = language;
     document.title = texts.title;
@@ -84,68 +102,92 @@ interface NotBegunProps {
   readonly failure: unknown;
   readonly texts: Texts;
   readonly language: Language;
+  /** Whether an order was sent that is not settled. */
+  readonly isUnsettled: boolean;
   readonly onRetry: () => void;
 }
 
 /** Says why the page cannot begin, and tries again when the server says, or soon. */
-function NotBegun({ failure, texts, language, onRetry }: NotBegunProps) {
+function NotBegun({ failure, texts, language, isUnsettled, onRetry }: NotBegunProps) {
   const refusal = failure instanceof ProblemAnswer ? failure : undefined;
   useEffect(() => {
     const timer = setTimeout(onRetry, (refusal?.retryAfterSeconds ?? retrySeconds) * 1000);
     return () => clearTimeout(timer);
   }, [failure]);
   return (
-    <p class="wait" role="status">
-      {refusal === undefined ? texts.offline : refusalText(refusal.problem, language)}{" "}
-      <button type="button" onClick={onRetry}>
-        {texts.retry}
-      </button>
-    </p>
+    <div class="wait">
+      <p role="status">
+        {refusal === undefined ? texts.offline : refusalText(refusal.problem, language)}{" "}
+        <Button label={texts.retry} onClick={onRetry} />
+      </p>
+      {isUnsettled && <p role="alert">{texts.unsettled}</p>}
+    </div>
   );
+}
+
+/** The ways out of the lock, and into it. */
+function useLock({ tokens, api, session }: ReturnType<typeof useWork>) {
+  const lock = () => {
+    const { hasPin } = tokens;
+    const hasToken = tokens.token !== undefined;
+    if (session.tell({ is: "locks", hasToken, hasPin }).stage === "open") return;
+    tokens.lock();
+    api.token = undefined;
+  };
+  useIdle(lock);
+  const enter = (token: string | undefined) => {
+    api.token = token;
+    session.tell({ is: "enters" });
+  };
+  return {
+    lock,
+    onToken: async (token: string, pin: string) => {
+      await tokens.keep(token, pin);
+      enter(token);
+    },
+    onPin: async (pin: string) => {
+      const token = await tokens.unlock(pin);
+      if (token === undefined) session.tell({ is: "wrong pin" });
+      else enter(token);
+    },
+    onButton: () => enter(undefined),
+  };
 }
 
 function Page() {
   const { changeLanguage, ...speech } = useLanguage();
   const { texts } = speech;
-  const [view, setView] = useState<View>("counter");
-  const [asksToken, setAsksToken] = useState(false);
-  const work = useWork(() => setAsksToken(true));
-  const { api, reads, desk, audit, batch, served, setServed } = work;
-  const [isLocked, lock, unlock] = useIdleLock(() => {
-    sessionStorage.removeItem(tokenName);
-    api.token = undefined;
-  });
-  const caller = useRead<TokenJson>(reads, "api/token", (signal) => api.get("api/token", signal));
-  const isOpen = caller.value !== undefined && !isLocked && !asksToken;
-  const rates = useRead<RatesJson>(reads, isOpen ? "api/rates" : undefined, (signal) =>
+  const [chosen, setView] = useState<View>("counter");
+  const work = useWork();
+  const { api, reads, desk, session, audit, batch, served, setServed } = work;
+  const { lock, ...ways } = useLock(work);
+  const isOpen = session.state.stage === "open";
+  const caller = useRead<TokenJson>(reads, isOpen ? "api/token" : undefined, (signal) =>
+    api.get("api/token", signal),
+  );
+  const rates = useRead<RatesJson>(reads, caller.value && "api/rates", (signal) =>
     api.get("api/rates", signal),
   );
-  useWatched((onChange) => desk.watch(onChange), []);
-
-  const takeToken = (token: string) => {
-    sessionStorage.setItem(tokenName, token);
-    api.token = token;
-    setAsksToken(false);
-    unlock();
-    reads.stale("api/token");
-  };
-  const hasToken = typeof caller.value?.name === "string";
-  if (asksToken || (isLocked && hasToken)) {
-    return <Lock texts={texts} isWrong={sessionStorage.getItem(tokenName) !== null} onToken={takeToken} />;
+  const isUnsettled = desk.out.length > 0;
+  if (!isOpen) {
+    const { isNotSent } = desk;
+    return <Lock session={session.state} {...{ texts, isNotSent, isUnsettled }} {...ways} />;
   }
-  if (isLocked) return <Lock texts={texts} isWrong={false} onUnlock={unlock} />;
-  if (caller.failure !== undefined && !caller.isLoading) {
-    return <NotBegun failure={caller.failure} {...speech} onRetry={() => reads.stale("api/token")} />;
+  if (caller.failure !== undefined && caller.value === undefined) {
+    const onRetry = () => reads.stale("api/token");
+    return <NotBegun failure={caller.failure} {...speech} {...{ isUnsettled, onRetry }} />;
   }
   // The board comes with its figures at once, so that nothing below it moves.
   const isFirst = rates.value === undefined && rates.failure === undefined;
-  if (caller.value === undefined || caller.isLoading || isFirst) {
+  if (caller.value === undefined || isFirst) {
     return (
       <p class="wait" role="status">
         {texts.loading}
       </p>
     );
   }
+  // Somebody else may have signed in, whose role has fewer views.
+  const view = viewsOf(caller.value.role).includes(chosen) ? chosen : "counter";
   const serve = (next: Served) => {
     setServed(next);
     setView("counter");
@@ -154,14 +196,19 @@ function Page() {
     <AppContext.Provider value={{ api, reads, desk, caller: caller.value, ...speech, rates: rates.value }}>
       <Header view={view} ratesRead={rates} onView={setView} onLanguage={changeLanguage} onLock={lock} />
       <UnderWay view={view} served={served} batch={batch} audit={audit} onServe={serve} onView={setView} />
-      {view === "counter" && <Counter served={served} onServe={setServed} />}
-      {view === "position" && <Position />}
-      {view === "audit" && <Audit job={audit} />}
-      {view === "batch" && <BatchOnDemand job={batch} onJob={work.setBatch} />}
+      <Part key={view}>
+        {view === "counter" && <Counter served={served} onServe={setServed} />}
+        {view === "till" && <Till key={caller.value.name} />}
+        {view === "position" && <Position />}
+        {view === "audit" && <Audit job={audit} />}
+        {view === "batch" && <Batch job={batch} />}
+      </Part>
     </AppContext.Provider>
   );
 }
 
 keyTexts();
 ignoreStrayRepeats(document);
+// The parts send what is typed; the browser sends no form.
+document.addEventListener("submit", (event) => event.preventDefault());
 render(<Page />, document.body);

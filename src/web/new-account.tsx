@@ -1,8 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useApp, useCustomer } from "./app.ts";
 import { orderOut } from "./customer.ts";
-import type { OpeningDraft } from "./desk.ts";
-import { Field } from "./field.tsx";
+import { digitsOf, type OpeningDraft } from "./desk.ts";
+import { Button } from "./elements.tsx";
+import { AmountField, Field } from "./field.tsx";
+import { useFocusReturn } from "./focus.ts";
 import { groupedPesel, typedAmount } from "./format.ts";
 import { peselFault } from "./pesel-fault.ts";
 import { Asked } from "./question.tsx";
@@ -15,13 +17,14 @@ interface NewAccountProps {
 export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   const { desk, texts, format } = useApp();
   const { pesel, name, surname, initial } = desk.opening;
-  const digits = pesel.replace(/\s/g, "");
+  const digits = digitsOf(pesel);
   const customer = useCustomer(digits);
   const [fault, setFault] = useState<string>();
   const form = useRef<HTMLFormElement>(null);
+  useFocusReturn();
   useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
   const out = orderOut(customer);
-  const isOpened = desk.opening.key !== undefined && customer.doneKey === desk.opening.key;
+  const { isOpened } = desk;
   useEffect(() => {
     if (!isOpened) return;
     desk.setOpening(undefined);
@@ -45,17 +48,15 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
     void desk.carryOut(digits, { kind: "opening", ...holder, pln: amount.amount }, holder);
   };
 
+  const close = () => {
+    desk.endOpening();
+    onClose();
+  };
+
   return (
     <section class="card" aria-labelledby="new-account">
       <h2 id="new-account">{texts.newAccount}</h2>
-      <form
-        ref={form}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          open();
-        }}
-      >
+      <form ref={form} noValidate onSubmit={open}>
         <fieldset class="fields" disabled={out !== undefined}>
           <Field
             label={texts.pesel}
@@ -67,17 +68,23 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
           />
           <Field label={texts.firstName} value={name} onValue={(value) => edit({ name: value })} />
           <Field label={texts.surname} value={surname} onValue={(value) => edit({ surname: value })} />
-          <Field
+          <AmountField
             label={texts.initialBalance}
             value={initial}
             onValue={(value) => edit({ initial: value })}
-            inputMode="decimal"
             placeholder="PLN"
+            currency="PLN"
+            zero
+            isTold={fault !== undefined}
           />
           {fault !== undefined && <p role="alert">{fault}</p>}
-          {wrong === undefined && "amount" in amount && (
+          {wrong === undefined && customer.told === undefined && "amount" in amount && (
             <p class="figures" role="status">
-              {`${name.trim()} ${surname.trim()} · ${groupedPesel(digits)} · ${texts.balance} 0 → ${format.money({ symbol: "PLN", amount: amount.amount })}`}
+              {texts.wouldOpen(
+                `${name.trim()} ${surname.trim()}`,
+                groupedPesel(digits),
+                format.money({ symbol: "PLN", amount: amount.amount }),
+              )}
             </p>
           )}
         </fieldset>
@@ -88,9 +95,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
               {texts.openAccount}
             </button>
           )}
-          <button type="button" class="plain" onClick={onClose}>
-            {texts.cancel}
-          </button>
+          <Button label={texts.cancel} class="plain" onClick={close} />
         </p>
       </form>
     </section>

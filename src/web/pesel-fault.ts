@@ -1,17 +1,16 @@
-import { warsawDate } from "../core/date.ts";
-import { isAdult, type Pesel, parsePesel } from "../core/pesel.ts";
+import { dateExists, warsawDate } from "../core/date.ts";
+import { birthDate, isAdult, type Pesel, parsePesel } from "../core/pesel.ts";
 import type { Texts } from "./texts.ts";
 
-/** What is wrong with the PESEL of somebody who wants an account; undefined if nothing is. */
-export function peselFault(typed: string, { peselFault: faults }: Texts): string | undefined {
-  const digits = typed.replace(/\s/g, "");
+/** The message about a wrong PESEL of a new customer, typed without spaces; undefined if it is right. */
+export function peselFault(digits: string, { peselFault: faults }: Texts): string | undefined {
   if (!/^\d{11}$/.test(digits)) return faults.digits;
   const today = warsawDate(new Date());
-  let pesel: Pesel;
+  const born = birthDate(digits as Pesel);
+  if (!dateExists(born) || born > today) return faults.date;
   try {
-    pesel = parsePesel(digits, today);
-  } catch (error) {
-    return (error as Error).message.includes("check digit") ? faults.check : faults.date;
+    return isAdult(parsePesel(digits, today), today) ? undefined : faults.underage;
+  } catch {
+    return faults.check;
   }
-  return isAdult(pesel, today) ? undefined : faults.underage;
 }

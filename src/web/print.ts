@@ -1,12 +1,12 @@
 /**
- * Prints one part of the page, once it is drawn. style.css knows which by the document's `data-print`.
+ * Prints one part of the page, once it is drawn. styles/print.css knows which by the document's `data-print`.
  * @returns what calls it off, as long as it is not on its way to the printer
  */
-export function printOnly(part: "receipt" | "statement", onPrinted: () => void): () => void {
+export function printOnly(part: "receipt" | "statement" | "till", onPrinted: () => void): () => void {
   const { dataset } = document.documentElement;
   dataset.print = part;
   const end = () => delete dataset.print;
-  // What was set just before is on the page two frames later.
+  // A state set just before is rendered two frames later.
   let frame = requestAnimationFrame(() => {
     frame = requestAnimationFrame(() => {
       frame = 0;

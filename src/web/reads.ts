@@ -1,7 +1,7 @@
 import { isOfRequest } from "../core/errors.ts";
 import { ProblemAnswer } from "./answers.ts";
 
-/** What is known of one thing that the server has. */
+/** The state of one read. */
 export interface Read<T> {
   /** The newest answer. It stays if a later attempt fails for a reason that says nothing of it. */
   readonly value: T | undefined;
@@ -20,7 +20,7 @@ interface CachedRead {
   readonly watchers: Set<() => void>;
   /** When the newest attempt began, as `begin` counts. */
   begun: number;
-  /** Of the attempt under way. An answer to any other is dropped. */
+  /** The attempt under way. An answer to an earlier one is dropped. */
   attempt: AbortController | undefined;
 }
 
@@ -31,8 +31,8 @@ const others = ["api/rates", "health/ready", ...accountsOfAll];
 const unread: Read<never> = { value: undefined, failure: undefined, isLoading: true, time: undefined };
 
 /**
- * The one way in which the page reads. Each read has a key that says all that is asked for, and whoever shows it looks
- * it up by that key: an answer to another question cannot be shown. Equal reads are shared. A read that nobody watches
+ * A cache of reads, the only way in which the page reads. The key of a read says all that is asked for, and it is shown
+ * by that key: an answer to another question cannot be shown. Equal reads are shared. A read that nobody watches
  * any more is aborted and forgotten.
  */
 export class Reads {
@@ -123,7 +123,7 @@ export class Reads {
 
   #answered(entry: CachedRead, value: unknown): void {
     const { read } = entry;
-    // What is as it was stays the same object, so that nothing is drawn or read again for it.
+    // An equal value stays the same object, so that nothing is rendered or read again for it.
     const isSame = JSON.stringify(value) === JSON.stringify(read.value);
     const kept = isSame && read.value !== undefined ? read.value : value;
     this.#set(entry, { value: kept, failure: undefined, isLoading: false, time: new Date() });

@@ -1,44 +1,46 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { EntryJson } from "../wire/entry-schemas.ts";
-import { movedBy } from "../wire/statement-csv.ts";
-import { useApp } from "./app.ts";
-import { mayTakeFocus } from "./focus.ts";
+import type { EntryJson } from "../wire/entries.ts";
+import { movedBy, noteOf } from "../wire/statement-csv.ts";
+import { useApp, useMay } from "./app.ts";
+import { Download } from "./download.tsx";
+import { Button, type Fact, Facts } from "./elements.tsx";
+import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
+import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
 
 interface ReceiptProps {
   readonly entry: EntryJson;
-  readonly holder: { readonly name: string; readonly surname: string };
   readonly onClose: () => void;
 }
 
 /** One entry, as it is given to the customer. */
-export function Receipt({ entry, holder, onClose }: ReceiptProps) {
+export function Receipt({ entry, onClose }: ReceiptProps) {
   const { texts, format } = useApp();
+  const mayProve = useMay("operator");
   const region = useRef<HTMLElement>(null);
-  useLayoutEffect(() => {
-    if (mayTakeFocus()) region.current?.focus();
-  }, [entry.id]);
+  useFocusReturn();
+  useLayoutEffect(() => takeFocus(region.current), [entry.id]);
   const [isPrinting, setPrinting] = useState(false);
   useEffect(() => (isPrinting ? printOnly("receipt", () => setPrinting(false)) : undefined), [isPrinting]);
   const moved = movedBy(entry);
   const exchange = entry.kind === "exchange" ? entry : undefined;
-  const note = "note" in entry ? entry.note : "reason" in entry ? entry.reason : null;
+  const note = noteOf(entry);
   const by = "by" in entry && typeof entry.by === "string" ? entry.by : undefined;
-  const facts: readonly (readonly [string, string | undefined])[] = [
-    [texts.spent, moved.out && format.money(moved.out)],
-    [texts.gained, moved.in && format.money(moved.in)],
+  const facts: readonly Fact[] = [
+    [texts.spent, moved.out && <strong>{format.money(moved.out)}</strong>],
+    [texts.gained, moved.in && <strong>{format.money(moved.in)}</strong>],
     [texts.bid, exchange?.bid == null ? undefined : format.rate(exchange.bid)],
     [texts.ask, exchange?.ask == null ? undefined : format.rate(exchange.ask)],
-    [texts.table, exchange && `${exchange.table} ${texts.effective} ${format.date(exchange.effectiveDate)}`],
+    [texts.table, exchange && `${exchange.table}, ${format.date(exchange.effectiveDate)}`],
     [texts.noted, note ?? undefined],
     [texts.reverses, entry.kind === "reversal" ? entry.reverses : undefined],
     [texts.reversedBy, "reversedBy" in entry ? (entry.reversedBy ?? undefined) : undefined],
-    [texts.holder, `${holder.name} ${holder.surname}`],
+    [texts.holder, `${entry.name} ${entry.surname}`],
     [texts.pesel, groupedPesel(entry.pesel)],
     [texts.time, format.time(entry.time)],
     [texts.doneBy, by],
-    [texts.number, entry.id],
+    [texts.number, texts.entryOf(format.count(entry.sequence), entry.id)],
     [texts.balancesAfter, entry.currencies.map((money) => format.money(money)).join(", ")],
   ];
   return (
@@ -49,30 +51,25 @@ export function Receipt({ entry, holder, onClose }: ReceiptProps) {
       tabIndex={-1}
       onKeyDown={({ key }) => key === "Escape" && onClose()}
     >
+      <Letterhead />
       <h3>
         {texts.receipt} · {texts.kind[entry.kind]}
       </h3>
-      <dl>
-        {facts.map(
-          ([label, value]) =>
-            value !== undefined && (
-              <div key={label}>
-                <dt>{label}</dt>
-                <dd class={label === texts.spent || label === texts.gained ? "figures strong" : "figures"}>
-                  {value}
-                </dd>
-              </div>
-            ),
+      <Facts class="figures" of={facts} />
+      <Signatures />
+      <div class="actions">
+        <Button label={texts.print} onClick={() => setPrinting(true)} />
+        {mayProve && (
+          <Download
+            label={texts.saveProof}
+            title={texts.proofHint}
+            url={`api/receipts/${entry.id}/proof`}
+            name={`${entry.id}.proof`}
+            type="application/json"
+          />
         )}
-      </dl>
-      <p class="actions">
-        <button type="button" onClick={() => setPrinting(true)}>
-          {texts.print}
-        </button>
-        <button type="button" class="plain" onClick={onClose}>
-          {texts.close}
-        </button>
-      </p>
+        <Button label={texts.close} class="plain" onClick={onClose} />
+      </div>
     </section>
   );
 }

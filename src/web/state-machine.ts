@@ -1,10 +1,24 @@
-/** A state that changes by events only, as `step` says, and tells who watches it. */
-export class StateMachine<State, Event> {
-  #state: State;
-  readonly #step: (state: State, event: Event) => State;
+/** Tells who watches it of each change. */
+export class Watched {
   readonly #watchers = new Set<() => void>();
 
+  watch(onChange: () => void): () => void {
+    this.#watchers.add(onChange);
+    return () => this.#watchers.delete(onChange);
+  }
+
+  protected changed(): void {
+    for (const changed of [...this.#watchers]) changed();
+  }
+}
+
+/** A state that changes by events only, as `step` says. */
+export class StateMachine<State, Event> extends Watched {
+  #state: State;
+  readonly #step: (state: State, event: Event) => State;
+
   constructor(start: State, step: (state: State, event: Event) => State) {
+    super();
     this.#state = start;
     this.#step = step;
   }
@@ -15,12 +29,7 @@ export class StateMachine<State, Event> {
 
   tell(event: Event): State {
     this.#state = this.#step(this.#state, event);
-    for (const changed of [...this.#watchers]) changed();
+    this.changed();
     return this.#state;
-  }
-
-  watch(onChange: () => void): () => void {
-    this.#watchers.add(onChange);
-    return () => this.#watchers.delete(onChange);
   }
 }

@@ -1,10 +1,11 @@
 import { csvCell } from "../core/csv.ts";
+import { longestPage } from "../core/service.ts";
 import { visible } from "../core/visible.ts";
-import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
+import type { EntryJson, StatementJson } from "../wire/entries.ts";
 import { statementCells, statementHeadings } from "../wire/statement-csv.ts";
-import { urlOf } from "./answers.ts";
-import type { Api } from "./api.ts";
-import { saveFile } from "./save.ts";
+import { type Server, urlOf } from "./answers.ts";
+import type { Language } from "./format.ts";
+import { textsOf } from "./texts.ts";
 
 export interface StatementPeriod {
   /** "2026-06-01", or "" for no bound. */
@@ -12,17 +13,15 @@ export interface StatementPeriod {
   readonly to: string;
 }
 
-const most = 1000;
-
 /** The statement of a period with all its entries, newest first. */
 export async function wholeStatement(
-  api: Api,
+  api: Server,
   path: string,
   period: StatementPeriod,
   signal: AbortSignal,
 ): Promise<StatementJson> {
   const read = (cursor?: string) =>
-    api.get<StatementJson>(urlOf(path, { limit: most, ...period, cursor }), signal);
+    api.get<StatementJson>(urlOf(path, { limit: longestPage, ...period, cursor }), signal);
   const first = await read();
   const entries: EntryJson[] = [...first.entries];
   for (let { next } = first; next !== null; ) {
@@ -33,10 +32,47 @@ export async function wholeStatement(
   return { ...first, entries, next: null };
 }
 
-/** Saves entries as the file that `fx account history --csv` writes. */
-export function saveCsv(entries: readonly EntryJson[]): void {
-  const lines = [statementHeadings, ...entries.map(statementCells)].map(
-    (cells) => `${cells.map((cell) => csvCell(visible(cell))).join(",")}\r\n`,
+/** The headings in Polish, and the words for the kinds of entries; amounts and rates stand under `decimals`. */
+const headingsPl: Readonly<Record<string, string>> = {
+  Entry: "Operacja",
+  Date: "Data",
+  Time: "Czas",
+  Kind: "Rodzaj",
+  Out: "Wypływ",
+  "Out currency": "Waluta wypływu",
+  "Out balance": "Saldo po wypływie",
+  In: "Wpływ",
+  "In currency": "Waluta wpływu",
+  "In balance": "Saldo po wpływie",
+  Bid: "Kurs kupna",
+  Ask: "Kurs sprzedaży",
+  Table: "Tabela",
+  Note: "Uwaga",
+  Receipt: "Pokwitowanie",
+  Reverses: "Cofa operację",
+  "Reversed by": "Cofnięta przez",
+  Key: "Klucz",
+  By: "Wykonał",
+};
+const decimals = ["Out", "Out balance", "In", "In balance", "Bid", "Ask"];
+
+/**
+ * The statement as a spreadsheet in this language opens it: in English the bytes of `fx account history --format csv`; in
+ * Polish with Polish headings, semicolons, decimal commas and a byte-order mark, as Excel in Poland has it.
+ */
+export function statementCsv(entries: readonly EntryJson[], language: Language): string {
+  const isPolish = language === "pl";
+  const separator = isPolish ? ";" : ",";
+  const line = (cells: readonly string[]) =>
+    `${cells.map((cell) => csvCell(visible(cell), separator)).join(separator)}\r\n`;
+  if (!isPolish) return [statementHeadings, ...entries.map(statementCells)].map(line).join("");
+  const rows = entries.map((entry) =>
+    statementCells(entry).map((cell, column) => {
+      const heading = statementHeadings[column] ?? "";
+      if (heading === "Kind") return textsOf.pl.kind[entry.kind];
+      return decimals.includes(heading) ? cell.replace(".", ",") : cell;
+    }),
   );
-  saveFile("statement.csv", "text/csv", lines.join(""));
+  const headings = statementHeadings.map((heading) => headingsPl[heading] ?? heading);
+  return `\ufeff${[headings, ...rows].map(line).join("")}`;
 }

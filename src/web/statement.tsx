@@ -1,17 +1,23 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { EntryJson, StatementJson } from "../wire/entry-schemas.ts";
-import type { AccountJson, MoneyJson } from "../wire/schemas.ts";
-import { movedBy } from "../wire/statement-csv.ts";
+import { longestPage } from "../core/service.ts";
+import type { AccountJson } from "../wire/accounts.ts";
+import type { EntryJson, StatementJson } from "../wire/entries.ts";
+import type { MoneyJson } from "../wire/fields.ts";
+import { movedBy, noteOf } from "../wire/statement-csv.ts";
+import { urlOf } from "./answers.ts";
 import { useApp, useCustomer, useGet, useMay, useRead } from "./app.ts";
 import { orderOut } from "./customer.ts";
 import { accountUrl } from "./desk.ts";
+import { Download } from "./download.tsx";
+import { Button, Columns, Facts, Sum, Unread } from "./elements.tsx";
+import { DateField } from "./field.tsx";
 import { type Format, groupedPesel } from "./format.ts";
+import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
-import { Reversal } from "./reversal.tsx";
-import { type StatementPeriod, saveCsv, wholeStatement } from "./statement-csv.ts";
-import { Sum } from "./sum.tsx";
+import { Reasoned } from "./reasoned.tsx";
+import { saveFile } from "./save.ts";
+import { type StatementPeriod, statementCsv, wholeStatement } from "./statement-csv.ts";
 import type { Texts } from "./texts.ts";
-import { Unread } from "./unread.tsx";
 
 type StatementPage = readonly EntryJson[];
 
@@ -20,22 +26,20 @@ interface Wanted {
   readonly nth: number;
 }
 
-const pageSize = 100;
-/** Whoever goes past the first page goes far. */
-const nextSize = 500;
+export const pageSize = 100;
 
 /**
  * An account's entries, newest first, more of them as one scrolls. Everything in it is read by the period that is
  * typed: what stands above the entries, on the screen and on paper, is theirs.
  */
 export function Statement({ account }: { readonly account: AccountJson }) {
-  const { api, desk, reads, texts } = useApp();
+  const { api, desk, reads, texts, language } = useApp();
   const { pesel } = account;
   const path = `${accountUrl(pesel)}/history`;
   const mayReverse = useMay("operator");
   const isOut = orderOut(useCustomer(pesel)) !== undefined;
   const [period, setPeriod] = useState<StatementPeriod>({ from: "", to: "" });
-  /** What all entries of the period are wanted for, counted: they are read anew for each click. */
+  /** The use of all entries of the period. Each click counts up, and they are read anew for it. */
   const [wanted, setWanted] = useState<Wanted>();
   const first = useGet<StatementJson>(path, { limit: pageSize, ...period });
   const whole = useRead(
@@ -51,7 +55,8 @@ export function Statement({ account }: { readonly account: AccountJson }) {
     if (wanted.use === "print") {
       return printOnly("statement", () => setWanted({ ...wanted, use: "printed" }));
     }
-    saveCsv(entries);
+    const name = texts.statementFile(`${account.name} ${account.surname}`, "csv");
+    saveFile(name, "text/csv", statementCsv(entries, language));
     setWanted(undefined);
     return undefined;
   }, [entries, wanted]);
@@ -77,63 +82,72 @@ export function Statement({ account }: { readonly account: AccountJson }) {
   const rows = { path, period, onReceipt, onReverse };
   return (
     <section class="card statement" data-key="statement" tabIndex={-1}>
+      <Letterhead />
       <p class="on-paper">
         <strong>{texts.statement}</strong> · {account.name} {account.surname} · {groupedPesel(pesel)}
       </p>
       <div class="period">
         <h3>{texts.statement}</h3>
-        <label class="field">
-          {texts.since}
-          <input
-            type="date"
-            value={period.from}
-            max={period.to}
-            onInput={({ currentTarget }) => choose({ ...period, from: currentTarget.value })}
-          />
-        </label>
-        <label class="field">
-          {texts.until}
-          <input
-            type="date"
-            value={period.to}
-            min={period.from}
-            onInput={({ currentTarget }) => choose({ ...period, to: currentTarget.value })}
-          />
-        </label>
-        <button type="button" aria-busy={isGathering} onClick={() => want("csv")}>
-          {texts.csv}
-        </button>
-        <button type="button" aria-busy={isGathering} onClick={() => want("print")}>
-          {texts.print}
-        </button>
+        <DateField
+          label={texts.since}
+          value={period.from}
+          max={period.to}
+          onValue={(from) => choose({ ...period, from })}
+        />
+        <DateField
+          label={texts.until}
+          value={period.to}
+          min={period.from}
+          onValue={(to) => choose({ ...period, to })}
+        />
+        <Button label={texts.csv} aria-busy={isGathering} onClick={() => want("csv")} />
+        <Downloads account={account} period={period} />
+        <Button label={texts.print} aria-busy={isGathering} onClick={() => want("print")} />
       </div>
       <Unread read={wanted !== undefined && whole.failure !== undefined ? whole : first} />
-      <Reversal key={pesel} pesel={pesel} />
+      <Reasoned key={pesel} pesel={pesel} kind="reversal" />
       {isPeriod && shown !== undefined && <PeriodEnds period={period} ends={shown} />}
 
       <table aria-label={texts.statement} class="entries">
-        <thead>
-          <tr>
-            <th scope="col">{texts.time}</th>
-            <th scope="col">{texts.entry}</th>
-            <th scope="col" class="number">
-              {texts.out}
-            </th>
-            <th scope="col" class="number">
-              {texts.in}
-            </th>
-            <th scope="col">
-              <span class="hidden">{texts.receipt}</span>
-            </th>
-          </tr>
-        </thead>
+        <Columns of={[texts.time, texts.entry, { number: texts.out }, { number: texts.in }]}>
+          <th scope="col">
+            <span class="hidden">{texts.receipt}</span>
+          </th>
+        </Columns>
         {shown !== undefined && <Entries entries={shown.entries} {...rows} />}
         {shown?.next != null && <NextPage key={shown.next} cursor={shown.next} {...rows} />}
       </table>
+      <Signatures />
       <p class="muted end" role="status">
         {shown?.entries.length === 0 ? texts.noEntries : ""}
       </p>
     </section>
+  );
+}
+
+/** Files that the server makes: the statement for accounting programs, and all data of the person. */
+function Downloads({ account, period }: { readonly account: AccountJson; readonly period: StatementPeriod }) {
+  const { texts } = useApp();
+  const isOperator = useMay("operator");
+  const path = accountUrl(account.pesel);
+  const holder = `${account.name} ${account.surname}`;
+  return (
+    <>
+      <Download
+        label={texts.camt}
+        url={urlOf(`${path}/statement`, { format: "camt.053", ...period })}
+        name={texts.statementFile(holder, "xml")}
+        type="application/xml"
+      />
+      {isOperator && (
+        <Download
+          label={texts.savePersonalData}
+          url={`${path}/export`}
+          name={texts.personalDataFile(holder)}
+          type="application/json"
+        />
+      )}
+    </>
   );
 }
 
@@ -149,7 +163,7 @@ function NextPage({ cursor, ...rows }: RowsProps & { readonly cursor: string }) 
   const { texts } = useApp();
   const [isNear, setNear] = useState(false);
   const place = useRef<HTMLTableSectionElement>(null);
-  const query = { limit: nextSize, ...rows.period, cursor };
+  const query = { limit: longestPage, ...rows.period, cursor };
   const page = useGet<StatementJson>(isNear ? rows.path : undefined, query);
   useEffect(() => {
     if (place.current === null || isNear) return undefined;
@@ -184,25 +198,16 @@ function PeriodEnds({ period, ends }: { readonly period: StatementPeriod; readon
     balances === null || balances.length === 0
       ? "–"
       : balances.map((money) => format.money(money)).join(" · ");
-  const days = [
-    period.from && `${texts.since} ${format.date(period.from)}`,
-    period.to && `${texts.until} ${format.date(period.to)}`,
-  ];
+  const day = (date: string) => date && format.date(date);
   return (
-    <dl class="ends figures">
-      <div>
-        <dt>{texts.period}</dt>
-        <dd>{days.filter(Boolean).join(" ")}</dd>
-      </div>
-      <div>
-        <dt>{texts.before}</dt>
-        <dd>{listed(ends.opening)}</dd>
-      </div>
-      <div>
-        <dt>{texts.afterwards}</dt>
-        <dd>{listed(ends.closing)}</dd>
-      </div>
-    </dl>
+    <Facts
+      class="ends figures"
+      of={[
+        [texts.period, texts.periodOf(day(period.from), day(period.to))],
+        [texts.before, listed(ends.opening)],
+        [texts.afterwards, listed(ends.closing)],
+      ]}
+    />
   );
 }
 
@@ -210,7 +215,7 @@ interface EntriesProps extends Pick<RowsProps, "onReceipt" | "onReverse"> {
   readonly entries: StatementPage;
 }
 
-/** Rows that the browser lays out only when they come into sight, so many at once. */
+/** Number of rows in one group; the browser lays out a group when it comes into sight. */
 const rowsTogether = 25;
 
 /** One page of the statement. It is made once, however many come after it. */
@@ -245,7 +250,7 @@ function Row({ entry, texts, format, onReceipt, onReverse }: RowProps) {
   const moved = movedBy(entry);
   const canReverse = "reversedBy" in entry && entry.reversedBy === null;
   const wasReversed = "reversedBy" in entry && entry.reversedBy !== null;
-  const note = "note" in entry ? entry.note : "reason" in entry ? entry.reason : null;
+  const note = noteOf(entry);
   const kind = texts.kind[entry.kind];
   const time = format.time(entry.time);
   return (
@@ -259,23 +264,19 @@ function Row({ entry, texts, format, onReceipt, onReverse }: RowProps) {
       <td class="number">{moved.out !== undefined && <Sum sign="−" money={moved.out} format={format} />}</td>
       <td class="number">{moved.in !== undefined && <Sum money={moved.in} format={format} />}</td>
       <td class="number">
-        <button
-          type="button"
+        <Button
+          label={texts.receipt}
           class="plain"
-          aria-label={`${texts.showReceipt} ${time}`}
+          aria-label={texts.receiptOf(time)}
           onClick={() => onReceipt(entry)}
-        >
-          {texts.receipt}
-        </button>
+        />
         {canReverse && onReverse !== undefined && (
-          <button
-            type="button"
+          <Button
+            label={texts.reverse}
             class="plain"
-            aria-label={`${texts.reverse} ${time}`}
+            aria-label={texts.reverseOf(time)}
             onClick={() => onReverse(entry)}
-          >
-            {texts.reverse}
-          </button>
+          />
         )}
       </td>
     </tr>

@@ -1,113 +1,134 @@
 import { useEffect, useState } from "preact/hooks";
-import type { QuoteJson } from "../wire/schemas.ts";
-import { useApp, useCustomer, useGet } from "./app.ts";
+import type { AccountJson } from "../wire/accounts.ts";
+import type { QuoteJson } from "../wire/exchanges.ts";
+import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
+import { heldOf } from "./balances.tsx";
 import { orderOf, orderOut, type TicketDraft } from "./customer.ts";
-import { quoteUrl } from "./desk.ts";
-import { CurrencyField, Field } from "./field.tsx";
+import { quoteUrl, type Wish } from "./desk.ts";
+import { Button, Sum } from "./elements.tsx";
+import { AmountField, CurrencyField } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
 import { Asked } from "./question.tsx";
-import { Sum } from "./sum.tsx";
+import type { Read } from "./reads.ts";
 
 const pauseMs = 150;
 
+type ExchangeWish = Extract<Wish, { kind: "exchange" }>;
+
+interface TicketProps {
+  readonly account: AccountJson;
+}
+
 /** An order for one exchange: typed, quoted while it is typed, and carried out at the quoted table or not at all. */
-export function Ticket({ pesel }: { readonly pesel: string }) {
+export function Ticket({ account }: TicketProps) {
   const { desk, texts } = useApp();
+  const { pesel } = account;
   const customer = useCustomer(pesel);
-  const { at } = customer;
-  const { from, to, side, typed } = customer.ticket;
-  const [fault, setFault] = useState<string>();
+  const { at, ticket } = customer;
+  const { from, to, side, typed } = ticket;
+  /** The ticket that could not be asked for as it is. */
+  const [refused, setRefused] = useState<TicketDraft>();
   const order = orderOf(customer, ["exchange"]);
-
-  const currency = side === "toBuy" ? to : from;
-  const amount = typedAmount(typed, currency);
-  const wrong =
-    from === to ? texts.sameCurrency : "fault" in amount ? texts.amountFault[amount.fault] : undefined;
-  const wish =
+  const isOut = orderOut(customer) !== undefined;
+  const amount = typedAmount(typed, currencyOf(ticket));
+  const wish: ExchangeWish | undefined =
     "amount" in amount && from !== to
-      ? ({ kind: "exchange", from, to, side, amount: amount.amount } as const)
+      ? { kind: "exchange", from, to, side, amount: amount.amount }
       : undefined;
-  const quote = useQuote(wish && order === undefined ? quoteUrl(wish) : undefined);
-
-  const edit = (ticket: Partial<TicketDraft>) => {
-    setFault(undefined);
-    desk.tell(pesel, { is: "typed", ticket });
-  };
+  const wrong = "fault" in amount ? texts.amountFault[amount.fault] : undefined;
+  const fault = refused !== ticket ? undefined : from === to ? texts.sameCurrency : wrong;
   const ask = () => {
-    setFault(wrong);
+    setRefused(ticket);
     if (wish === undefined) desk.tell(pesel, { is: "cancels" });
     else void desk.ask(pesel, wish);
   };
-
   return (
     <section class="card ticket" aria-label={texts.ticket}>
       <form
         noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           if (order === undefined && at?.stage !== "asking") ask();
         }}
       >
-        <fieldset class="pair" disabled={orderOut(customer) !== undefined}>
-          <CurrencyField label={texts.from} value={from} onValue={(value) => edit({ from: value })} />
-          <button
-            type="button"
-            class="swap"
-            aria-label={texts.swap}
-            title={texts.swap}
-            onClick={() => edit({ from: to, to: from })}
-          >
-            ⇄
-          </button>
-          <CurrencyField label={texts.to} value={to} onValue={(value) => edit({ to: value })} />
-          <div class="sides">
-            {(["toBuy", "toSell"] as const).map((each) => (
-              <label key={each}>
-                <input
-                  type="radio"
-                  name="side"
-                  checked={side === each}
-                  onChange={() => edit({ side: each })}
-                />
-                {each === "toBuy" ? texts.buy : texts.sell}
-              </label>
-            ))}
-          </div>
-          <div class="amount">
-            <Field
-              label={texts.amount}
-              value={typed}
-              onValue={(value) => edit({ typed: value })}
-              inputMode="decimal"
-              data-key="amount"
-            />
-            <span class="unit" aria-hidden="true">
-              {currency}
-            </span>
-          </div>
+        <fieldset class="pair" disabled={isOut}>
+          <Wanted account={account} isTold={fault !== undefined} />
         </fieldset>
-        <Price quote={order?.quote ?? quote} isFixed={order !== undefined} />
+        <Price account={account} wish={wish} />
         {fault !== undefined && <p role="alert">{fault}</p>}
         <Asked pesel={pesel} kinds={["exchange"]} label={texts.confirm} />
-        {order === undefined && (
-          <p class="actions">
-            <button
-              type="submit"
-              class="primary"
-              disabled={orderOut(customer) !== undefined}
-              aria-busy={at?.stage === "asking" && at.kind === "exchange"}
-            >
-              {texts.exchange}
-            </button>
-          </p>
-        )}
+        <p class="actions" hidden={order !== undefined}>
+          <button
+            type="submit"
+            class="primary"
+            disabled={isOut}
+            aria-busy={at?.stage === "asking" && at.kind === "exchange"}
+          >
+            {texts.exchange}
+          </button>
+        </p>
       </form>
     </section>
   );
 }
 
+/** The currency in which the amount is typed. */
+function currencyOf({ from, to, side }: TicketDraft): string {
+  return side === "toBuy" ? to : from;
+}
+
+/** The fields of the ticket. */
+function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean }) {
+  const { desk, texts, format } = useApp();
+  const { ticket } = useCustomer(account.pesel);
+  const { from, to, side, typed } = ticket;
+  const held = { symbol: from, amount: heldOf(account, from) };
+  const edit = (change: Partial<TicketDraft>) =>
+    void desk.tell(account.pesel, { is: "typed", ticket: change });
+  return (
+    <>
+      <CurrencyField label={texts.from} value={from} onValue={(value) => edit({ from: value })} />
+      <Button
+        label="⇄"
+        class="swap"
+        aria-label={texts.swap}
+        title={texts.swap}
+        onClick={() => edit({ from: to, to: from })}
+      />
+      <CurrencyField label={texts.to} value={to} onValue={(value) => edit({ to: value })} />
+      <div class="sides">
+        {(["toBuy", "toSell"] as const).map((each) => (
+          <label key={each}>
+            <input type="radio" name="side" checked={side === each} onChange={() => edit({ side: each })} />
+            {each === "toBuy" ? texts.buy : texts.sell}
+          </label>
+        ))}
+        {held.amount > 0 && (
+          <Button
+            label={texts.allOfIt(format.money(held))}
+            class="plain"
+            onClick={() => edit({ side: "toSell", typed: format.typed(held.amount, from) })}
+          />
+        )}
+      </div>
+      <div class="amount">
+        <AmountField
+          label={texts.amount}
+          value={typed}
+          onValue={(value) => edit({ typed: value })}
+          data-key="amount"
+          currency={currencyOf(ticket)}
+          isTold={isTold}
+        />
+        <span class="unit" aria-hidden="true">
+          {currencyOf(ticket)}
+        </span>
+      </div>
+    </>
+  );
+}
+
 /** The price of what is typed, once nobody has typed for a moment. */
-function useQuote(url: string | undefined): QuoteJson | undefined {
+function useQuote(url: string | undefined): Read<QuoteJson> {
   const { rates, reads } = useApp();
   const [asked, setAsked] = useState<string>();
   useEffect(() => {
@@ -115,37 +136,57 @@ function useQuote(url: string | undefined): QuoteJson | undefined {
     return () => clearTimeout(timer);
   }, [url]);
   useEffect(() => reads.stale("api/quote"), [rates?.tableId]);
-  return useGet<QuoteJson>(asked === url ? asked : undefined).value;
+  return useGet<QuoteJson>(asked === url ? asked : undefined);
 }
-/** What is paid and received. It takes its place before it is known, so that nothing moves when it is. */
-function Price({ quote, isFixed }: { readonly quote: QuoteJson | undefined; readonly isFixed: boolean }) {
+
+/** The price. It has its place before it is known, so that nothing moves when it comes. */
+function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | undefined }) {
   const { texts, format } = useApp();
+  const failureText = useFailureText();
+  const customer = useCustomer(account.pesel);
+  const { told } = customer;
+  const order = orderOf(customer, ["exchange"]);
+  // A refusal stands beside the price that was refused, and beside no later one.
+  const refused = told?.kind === "exchange" && "failure" in told.what ? told : undefined;
+  const isTyped = order === undefined && refused === undefined;
+  const { value, failure } = useQuote(wish && isTyped ? quoteUrl(wish) : undefined);
+  const quote = order?.quote ?? refused?.quote ?? value;
+  const held = { symbol: wish?.from ?? "", amount: wish === undefined ? 0 : heldOf(account, wish.from) };
+  const cost = wish?.side === "toSell" ? wish.amount : wish && quote?.sold.amount;
+  const hint = failure === undefined ? isTyped && texts.quoteHint : failureText(failure);
+  const sumOf = (money: QuoteJson["sold"] | undefined) =>
+    money === undefined ? "–" : <Sum money={money} format={format} />;
   return (
-    <div class={isFixed ? "price fixed" : "price"} aria-live="polite">
-      <dl>
-        <div>
-          <dt>{texts.paid}</dt>
-          <dd class="figures">{quote === undefined ? "–" : <Sum money={quote.sold} format={format} />}</dd>
-        </div>
-        <div>
-          <dt>{texts.received}</dt>
-          <dd class="figures strong">
-            {quote === undefined ? "–" : <Sum money={quote.bought} format={format} />}
-          </dd>
-        </div>
-      </dl>
-      <p class="muted figures">
-        {quote === undefined ? (
-          texts.quoteHint
-        ) : (
-          <>
-            {texts.rate} {rateText(quote, format)}
-            <br />
-            {texts.table} {quote.table} {texts.effective} {format.date(quote.effectiveDate)}
-          </>
-        )}
-      </p>
-    </div>
+    <>
+      <div class={order === undefined ? "price" : "price fixed"} aria-live="polite">
+        <dl>
+          <div>
+            <dt>{texts.paid}</dt>
+            <dd class="figures">{sumOf(quote?.sold)}</dd>
+          </div>
+          <div>
+            <dt>{texts.received}</dt>
+            <dd class="figures strong">{sumOf(quote?.bought)}</dd>
+          </div>
+        </dl>
+        <p class="muted figures">
+          {quote === undefined ? (
+            hint
+          ) : (
+            <>
+              {texts.rateIs(rateText(quote, format))}
+              <br />
+              {texts.tableOf(quote.table, format.date(quote.effectiveDate))}
+            </>
+          )}
+        </p>
+      </div>
+      {isTyped && cost !== undefined && cost > held.amount && (
+        <p class="fault" role="status">
+          {texts.onlyHeld(format.money(held))}
+        </p>
+      )}
+    </>
   );
 }
 

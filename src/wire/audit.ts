@@ -1,164 +1,107 @@
-import { createHash } from "node:crypto";
-import { headText, isClean, parseHead } from "../core/checkpoint.ts";
-import { FxError } from "../core/errors.ts";
-import type { AccountHead, AuditReport } from "../core/service.ts";
-import * as schemas from "./audit-schemas.ts";
-import { read, readList } from "./codecs.ts";
-import { type Line, readLines } from "./lines.ts";
+import * as z from "zod";
+import { isClean } from "../core/checkpoint.ts";
+import type { AuditReport } from "../core/service.ts";
+import { by, count, orNull } from "./fields.ts";
 
-export type CheckpointStart = schemas.CheckpointStartJson;
+/** Audits, and the shapes of a checkpoint's lines. */
 
-export function encodeAudit(report: AuditReport): schemas.AuditJson {
-  const { accounts, entries, findings, findingsTotal, digest, against } = report;
-  return {
-    ok: isClean(report),
-    accounts,
-    entries,
-    findings: findings.map(({ entry = null, id = null, account, by, ...figures }) => ({
-      account,
-      entry,
-      id,
-      ...(by !== undefined && { by }),
-      ...figures,
-    })),
-    findingsTotal,
-    digest,
-    ...(against && {
-      against: {
-        ...against,
-        lost: against.lost.map(({ account = null, ...head }) => ({ ...head, account })),
-      },
+export const hash = z.string().meta({ pattern: "^[0-9a-f]{64}$" });
+const customer = z.string().meta({
+  pattern: "^[A-P]{20}$",
+  description: "Stands for the PESEL; made of it with a key of the ledger's own",
+});
+
+/** An account that lacks what a checkpoint saw. */
+const lostHead = z.object({
+  customer,
+  account: orNull(z.string()).meta({ description: "The PESEL; null if there is no account" }),
+  entries: count.meta({ description: "In the checkpoint" }),
+  // A damaged row may have any number.
+  entriesNow: z.number().meta({
+    type: "integer",
+    format: "int64",
+    description: "In the ledger. If not fewer, the last entry that the checkpoint saw is another now",
+  }),
+});
+const finding = z.object({
+  account: z.string(),
+  // As the damaged row has it: a number that no entry can have is what is found.
+  entry: orNull(z.number().meta({ type: "integer", format: "int64" })),
+  id: orNull(z.string()),
+  by,
+  problem: z.string(),
+  recorded: z.string(),
+  recomputed: z.string(),
+});
+
+export const audit = z.codec(
+  z
+    .object({
+      ok: z.boolean(),
+      accounts: count,
+      entries: count,
+      findings: z.array(finding),
+      findingsTotal: count,
+      digest: hash.meta({
+        description:
+          "SHA-256 over the lines of all accounts in a checkpoint, each with its line feed, by PESEL. It changes with " +
+          "every entry",
+      }),
+      against: z
+        .object({
+          accounts: count.meta({ description: "Of the checkpoint" }),
+          found: count.meta({
+            description: "How many of them the ledger has. If 0, the checkpoint is of another ledger",
+          }),
+          lost: z.array(lostHead).meta({ description: "The accounts that lack what the checkpoint saw" }),
+        })
+        .optional()
+        .meta({ description: "Where the audit is against a checkpoint" }),
+    })
+    .meta({ id: "Audit" }),
+  z.custom<AuditReport>(),
+  {
+    decode: ({ ok: _, against, ...report }) => (against === undefined ? report : { ...report, against }),
+    encode: ({ findings, against, ...report }) => ({
+      ok: isClean({ ...report, findings, ...(against && { against }) }),
+      ...report,
+      findings: [...findings],
+      ...(against && { against: { ...against, lost: [...against.lost] } }),
     }),
-  };
-}
+  },
+);
+export type AuditJson = z.input<typeof audit>;
 
-export function decodeAudit(body: unknown): AuditReport {
-  const found = (Object(body) as { against?: object }).against;
-  const lost = found === undefined ? [] : readList(schemas.lostHead, found, "lost");
-  const short = found === undefined ? body : { ...(body as object), against: { ...found, lost: [] } };
-  const { ok: _, findings, against, ...report } = read(schemas.audit, short);
-  return {
-    ...report,
-    findings: findings.map((finding) => ({
-      ...finding,
-      entry: finding.entry ?? undefined,
-      id: finding.id ?? undefined,
-    })),
-    ...(against && {
-      against: {
-        ...against,
-        lost: lost.map((head) => ({ ...head, account: head.account ?? undefined })),
-      },
-    }),
-  };
-}
+/** The lines of a checkpoint: the first, one for each account by PESEL, and the last. */
+export const checkpointHead = z
+  .object({
+    checkpoint: z
+      .int()
+      .min(1)
+      .meta({ format: "int32", examples: [1], description: "Version of the format" }),
+    time: z.iso.datetime().meta({ description: "When the audit began" }),
+    // A refusal repeats it.
+    fx: z.string().max(100).meta({ description: "Version of fx" }),
+    schemaVersion: z.int().meta({ format: "int32", description: "Of the ledger" }),
+    entries: count.meta({ description: "About how many; the last line has the exact number" }),
+    source: z.string().optional().meta({ description: "Where `fx audit` read the ledger" }),
+  })
+  .meta({ id: "CheckpointStart" });
+export const accountHead = z
+  .object({ customer, entries: count, hash: hash.meta({ description: "Of the last entry" }) })
+  .meta({ id: "AccountHead" });
+export const checkpointLine = z
+  .union([checkpointHead, accountHead, audit])
+  .meta({ id: "CheckpointLine", description: "A checkpoint ends with its audit" });
+export type CheckpointStart = z.infer<typeof checkpointHead>;
 
-/** The first line of a checkpoint, with its line feed. */
-export function checkpointStart(start: Omit<CheckpointStart, "checkpoint">): string {
-  return `${JSON.stringify({ checkpoint: 1, ...start })}\n`;
-}
-
-/** The lines of accounts, each with its line feed. */
-export function checkpointHeads(heads: readonly AccountHead[]): string {
-  return heads.map((head) => `${headText(head)}\n`).join("");
-}
-
-/** The last line of a checkpoint, with its line feed. */
-export function checkpointEnd(report: AuditReport): string {
-  return `${JSON.stringify(encodeAudit(report))}\n`;
-}
-
-/** A whole checkpoint of these heads, to be compared with. */
-export async function* checkpointText(chunks: AsyncIterable<readonly AccountHead[]>): AsyncGenerator<string> {
-  const digest = createHash("sha256");
-  const counts = { accounts: 0, entries: 0 };
-  yield checkpointStart({ time: new Date().toISOString(), fx: "", schemaVersion: 0, entries: 0 });
-  for await (const heads of chunks) {
-    const text = checkpointHeads(heads);
-    digest.update(text);
-    counts.accounts += heads.length;
-    for (const { entries } of heads) counts.entries += entries;
-    yield text;
-  }
-  yield checkpointEnd({ ...counts, findings: [], findingsTotal: 0, digest: digest.digest("hex") });
-}
-
-/**
- * The heads of a checkpoint, to be compared with.
- * @throws FxError invalid-request, at its end at the latest, if it is not a whole one or was made with findings
- */
-export async function* headsOf(
-  bytes: AsyncIterable<Buffer>,
-  onStart?: (start: CheckpointStart) => void,
-): AsyncGenerator<readonly AccountHead[]> {
-  const report = yield* readCheckpoint(bytes, onStart);
-  if (!isClean(report)) throw noCheckpoint("the audit that made it had findings");
-}
-
-/**
- * Reads a checkpoint, in flat memory.
- * @param longest in bytes: how long a line may be. Only an audit with findings, at the end, is longer than by default
- * @throws FxError invalid-request, at its end at the latest, if it is not a whole one
- */
-export async function* readCheckpoint(
-  bytes: AsyncIterable<Buffer>,
-  onStart: (start: CheckpointStart) => void = () => {},
-  longest = 16_384,
-): AsyncGenerator<readonly AccountHead[], AuditReport> {
-  const digest = createHash("sha256");
-  let start: CheckpointStart | undefined;
-  let report: AuditReport | undefined;
-  for await (const lines of readLines(bytes, { longest })) {
-    const heads: AccountHead[] = [];
-    for (const line of lines) {
-      const text = line.bytes.toString();
-      if (start === undefined) {
-        start = parseStart(text);
-        onStart(start);
-        continue;
-      }
-      const head = report === undefined ? parseHead(text) : undefined;
-      if (head === undefined) {
-        if (report !== undefined) throw noCheckpoint(`line ${line.number} comes after the end`);
-        report = parseEnd(line);
-        continue;
-      }
-      digest.update(`${text}\n`);
-      heads.push(head);
-    }
-    if (heads.length > 0) yield heads;
-  }
-  if (start === undefined) throw noCheckpoint("it is empty");
-  if (report === undefined) throw noCheckpoint("its end is missing, so it was cut off");
-  if (report.digest !== digest.digest("hex")) {
-    throw noCheckpoint("its digest is not that of its lines, so it was edited or damaged");
-  }
-  return report;
-}
-
-function parseStart(text: string): CheckpointStart {
-  const start = schemas.checkpointStart.safeParse(parsed(text)).data;
-  if (start === undefined) throw noCheckpoint("its first line is not that of one");
-  if (start.checkpoint === 1) return start;
-  throw noCheckpoint(`a newer fx (${start.fx}) wrote it, in version ${start.checkpoint} of the format`);
-}
-
-function parseEnd({ number, bytes }: Line): AuditReport {
-  const body = parsed(bytes.toString());
-  // The last line may be cut off, too.
-  if (body === undefined) throw noCheckpoint(`line ${number} is cut off or damaged`);
-  if (!schemas.audit.safeParse(body).success) throw noCheckpoint(`line ${number} is damaged`);
-  return decodeAudit(body);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function noCheckpoint(why: string): FxError {
-  return new FxError("invalid-request", `This is not a whole checkpoint: ${why}.`);
-}
+/** The checkpoint of a ledger without accounts. */
+export const emptyCheckpoint = [
+  { checkpoint: 1, time: "2026-06-08T12:00:00.000Z", fx: "0.1.0", schemaVersion: 1, entries: 0 },
+  {
+    ...{ ok: true, accounts: 0, entries: 0, findings: [], findingsTotal: 0 },
+    digest: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+  },
+]
+  .map((line) => `${JSON.stringify(line)}\n`)
+  .join("");

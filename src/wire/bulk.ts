@@ -1,36 +1,74 @@
+import * as z from "zod";
 import { parseHolder, parseOpening } from "../core/account.ts";
-import { type BulkRequest, parseCash, parseReason, type Request } from "../core/change.ts";
+import { type BulkRequest, parseCash, parseHouseCash, parseReason, type Request } from "../core/change.ts";
 import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { parseTerms } from "../core/exchange.ts";
+import { housePlaceOf } from "../core/house.ts";
 import { exactNumber } from "../core/money.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { BulkAnswer } from "../core/service.ts";
 import {
-  closingLine,
-  openedLine,
-  refusedLine,
-  renamingLine,
-  reversalLine,
-  settledLine,
-} from "./bulk-schemas.ts";
-import { accountOf, accountText, decodeMoney, moneyText, notAnAnswer, read as readAnswer } from "./codecs.ts";
-import { decodeProblem, encodeProblem } from "./problem.ts";
-import {
-  checkedKey,
-  encodeCash,
-  encodeOpening,
-  parseCashLine,
-  parseJson,
-  parseOpeningLine,
-  parseOrderLine,
-  read,
-  requireKey,
-} from "./requests.ts";
+  block,
+  closing,
+  encodeListedAccount,
+  initialOf,
+  listedAccount,
+  openingLine,
+  renaming,
+} from "./accounts.ts";
+import { decodeAnswer, notAnAnswer } from "./answers.ts";
+import { cash, reversal } from "./cash.ts";
+import { encodeMoney, entryId, key, money, orNull, pesel } from "./fields.ts";
+import { houseCash } from "./house.ts";
+import { orderLine } from "./orders.ts";
+import { decodeProblem, encodeProblem, problem } from "./problem.ts";
+import { parseJson, parseRequest, requireKey } from "./requests.ts";
 
-/** Lines of `POST /api/bulk` and the answers to them, both ways. */
+/** Lines of `POST /api/bulk` and the answers to them. */
 
 export const bulkType = "application/x-ndjson";
+
+/** Lines that a client may send before it reads the first answer. The server buffers the answers meanwhile. */
+export const linesBeforeReading = 1000;
+
+/** Fields of a line that a single request has in its path or headers. */
+const outside = { pesel, key: key.optional().meta({ description: "As `Idempotency-Key`" }) };
+const onlyDry = { description: "Only in a dry run", examples: undefined };
+
+const cashLine = cash
+  .extend({ kind: z.enum(["deposit", "withdrawal"]), ...outside })
+  .meta({ id: "CashLine" });
+const houseLine = houseCash
+  .extend({
+    kind: z.enum(["deposit", "withdrawal"]),
+    ...outside,
+    pesel: z.string().regex(/^0{10}[01]$/),
+  })
+  .meta({ id: "HouseLine", ...onlyDry });
+const reversalLine = reversal
+  .extend({ kind: z.literal("reversal"), receipt: entryId, ...outside })
+  .meta({ id: "ReversalLine", ...onlyDry });
+const renamingLine = renaming
+  .extend({ kind: z.literal("renaming"), ...outside })
+  .meta({ id: "RenamingLine", ...onlyDry });
+const closingLine = closing
+  .extend({ kind: z.literal("closing"), ...outside })
+  .meta({ id: "ClosingLine", ...onlyDry });
+const blockLine = block
+  .extend({ kind: z.enum(["block", "unblock"]), ...outside })
+  .meta({ id: "BlockLine", ...onlyDry });
+
+export const bulkLine = z
+  .xor([orderLine, openingLine, cashLine, houseLine, reversalLine, renamingLine, closingLine, blockLine])
+  .meta({ id: "BulkLine", description: "One line" });
+
+export const bulkQuery = z.strictObject({
+  dryRun: z
+    .enum(["true", "false"])
+    .default("false")
+    .meta({ description: "`true`: answer what each line would come to, and do nothing" }),
+});
 
 /**
  * Reads a line as of `today`: what its `kind` says; without one, an opening if it has a field that only openings have,
@@ -44,83 +82,148 @@ export function parseBulkLine(text: string, today: CalendarDate, by?: string): B
 /** Reads a line of a dry run, which may also ask for what no bulk does. */
 export function parseTrialLine(text: string, today: CalendarDate, by?: string): Request {
   const line = parseJson(text, "line");
-  const { kind } = Object(line) as { readonly kind?: unknown };
-  if (kind === "reversal") {
-    const { pesel, receipt: reverses, reason, key } = read(reversalLine, line, "line");
-    return { kind, ...accountAndKey(pesel, key), by, reverses, reason: parseReason(reason) };
-  }
-  if (kind === "renaming") {
-    const { pesel, key, ...holder } = read(renamingLine, line, "line");
-    return { kind, ...parseHolder(holder), ...accountAndKey(pesel, key), by };
-  }
-  if (kind === "closing") {
-    const { pesel, key } = read(closingLine, line, "line");
-    return { kind, ...accountAndKey(pesel, key), by };
-  }
-  return parseLine(line, today, by);
-
-  function accountAndKey(pesel: string, key: string | undefined) {
-    return { key: checkedKey(key), pesel: parsePesel(pesel, today) };
+  switch ((Object(line) as { readonly kind?: unknown }).kind) {
+    case "reversal": {
+      const { kind, key, receipt: reverses, ...asked } = parseRequest(reversalLine, line, "line");
+      const pesel = parsePesel(asked.pesel, today);
+      return { kind, key, pesel, by, reverses, reason: parseReason(asked.reason) };
+    }
+    case "renaming": {
+      const { kind, key, pesel, ...holder } = parseRequest(renamingLine, line, "line");
+      return { kind, ...parseHolder(holder), key, pesel: parsePesel(pesel, today), by };
+    }
+    case "closing": {
+      const { kind, key, pesel } = parseRequest(closingLine, line, "line");
+      return { kind, key, pesel: parsePesel(pesel, today), by };
+    }
+    case "block":
+    case "unblock": {
+      const { kind, key, reason, pesel } = parseRequest(blockLine, line, "line");
+      return { kind, key, reason: parseReason(reason), pesel: parsePesel(pesel, today), by };
+    }
+    default: {
+      if (!("account" in Object(line))) return parseLine(line, today, by);
+      return parseHouseCash({ ...parseRequest(houseLine, line, "line"), by });
+    }
   }
 }
 
 /** Reads what JSON.parse made of a line, as `parseBulkLine` does. */
 export function parseLine(line: unknown, today: CalendarDate, by?: string): BulkRequest {
   const { kind, name, surname, pln, initial } = Object(line) as Readonly<Record<string, unknown>>;
-  if (kind !== undefined) return parseCash({ ...parseCashLine(line), by }, today);
+  if (kind !== undefined) return parseCash({ ...parseRequest(cashLine, line, "line"), by }, today);
   if ([name, surname, pln, initial].some((field) => field !== undefined)) {
-    return { kind: "opening", ...parseOpening({ ...parseOpeningLine(line), by }, today) };
+    const asked = parseRequest(openingLine, line, "line");
+    return { kind: "opening", ...parseOpening({ ...asked, initial: initialOf(asked), by }, today) };
   }
-  const order = parseOrderLine(line);
+  const { key, table, ...order } = parseRequest(orderLine, line, "line");
   const pesel = parsePesel(order.pesel, today);
-  // Listed one by one, because V8 is slow at a spread between other fields (docs/PERFORMANCE.md).
+  // Listed one by one, because V8 is slow at a spread between other fields.
   const { from, to, side, amount } = parseTerms(order);
-  return { kind: "exchange", pesel, from, to, side, amount, table: order.table, key: order.key, by };
+  return { kind: "exchange", pesel, from, to, side, amount, table, key, by };
+}
+
+/**
+ * The body of a single request for this.
+ * @throws FxError invalid-request if a JSON number cannot say the amount exactly
+ */
+export function encodeBody(request: Request): object {
+  switch (request.kind) {
+    case "opening": {
+      const { name, surname, pesel, initial } = request;
+      return { name, surname, pesel, pln: exactNumber(initial) };
+    }
+    case "exchange": {
+      const { pesel, from, to, side, amount } = request;
+      return { pesel, from, to, [side]: exactNumber(amount) };
+    }
+    case "deposit":
+    case "withdrawal": {
+      const { amount, currency, note } = request;
+      return { amount: exactNumber(amount), currency, note, account: housePlaceOf(request.pesel) };
+    }
+    case "renaming":
+      return { name: request.name, surname: request.surname };
+    case "closing":
+      return {};
+    case "reversal":
+    case "block":
+    case "unblock":
+      return { reason: request.reason };
+  }
 }
 
 /**
  * The line that `parseTrialLine`, and for what a bulk does `parseBulkLine`, reads as this, without a line feed.
  * @throws FxError invalid-request if a JSON number cannot say the amount exactly, or the key is not valid
  */
-export function encodeBulkLine(line: Request): string {
-  const { kind, pesel, key } = line;
+export function encodeBulkLine(request: Request): string {
+  const { kind, pesel, key } = request;
   if (key !== undefined) requireKey(key);
-  if (kind === "reversal") {
-    return JSON.stringify({ kind, pesel, receipt: line.reverses, reason: line.reason, key });
-  }
-  if (kind === "renaming") {
-    return JSON.stringify({ kind, pesel, name: line.name, surname: line.surname, key });
-  }
-  if (kind === "closing") return JSON.stringify({ kind, pesel, key });
-  if (kind === "opening") return JSON.stringify({ ...encodeOpening(line), key });
-  if (kind !== "exchange") return JSON.stringify({ kind, pesel, ...encodeCash(line), key });
-  const { from, to, side, amount, table } = line;
-  return JSON.stringify({ pesel, from, to, [side]: exactNumber(amount), key, table });
+  const body = encodeBody(request);
+  if (kind === "opening") return JSON.stringify({ ...body, key });
+  if (kind === "exchange") return JSON.stringify({ ...body, key, table: request.table });
+  const receipt = kind === "reversal" ? request.reverses : undefined;
+  return JSON.stringify({ kind, pesel, receipt, ...body, key });
 }
 
+const int32 = { type: "integer", format: "int32" } as const;
+const lineNumber = z
+  .int()
+  .min(1)
+  .meta({ format: "int64", description: "The number of the line, counted from 1" });
+const done = {
+  line: lineNumber,
+  receipt: entryId
+    .optional()
+    .meta({ description: "The id of the receipt; absent for what a dry run would do" }),
+  replayed: z.boolean().meta({ description: "Whether an earlier request with the same key had done it" }),
+};
+const exchanged = money.optional().meta({ description: "Of an order" });
+const settledLine = z
+  .object({
+    ...{ status: z.literal(200).meta(int32), ...done },
+    ...{ account: listedAccount, sold: exchanged, bought: exchanged },
+  })
+  .meta({ id: "SettledLine", description: "The order, deposit or withdrawal is done" });
+const openedLine = z
+  .object({ status: z.literal(204).meta(int32), ...done })
+  .meta({ id: "OpenedLine", description: "The account is open" });
+const refusedLine = z
+  .object({
+    line: orNull(lineNumber).meta({
+      description: "null in the last line, if the server ends the stream early",
+    }),
+    status: z.int().meta({ ...int32, minimum: 400, maximum: 599 }),
+    problem,
+    replayed: z
+      .literal(true)
+      .optional()
+      .meta({ description: "Present if an earlier request with the same key got it" }),
+  })
+  .meta({ id: "RefusedLine", description: "Nothing was done for the line" });
+
+export const bulkAnswer = z
+  .union([settledLine, openedLine, refusedLine])
+  .meta({ id: "BulkAnswer", description: "The answer to one line" });
+
 /**
- * What became of a line, without a line feed.
+ * The answer to a line, without a line feed.
  * @param line its number from 1; null if the error is about no line but the stream
  */
 export function bulkAnswerText(line: number | null, answer: BulkAnswer, requestId: string): string {
-  if ("code" in answer) return refusalText(line, answer, requestId);
+  if ("code" in answer) {
+    const problem = encodeProblem(answer, requestId);
+    const { status } = problem;
+    return JSON.stringify({ line, status, problem, ...(answer.replayed && { replayed: true }) });
+  }
   const { receiptId, replayed } = answer;
-  const receipt = `${receiptId === "" ? "" : `"receipt":"${receiptId}",`}"replayed":${replayed}`;
-  if (!("account" in answer)) return `{"line":${line},"status":204,${receipt}}`;
-  const { account, sold, bought } = answer;
-  const exchanged = sold && bought ? `,"sold":${moneyText(sold)},"bought":${moneyText(bought)}` : "";
-  const state = account.closed ? `${accountText(account).slice(0, -1)},"closed":true}` : accountText(account);
-  return `{"line":${line},"status":200,"account":${state},${receipt}${exchanged}}`;
-}
-
-function refusalText(line: number | null, error: FxError, requestId: string): string {
-  const problem = encodeProblem(error, requestId);
-  return JSON.stringify({
-    line,
-    status: problem.status,
-    problem,
-    ...(error.replayed && { replayed: true }),
-  });
+  const receipt = receiptId === "" ? undefined : receiptId;
+  if (!("account" in answer)) return JSON.stringify({ line, status: 204, receipt, replayed });
+  const account = encodeListedAccount(answer.account);
+  const sold = answer.sold && encodeMoney(answer.sold);
+  const bought = answer.bought && encodeMoney(answer.bought);
+  return JSON.stringify({ line, status: 200, account, receipt, replayed, sold, bought });
 }
 
 /**
@@ -128,29 +231,25 @@ function refusalText(line: number | null, error: FxError, requestId: string): st
  * @throws FxError internal if fx does not answer so
  */
 export function decodeBulkAnswer(body: unknown): {
-  readonly line: number | null;
+  /** Undefined if the answer is about no line but the stream. */
+  readonly line: number | undefined;
   readonly answer: BulkAnswer;
 } {
+  const decoded = decodeAnswer<z.output<typeof bulkAnswer>>(shapeOf(body), body);
+  const { line } = decoded;
+  if ("problem" in decoded) {
+    const { status, replayed = false } = decoded;
+    const answer: FxError | undefined = decodeProblem(decoded.problem, status, { replayed });
+    if (answer === undefined) throw notAnAnswer(`status ${status}`);
+    return { line, answer };
+  }
+  const { receipt: receiptId = "", replayed } = decoded;
+  if (decoded.status === 204) return { line, answer: { receiptId, replayed } };
+  const { account, sold, bought } = decoded;
+  return { line, answer: { account, receiptId, replayed, sold, bought } };
+}
+
+function shapeOf(body: unknown) {
   const { status } = Object(body) as { status?: unknown };
-  if (status === 204) {
-    const { line, receipt, replayed } = readAnswer(openedLine, body);
-    return { line, answer: { receiptId: receipt ?? "", replayed } };
-  }
-  if (status === 200) {
-    const { line, receipt, replayed, account, sold, bought } = readAnswer(settledLine, body);
-    const exchanged = sold && bought && { sold: decodeMoney(sold), bought: decodeMoney(bought) };
-    return {
-      line,
-      answer: {
-        account: accountOf(account, account.closed),
-        receiptId: receipt ?? "",
-        replayed,
-        ...exchanged,
-      },
-    };
-  }
-  const refused = readAnswer(refusedLine, body);
-  const answer = decodeProblem(refused.problem, refused.status, { replayed: refused.replayed ?? false });
-  if (answer === undefined) throw notAnAnswer(`status ${refused.status}`);
-  return { line: refused.line, answer };
+  return status === 200 ? settledLine : status === 204 ? openedLine : refusedLine;
 }

@@ -1,7 +1,7 @@
 import { type FieldError, FxError } from "../core/errors.ts";
 import { nearMiss } from "./near-miss.ts";
 import { type Operation, type OrderHeader, orderHeaders } from "./operation.ts";
-import { fieldsNamed, invalid, mayBeTold } from "./requests.ts";
+import { fieldsNamed, invalid, mayBeTold, unknownName } from "./requests.ts";
 
 /**
  * Refuses parameters that the operation does not take, and those that are given more than once.
@@ -10,16 +10,15 @@ import { fieldsNamed, invalid, mayBeTold } from "./requests.ts";
 export function requireKnownParameters(parameters: unknown, { query }: Operation): void {
   const known = Object.keys(query?.shape ?? {});
   const fields = Object.entries(Object(parameters)).flatMap(([name, value]) => {
-    if (!known.includes(name)) return [strangeParameter(name, known)];
+    if (!known.includes(name)) return [unknownParameter(name, known)];
     return Array.isArray(value) ? [{ pointer: `/${name}`, detail: "is given more than once" }] : [];
   });
   if (fields.length > 0) throw invalid("query", fields.slice(0, fieldsNamed));
 }
 
-function strangeParameter(name: string, known: readonly string[]): FieldError {
+function unknownParameter(name: string, known: readonly string[]): FieldError {
   if (mayBeTold(name, known)) return { pointer: `/${name}`, detail: "is not a known parameter" };
-  const taken = known.length === 0 ? "there are none here" : `known are ${known.join(", ")}`;
-  return { pointer: "", detail: `has an unknown parameter, whose name is withheld; ${taken}` };
+  return { pointer: "", detail: unknownName("parameter", known) };
 }
 
 /**
@@ -35,15 +34,15 @@ export function requireKnownHeaders(names: readonly string[], { headers: taken }
     const meant = headerMeant(name);
     if (meant === undefined) continue;
     if (name.toLowerCase() !== meant.toLowerCase()) {
-      throw unfitHeader(`A header resembles ${meant}, and is not known. Correct its name.`);
+      throw invalidHeader(`A header resembles ${meant}, and is not known. Correct its name.`);
     }
-    if (!taken.includes(meant)) throw unfitHeader(`This operation does not take the header ${meant}.`);
-    if (given.has(meant)) throw unfitHeader(`The header ${meant} is given more than once.`);
+    if (!taken.includes(meant)) throw invalidHeader(`This operation does not take the header ${meant}.`);
+    if (given.has(meant)) throw invalidHeader(`The header ${meant} is given more than once.`);
     given.add(meant);
   }
 }
 
-function unfitHeader(message: string): FxError {
+function invalidHeader(message: string): FxError {
   return new FxError("invalid-request", message);
 }
 

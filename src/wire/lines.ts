@@ -6,9 +6,9 @@ export interface Line {
   readonly bytes: Buffer;
 }
 
-/** Of a longer line only so much and one byte more is kept. */
+/** Bytes kept of a line, and one more to tell that it is longer. */
 const lineLimit = 16_384;
-/** Given at a time at most, by default: whoever works on them keeps others waiting. */
+/** Lines yielded at once by default: other requests wait while a chunk of lines is handled. */
 const linesAtOnce = 64;
 
 /**
@@ -30,7 +30,7 @@ export async function* readLines(
     number += 1;
     const isMarked = number === 1 && bytes.subarray(0, 3).equals(byteOrderMark);
     const line = bytes.subarray(isMarked ? 3 : 0, bytes.at(-1) === carriageReturn ? -1 : undefined);
-    // Of one that is too long, only the beginning is known.
+    // A line that is too long is only known by its beginning, so it may not be blank.
     if (isStrict || line.length > limit || !isBlank(line)) lines.push({ number, bytes: line });
   };
   for await (const chunk of source) {
@@ -58,8 +58,8 @@ export async function* readLines(
 
 export const notUtf8 = "The line is not valid UTF-8.";
 
-/** What keeps a line from being read at all, for people. */
-export function faultOf({ bytes }: Line): string | undefined {
+/** The reason why a line cannot be read, for people. */
+export function lineFault({ bytes }: Line): string | undefined {
   if (bytes.length > lineLimit) return `The line is longer than ${lineLimit / 1024} KiB.`;
   return isUtf8(bytes) ? undefined : notUtf8;
 }

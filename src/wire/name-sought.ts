@@ -2,8 +2,8 @@ import { FxError } from "../core/errors.ts";
 import { nameWords } from "../core/names.ts";
 
 /**
- * How many letters of names are sought: of "a an ana" three, because whoever is found by "ana" is found by the others
- * too.
+ * Counts the letters of a search that narrow it. "a an ana" has three: the shorter words are beginnings of the longest,
+ * so they find the same names.
  */
 export function lettersSought(words: readonly string[]): number {
   const longest = words.filter((word) => !words.some((other) => other !== word && other.startsWith(word)));

@@ -1,10 +1,11 @@
 import * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
 import { bulkType } from "./bulk.ts";
+import { idempotencyKey, pesel, receiptId, symbol, tableInForce } from "./fields.ts";
+import { housePlace } from "./house.ts";
 import { errorsOf, hasLines, type Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
 import { statusOf } from "./problem.ts";
-import * as schemas from "./schemas.ts";
 
 /** An OpenAPI 3.1 document, as far as its makers and readers here need to know it. */
 export interface OpenApiDocument {
@@ -39,15 +40,22 @@ interface OpenApiOperation {
   >;
 }
 
-/**
- * The document of all operations, made from their schemas.
- * @param prefix the path under which clients reach the server, such as "/fx"
- */
-export function openApiDocument(version: string, prefix = ""): OpenApiDocument {
+interface DocumentOptions {
+  /** The path under which clients reach the server, such as "/fx". */
+  readonly prefix?: string;
+  /** Whether the server asks for tokens. */
+  readonly tokens?: boolean;
+}
+
+/** The document of all operations, made from their shapes. */
+export function openApiDocument(
+  version: string,
+  { prefix = "", tokens = true }: DocumentOptions = {},
+): OpenApiDocument {
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const [id, operation] of Object.entries<Operation>(operations)) {
     const { path, method } = operation;
-    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(id, operation) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(id, operation, tokens) };
   }
   return {
     openapi: "3.1.0",
@@ -62,7 +70,7 @@ export function openApiDocument(version: string, prefix = ""): OpenApiDocument {
     servers: [{ url: prefix || "/" }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: componentSchemas(), securitySchemes: { token } },
+    components: { schemas: componentSchemas(), securitySchemes: tokens ? { token } : {} },
   };
 }
 
@@ -71,8 +79,7 @@ const token = {
   scheme: "bearer",
   description:
     "A token of `fx token create`. An operation names the role that it takes: `viewer`, `teller`, which includes " +
-    "viewer, or `operator`, which includes both. A server without tokens (`fx serve` without `--tokens`) asks for none. " +
-    "Send it over TLS: over plain HTTP the network can read it.",
+    "viewer, or `operator`, which includes both. Send it over TLS: over plain HTTP the network can read it.",
 };
 
 const tags: Readonly<Record<Operation["tag"], string>> = {
@@ -84,17 +91,21 @@ const tags: Readonly<Record<Operation["tag"], string>> = {
   server: "For monitoring and tools",
 };
 
-function describe(id: string, operation: Operation): OpenApiOperation {
+function describe(id: string, operation: Operation, tokens: boolean): OpenApiOperation {
   const { method, path, summary, description, tag, role, body, isBodyOptional = false, success } = operation;
+  const takesToken = tokens && role !== "anyone";
   const json = (schema: z.ZodType, part: "body" | "answer" = "answer") => ({
-    [hasLines(operation, part) ? bulkType : "application/json"]: { schema: { $ref: referenceTo(schema) } },
+    [hasLines(operation, part) ? bulkType : "application/json"]: {
+      schema: { $ref: referenceTo(schema) },
+      ...(part === "body" && operation.example && { example: operation.example }),
+    },
   });
   return {
     operationId: id,
     summary,
     description,
     tags: [tag],
-    security: role === "anyone" ? [] : [{ token: [role] }],
+    security: takesToken ? [{ token: [role] }] : [],
     parameters: [
       ...pathParameters(path),
       ...queryParameters(operation.query),
@@ -106,22 +117,26 @@ function describe(id: string, operation: Operation): OpenApiOperation {
       [success.status]: {
         description: "Done",
         ...(success.headers && { headers: headersNamed(success.headers) }),
-        ...(success.schema && { content: json(success.schema) }),
-        ...(success.types && { content: Object.fromEntries(success.types.map(plainContent)) }),
+        ...((success.schema ?? success.types) && {
+          content: {
+            ...(success.schema && json(success.schema)),
+            ...Object.fromEntries((success.types ?? []).map(plainContent)),
+          },
+        }),
       },
       ...(operation.sameShape &&
         success.schema && {
           [operation.sameShape]: { description: "Not ready", content: json(success.schema) },
         }),
       ...problems(
-        [...errorsOf(operation), ...anywhere],
+        [...errorsOf(operation).filter((code) => tokens || code !== "unauthorized"), ...anywhere],
         success.headers?.includes("Idempotency-Replayed") === true,
       ),
     },
   };
 }
 
-/** What any path may answer: to a method that it does not have, and to a bug. */
+/** Codes of every path: for a method that it does not have, and for a bug. */
 const anywhere = ["method-not-allowed", "internal"] as const;
 
 /** @param replayed whether a refusal may be the answer to an earlier request with the same key */
@@ -159,9 +174,10 @@ function pathParameters(path: string): object[] {
 }
 
 const inPath: Readonly<Record<string, z.ZodType>> = {
-  pesel: schemas.pesel,
-  id: schemas.receiptId,
-  code: schemas.symbol,
+  pesel,
+  account: housePlace,
+  id: receiptId,
+  code: symbol,
 };
 
 function queryParameters(query: z.ZodType | undefined): object[] {
@@ -179,10 +195,13 @@ function headerParameters({ headers = [] }: Operation): object[] {
 type JsonSchema = ReturnType<typeof jsonSchema>;
 
 function parameter(name: string, place: string, required: boolean, { description, ...schema }: JsonSchema) {
-  return { name, in: place, required, description, schema };
+  // With what is filled in, the request can be sent as it is: of what may be left out, an amount to buy.
+  const isFilled = required || name === "toBuy";
+  const [example] = isFilled ? (schema.examples ?? []) : [];
+  return { name, in: place, required, description, schema, ...(example !== undefined && { example }) };
 }
 
-const requestHeaders = { "Idempotency-Key": schemas.idempotencyKey, "Fx-Table": schemas.tableInForce };
+const requestHeaders = { "Idempotency-Key": idempotencyKey, "Fx-Table": tableInForce };
 
 const responseHeaders = {
   Allow: { description: "The methods of the path", schema: { type: "string", examples: ["GET, HEAD"] } },
@@ -195,8 +214,8 @@ const responseHeaders = {
     schema: { type: "integer", format: "int32", minimum: 1 },
   },
   "Fx-Account": {
-    description: "The account is closed",
-    schema: { type: "string", enum: ["closed"] },
+    description: "Present if the account is closed or blocked",
+    schema: { type: "string", enum: ["closed", "blocked"] },
   },
   "Fx-Receipt": {
     description: "The path of the receipt",
@@ -217,18 +236,59 @@ function plainContent(type: string) {
 }
 
 function referenceTo(schema: z.ZodType): string {
-  const id = schema.meta()?.id;
+  // The published side of a codec is its JSON.
+  const json = schema instanceof z.ZodCodec ? (schema.in as z.ZodType) : schema;
+  const id = json.meta()?.id;
   if (id === undefined) throw new TypeError("a schema of the document has no id");
   return reference(id);
 }
 
-/** As sent. A format says all that the pattern beside it does. */
+/**
+ * The JSON of codecs. zod leaves out their examples and defaults, which it takes for values of the other side. A format
+ * says all that the pattern beside it does.
+ */
 const conversion = {
   io: "input",
-  override: ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) => {
+  override: ({
+    zodSchema,
+    jsonSchema,
+  }: {
+    zodSchema: z.core.$ZodType;
+    jsonSchema: z.core.JSONSchema.BaseSchema;
+  }) => {
+    const { examples, alternatives, default: usual } = z.globalRegistry.get(zodSchema) ?? {};
+    delete jsonSchema.alternatives;
+    if (alternatives !== undefined) publishAlternatives(jsonSchema, alternatives);
+    if (Array.isArray(examples)) jsonSchema.examples = examples;
+    if (usual !== undefined) jsonSchema.default = usual as string | number;
     if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
   },
 } as const;
+
+declare module "zod" {
+  interface GlobalMeta {
+    /** Sets of optional fields, of which a body has exactly one. */
+    readonly alternatives?: readonly (readonly string[])[];
+  }
+}
+
+/** Publishes a complete object for each alternative, from which generated clients get exact types. */
+function publishAlternatives(
+  schema: z.core.JSONSchema.BaseSchema,
+  alternatives: readonly (readonly string[])[],
+): void {
+  const { properties = {}, required = [] } = schema;
+  const choices = alternatives.flat();
+  schema.oneOf = alternatives.map((chosen) => ({
+    type: "object",
+    properties: Object.fromEntries(
+      Object.entries(properties).filter(([name]) => !choices.includes(name) || chosen.includes(name)),
+    ),
+    required: [...required, ...chosen],
+    additionalProperties: false,
+  }));
+  for (const name of ["properties", "required", "type", "additionalProperties"]) delete schema[name];
+}
 
 function jsonSchema(schema: z.ZodType) {
   const { $schema, ...rest } = z.toJSONSchema(schema, conversion);

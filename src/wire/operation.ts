@@ -6,6 +6,14 @@ import type { Role } from "./role.ts";
 export const orderHeaders = ["Idempotency-Key", "Fx-Table"] as const;
 export type OrderHeader = (typeof orderHeaders)[number];
 
+type TextType =
+  | "text/plain"
+  | "text/csv"
+  | "text/event-stream"
+  | "application/json"
+  | "application/x-ndjson"
+  | "application/xml";
+
 /** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
 export interface Operation {
   readonly method: "GET" | "POST";
@@ -14,23 +22,25 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly tag: "accounts" | "exchange" | "changes" | "rates" | "ledger" | "server";
-  /** What a token must at least allow, where tokens are in force. */
+  /** The least role that a token must have, where tokens are in force. */
   readonly role: Role | "anyone";
   /** Without it, the operation takes no parameters. */
   readonly query?: z.ZodObject;
   /** Given for every operation that moves money or changes an account. Headers that resemble these are refused. */
   readonly headers?: readonly OrderHeader[];
   readonly body?: z.ZodType;
-  /** What comes as lines of JSON: its schema is of a line. */
+  /** The part that is newline-delimited JSON: its schema is that of a line. */
   readonly lines?: "body" | "answer" | "both";
+  /** A body of lines that can be sent as it is. */
+  readonly example?: string;
   /** Whether the body may be left out. */
   readonly isBodyOptional?: boolean;
   readonly success: {
     readonly status: 200 | 204;
-    /** Of a JSON answer. */
+    /** The shape of a JSON answer. */
     readonly schema?: z.ZodType;
-    /** Of an answer without a schema. */
-    readonly types?: readonly ("text/plain" | "text/csv" | "application/json" | "application/x-ndjson")[];
+    /** Media types of an answer without a schema, or of one that a client may ask for instead. */
+    readonly types?: readonly TextType[];
     readonly headers?: readonly ("Fx-Account" | "Fx-Receipt" | "Idempotency-Replayed")[];
   };
   /** Beside those that `errorsOf` adds. */

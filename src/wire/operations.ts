@@ -1,40 +1,28 @@
-import type * as z from "zod";
-import type { AnswerCode } from "../core/errors.ts";
-import { audit, checkpointLine } from "./audit-schemas.ts";
-import { bulkAnswer, bulkLine } from "./bulk-schemas.ts";
-import * as entrySchemas from "./entry-schemas.ts";
+import * as accounts from "./accounts.ts";
+import { audit, checkpointLine, emptyCheckpoint } from "./audit.ts";
+import { bulkAnswer, bulkLine, bulkQuery, linesBeforeReading } from "./bulk.ts";
+import { changes, ofAccount, storage } from "./changes.ts";
+import * as entries from "./entries.ts";
+import * as exchanges from "./exchanges.ts";
+import { exampleHolder } from "./fields.ts";
+import { fileOperations } from "./file-operations.ts";
+import { houseOperations } from "./house-operations.ts";
+import { position, till, tillQuery } from "./ledger.ts";
 import type { Operation } from "./operation.ts";
-import * as queries from "./query-schemas.ts";
-import type { Role } from "./role.ts";
-import * as schemas from "./schemas.ts";
+import { order } from "./orders.ts";
+import { receiptProof } from "./proof.ts";
+import { rateOperations } from "./rates.ts";
+import { serverOperations } from "./server.ts";
 
-const storage = "storage-unavailable";
-
-/** Of a path that names the account. */
-const ofAccount = ["invalid-pesel", "account-not-found"] as const;
-
-/** A change of an account, whose answer is the account after it. */
-function change<Body extends z.ZodType>(
-  path: string,
-  role: Role,
-  body: Body,
-  refusals: readonly AnswerCode[],
-) {
-  return {
-    method: "POST",
-    path,
-    tag: "changes",
-    role,
-    headers: ["Idempotency-Key"],
-    body,
-    success: {
-      status: 200,
-      schema: schemas.account,
-      headers: ["Fx-Account", "Fx-Receipt", "Idempotency-Replayed"],
-    },
-    errors: ["account-closed", ...refusals, "idempotency-key-reused", storage, "overloaded"],
-  } as const satisfies Partial<Operation>;
-}
+/** Refusals of a price, quoted or settled at. */
+const ofPrice = [
+  "same-currency",
+  "rates-unavailable",
+  "unsupported-currency",
+  "invalid-amount",
+  "amount-too-small",
+  "balance-limit",
+] as const;
 
 export const operations = {
   createAccount: {
@@ -47,7 +35,7 @@ export const operations = {
     tag: "accounts",
     role: "teller",
     headers: ["Idempotency-Key"],
-    body: schemas.opening,
+    body: accounts.opening,
     success: { status: 204, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
     errors: [
       "invalid-pesel",
@@ -69,8 +57,8 @@ export const operations = {
       "account as it was then; `account-not-found` if it was not open yet.",
     tag: "accounts",
     role: "viewer",
-    query: queries.atQuery,
-    success: { status: 200, schema: schemas.account, headers: ["Fx-Account"] },
+    query: accounts.atQuery,
+    success: { status: 200, schema: accounts.account, headers: ["Fx-Account"] },
     errors: ["invalid-pesel", "account-not-found", storage, "overloaded"],
   },
   exchange: {
@@ -84,21 +72,17 @@ export const operations = {
     tag: "exchange",
     role: "teller",
     headers: ["Idempotency-Key", "Fx-Table"],
-    body: schemas.order,
-    success: { status: 200, schema: schemas.account, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
+    body: order,
+    success: { status: 200, schema: accounts.account, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
     errors: [
-      "invalid-pesel",
+      ...ofAccount,
+      ...ofPrice,
       "pesel-mismatch",
-      "same-currency",
-      "account-not-found",
       "account-closed",
-      "rates-unavailable",
+      "account-blocked",
+      "trading-suspended",
       "rate-changed",
-      "unsupported-currency",
-      "invalid-amount",
-      "amount-too-small",
       "insufficient-funds",
-      "balance-limit",
       "idempotency-key-reused",
       storage,
       "overloaded",
@@ -109,21 +93,23 @@ export const operations = {
     path: "/api/bulk",
     summary: "Carry out orders, openings, deposits and withdrawals, one a line, without limit",
     description:
-      "Newline-delimited JSON both ways, as a stream: read the answers while you send. A line is an order, an opening, " +
-      "a deposit or a withdrawal, of at most 16 KiB. Each is answered in its place, once it is durable, as the single request would " +
+      "Newline-delimited JSON both ways, as a stream: read the answers while you send. To send all before reading, send at " +
+      `most ${linesBeforeReading} lines: a stream whose answers are not read for 30 s is ended. A line is an order, an ` +
+      "opening, a deposit or a withdrawal, of at most 16 KiB. Each is answered in its place, once durable, as the single request would " +
       "be: with `status` and the account or the problem. One that fails stops no other. Lines of one account are " +
       "done in their order. Blank lines count and are not answered. A last line whose `line` is null says why the " +
       "server ends the stream early. After that, or if the connection breaks, send the lines without an answer " +
       "again, with the same keys. With `dryRun=true` nothing is done or kept: each line is answered as it would be, on " +
       "the ledger as the lines before it would leave it, and what would be done has no `receipt`. A dry run also takes " +
-      "reversals, renamings and closings, has at most 200,000 lines, and begins anew if it breaks off.",
+      "reversals, renamings, closings, blocks and unblocks, has at most 200,000 lines, and begins anew if it breaks off.",
     tag: "exchange",
     role: "teller",
-    query: queries.bulkQuery,
+    query: bulkQuery,
     lines: "both",
     // A line has its own key and rate table.
     headers: [],
     body: bulkLine,
+    example: `${JSON.stringify({ ...exampleHolder, pln: 1000, key: "example-1" })}\n`,
     success: { status: 200, schema: bulkAnswer },
     errors: ["overloaded"],
   },
@@ -136,18 +122,9 @@ export const operations = {
       "its `Fx-Table` to have it at this table or not at all.",
     tag: "exchange",
     role: "viewer",
-    query: schemas.quoteQuery,
-    success: { status: 200, schema: schemas.quote },
-    errors: [
-      "same-currency",
-      "rates-unavailable",
-      "unsupported-currency",
-      "invalid-amount",
-      "amount-too-small",
-      "balance-limit",
-      storage,
-      "overloaded",
-    ],
+    query: exchanges.quoteQuery,
+    success: { status: 200, schema: exchanges.quote },
+    errors: [...ofPrice, storage, "overloaded"],
   },
   receipt: {
     method: "GET",
@@ -155,84 +132,28 @@ export const operations = {
     summary: "One entry, with all that is needed to compute it again",
     description:
       "`Fx-Receipt` in the answer to the request has its path. The beginning of an id is enough, from 8 characters on, " +
-      "where no other receipt begins so.",
+      "where no other receipt begins so. Fewer than 18, and a receipt of the house's own money, take the role `operator`.",
     tag: "exchange",
     role: "viewer",
-    success: { status: 200, schema: entrySchemas.entry },
+    success: { status: 200, schema: entries.entry },
     errors: ["not-found", storage, "overloaded"],
   },
-  rates: {
+  receiptProof: {
     method: "GET",
-    path: "/api/rates",
-    summary: "The table in force, or the last there was, and the one before it",
-    description: "PLN for one unit: the bank buys at bid and sells at ask.",
-    tag: "rates",
-    role: "viewer",
-    success: { status: 200, schema: schemas.rates },
-    errors: ["rates-unavailable", storage, "overloaded"],
-  },
-  rateHistory: {
-    method: "GET",
-    path: "/api/rates/{code}/history",
-    summary: "Bid and ask of one currency, table by table",
-    description: "Oldest first, over the `days` that end with the table in force.",
-    tag: "rates",
-    role: "viewer",
-    query: schemas.rateHistoryQuery,
-    success: { status: 200, schema: schemas.rateHistory },
-    errors: ["unsupported-currency", "rates-unavailable", storage, "overloaded"],
-  },
-  deposit: {
-    ...change("/api/user/{pesel}/deposits", "teller", schemas.cash, [
-      ...ofAccount,
-      "rates-unavailable",
-      "unsupported-currency",
-      "invalid-amount",
-      "balance-limit",
-    ]),
-    summary: "Put money into an account",
+    path: "/api/receipts/{id}/proof",
+    summary: "The proof that the ledger has an entry, for whoever has a checkpoint",
     description:
-      "Takes PLN and every currency of the table in force. With an `Idempotency-Key`, a request that is sent again puts " +
-      "in nothing twice.",
+      "The entry, and the hashes that lead from it to the account's newest entry: with a checkpoint that was made " +
+      "between the two, `fx receipt verify` shows offline that the ledger had the entry then. It has the holder's name " +
+      "and PESEL, and the id of the account in checkpoints and exports; of later entries only hashes, and their number. " +
+      "An entry with more than 50,000 later ones is refused.",
+    tag: "exchange",
+    role: "operator",
+    success: { status: 200, schema: receiptProof },
+    errors: ["not-found", storage, "overloaded"],
   },
-  withdraw: {
-    ...change("/api/user/{pesel}/withdrawals", "teller", schemas.cash, [
-      ...ofAccount,
-      "unsupported-currency",
-      "invalid-amount",
-      "insufficient-funds",
-    ]),
-    summary: "Take money out of an account",
-    description:
-      "Gives every currency that the account holds; no table is needed. With an `Idempotency-Key`, a request that is " +
-      "sent again takes out nothing twice.",
-  },
-  rename: {
-    ...change("/api/user/{pesel}/name", "teller", schemas.renaming, ofAccount),
-    summary: "Change the holder's name",
-    description: "Gives both names, as they are from now on. Entries from before keep theirs.",
-  },
-  closeAccount: {
-    ...change("/api/user/{pesel}/closing", "operator", schemas.closing, [...ofAccount, "account-not-empty"]),
-    isBodyOptional: true,
-    summary: "Close an account that holds nothing",
-    description:
-      "All balances must be 0. A closed account can be read, with `Fx-Account: closed`, and opened again with " +
-      "`POST /api/user`.",
-  },
-  reverse: {
-    ...change("/api/receipts/{id}/reversal", "operator", schemas.reversal, [
-      "not-found",
-      "not-reversible",
-      "already-reversed",
-      "insufficient-funds",
-      "balance-limit",
-    ]),
-    summary: "Undo an exchange, a deposit or a withdrawal",
-    description:
-      "Makes the exactly opposite entry, at the table of the entry that it undoes. Each can be undone once. Nothing is " +
-      "edited: both entries stay and name each other. Takes the whole id.",
-  },
+  ...rateOperations,
+  ...changes,
   statement: {
     method: "GET",
     path: "/api/user/{pesel}/history",
@@ -244,8 +165,8 @@ export const operations = {
       "given with `from`, `to` or `cursor`.",
     tag: "accounts",
     role: "viewer",
-    query: queries.statementQuery,
-    success: { status: 200, schema: entrySchemas.statement },
+    query: entries.statementQuery,
+    success: { status: 200, schema: entries.statement },
     errors: ["invalid-pesel", "account-not-found", storage, "overloaded"],
   },
   accounts: {
@@ -258,8 +179,8 @@ export const operations = {
       "and not be the last.",
     tag: "ledger",
     role: "teller",
-    query: queries.accountsQuery,
-    success: { status: 200, schema: schemas.accounts },
+    query: accounts.accountsQuery,
+    success: { status: 200, schema: accounts.accounts },
     errors: [storage, "overloaded"],
   },
   position: {
@@ -271,8 +192,23 @@ export const operations = {
       "`customers` is the sum of `/api/users` at the same time, exactly.",
     tag: "ledger",
     role: "operator",
-    query: queries.atQuery,
-    success: { status: 200, schema: schemas.position },
+    query: accounts.atQuery,
+    success: { status: 200, schema: position },
+    errors: [storage, "overloaded"],
+  },
+  till: {
+    method: "GET",
+    path: "/api/till",
+    summary: "The cash that passed through a till on a day",
+    description:
+      "What came in and went out in each currency by the openings, deposits, withdrawals and their reversals of one token " +
+      "on one day in Poland. Exchanges move no cash. Nothing is stored: asked again, a day that has ended has the same " +
+      "answer and the same `digest`. A teller may see the own till, an operator every till. Where no tokens are in force, " +
+      "and without `by`, it counts the entries without a token's name.",
+    tag: "ledger",
+    role: "teller",
+    query: tillQuery,
+    success: { status: 200, schema: till },
     errors: [storage, "overloaded"],
   },
   audit: {
@@ -280,8 +216,8 @@ export const operations = {
     path: "/api/audit",
     summary: "Recompute the whole ledger and name every disagreement",
     description:
-      "Recomputes every balance and every exchange from the journal and the tables. It reads all of them, which can " +
-      "take minutes.",
+      "Recomputes every balance and every exchange from the journal and the tables. Audits, checkpoints and positions " +
+      "are made one at a time, and can take minutes: from 10 s on, line feeds keep the connection open.",
     tag: "ledger",
     role: "operator",
     success: { status: 200, schema: audit },
@@ -292,9 +228,9 @@ export const operations = {
     path: "/api/audit/checkpoint",
     summary: "Audit, and say how far the chain of each account goes",
     description:
-      "Newline-delimited JSON, streamed: a first line, a line for each account by PESEL, and the audit. Keep it elsewhere, " +
-      "and send it to `/api/audit/comparison` to find out whether a ledger is an older copy. If the last line is missing, or its `ok` is " +
-      "false, it is no checkpoint.",
+      "Newline-delimited JSON, streamed: a first line, a line for each account by PESEL, and the audit; blank lines mean " +
+      "nothing. Keep it elsewhere, and send it to `/api/audit/comparison` to find out whether a ledger is an older copy. " +
+      "If the last line is missing, or its `ok` is false, it is no checkpoint.",
     tag: "ledger",
     role: "operator",
     lines: "answer",
@@ -312,75 +248,29 @@ export const operations = {
     role: "operator",
     lines: "body",
     body: checkpointLine,
+    example: emptyCheckpoint,
     success: { status: 200, schema: audit },
     errors: [storage, "overloaded"],
   },
-  exportJournal: {
+  ...fileOperations,
+  entries: {
     method: "GET",
-    path: "/api/export",
-    summary: "The journal as double entry",
+    path: "/api/entries",
+    summary: "The entries of all accounts as they come, in the order in which they were committed",
     description:
-      "Text that hledger or beancount reads, CSV with a line for each posting, or JSON with a line for each entry; in " +
-      "the order in which the entries were made. Each entry balances in each currency. Customers are told apart by an " +
-      "id that is made of the PESEL and a secret of the ledger. The answer is a stream. Its last line says that it " +
-      "came to its end, and with how many entries; without that line it is to be thrown away.",
+      "A follower that asks again with `next` as `after` sees every entry exactly once, and those of an account in their " +
+      "order; an empty page says that there is no later one yet. With `Accept: text/event-stream`, and without `limit`, the " +
+      "same as a stream that goes on: each event's `id` is that of the entry, and its `data` the entry as on a page, in one " +
+      "line. `Last-Event-ID` counts before `after`. A comment comes at least every 15 s. When the stream ends, because the " +
+      "connection breaks, the server stops or the token is revoked, ask again with the last id.",
     tag: "ledger",
     role: "operator",
-    query: queries.exportQuery,
-    success: { status: 200, types: ["text/plain", "text/csv", "application/x-ndjson"] },
+    query: entries.entriesQuery,
+    success: { status: 200, schema: entries.entriesPage, types: ["text/event-stream"] },
     errors: [storage, "overloaded"],
   },
-  token: {
-    method: "GET",
-    path: "/api/token",
-    summary: "Whose token the request has, and what it allows",
-    description: "Where no tokens are in force, everybody is an operator.",
-    tag: "server",
-    role: "viewer",
-    success: { status: 200, schema: schemas.token },
-    errors: [],
-  },
-  live: {
-    method: "GET",
-    path: "/health/live",
-    summary: "Whether the process runs",
-    description: "Does not ask the database.",
-    tag: "server",
-    role: "anyone",
-    success: { status: 200, schema: schemas.live },
-    errors: [],
-  },
-  ready: {
-    method: "GET",
-    path: "/health/ready",
-    summary: "Whether the store answers and the server is not stopping",
-    description: "Answers 503 while the server stops, and while the database does not answer.",
-    tag: "server",
-    role: "anyone",
-    success: { status: 200, schema: schemas.ready },
-    errors: [],
-    sameShape: 503,
-  },
-  metrics: {
-    method: "GET",
-    path: "/metrics",
-    summary: "Metrics for Prometheus",
-    description: "In the text format of Prometheus.",
-    tag: "server",
-    role: "operator",
-    success: { status: 200, types: ["text/plain"] },
-    errors: ["overloaded"],
-  },
-  openApi: {
-    method: "GET",
-    path: "/openapi.json",
-    summary: "This document",
-    description: "OpenAPI 3.1. `/docs` shows it, and lets you try it.",
-    tag: "server",
-    role: "anyone",
-    success: { status: 200, types: ["application/json"] },
-    errors: [],
-  },
+  ...houseOperations,
+  ...serverOperations,
 } as const satisfies Record<string, Operation>;
 
 export type OperationId = keyof typeof operations;

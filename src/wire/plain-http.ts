@@ -3,7 +3,7 @@ export function isLoopback(name: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(name);
 }
 
-/** What a secret is called in the query of a URL. */
+/** Names of secrets in the query of a URL. */
 export const secretName = /[?&#][^=&]*(key|token|secret|passw|pwd|auth|sig)[^=&]*=/i;
 
 /** A secret would go to another machine in clear text. Nothing was sent. */

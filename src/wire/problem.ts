@@ -1,7 +1,20 @@
+import * as z from "zod";
 import { type AnswerCode, answerCodes, FxError } from "../core/errors.ts";
-import { type ProblemJson, problem } from "./schemas.ts";
 
 export const problemType = "application/problem+json";
+
+export const problem = z
+  .object({
+    type: z.string().meta({ format: "uri", examples: ["urn:fx:error:account-not-found"] }),
+    title: z.string().meta({ examples: ["No such account"] }),
+    status: z.int().meta({ format: "int32", minimum: 400, maximum: 599, examples: [404] }),
+    detail: z.string().meta({ examples: ["There is no account for this PESEL."] }),
+    instance: z.string().meta({ format: "uri", examples: ["urn:fx:request:kCDdJ7Fn-d"] }),
+    code: z.enum(answerCodes),
+    errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
+  })
+  .meta({ id: "Problem", description: "RFC 9457. Tell errors apart by `code`" });
+export type ProblemJson = z.infer<typeof problem>;
 
 /** The HTTP status of each code. */
 export const statusOf: Readonly<Record<AnswerCode, number>> = {
@@ -16,9 +29,12 @@ export const statusOf: Readonly<Record<AnswerCode, number>> = {
   "insufficient-funds": 400,
   "balance-limit": 400,
   "rate-changed": 400,
+  "trading-suspended": 400,
   "already-reversed": 400,
   "not-reversible": 400,
   "account-closed": 400,
+  "account-blocked": 400,
+  "account-not-blocked": 400,
   "account-not-empty": 400,
   "account-not-found": 404,
   "not-found": 404,
@@ -46,9 +62,12 @@ const titleOf: Readonly<Record<AnswerCode, string>> = {
   "insufficient-funds": "Not enough money",
   "balance-limit": "The balance would be too large",
   "rate-changed": "Another rate table is in force",
+  "trading-suspended": "Trading is suspended",
   "already-reversed": "Reversed before",
   "not-reversible": "This cannot be reversed",
   "account-closed": "The account is closed",
+  "account-blocked": "The account is blocked",
+  "account-not-blocked": "The account is not blocked",
   "account-not-empty": "The account holds money",
   "account-not-found": "No such account",
   "not-found": "Not found",

@@ -1,11 +1,11 @@
-/** What a token allows. Each role includes those before it. */
+/** Roles of tokens. Each includes those before it. */
 export const roles = ["viewer", "teller", "operator"] as const;
 
 export type Role = (typeof roles)[number];
 
-/** Whose token a request has. */
+/** The token that a request came with. */
 export interface Caller {
-  /** Of the token. */
+  /** The name of the token. */
   readonly name: string;
   readonly role: Role;
   /** When the token stops counting. */
@@ -15,7 +15,7 @@ export interface Caller {
 /** The tokens in force. */
 export interface Tokens {
   /**
-   * Whose token a request's `Authorization` has; it may have expired. Asked at every request, so it takes less than
+   * Finds the token of an `Authorization` header, which may have expired. It is called for every request, so it takes less than
    * 1 µs.
    */
   callerOf(authorization: string): Caller | undefined;

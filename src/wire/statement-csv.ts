@@ -1,14 +1,11 @@
+import { csvCell } from "../core/csv.ts";
 import type { CurrencyCode } from "../core/currency.ts";
+import { warsawTime } from "../core/date.ts";
 import { formatDecimal, requireDecimal } from "../core/decimal.ts";
 import { knownDigits } from "../core/money.ts";
-import type { EntryJson } from "./entry-schemas.ts";
-import type { MoneyJson } from "./schemas.ts";
-
-const inWarsaw = new Intl.DateTimeFormat("sv-SE", {
-  timeZone: "Europe/Warsaw",
-  dateStyle: "short",
-  timeStyle: "medium",
-});
+import { visible } from "../core/visible.ts";
+import type { EntryJson } from "./entries.ts";
+import type { MoneyJson } from "./fields.ts";
 
 /** A statement for accountants: amounts and rates exact, the balances those after the entry. */
 export const statementHeadings: readonly string[] = [
@@ -37,8 +34,8 @@ export function statementCells(entry: EntryJson): string[] {
   const { sequence, time, kind, id, key, by, currencies } = entry;
   const moved = movedBy(entry);
   const exchange = kind === "exchange" ? entry : kind === "reversal" ? entry.exchange : null;
-  const note = kind === "reversal" ? entry.reason : "note" in entry ? entry.note : null;
-  const [date = "", clock = ""] = inWarsaw.format(new Date(time)).split(" ");
+  const note = noteOf(entry);
+  const [date = "", clock = ""] = warsawTime(new Date(time)).split(" ");
   return [
     ...[String(sequence), date, clock, kind],
     ...moneyCells(moved.out, currencies),
@@ -49,7 +46,12 @@ export function statementCells(entry: EntryJson): string[] {
   ];
 }
 
-/** What left the account with an entry, and what came to it. */
+/** The note or the reason that was given with an entry. */
+export function noteOf(entry: EntryJson): string | null {
+  return "note" in entry ? entry.note : "reason" in entry ? entry.reason : null;
+}
+
+/** The money that an entry took out of the account, and the money that it put in. */
 export function movedBy(entry: EntryJson): { readonly out?: MoneyJson; readonly in?: MoneyJson } {
   switch (entry.kind) {
     case "opening":
@@ -67,6 +69,8 @@ export function movedBy(entry: EntryJson): { readonly out?: MoneyJson; readonly 
       };
     case "renaming":
     case "closing":
+    case "block":
+    case "unblock":
       return {};
   }
 }
@@ -82,4 +86,9 @@ function moneyCells(moved: MoneyJson | undefined, balances: readonly MoneyJson[]
 
 function decimalText(value: number, digits = 0): string {
   return formatDecimal(requireDecimal(String(value)), digits);
+}
+
+/** As RFC 4180 has it. */
+export function csvLine(cells: readonly string[]): string {
+  return `${cells.map((cell) => csvCell(visible(cell))).join(",")}\r\n`;
 }

@@ -1,4 +1,4 @@
-import { type CalendarDate, dateExists } from "../core/date.ts";
+import { type CalendarDate, dateExists, isDate } from "../core/date.ts";
 
 /** Reads a time as RFC 3339 has it, "2026-11-21T04:33:31Z" or with another offset. Beyond milliseconds it is cut off. */
 export function parseTime(text: string): Date | undefined {
@@ -8,5 +8,5 @@ export function parseTime(text: string): Date | undefined {
 
 /** Reads a date of the years 1 to 9999. */
 export function parseDate(text: string): CalendarDate | undefined {
-  return /^(?!0000)\d{4}-\d\d-\d\d$/.test(text) && dateExists(text) ? text : undefined;
+  return isDate(text) ? text : undefined;
 }

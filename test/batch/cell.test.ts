@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Beginning } from "../../src/batch/beginning.ts";
+import { FormatDetector } from "../../src/batch/format.ts";
 import { separators } from "../../src/core/csv.ts";
 import { adult } from "../support/fixture.ts";
 
-/** What people cannot see, and programs leave at the ends of cells. */
+/** Invisible characters that programs leave at the ends of cells. */
 const unseen = {
   ...{ space: " ", "no-break space": "\u00a0", "narrow no-break space": "\u202f", "figure space": "\u2007" },
   ...{ "thin space": "\u2009", "em space": "\u2003", "ideographic space": "\u3000", "ogham space": "\u1680" },
@@ -20,7 +20,7 @@ const unseen = {
 
 function bodyOf(text: string): unknown {
   const lines = text.split("\n").map((line, index) => ({ number: index + 1, text: line, fault: undefined }));
-  const begun = new Beginning(false).formatIn(lines);
+  const begun = new FormatDetector(false).formatIn(lines);
   const [read] = begun?.format.read(begun.first, false) ?? [];
   return read?.fault?.message ?? { ...(read?.body as object), key: read?.key, ...read?.extra };
 }
@@ -31,7 +31,7 @@ describe("what cannot be seen at the ends of a cell", () => {
   const columns = ["pesel", "from", "to", "toBuy", "key", "uwagi"];
 
   for (const [name, mark] of Object.entries(unseen)) {
-    test(`is no part of it: ${name}, in quotes, around quotes and without any, between all separators`, () => {
+    test(`An invisible character at the ends of a cell is no part of it: ${name}, in quotes, around quotes and without any, between all separators`, () => {
       for (const separator of separators.filter((each) => each !== mark)) {
         for (const way of [
           (cell: string) => `${mark}${cell}${mark}`,
@@ -45,7 +45,7 @@ describe("what cannot be seen at the ends of a cell", () => {
       }
     });
 
-    test(`is no part of a value in JSON: ${name}`, () => {
+    test(`An invisible character at the ends of a cell is no part of a value in JSON: ${name}`, () => {
       const line = JSON.stringify({
         ...asked,
         pesel: `${mark}${asked.pesel}${mark}`,
@@ -55,7 +55,7 @@ describe("what cannot be seen at the ends of a cell", () => {
       assert.deepEqual(bodyOf(`${mark}${line}${mark}`), asked);
     });
 
-    test(`is no row and no line by itself: ${name}`, () => {
+    test(`An invisible character at the ends of a cell is no row and no line by itself: ${name}`, () => {
       for (const separator of separators) {
         const row = [...cells, ""].join(separator);
         const text = [columns.join(separator), mark, `"${mark}"${separator}${mark}`, row].join("\n");
@@ -64,14 +64,14 @@ describe("what cannot be seen at the ends of a cell", () => {
     });
   }
 
-  test("is no part of a column's name", () => {
+  test("An invisible character at the ends of a cell is no part of a column's name", () => {
     for (const mark of Object.values(unseen).filter((each) => each !== "\t")) {
       const header = columns.map((column) => `${mark}${column}${mark}`).join(";");
       assert.deepEqual(bodyOf(`${header}\n${cells.join(";")}`), asked);
     }
   });
 
-  test("counts within a cell, and a PESEL that has it is refused in every form", () => {
+  test("An invisible character at the ends of a cell counts within a cell, and a PESEL that has it is refused in every form", () => {
     for (const mark of Object.values(unseen).filter((each) => each !== "\t")) {
       for (const cell of [`44051${mark}401359`, `"44051${mark}401359"`]) {
         const read = bodyOf(`pesel;from;to;toBuy\n${cell};PLN;USD;1`) as { pesel: string };

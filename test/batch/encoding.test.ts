@@ -75,7 +75,7 @@ describe("a file with Polish names", () => {
       "windows-1251",
       "gbk",
     ]) {
-      test(`in ${stored}, read as ${named ?? "nothing was said"}, is read as it was written or refused`, async (t) => {
+      test(`A file with Polish names in ${stored}, read as ${named ?? "nothing was said"}, is read as it was written or refused`, async (t) => {
         const open = opener(t);
         for (const surnames of files) {
           const bytes = bytesOf(csv(surnames), stored);
@@ -100,7 +100,7 @@ describe("a file with Polish names", () => {
     }
   }
 
-  /** What a refusal advises is what the file is in: whoever follows it reads the names as they were written. */
+  /** Following the advice of a refusal reads the names as they were written. */
   async function refutesNothing(
     open: ReturnType<typeof opener>,
     bytes: Buffer,
@@ -122,7 +122,7 @@ describe("a file with names of other countries", () => {
     ["iso-8859-7", ["Παπαδόπουλος"]],
     ["utf-8", ["Иванов", "Παπαδόπουλος", "Nguyễn", "O’Brien"]],
   ] as const) {
-    test(`is read in ${encoding}, if that is named`, async (t) => {
+    test(`A file with names of other countries is read in ${encoding}, if that is named`, async (t) => {
       const bytes = bytesOf(csv(surnames), encoding);
       assert.ok(!ascii.test(surnames.join("")));
       assert.deepEqual(await opener(t)(bytes, encoding), surnames);

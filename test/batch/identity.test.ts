@@ -163,7 +163,7 @@ describe("the keys of a file's lines", () => {
   for (const [of, kind] of Object.entries(kinds)) {
     const asked = fc.array(kind, { minLength: 1, maxLength: 6 });
 
-    test(`of ${of} are the same however the same lines are written, for the command and for the page`, async (t) => {
+    test(`The keys of ${of} are the same however the same lines are written, for the command and for the page`, async (t) => {
       const read = files(t);
       const plain: Spelling = {
         ...{ form: "ndjson", lineEnd: "\n", hasLastEnd: true, isMarked: false, encoding: "utf-8" },
@@ -190,7 +190,7 @@ describe("the keys of a file's lines", () => {
       );
     });
 
-    test(`of ${of} are others after any change of a line, or with one more or less`, async (t) => {
+    test(`The keys of ${of} are others after any change of a line, or with one more or less`, async (t) => {
       const read = files(t);
       await fc.assert(
         fc.asyncProperty(asked, asked, spelling, async (lines, others, how) => {

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { recordIn } from "../../src/batch/record.ts";
 import { separators } from "../../src/core/csv.ts";
 
-/** What another reader of CSV makes of the text. */
+/** The cells of the text as csv-parse reads them. */
 function elsewhere(text: string, delimiter: string): readonly string[] | "open" | "stray" {
   try {
     const records = parse(text, { delimiter, record_delimiter: "\n", relax_column_count: true, trim: true });
@@ -18,7 +18,7 @@ function elsewhere(text: string, delimiter: string): readonly string[] | "open" 
 
 describe("a record of CSV", () => {
   for (const separator of separators) {
-    test(`between ${JSON.stringify(separator)} is read as csv-parse reads it`, () => {
+    test(`A record between ${JSON.stringify(separator)} is read as csv-parse reads it`, () => {
       const piece = fc.constantFrom(
         '"',
         '"',
@@ -47,11 +47,11 @@ describe("a record of CSV", () => {
     });
   }
 
-  test("keeps the line breaks and spaces in its quotes", () => {
+  test("A record keeps the line breaks and spaces in its quotes", () => {
     assert.deepEqual(recordIn('a,"b\n c ", d ', ","), ["a", "b\n c ", "d"]);
   });
 
-  test("of 16 KiB of quotes takes no time to speak of", () => {
+  test("A record of 16 KiB of quotes is read at once", () => {
     assert.equal(recordIn(`"${'"'.repeat(16_384)}`, ","), "open");
     assert.equal(recordIn('"a"b,'.repeat(3000), ","), "stray");
   });

@@ -14,7 +14,7 @@ const page = readFileSync(new URL("docs/OPERATIONS.md", root), "utf8");
 const commands = [...page.matchAll(/<!-- bringing over -->\n```sh\n(.*?)```/gs)].map(([, text = ""]) => text);
 
 const customers = 120;
-/** What the other system gives: a balance in PLN for all, in USD and JPY for some, and some at 0, in lines of Windows. */
+/** The export of the other system: a balance in PLN for all, in USD and JPY for some, and some at 0, in lines of Windows. */
 function files(): Record<string, string> {
   const people = Array.from({ length: customers }, (_, index) => adult(index));
   const balances = people.flatMap((pesel, index) => [
@@ -64,7 +64,12 @@ test("the commands of docs/OPERATIONS.md bring customers over, with no spread ea
   const sum = (pln.reduce((total, each) => total + each) / 100).toFixed(2);
   assert.deepEqual(told.slice(0, -1), [
     ...["JPY\t2400.00", `PLN\t${sum}`, "USD\t30.00"],
-    ...[`PLN\t${sum}\t0.00`, "JPY\t2400\t0", "USD\t30.00\t0.00", "spread earned\t0.00 PLN"],
+    ...[
+      `PLN\t${sum}\t0.00\t${sum}\t0.00`,
+      "JPY\t2400\t0\t2400\t0",
+      "USD\t30.00\t0.00\t30.00\t0.00",
+      "spread earned\t0.00 PLN",
+    ],
     ...[`accounts\t${customers}`, `entries\t${customers + deposited.length}`, "findings\t0"],
   ]);
   const entry = JSON.parse(await run(`fx receipt ${deposited[0].receipt} --json`));

@@ -3,126 +3,117 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import type { Command } from "commander";
-import { definitions, flagOf, loadConfig, settingNames } from "../../src/cli/config.ts";
-import { ConfigError } from "../../src/cli/config-file.ts";
-import { Context } from "../../src/cli/context.ts";
-import { buildProgram, fullName } from "../../src/cli/program.ts";
+import { fullName } from "../../src/cli/program.ts";
+import { flagOf, type SettingName, settingNames, settingOf, variableOf } from "../../src/cli/settings.ts";
 import { parseTarget, withoutSecrets } from "../../src/cli/target.ts";
-import { openTerminal } from "../../src/cli/terminal/terminal.ts";
+import { commands } from "../support/commands.ts";
 import { runHere } from "../support/run-here.ts";
+import { configOf } from "../support/settings.ts";
 
-const home = mkdtempSync(join(tmpdir(), "fx-config-"));
-after(() => rmSync(home, { recursive: true }));
+const folder = mkdtempSync(join(tmpdir(), "fx-config-"));
+after(() => rmSync(folder, { recursive: true }));
 
-/** An environment whose config file holds `content`. */
-function withFile(content: string, env: Record<string, string> = {}): Record<string, string> {
-  const folder = mkdtempSync(join(home, "xdg-"));
-  mkdirSync(join(folder, "fx"));
-  writeFileSync(join(folder, "fx", "config.json"), content, { mode: 0o600 });
-  return { XDG_CONFIG_HOME: folder, ...env };
+/** A new file with this text. */
+function file(text: string): string {
+  const path = join(mkdtempSync(join(folder, "file-")), "text");
+  writeFileSync(path, text, { mode: 0o600 });
+  return path;
 }
 
-function refusal(flags: Record<string, unknown>, env: Record<string, string>): string {
+/** The environment in which the config file holds this. */
+function withFile(content: unknown, env: Record<string, string> = {}): Record<string, string> {
+  const home = mkdtempSync(join(folder, "xdg-"));
+  mkdirSync(join(home, "fx"));
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  writeFileSync(join(home, "fx", "config.json"), text, { mode: 0o600 });
+  return { XDG_CONFIG_HOME: home, ...env };
+}
+
+/** Why these settings are refused. */
+function refusal(flags: readonly string[], env: Record<string, string> = {}): string {
   try {
-    loadConfig(flags, env);
+    configOf(flags, env);
   } catch (error) {
-    assert.ok(error instanceof ConfigError);
-    return error.message;
+    assert.equal((error as Error).name, "UsageError", String(error));
+    return (error as Error).message;
   }
-  return assert.fail("it was taken");
+  return assert.fail("the settings were accepted");
 }
 
-describe("settings", () => {
-  const nowhere = { XDG_CONFIG_HOME: join(home, "missing") };
-  const file = '{"port": 1111, "rates": "demo"}';
+/** A setting that is refused, by each way it can be given: what its value is called there, and why it is refused. */
+function* refusals(name: SettingName, value: string): Generator<[place: string, message: string]> {
+  const [flag, variable] = [flagOf(name), variableOf(name)];
+  const inFile = withFile({ [name]: value });
+  const { isSecret, placeholder, choices } = settingOf(name);
+  if (!isSecret && placeholder && !choices) yield [flag, refusal([flag, value])];
+  yield [variable, refusal([], { [variable]: value })];
+  if (value.trim() !== "" && value.trim() === value) {
+    yield [`${variable}_FILE`, refusal([], { [`${variable}_FILE`]: file(value) })];
+  }
+  yield [`"${name}" in ${inFile.XDG_CONFIG_HOME}/fx/config.json`, refusal([], inFile)];
+}
 
-  test("without anything given, each has its default", () => {
-    const { settings, origins } = loadConfig({}, nowhere);
-    assert.equal(settings.url.address, "http://127.0.0.1:8080");
-    assert.equal(settings.port, 8080);
-    assert.equal(settings.db.address, "memory:");
-    assert.equal(settings.rates, "nbp");
-    assert.equal(settings.maxTableAge, 7);
-    assert.ok(Object.values(origins).every((origin) => origin === "default"));
-  });
-
-  test("the file beats the default", () => {
-    const { settings, origins } = loadConfig({}, withFile(file));
-    assert.deepEqual([settings.port, origins.port], [1111, "file"]);
-  });
-
-  test("the environment beats the file", () => {
-    const { settings, origins } = loadConfig({}, withFile(file, { FX_PORT: "2222" }));
-    assert.deepEqual([settings.port, origins.port], [2222, "environment"]);
-    assert.deepEqual([settings.rates, origins.rates], ["demo", "file"]);
-  });
-
-  test("a flag beats the environment", () => {
-    const { settings, origins } = loadConfig({ port: "3333" }, withFile(file, { FX_PORT: "2222" }));
-    assert.deepEqual([settings.port, origins.port], [3333, "flag"]);
-  });
-
-  for (const name of settingNames) {
-    test(`a blank ${name} is refused by name, wherever it stands`, () => {
-      const { env, isSecret } = definitions[name];
-      for (const blank of ["", " ", "\t\n", "\u00a0"]) {
-        const told = "is blank. Give it a value, or remove it.";
-        const file = join(mkdtempSync(join(home, "blank-")), "value");
-        writeFileSync(file, blank, { mode: 0o600 });
-        assert.equal(refusal({}, { ...nowhere, [env]: blank }), `${env} ${told}`);
-        assert.equal(refusal({}, { ...nowhere, [`${env}_FILE`]: blank }), `${env}_FILE ${told}`);
-        assert.equal(
-          refusal({}, { ...nowhere, [`${env}_FILE`]: file }),
-          `The file ${file} that ${env}_FILE names ${told}`,
-        );
-        const config = withFile(JSON.stringify({ [name]: blank }));
-        assert.equal(refusal({}, config), `"${name}" in ${config.XDG_CONFIG_HOME}/fx/config.json ${told}`);
-        if (!isSecret) assert.equal(refusal({ [name]: blank }, nowhere), `${flagOf(name)} ${told}`);
-      }
+describe("a setting is taken from", () => {
+  const content = { port: 1111, rates: "demo" };
+  const env = { FX_PORT: "2222" };
+  const cases: readonly [where: string, flags: string[], env: Record<string, string>, number, string][] = [
+    ["the default, where nothing sets it", [], {}, 8080, "default"],
+    ["the config file before the default", [], withFile(content), 1111, "config"],
+    ["the environment before the config file", [], withFile(content, env), 2222, "env"],
+    ["the flag before the environment", ["--port", "3333"], withFile(content, env), 3333, "cli"],
+    ["the file of --config", ["--config", file('{"port": 4444}')], withFile(content), 4444, "config"],
+    ["the file of FX_CONFIG", [], { FX_CONFIG: file('{"port": 4444}') }, 4444, "config"],
+    ["the file that FX_PORT_FILE names", [], withFile(content, { FX_PORT_FILE: file("5\n") }), 5, "env"],
+    ["a config file with a byte order mark", [], withFile('\ufeff{"port": 6}'), 6, "config"],
+  ];
+  for (const [where, flags, env, port, source] of cases) {
+    test(where, () => {
+      const { settings, sources } = configOf(flags, env);
+      assert.deepEqual([settings.port, sources.port], [port, source]);
     });
   }
 
-  test("a list is refused if one of its items is blank", () => {
-    for (const name of settingNames.filter((each) => definitions[each].repeats)) {
-      for (const list of [",", " , ", "localhost,", ",loopback", "localhost,,::1"])
-        assert.match(refusal({ [name]: list }, nowhere), / must be /, `${name} ${list}`);
-    }
+  test("A setting is taken from ~/.config/fx/config.json where XDG_CONFIG_HOME is not set", () => {
+    assert.equal(configOf([], { HOME: "/home/jan" }).file, "/home/jan/.config/fx/config.json");
   });
 
-  for (const name of ["port", "adminPort"] as const) {
-    test(`the ${name} that Kubernetes sets for a Service is ignored, and told`, () => {
-      const { env } = definitions[name];
-      const variables = { [env]: "tcp://10.96.0.12:8080" };
-      const { settings, origins, ignored } = loadConfig({}, { ...nowhere, ...variables });
-      assert.deepEqual([settings[name], origins[name]], [loadConfig({}, nowhere).settings[name], "default"]);
-      assert.deepEqual(ignored, [name]);
-      assert.equal(loadConfig({}, withFile(`{"${name}": 1111}`, variables)).settings[name], 1111);
-      assert.match(refusal({}, { ...nowhere, [env]: "tcp://" }), /must be a whole number/);
-      assert.match(refusal({ [name]: "tcp://10.96.0.12:8080" }, nowhere), /must be a whole number/);
-    });
-  }
-
-  test("a file with a byte order mark is read", () => {
-    assert.equal(loadConfig({}, withFile(`\ufeff${file}`)).settings.port, 1111);
-  });
-
-  test("a home that cannot be read, or none, is one without a config file", async () => {
-    const closed = mkdtempSync(join(home, "closed-"));
+  test("the default where the home cannot be read or is not set", () => {
+    const closed = mkdtempSync(join(folder, "closed-"));
     mkdirSync(join(closed, ".config"));
     for (const HOME of ["/nonexistent", "/dev/null", closed, "", undefined]) {
       chmodSync(closed, 0o000);
-      const { settings } = loadConfig({}, { HOME });
+      const { settings } = configOf([], { HOME });
       chmodSync(closed, 0o700);
       assert.equal(settings.port, 8080);
     }
   });
+});
 
-  test("the file stands in ~/.config where XDG_CONFIG_HOME is not set", () => {
-    assert.equal(loadConfig({}, { HOME: "/home/jan" }).file, "/home/jan/.config/fx/config.json");
+describe("a list can be given as", () => {
+  const cases: readonly [form: string, flags: string[], env: Record<string, string>][] = [
+    ["two flags", ["--cors", "https://a.example", "--cors", "https://b.example"], {}],
+    ["one flag with a comma", ["--cors", "https://a.example,https://b.example"], {}],
+    ["a variable with a comma", [], { FX_CORS: "https://a.example, https://b.example" }],
+    ["an array in the config file", [], withFile({ cors: ["https://a.example", "https://b.example"] })],
+    [
+      "a string with a comma in the config file",
+      [],
+      withFile({ cors: "https://a.example,https://b.example" }),
+    ],
+  ];
+  for (const [form, flags, env] of cases) {
+    test(form, () => {
+      assert.deepEqual(configOf(flags, env).settings.cors, ["https://a.example", "https://b.example"]);
+    });
+  }
+
+  test("an empty array, which is the default", () => {
+    assert.deepEqual(configOf([], withFile({ cors: [] })).settings.cors, configOf([]).settings.cors);
   });
+});
 
-  for (const [name, text] of [
+describe("a setting of the wrong form is refused, with its place and the form:", () => {
+  for (const [name, value] of [
     ["port", "65536"],
     ["port", "80a"],
     ["db", "mysql://x"],
@@ -132,80 +123,116 @@ describe("settings", () => {
     ["stopTimeout", "3601"],
     ["maxConnections", "0"],
     ["acceptTable", "108"],
-    ["logLevel", "loud"],
     ["host", "a b"],
     ["prefix", "fx"],
     ["prefix", "/f x"],
     ["prefix", "//"],
     ["prefix", "/fx/../x"],
+    ["allowAnonymous", "yes"],
+    ["tlsKey", "-----BEGIN\nhidden"],
+    ["cors", "https://a.example/"],
+    ...[",", " , ", "localhost,", ",localhost", "localhost,,::1"].map(
+      (list) => ["allowedHost", list] as const,
+    ),
   ] as const) {
-    test(`${name} ${text} is refused with the place and the form`, () => {
-      const { env, form } = definitions[name];
-      assert.equal(refusal({ [name]: text }, nowhere), `${flagOf(name)} must be ${form}.`);
-      assert.equal(refusal({}, { ...nowhere, [env]: text }), `${env} must be ${form}.`);
-      assert.match(
-        refusal({}, withFile(JSON.stringify({ [name]: text }))),
-        /^"\w+" in .*config\.json must be /,
-      );
+    test(`The setting ${name} ${JSON.stringify(value)} is refused, with its place and its form`, () => {
+      for (const [place, message] of refusals(name, value)) {
+        assert.equal(message, `${place} must be ${settingOf(name).form}.`);
+      }
     });
   }
 
-  test("a prefix has no slash at its end", () => {
-    const prefixes = ["/", "/fx", "/fx/", "/bank/fx", "/.fx"].map((prefix) =>
-      loadConfig({ prefix }, nowhere),
-    );
-    assert.deepEqual(
-      prefixes.map(({ settings }) => settings.prefix),
-      ["/", "/fx", "/fx", "/bank/fx", "/.fx"],
-    );
+  test("a list in the config file with an item of another type", () => {
+    for (const item of [null, {}, ["https://a.example"], ""])
+      assert.match(
+        refusal([], withFile({ cors: ["https://b.example", item] })),
+        /"cors" in .* must be an origin/,
+      );
+    assert.match(refusal([], withFile({ port: [1] })), /"port" in .* must be a whole number/);
   });
 
-  test("an unknown key in the file is refused by name", () => {
-    assert.match(refusal({}, withFile('{"prot": 1}')), /config\.json sets "prot", which fx does not know/);
+  test("a flag that takes one of a few words names them", async () => {
+    const { stderr, exit } = await runHere(["serve", "--log-level", "loud"]);
+    assert.match(stderr.replace(/\s+/g, " "), /Allowed choices are silent, error, warn, info, debug\./);
+    assert.equal(exit, 2);
+    assert.match(refusal([], { FX_LOG_LEVEL: "loud" }), /^FX_LOG_LEVEL must be silent, error, /);
   });
 
-  test("a file that is no JSON object is refused", () => {
-    assert.match(refusal({}, withFile("{port: 1}")), /is not JSON\.$/);
-    assert.match(refusal({}, withFile("[]")), /must hold one JSON object\.$/);
+  for (const [what, content, told] of [
+    ["an unknown name", { prot: 1 }, /config\.json sets "prot", which fx does not know/],
+    ["no JSON", "{port: 1}", /config\.json is not JSON: it has a fault in line 1, column 2\.$/],
+    ["no object", "[]", /config\.json must hold one JSON object\.$/],
+  ] as const) {
+    test(`a config file with ${what}`, () => assert.match(refusal([], withFile(content)), told));
+  }
+
+  test("A config file without an end is refused, and its limit is named", () => {
+    const told = /^The config file \/dev\/zero cannot be read \(it is longer than 1 MiB\)\.$/;
+    assert.match(refusal([], { FX_CONFIG: "/dev/zero" }), told);
   });
 
-  test("a password is taken from the environment and the file, and refused in a flag", () => {
-    const address = "postgres://fx:secret@db/fx";
-    assert.equal(loadConfig({}, { ...nowhere, FX_DB: address }).settings.db.address, address);
-    assert.equal(loadConfig({}, withFile(JSON.stringify({ db: address }))).settings.db.address, address);
-    assert.match(
-      refusal({ db: address }, nowhere),
-      /password, key or token .* Put the address of --db into FX_DB/,
-    );
-    assert.ok(!refusal({ db: address }, nowhere).includes("secret"));
+  test("a config file that is named and not there", () => {
+    const told = /^The config file \/no\/such cannot be read \(no such file or directory\)\.$/;
+    assert.match(refusal(["--config", "/no/such"]), told);
+    assert.match(refusal([], { FX_CONFIG: "/no/such" }), told);
   });
+});
 
-  test("a variable's value may stand in a file that its _FILE names, as of a container's secrets", () => {
-    const secret = join(mkdtempSync(join(home, "secret-")), "db");
-    writeFileSync(secret, "postgres://fx:secret@db/fx\n");
-    const { settings, origins } = loadConfig({}, { ...nowhere, FX_DB_FILE: secret });
-    assert.deepEqual([settings.db.address, origins.db], ["postgres://fx:secret@db/fx", "environment"]);
-    assert.equal(
-      refusal({}, { ...nowhere, FX_DB_FILE: secret, FX_DB: "memory:" }),
-      "Set FX_DB or FX_DB_FILE, not both.",
-    );
-    assert.match(
-      refusal({}, { ...nowhere, FX_DB_FILE: "/no/such/file" }),
-      /^The file \/no\/such\/file that FX_DB_FILE names cannot be read \(no such file or directory\)\.$/,
-    );
-    writeFileSync(secret, "hidden");
-    assert.ok(!refusal({}, { ...nowhere, FX_DB_FILE: secret }).includes("hidden"));
-  });
+describe("a value with a character at an end that cannot be seen is refused, except in a list:", () => {
+  for (const name of settingNames.filter((name) => !settingOf(name).isList)) {
+    test(name, () => {
+      for (const padded of ["demo\r", " memory:", "1\n", "http://fx.example\u00a0", "\ufefftrue"]) {
+        for (const [place, message] of refusals(name, padded)) {
+          assert.ok(message.startsWith(`${place} begins or ends with a space, a line end`), message);
+        }
+      }
+    });
+  }
+});
 
-  test("an address is shown without its password", () => {
-    assert.equal(withoutSecrets("postgres://fx:s:e/c@db/fx"), "postgres://fx:***@db/fx");
-    assert.equal(
-      withoutSecrets("postgres://db/fx?user=fx&password=secret"),
-      "postgres://db/fx?user=fx&password=***",
-    );
-    assert.equal(withoutSecrets("postgres://fx@db/fx"), "postgres://fx@db/fx");
-  });
+describe("a blank value is refused wherever it is set:", () => {
+  for (const name of settingNames) {
+    test(name, () => {
+      const variable = variableOf(name);
+      for (const blank of ["", " ", "\t\n", "\u00a0"]) {
+        const told = "is blank. Give it a value, or remove it.";
+        const path = file(blank);
+        for (const [place, message] of refusals(name, blank)) assert.equal(message, `${place} ${told}`);
+        assert.equal(refusal([], { [`${variable}_FILE`]: blank }), `${variable}_FILE ${told}`);
+        const named = `The file ${path} that ${variable}_FILE names ${told}`;
+        assert.equal(refusal([], { [`${variable}_FILE`]: path }), named);
+      }
+    });
+  }
 
+  for (const command of commands) {
+    const options = command.options.filter(({ required }) => required);
+    if (options.length === 0) continue;
+    test(`the options of ${fullName(command)}, with exit 2`, async () => {
+      for (const { long } of options) {
+        const words = [...fullName(command).split(" ").slice(1), long as string, " "];
+        const { stdout, stderr, exit } = await runHere(words);
+        assert.match(stderr, new RegExp(`^fx: ${long} is blank\\. Give it a value, or `));
+        assert.deepEqual([stdout, exit], ["", 2]);
+      }
+    });
+  }
+
+  for (const [args, env] of [
+    [["serve"], { FX_TOKENS: "" }],
+    [["serve"], { FX_DB_FILE: "" }],
+    [["serve"], { FX_CONFIG: "" }],
+    [["rates"], { FX_URL: "" }],
+  ] as const) {
+    test(`fx ${args} with ${JSON.stringify(env)} opens nothing and exits with 2`, async () => {
+      const { stdout, stderr, exit } = await runHere(args, { env });
+      assert.match(stderr, /^fx: FX_\w+ is blank\. /);
+      assert.deepEqual([stdout, exit], ["", 2]);
+    });
+  }
+});
+
+describe("a variable", () => {
   for (const [variable, meant] of [
     ["FX_BD", "FX_DB"],
     ["FX_D", "FX_DB"],
@@ -214,110 +241,175 @@ describe("settings", () => {
     ["FX_RATE", "FX_RATES"],
     ["FX_LOGLEVEL", "FX_LOG_LEVEL"],
     ["FX_MAXTABLEAGE", "FX_MAX_TABLE_AGE"],
+    ["FX_CONFG", "FX_CONFIG"],
   ] as const) {
-    test(`${variable} is refused, with ${meant} as the right name`, () => {
-      assert.equal(
-        refusal({}, { ...nowhere, [variable]: "x" }),
-        `${variable} is not a setting of fx. If you mean ${meant}, rename it; otherwise unset it.`,
-      );
+    test(`the variable ${variable} is refused, also blank, with ${meant} as the right name`, async () => {
+      const told = `${variable} is not a setting of fx. If you mean ${meant}, rename it; otherwise unset it.`;
+      for (const value of ["x", ""]) assert.equal(refusal([], { [variable]: value }), told);
+      assert.equal((await runHere(["serve"], { env: { [variable]: "x" } })).exit, 2);
     });
   }
 
-  test("a misspelt variable is refused, too, where it is blank", () => {
-    assert.match(refusal({}, { ...nowhere, FX_BD: "" }), /^FX_BD is not a setting of fx/);
-  });
-
-  test("a variable that is like no setting is left alone", () => {
+  test("an FX_ variable that resembles no setting is left alone", () => {
     const others = ["FX_THEME", "FX_SHOW_SIZE", "FX_SERVICE_PORT", "FX_PORT_8080_TCP", "FX_HOME", "FXDB"];
-    for (const value of ["x", ""])
-      loadConfig({}, { ...nowhere, ...Object.fromEntries(others.map((name) => [name, value])) });
+    for (const value of ["x", ""]) configOf([], Object.fromEntries(others.map((name) => [name, value])));
   });
 
-  test("every setting has a variable of its own", () => {
-    assert.equal(new Set(settingNames.map((name) => definitions[name].env)).size, settingNames.length);
+  for (const name of ["port", "adminPort"] as const) {
+    test(`the variable of ${name} that Kubernetes sets for a Service is ignored`, () => {
+      const env = { [variableOf(name)]: "tcp://10.96.0.12:8080" };
+      const { settings, sources, ignored } = configOf([], env);
+      assert.deepEqual([settings[name], sources[name]], [configOf([]).settings[name], "default"]);
+      assert.deepEqual(ignored, [name]);
+      assert.equal(configOf([], withFile({ [name]: 1111 }, env)).settings[name], 1111);
+      assert.match(refusal([], { [variableOf(name)]: "tcp://" }), /must be a whole number/);
+      assert.match(refusal([flagOf(name), "tcp://10.96.0.12:8080"]), /must be a whole number/);
+    });
+  }
+
+  test("the FX_PORT that Kubernetes sets for a Service stops no command, and fx doctor names it", async () => {
+    const env = { FX_PORT: "tcp://10.96.0.12:8080", FX_URL: "memory:", FX_RATES: "demo" };
+    const { stdout, exit } = await runHere(["doctor"], { env });
+    assert.match(stdout, /^check\tenvironment\tok\tFX_PORT is ignored: Kubernetes has set it for a Service/m);
+    assert.equal(exit, 0);
+  });
+
+  test("a variable is refused beside its _FILE, and a _FILE that cannot be read", () => {
+    assert.equal(
+      refusal([], { FX_DB_FILE: file("memory:"), FX_DB: "memory:" }),
+      "Set FX_DB or FX_DB_FILE, not both.",
+    );
+    assert.equal(
+      refusal([], { FX_DB_FILE: "/no/such" }),
+      "The file /no/such that FX_DB_FILE names cannot be read (no such file or directory).",
+    );
   });
 });
 
-test("a server whose FX_DB is misspelt does not start, with exit 2", async () => {
-  const { stderr, exit } = await runHere(["serve"], { env: { FX_BD: "sqlite:fx.db" } });
-  assert.match(stderr, /^fx: FX_BD is not a setting of fx\. If you mean FX_DB, /);
+describe("a password in an address", () => {
+  const address = "postgres://fx:hidden@db/fx";
+  for (const [where, env] of [
+    ["the environment", { FX_DB: address }],
+    ["the file of a variable", { FX_DB_FILE: file(`${address}\n`) }],
+    ["the config file", withFile({ db: address })],
+  ] as const) {
+    test(`a password in an address is taken from ${where}`, () =>
+      assert.equal(configOf([], env).settings.db.address, address));
+  }
+
+  test("a password in a flag is refused, and not shown", () => {
+    const message = refusal(["--db", address]);
+    assert.match(message, /password, key or token .* Put the address of --db into FX_DB/);
+    assert.ok(!message.includes("hidden"));
+  });
+
+  test("a password is not shown when the address is wrong", () => {
+    for (const [, message] of refusals("rates", "https://jan:hidden@["))
+      assert.ok(!message.includes("hidden"));
+  });
+
+  for (const [address, shown] of [
+    ["postgres://fx:s:e/c@db/fx", "postgres://fx:***@db/fx"],
+    ["postgres://db/fx?user=fx&password=secret", "postgres://db/fx?user=fx&password=***"],
+    ["postgres://fx@db/fx", "postgres://fx@db/fx"],
+  ] as const) {
+    test(`a password is left out of ${shown}`, () => assert.equal(withoutSecrets(address), shown));
+  }
+});
+
+test("a prefix loses the slash at its end", () => {
+  const prefixes = ["/", "/fx", "/fx/", "/bank/fx", "/.fx"];
+  assert.deepEqual(
+    prefixes.map((prefix) => configOf(["--prefix", prefix]).settings.prefix),
+    ["/", "/fx", "/fx", "/bank/fx", "/.fx"],
+  );
+});
+
+describe("a flag without effect is refused with exit 2, and as a variable left to other commands:", () => {
+  const withTokens = ["serve", "--tokens", "/no/such"];
+  const onWrongPort = ["serve", "--host", "192.0.2.1", "--tokens", "/no/such"];
+  const cases: readonly [what: string, args: readonly string[], flag: string, value?: string][] = [
+    ["at a server", ["watch", "--url", "http://127.0.0.1:1"], "--rates", "demo"],
+    ["for a store", ["rates", "--url", "memory:", "--rates", "demo"], "--allow-plain-http"],
+    ["with TLS", ["rates", "--url", "https://127.0.0.1:1"], "--allow-plain-http"],
+    ["for this machine", ["rates", "--url", "http://127.0.0.1:1"], "--allow-plain-http"],
+    ["with tokens", withTokens, "--allow-anonymous"],
+    ["with tokens", withTokens, "--allowed-host", "fx.example"],
+    ["on loopback", ["serve", "--prefix", "/api"], "--allow-anonymous"],
+    ["with recorded rates", [...onWrongPort, "--rates", "demo"], "--max-table-age", "3"],
+    ["in memory", [...onWrongPort, "--rates", "demo"], "--change-source", "nbp"],
+    ["to the source itself", [...onWrongPort, "--db", "sqlite:/no/such"], "--change-source", "nbp"],
+  ];
+  for (const [what, args, flag, value] of cases) {
+    test(`${flag} ${what}`, async () => {
+      const { stdout, stderr, exit } = await runHere([...args, flag, ...(value ? [value] : [])]);
+      assert.match(stderr, new RegExp(`^fx: ${flag} has no effect, because .+\\. Leave it out\\.`));
+      assert.deepEqual([stdout, exit], ["", 2]);
+      const variable = `FX${flag.replaceAll("-", "_").slice(1).toUpperCase()}`;
+      const { stderr: other } = await runHere(args, { env: { [variable]: value ?? "true" } });
+      assert.doesNotMatch(other, /has no effect/);
+    });
+  }
+
+  test("the flags of rates and of the store with --demo", async () => {
+    for (const flag of [
+      "--db memory:",
+      "--rates demo",
+      "--max-table-age 3",
+      "--accept-table 1/C/NBP/2026",
+      "--change-source nbp",
+    ]) {
+      const { stderr, exit } = await runHere(["serve", "--demo", ...flag.split(" ")]);
+      assert.match(stderr, /^fx: Option '.*' cannot be used with option '.*'\.\n/);
+      assert.equal(exit, 2);
+    }
+  });
+});
+
+test("two listeners at one port are refused with exit 2", async () => {
+  const { stderr, exit } = await runHere(["serve", "--port", "9464", "--rates", "demo"], {
+    env: { FX_ADMIN_PORT: "9464" },
+  });
+  assert.match(stderr, /^fx: --port and --admin-port are both 9464\. Give each a port of its own\.\n$/);
   assert.equal(exit, 2);
 });
 
-test("a blank setting ends a server and a command with exit 2 before anything is opened", async () => {
-  for (const [args, env, name] of [
-    [["serve"], { FX_TOKENS: "" }, "FX_TOKENS"],
-    [["serve"], { FX_DB: "" }, "FX_DB"],
-    [["serve"], { FX_DB_FILE: "" }, "FX_DB_FILE"],
-    [["serve"], withFile('{"tokens": " "}'), '"tokens" in .*'],
-    [["rates"], { FX_URL: "" }, "FX_URL"],
-    [["rates"], { FX_TOKEN: "  " }, "FX_TOKEN"],
+describe("a file of settings or tokens that is not JSON is refused with the line and column, and not shown:", () => {
+  for (const [what, text, line, column] of [
+    ["nothing", "", 1, 1],
+    ["a name without quotes", "{hidden: 1}", 1, 2],
+    ["a comma too many", '{\n  "port": 1,\n}', 3, 1],
+    ["a comma too few", '{\n  "port": 1\n  "db": "x"\n}', 3, 3],
+    ["a word without quotes", '{"cors": ["https://a.example", {"b": hidden}]}', 1, 38],
+    ["a comment", '{\n  // hidden\n  "port": 1}', 2, 3],
+    ["a space that is not JSON's", '{\n "port":\u00a08080}', 2, 9],
+    ["a text without an end", '{\n "port": "hidden', 2, 10],
+    ["a number with a 0 before it", '{"port": 080}', 1, 11],
+    ["more after its end", '{"port": 1} hidden', 1, 13],
+    ["an end too early", '{"cors": ["https://a.example"', 1, 30],
+    ["brackets in brackets without an end", "[".repeat(100_000), 1, 12],
   ] as const) {
-    const { stdout, stderr, exit } = await runHere(args, { env });
-    assert.match(stderr, new RegExp(`^fx: ${name} is blank\\. `));
-    assert.deepEqual([stdout, exit], ["", 2]);
-  }
-});
-
-describe("a blank value is refused with exit 2 for every option of", () => {
-  const listed = (command: Command): Command[] => [command, ...command.commands.flatMap(listed)];
-  const program = buildProgram(new Context(openTerminal(process, {}, true), "0.0.0"));
-  for (const command of listed(program)) {
-    const options = command.options.filter(({ required }) => required);
-    if (options.length === 0) continue;
-    test(fullName(command), async () => {
-      for (const { long } of options) {
-        const words = [...fullName(command).split(" ").slice(1), long as string, " "];
-        const { stdout, stderr, exit } = await runHere(words);
-        assert.match(stderr, new RegExp(`^fx: ${long} is blank\\. Give it a value, or leave it out\\.`));
-        assert.deepEqual([stdout, exit], ["", 2]);
-      }
+    test(what, async () => {
+      const told = ` is not JSON: it has a fault in line ${line}, column ${column}.`;
+      const config = file(text);
+      assert.equal(refusal(["--config", config]), `The config file ${config}${told}`);
+      const tokens = file(text);
+      const { stderr, exit } = await runHere(["token", "list", "--tokens", tokens]);
+      assert.deepEqual([stderr, exit], [`fx: The file of tokens ${tokens}${told}\n`, 2]);
     });
   }
 });
 
-test("--rates at a server, where it has no effect, is refused with exit 2", async () => {
-  const terms = ["--from", "PLN", "--to", "USD", "--to-buy", "1"];
-  for (const args of [
-    ["rates"],
-    ["rates", "history", "USD"],
-    ["quote", ...terms],
-    ["exchange", "44051401359", ...terms, "--yes"],
-    ["batch", "-"],
-    ["doctor"],
-  ]) {
-    for (const rates of ["/nonexistent", "demo", "nbp"]) {
-      const at = ["--url", "http://127.0.0.1:1", "--rates", rates];
-      const { stdout, stderr, exit } = await runHere([...args, ...at]);
-      assert.match(
-        stderr,
-        /^fx: --rates is for a store in this process\. The server at http:\/\/127\.0\.0\.1:1 /,
-      );
-      assert.deepEqual([stdout, exit], ["", 2]);
-    }
-    const { exit } = await runHere([...args, "--url", "http://127.0.0.1:1"], { env: { FX_RATES: "demo" } });
-    assert.notEqual(exit, 2, "a variable may be for other commands");
-  }
-});
-
-test("fx doctor says that it ignores the port that Kubernetes sets for a Service", async () => {
-  const env = { FX_PORT: "tcp://10.96.0.12:8080", FX_URL: "memory:", FX_RATES: "demo" };
-  const { stdout, exit } = await runHere(["doctor"], { env });
-  assert.match(stdout, /^check\tenvironment\tok\tFX_PORT is ignored: Kubernetes has set it for a Service/m);
-  assert.equal(exit, 0);
-});
-
-test("a command follows flag, environment and file, in this order", async () => {
-  const inFile = withFile('{"url": "http://127.0.0.1:1", "rates": "demo"}');
+test("a command works at the target of the flag before that of the environment and of the file", async () => {
+  const env = withFile({ url: "http://127.0.0.1:1", rates: "demo" }, { FX_URL: "http://127.0.0.1:2" });
   const quote = ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"];
-  assert.match((await runHere(quote, { env: inFile })).stderr, /http:\/\/127\.0\.0\.1:1 /);
-  assert.equal((await runHere(quote, { env: { ...inFile, FX_URL: "memory:" } })).exit, 0);
-  const env = { ...inFile, FX_URL: "http://127.0.0.1:2" };
   assert.match((await runHere(quote, { env })).stderr, /http:\/\/127\.0\.0\.1:2 /);
   assert.equal((await runHere([...quote, "--url", "memory:"], { env })).exit, 0);
+  const memory = file('{"url": "memory:", "rates": "demo"}');
+  assert.equal((await runHere([...quote, "--config", memory])).exit, 0);
 });
 
-describe("an address that another program takes for one of SQLite", () => {
+describe("an address that another program takes for one of SQLite is refused, with the form that is meant:", () => {
   for (const [address, advice] of [
     ["sqlite://rel.db", /without \/\/: sqlite:rel\.db, or sqlite:\/rel\.db from the root folder\.$/],
     ["sqlite:///rel.db", /without \/\/: sqlite:rel\.db, or sqlite:\/rel\.db from the root folder\.$/],
@@ -329,39 +421,21 @@ describe("an address that another program takes for one of SQLite", () => {
     ["sqlite:file:q.db", /A path without parameters follows sqlite:, as in sqlite:q\.db\.$/],
     ["sqlite:?", /as in sqlite:fx\.db\.$/],
   ] as const) {
-    for (const setting of ["db", "url"] as const) {
-      test(`is refused as --${setting}, with the form that is meant: ${address}`, () => {
-        const load = () => loadConfig({ [setting]: address }, { HOME: "/nonexistent" });
-        assert.throws(load, { name: "ConfigError", message: advice });
-      });
-    }
+    test(address, () => {
+      for (const name of ["db", "url"] as const)
+        for (const [, message] of refusals(name, address)) assert.match(message, advice);
+    });
   }
 });
 
-describe("a place", () => {
-  for (const [address, place] of [
+test("a target is a server or a store by the form of its address", () => {
+  for (const [address, target] of [
     ["https://fx.example/api", { kind: "server" }],
     ["memory:", { kind: "memory" }],
     ["sqlite:/var/lib/fx.db", { kind: "sqlite", path: "/var/lib/fx.db" }],
     ["postgresql://fx@a,b/fx", { kind: "postgres" }],
-  ] as const) {
-    test(`${address} is a ${place.kind}`, () => {
-      assert.deepEqual(parseTarget(address), { ...place, address });
-    });
-  }
-
-  for (const address of [
-    "",
-    "fx.db",
-    "sqlite:",
-    "postgres://",
-    "memory:x",
-    "http://",
-    "ftp://x",
-    "SQLITE:x",
-  ]) {
-    test(`"${address}" is none`, () => {
-      assert.equal(parseTarget(address), undefined);
-    });
-  }
+  ] as const)
+    assert.deepEqual(parseTarget(address), { ...target, address });
+  for (const address of ["", "fx.db", "sqlite:", "postgres://", "memory:x", "http://", "ftp://x", "SQLITE:x"])
+    assert.equal(parseTarget(address), undefined, address);
 });

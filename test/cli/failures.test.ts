@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { createServer, type Server } from "node:tls";
 import { fileURLToPath } from "node:url";
-import { DatabaseSync } from "@photostructure/sqlite";
+import { sameSignalMs } from "../../src/cli/signals.ts";
+import { withProxyVariables } from "../support/connect-proxy.ts";
 import { adult } from "../support/fixture.ts";
-import { runFx, type Served, spawnFx, startFx, until } from "../support/run-fx.ts";
+import { runFx, type Served, spawnFx, startFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
 import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
+import { until } from "../support/until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-failures-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -28,16 +31,32 @@ describe("where nothing answers", () => {
     assert.equal(hint, "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.");
   });
 
+  for (const [what, proxy, hint] of [
+    [
+      "through a proxy",
+      "http://fx:hidden@127.0.0.1:9",
+      /^Requests go there through the proxy http:\/\/127\.0\.0\.1:9, /,
+    ],
+    ["with a proxy of another protocol", "socks5://127.0.0.1:9", /^Name a proxy as in http:/],
+  ] as const) {
+    test(`a command ${what} names the proxy, and how to go without it`, async () => {
+      await withProxyVariables({ HTTPS_PROXY: proxy }, async () => {
+        for (const words of [["rates"], order]) {
+          const ran = await runHere([...words, "--json"], { env: { FX_URL: "https://bank.test" } });
+          const told = JSON.parse(ran.stderr);
+          assert.deepEqual([told.code, ran.exit], ["unreachable", 7]);
+          assert.match(told.hint, hint);
+          assert.match(told.hint, / NO_PROXY=bank\.test goes there directly\.$/);
+          assert.ok(!ran.stderr.includes("hidden"), ran.stderr);
+        }
+      });
+    });
+  }
+
   test("an order is exit 7 too, for nothing was sent", async () => {
     const { stderr, exit } = await runFx([...order, "--json"], { env: { FX_URL: nobody } });
     const { code, exit: told, key } = JSON.parse(stderr);
     assert.deepEqual([code, told, key, exit], ["unreachable", 7, undefined, 7]);
-  });
-
-  test("a store that cannot be opened is exit 7", async () => {
-    const { stderr, exit } = await runFx(["account", "list", "--url", `sqlite:${folder}`]);
-    assert.match(stderr, /^fx: The store failed: /);
-    assert.equal(exit, 7);
   });
 });
 
@@ -45,9 +64,8 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
   for (const [name, command] of [
     ["exchange", order],
     ["account create", opening],
-    ["account deposit", ["account", "deposit", adult(0), "--amount", "1", "--currency", "PLN"]],
   ] as const) {
-    test(`makes ${name} exit 8 after the request was sent again with its key, which is printed`, async () => {
+    test(`An answer that does not come makes ${name} exit 8 after the request was sent again with its key, which is printed`, async () => {
       const server = await openStandIn("die");
       const { stdout, stderr, exit } = await runFx([...command, "--url", server.url, "--key", "k-1"]);
       assert.deepEqual([stdout, exit], ["", 8]);
@@ -61,49 +79,24 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
     });
   }
 
-  test("an order without --key gets one, which the failure names", async () => {
-    const server = await openStandIn("die");
-    const { stderr } = await runFx([...order, "--url", server.url, "--json"]);
-    const { code, exit, key, hint } = JSON.parse(stderr);
-    assert.deepEqual([code, exit], ["outcome-unknown", 8]);
-    assert.match(key, /^[0-9a-f-]{36}$/);
-    assert.ok(hint.includes(`--key ${key}`));
-    assert.ok(server.requests.every((request) => request.includes(`idempotency-key: "${key}"`)));
-  });
-
   for (const [status, code] of [
     [503, "overloaded"],
     [429, "rate-limited"],
     [401, "unauthorized"],
   ] as const) {
-    for (const [name, command] of [
-      ["an order", order],
-      ["an opening", opening],
-    ] as const) {
-      test(`to ${name}, and then ${status} to the same again, is exit 8 with the key`, async () => {
-        const server = await openStandIn("die", problemAnswer(status, code));
-        const { stdout, stderr, exit } = await runFx([...command, "--url", server.url]);
-        const [, key] =
-          /\nWhether it was done is not known\. The same command with --key (\S+) /.exec(stderr) ?? [];
-        assert.deepEqual([stdout, exit], ["", 8], stderr);
-        assert.ok(
-          server.requests.every((request) => request.includes(`idempotency-key: "${key}"`)),
-          stderr,
-        );
-        assert.ok(server.requests.length > 1);
-      });
-    }
-
-    test(`to an order, and then ${status} to the same again, is one document with --json`, async () => {
+    test(`a lost answer, and then ${status} to the same again, is exit 8 with a key of fx's own`, async () => {
       const server = await openStandIn("die", problemAnswer(status, code));
       const { stdout, stderr, exit } = await runFx([...order, "--url", server.url, "--json"]);
-      const { key, ...told } = JSON.parse(stderr);
+      const { key, hint, ...told } = JSON.parse(stderr);
       assert.deepEqual([told.code, told.exit, stdout, exit], ["outcome-unknown", 8, "", 8]);
-      assert.ok(server.requests[0]?.includes(`idempotency-key: "${key}"`));
+      assert.match(key, /^[0-9a-f-]{36}$/);
+      assert.ok(hint.includes(`--key ${key}`));
+      assert.ok(server.requests.length > 1);
+      assert.ok(server.requests.every((request) => request.includes(`idempotency-key: "${key}"`)));
     });
   }
 
-  test("to a line of a batch, and then 503, makes the line failed and the batch exit 8", async () => {
+  test("An answer that does not come to a line of a batch, and then 503, makes the line failed and the batch exit 8", async () => {
     const server = await openStandIn(
       problemAnswer(503, "overloaded"),
       "die",
@@ -119,7 +112,25 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
     assert.deepEqual([refused, failed, complete, exit], [0, 1, false, 8]);
   });
 
-  test("makes a command that only reads exit 7", async () => {
+  test("A second signal while lines of a batch are under way ends it, and says how to do the rest", async () => {
+    const server = await openStandIn("hang");
+    const args = ["batch", "-", "--id", "b", "--url", server.url];
+    const { child, output, ended } = spawnFx(args);
+    child.stdin.end(`pesel,from,to,toBuy,toSell\n${adult(0)},PLN,USD,1,\n`);
+    await until(() => server.requests.length > 0);
+    child.kill("SIGTERM");
+    await until(() => output().stderr.includes("A second signal"));
+    await pause(sameSignalMs + 20);
+    child.kill("SIGTERM");
+    const { exit, stderr } = await ended;
+    assert.equal(exit, 143);
+    assert.match(
+      stderr,
+      /whether those without a result were done is not known\.\nTo do the rest, .* --id b\./,
+    );
+  });
+
+  test("An answer that does not come makes a command that only reads exit 7", async () => {
     const server = await openStandIn("die");
     assert.equal((await runFx(["position", "--url", server.url])).exit, 7);
   });
@@ -166,7 +177,7 @@ describe("a server's certificate", () => {
     await server.stop();
   });
 
-  test("that is not trusted is told as that, with NODE_EXTRA_CA_CERTS, and exit 7", async () => {
+  test("a certificate of an unknown authority is exit 7, with NODE_EXTRA_CA_CERTS as the hint", async () => {
     const url = `https://localhost:${port}`;
     for (const command of [["rates"], order]) {
       const { stdout, stderr, exit } = await runFx([...command, "--url", url]);
@@ -181,59 +192,30 @@ describe("a server's certificate", () => {
     }
   });
 
-  test("is told by fx doctor, with NODE_EXTRA_CA_CERTS", async () => {
-    const { stdout, exit } = await runFx(["doctor", "--url", `https://localhost:${port}`]);
-    assert.match(stdout, /\ncheck\tserver\twrong\tThe certificate of .* NODE_EXTRA_CA_CERTS/);
-    assert.equal(exit, 1);
-  });
-
   const trusting = { env: { NODE_EXTRA_CA_CERTS: file("server.crt") } };
 
-  test("is trusted once NODE_EXTRA_CA_CERTS names it", async () => {
+  test("A server's certificate is trusted once NODE_EXTRA_CA_CERTS names it", async () => {
     const { stderr, exit } = await runFx(["rates", "--url", `https://localhost:${port}`], trusting);
     assert.deepEqual([stderr, exit], ["", 0]);
-  });
-
-  test("of another host is told as that, with exit 7", async () => {
-    const { stderr, exit } = await runFx(["rates", "--url", `https://127.0.0.1:${port}`], trusting);
-    assert.match(stderr, /^fx: The certificate of https:\S+ is for another host\.\n/);
-    assert.equal(exit, 7);
   });
 });
 
 describe("what a server may answer", { concurrency: 4 }, () => {
-  const answers = [
-    [401, "unauthorized", 10],
-    [403, "forbidden", 10],
-    [429, "rate-limited", 7],
-    [503, "overloaded", 7],
-    [500, "internal", 1],
-    [500, "rates-unavailable", 6],
-    [500, "storage-unavailable", 8],
-  ] as const;
-  for (const [status, code, exit] of answers) {
-    test(`${code} to an order is exit ${exit}`, async () => {
-      const server = await openStandIn(problemAnswer(status, code));
-      const ran = await runFx([...order, "--url", server.url, "--json"]);
-      assert.deepEqual([JSON.parse(ran.stderr).code, ran.exit], [code, exit]);
-    });
-  }
-
   test("a gateway's 502 to a question is exit 7, and to an order exit 8", async () => {
     const { url } = await openStandIn(rawAnswer(502));
-    const question = await runFx(["position", "--url", url]);
+    const question = await runHere(["position", "--url", url]);
     assert.match(
       question.stderr,
       /^fx: The gateway at http:\S+ got no answer from the server \(status 502\)\.\n/,
     );
-    assert.deepEqual([question.exit, (await runFx([...order, "--url", url])).exit], [7, 8]);
+    assert.deepEqual([question.exit, (await runHere([...order, "--url", url])).exit], [7, 8]);
   });
 
-  test("a page that is not of fx is exit 1, and names the address", async () => {
+  test("a page that is not of fx is exit 7, and names the address", async () => {
     const server = await openStandIn("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
-    const { stderr, exit } = await runFx(["rates", "--url", server.url]);
+    const { stderr, exit } = await runHere(["rates", "--url", server.url]);
     assert.ok(stderr.startsWith("fx: ") && stderr.includes(server.url));
-    assert.equal(exit, 1);
+    assert.equal(exit, 7);
   });
 
   test("no rates yet is exit 6 for an order, while the accounts work", async () => {
@@ -247,18 +229,11 @@ describe("what a server may answer", { concurrency: 4 }, () => {
   });
 });
 
-test("audit findings are exit 1, and the report is the result", async () => {
-  const path = join(folder, "edited.db");
-  const env = { FX_URL: `sqlite:${path}` };
-  assert.equal((await runHere(opening, { env })).exit, 0);
-  const database = new DatabaseSync(path);
-  database.exec(`update journal set entry = replace(entry, '"PLN":100000', '"PLN":900000')`);
-  database.close();
-  const text = await runHere(["audit"], { env });
-  assert.match(text.stdout, /\naccounts\t1\nentries\t1\nfindings\t[1-9]\d*\ndigest\t[0-9a-f]{64}\n$/);
-  assert.equal(text.exit, 1);
-  const json = await runHere(["audit", "--json"], { env });
-  assert.deepEqual([JSON.parse(json.stdout).ok, json.exit], [false, 1]);
+test("an option of a command before its name is unknown, and the hint says where it belongs", async () => {
+  const { stderr, exit } = await runHere(["--json", "rates"]);
+  const { message, hint } = JSON.parse(stderr);
+  assert.deepEqual([message, exit], ["Unknown option '--json'.", 2]);
+  assert.equal(hint, "A command's options follow its name. fx --help shows how.");
 });
 
 describe("a command line that makes no sense is exit 2", () => {
@@ -266,6 +241,9 @@ describe("a command line that makes no sense is exit 2", () => {
     [["frobnicate"], /^fx: Unknown command 'frobnicate'\.$/],
     [["rate"], /^fx: Unknown command 'rate'\.$/],
     [["account"], /^fx: fx account needs a command\.$/],
+    [["audit", "--checkpoint"], /^fx: Option '--checkpoint <file>' argument missing\.$/],
+    [["checkpoint"], /^fx: Unknown command 'checkpoint'\.$/],
+    [["backup"], /^fx: Missing required argument 'file'\.$/],
     [["account", "show"], /^fx: Missing required argument 'pesel'\.$/],
     [["account", "show", adult(0), "--frob"], /^fx: Unknown option '--frob'\.$/],
     [["quote", "--from", "PLN", "--to", "USD"], /^fx: Give --to-buy or --to-sell with an amount\.$/],
@@ -284,14 +262,16 @@ describe("a command line that makes no sense is exit 2", () => {
   for (const [command, message] of rows) {
     test(command.join(" ").replaceAll(/\d{11}/g, "PESEL") || "(nothing)", async () => {
       const { stdout, stderr, exit } = await runHere(command);
-      const [told = "", hint = ""] = stderr.split("\n");
+      const [told = "", ...hints] = stderr.trimEnd().split("\n");
       assert.deepEqual([stdout, exit], ["", 2]);
       assert.match(told, message);
-      assert.match(hint, /^fx .*--help shows how\.$|^Did you mean/);
+      // The advice stands once: in the message, or in a hint.
+      const advice = stderr.match(/--help shows how\.|Did you mean|Write one like|lists the commands/g) ?? [];
+      assert.ok(hints.length <= 1 && advice.length <= 1, stderr);
     });
   }
 
-  test("with --json it is told as one document", async () => {
+  test("A usage error with --json is one JSON document", async () => {
     const { stderr } = await runHere(["account", "show", "--json"]);
     assert.deepEqual(JSON.parse(stderr), {
       code: "usage",
@@ -299,13 +279,5 @@ describe("a command line that makes no sense is exit 2", () => {
       hint: "fx account show --help shows how.",
       exit: 2,
     });
-  });
-
-  test("a config file that sets what fx does not know is told by its name", async () => {
-    mkdirSync(join(folder, "fx"), { recursive: true });
-    writeFileSync(join(folder, "fx", "config.json"), '{"colour": true}');
-    const { stderr, exit } = await runHere(["rates"], { env: { XDG_CONFIG_HOME: folder } });
-    assert.match(stderr, /^fx: The config file .*config\.json sets "colour", which fx does not know\./);
-    assert.equal(exit, 2);
   });
 });

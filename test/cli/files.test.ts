@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,19 +37,6 @@ test("every file that fx makes can be read by its user alone, where the umask wo
   }
   assert.ok(before.includes("fx.db"));
   for (const name of made) assert.equal((statSync(at(name)).mode & 0o777).toString(8), "600", name);
-});
-
-test("a backup that is interrupted leaves nothing", () => {
-  const backup = new URL("../../src/sqlite/backup.ts", import.meta.url);
-  const [from, to] = [at("copy.db"), at("interrupted.db")].map((path) => JSON.stringify(path));
-  const code = `const { backUpSqlite } = await import(${JSON.stringify(backup.href)});
-    await backUpSqlite(${from}, ${to}, () => process.exit(130));`;
-  const { status } = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", code]);
-  assert.equal(status, 130);
-  assert.deepEqual(
-    readdirSync(folder).filter((name) => name.startsWith("interrupted")),
-    [],
-  );
 });
 
 test("a server says so if others may read its ledger", async () => {

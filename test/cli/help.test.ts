@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import packageJson from "../../package.json" with { type: "json" };
-import { definitions, settingNames } from "../../src/cli/config.ts";
-import { exitTable } from "../../src/cli/errors.ts";
+import { exitTable } from "../../src/cli/exits.ts";
 import { fullName } from "../../src/cli/program.ts";
-import { commands, jsonCommands, program } from "../support/commands.ts";
+import { settingNames, variableOf } from "../../src/cli/settings.ts";
+import { commands, program } from "../support/commands.ts";
 import { runHere } from "../support/run-here.ts";
 
 describe("help", () => {
-  test("--version is the package's", async () => {
+  test("fx --version prints the package's version", async () => {
     assert.equal((await runHere(["--version"])).stdout, `${packageJson.version}\n`);
   });
 
@@ -22,7 +23,7 @@ describe("help", () => {
 
   for (const command of commands) {
     const name = fullName(command);
-    test(`of ${name} has an example that begins with its name`, () => {
+    test(`help of ${name} has an example that begins with its name`, () => {
       let help = "";
       command.configureOutput({
         writeOut: (text) => {
@@ -34,10 +35,60 @@ describe("help", () => {
     });
   }
 
-  test("of a narrow terminal has descriptions under what they describe", async () => {
+  test("help of a group lists its own commands, without commander's help command", async () => {
+    for (const group of commands.filter((command) => command.commands.length > 0)) {
+      const { stdout } = await runHere([...fullName(group).split(" ").slice(1), "--help"]);
+      const [, listed = ""] = /\nCommands:\n([\s\S]*?)\n\n/.exec(stdout) ?? [];
+      const names = listed.match(/(?<=^ {2})\w+/gm);
+      assert.deepEqual(
+        names,
+        group.commands.map((command) => command.name()),
+      );
+    }
+  });
+
+  test("help marks every required option", async () => {
+    for (const command of commands.filter(({ commands }) => commands.length === 0)) {
+      const help = command.createHelp();
+      for (const option of command.options) {
+        assert.equal(/\(required\b/.test(help.optionDescription(option)), option.mandatory, option.long);
+      }
+    }
+    assert.match((await runHere(["quote", "--help"])).stdout, /--from <currency> .*\(required\)\n/);
+  });
+
+  test("help describes every argument", () => {
+    for (const command of commands)
+      for (const { description } of command.registeredArguments)
+        assert.notEqual(description, "", fullName(command));
+  });
+
+  test("fx help environment has every variable that the command reads", async () => {
+    const { stdout } = await runHere(["help", "environment"]);
+    const folder = new URL("../../src/cli/", import.meta.url);
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".ts"),
+    );
+    const read = files.flatMap(
+      (name) => readFileSync(new URL(name, folder), "utf8").match(/(?<=\benv\.)[A-Z_]+/g) ?? [],
+    );
+    assert.ok(read.includes("NO_COLOR"));
+    for (const name of new Set([...read, "HTTPS_PROXY", "NO_PROXY"]))
+      assert.match(stdout, new RegExp(`^(\\S+, )*${name}\\b.*\\t`, "m"), name);
+  });
+
+  test("help of rates and receipt has the options of the command that they run alone", async () => {
+    for (const group of ["rates", "receipt"]) {
+      const [alone, show] = [await runHere([group, "--help"]), await runHere([group, "show", "--help"])];
+      for (const flag of show.stdout.match(/(?<=^ {2})--[\w-]+/gm) ?? [])
+        assert.ok(alone.stdout.includes(`  ${flag} `), `${group} ${flag}`);
+    }
+  });
+
+  test("help at a narrow terminal has descriptions under their terms", async () => {
     const { stdout } = await runHere(["exchange", "--help"], { env: { FX_FORCE_TTY: "40" } });
     const [upToExamples = ""] = stdout.split("\nExamples:");
-    assert.match(stdout, /\n {2}--to-buy <amount>\n {6}buy exactly this much\n/);
+    assert.match(stdout, /\n {2}--to-buy <amount>\n {6}buy exactly this amount; one of\n/);
     for (const line of upToExamples.split("\n")) assert.ok([...line].length <= 40, line);
   });
 
@@ -50,27 +101,23 @@ describe("help", () => {
     const { stdout } = await runHere(["help", "exit-codes"]);
     assert.equal(
       stdout,
-      exitTable.map(({ exit, meaning, moved, next }) => `${exit}\t${meaning}\t${moved}\t${next}\n`).join(""),
+      exitTable
+        .map(
+          (row) => `${row.join("\t")}
+`,
+        )
+        .join(""),
     );
   });
 
   test("fx help environment has every setting's variable", async () => {
     const { stdout } = await runHere(["help", "environment"]);
-    for (const name of settingNames) assert.ok(stdout.includes(`${definitions[name].env}\t`));
-  });
-
-  test("fx help json has every command that takes --json", async () => {
-    const { stdout } = await runHere(["help", "json"]);
-    const listed = stdout
-      .split("\n")
-      .flatMap((line) => (line.split("\t")[0] ?? "").split(", ").map((name) => `fx ${name}`));
-    for (const name of jsonCommands.map(fullName))
-      assert.ok(listed.includes(name.replace(/(?<=rates|receipt) show$/, "")), name);
+    for (const name of settingNames) assert.ok(stdout.includes(`${variableOf(name)}\t`));
   });
 
   test("every topic stands in fx help --help", async () => {
     const { stdout } = await runHere(["help", "--help"]);
-    for (const topic of ["exit-codes", "settings", "environment", "json"]) {
+    for (const topic of ["exit-codes", "settings", "environment"]) {
       assert.match(stdout, new RegExp(`^  ${topic} `, "m"));
       assert.equal((await runHere(["help", topic])).exit, 0);
     }
@@ -78,6 +125,6 @@ describe("help", () => {
 
   test("fx help settings has every setting", async () => {
     const { stdout } = await runHere(["help", "settings"]);
-    for (const name of settingNames) assert.ok(stdout.includes(`\t${definitions[name].env}\t${name}\t`));
+    for (const name of settingNames) assert.ok(stdout.includes(`\t${variableOf(name)}\t${name}\t`));
   });
 });

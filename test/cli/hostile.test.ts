@@ -13,7 +13,7 @@ import { runHere } from "../support/run-here.ts";
 /** Sets a terminal's title, clears it, rings, goes back to the start of the line, and turns the direction of text. */
 const evil = "X\u001b]0;x\u0007\u001b[2J\u009b2J\r\n\t\u007f\u202e\u2066\u200b\u0085\u2028Y";
 const harmless = "X\\u001b]0;x\\u0007\\u001b[2J\\u009b2J\\r\\n\\t\\u007f\\u202e\\u2066\\u200b\\u0085\\u2028Y";
-/** What a terminal would act on, or a reader would not see. Lines and columns of fx's own are not. */
+/** Characters that a terminal acts on, or that a reader does not see, except the lines and columns that fx makes. */
 const active = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 const pesel = adult(0);
@@ -31,6 +31,8 @@ const entry = {
   id: evil,
   pesel,
   sequence: 2,
+  name: evil,
+  surname: evil,
   time: "2026-06-08T12:00:00.000Z",
   key: evil,
   reverses: evil,
@@ -52,14 +54,27 @@ const exchange = {
 };
 const finding = { account: evil, entry: 1, id: evil, problem: evil, recorded: evil, recomputed: evil };
 
-/** What the server answers, by the beginning of the path. */
+/** The answers of the server, by the beginning of the path. */
 const answers: readonly (readonly [string, unknown])[] = [
   ["/api/users", { users: [account], next: null }],
   [`/api/user/${pesel}/history`, { entries: [entry], next: null, opening: null, closing: null }],
   [`/api/user/${pesel}`, account],
   ["/api/receipts/", entry],
   ["/api/rates/USD/history", { symbol: "USD", rates: [{ ...table, bid: 3.6, ask: 3.7 }] }],
-  ["/api/rates", { ...table, source: evil, recorded: true, tradable: false, reason: evil, previous: table }],
+  [
+    "/api/rates",
+    {
+      ...table,
+      source: evil,
+      recorded: true,
+      tradable: false,
+      reason: evil,
+      reasonCode: "suspended",
+      suspension: { reason: evil, by: evil, since: "2026-06-08T12:00:00.000Z" },
+      previous: table,
+    },
+  ],
+  ["/api/house/cash/history", { entries: [entry], next: null, opening: null, closing: null }],
   ["/api/quote", { ...exchange, source: evil, rate: 0.27 }],
   [
     "/api/audit",
@@ -79,6 +94,8 @@ const answers: readonly (readonly [string, unknown])[] = [
         effectiveDate: null,
         tradable: false,
         reason: evil,
+        reasonCode: "too-old",
+        heldBack: evil,
         problem: evil,
         clock: evil,
       },
@@ -132,12 +149,14 @@ const commands: readonly (readonly string[])[] = [
   ["rates"],
   ["rates", "history", "USD"],
   ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"],
+  ["trading"],
+  ["house", "history", "--account", "cash"],
   ["position"],
   ["audit"],
   ["doctor"],
 ];
 
-/** Of what was printed: without the line breaks, columns and colours of fx's own. */
+/** The output without the line breaks, columns and colours that fx makes. */
 function acting(printed: string, isTerminal: boolean): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
   const own = isTerminal ? printed.replace(/\u001b\[((1|2|22|3[1-6]|39)m|K)|\r(?!\n)/g, "") : printed;
@@ -171,7 +190,7 @@ describe("from a hostile server", () => {
 
   test("a statement for a spreadsheet and an export have escapes, too", async () => {
     for (const command of [
-      ["account", "history", pesel, "--csv"],
+      ["account", "history", pesel, "--format", "csv"],
       ["export", "--format", "csv"],
     ]) {
       const { stdout } = await runHere([...command, "--url", url]);
@@ -182,7 +201,7 @@ describe("from a hostile server", () => {
 });
 
 describe("from a file", () => {
-  test("of rates, the names of currencies and what is wrong are shown with escapes", async () => {
+  test("Names of currencies and faults of a file of rates are shown with escapes", async () => {
     const path = join(folder, "rates.json");
     const [first] = publishedDemo();
     const tables = [{ ...first, rates: first?.rates.map((rate) => ({ ...rate, currency: evil })) }];
@@ -197,7 +216,7 @@ describe("from a file", () => {
     assert.equal(acting(refused.stderr, false), undefined, JSON.stringify(refused.stderr));
   });
 
-  test("of orders, what its cells and columns hold is shown with escapes", async () => {
+  test("cells and columns of a file of orders are shown with escapes", async () => {
     const stdin = `pesel,from,to,toBuy,toSell,\u001b[2J\n${pesel},PLN,\u009bUSD,\u202e1,,x\n\u001b[2J,,,,,\u0085\n`;
     for (const columns of [undefined, 80]) {
       const ran = await runHere(["batch", "-", "--yes", "--url", "memory:", "--rates", "demo"], {
@@ -210,7 +229,7 @@ describe("from a file", () => {
     }
   });
 
-  test("without an end, each command that reads one gives up", async () => {
+  test("Each command that reads a file gives up on one without an end", async () => {
     for (const [args, exit] of [
       [["batch", "/dev/zero", "--yes", "--url", "memory:"], 2],
       [["audit", "--against", "/dev/zero", "--url", "memory:"], 2],

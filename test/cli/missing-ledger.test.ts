@@ -26,15 +26,29 @@ const others: readonly string[] = [
   `account withdraw ${pesel} --amount 1 --currency PLN`,
   `account rename ${pesel} --name Jan --surname Nowak`,
   `account close ${pesel}`,
+  `account block ${pesel} --reason freeze`,
+  `account unblock ${pesel} --reason lifted`,
   "receipt show 019e9a70-3c5e-7000-8000-5d1f0c2b7a11",
+  "receipt proof 019e9a70-3c5e-7000-8000-5d1f0c2b7a11",
   "receipt reverse 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --reason slip",
+  `account export ${pesel}`,
+  "entries",
   "position",
+  "till",
+  "trading show",
+  "trading suspend --reason holiday",
+  "trading resume",
+  "house show",
+  "house history --account cash",
+  "house deposit --account cash --amount 1 --currency PLN",
+  "house withdraw --account bank --amount 1 --currency PLN",
+  "statements --month 2026-11 --out statements",
   "audit",
   "export --format csv",
   "backup copy.db",
 ];
 const creators = ["account create", "batch"];
-/** Of their own: doctor reports it as a check, and watch needs a terminal. */
+/** Commands with tests of their own: doctor reports it as a check, and watch needs a terminal. */
 const elsewhere = ["doctor", "watch"];
 
 const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel, pln: 5 });
@@ -58,11 +72,11 @@ describe("where there is no SQLite file", () => {
     });
   }
 
-  test("fx doctor is exit 1, says so, and none appears", async (t) => {
+  test("fx doctor is exit 11, says so, and none appears", async (t) => {
     const { folder, env } = missing(t);
     const { stdout, exit } = await runHere(["doctor"], { env });
     assert.match(stdout, /\ncheck\tstore\twrong\tthere is no file .*mistyped\.db yet/);
-    assert.deepEqual([exit, readdirSync(folder)], [1, []]);
+    assert.deepEqual([exit, readdirSync(folder)], [11, []]);
   });
 
   test("fx account create makes one", async (t) => {

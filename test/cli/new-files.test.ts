@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { Rejects } from "../../src/cli/commands/batch/rejects.ts";
-import { NewFile } from "../../src/ledger/new-file.ts";
+import { NewFile } from "../../src/files/new-file.ts";
 import { adult } from "../support/fixture.ts";
 import { runHere } from "../support/run-here.ts";
 
@@ -50,7 +50,7 @@ async function workplace(t: TestContext) {
 
 describe("a command that makes a file", () => {
   for (const [name, { args, exit }] of Object.entries(writers)) {
-    test(`leaves alone the files of others beside it: ${name}`, async (t) => {
+    test(`A command that makes a file leaves alone the files of others beside it: ${name}`, async (t) => {
       const { out, run } = await workplace(t);
       const endings = ["part", "partial", "tmp", "new", "next", "bak", "draft", "lock", "upgraded", "1"];
       const others = [...endings.map((ending) => `new.file.${ending}`), "new.file~", ".new.file.swp"];
@@ -62,7 +62,7 @@ describe("a command that makes a file", () => {
       assert.deepEqual(made, ["new.file"]);
     });
 
-    test(`makes it where a symbolic link leads, and leaves the link: ${name}`, async (t) => {
+    test(`A command that makes a file makes it where a symbolic link leads, and leaves the link: ${name}`, async (t) => {
       const { cwd, out, run } = await workplace(t);
       symlinkSync("out/new.file", join(cwd, "link"));
       const ran = await run(args("link"));
@@ -77,7 +77,7 @@ describe("a command that makes a file", () => {
       ["a symbolic link to a file", (path: string) => linkTo(path, symlinkSync)],
       ["another hard link to a file", (path: string) => linkTo(path, linkSync)],
     ] as const) {
-      test(`replaces nothing where there is ${what}: ${name}`, async (t) => {
+      test(`A command that makes a file replaces nothing where there is ${what}: ${name}`, async (t) => {
         const { out, run } = await workplace(t);
         make(join(out, "new.file"), "of somebody else");
         const before = readdirSync(out);
@@ -89,7 +89,7 @@ describe("a command that makes a file", () => {
       });
     }
 
-    test(`makes none that SQLite would take for a part of a ledger: ${name}`, async (t) => {
+    test(`A command that makes a file makes none that SQLite would take for a part of a ledger: ${name}`, async (t) => {
       const { cwd, run } = await workplace(t);
       const file = "ledger/fx.db-journal";
       const ran = await run(args(file));
@@ -105,21 +105,6 @@ function linkTo(path: string, link: (target: string, path: string) => void): voi
   link(`${path}.target`, path);
 }
 
-test("the rejects of a batch are never put in place of the batch, whatever it is called", async (t) => {
-  const { cwd, run } = await workplace(t);
-  writeFileSync(join(cwd, "orders.csv"), batch);
-  symlinkSync("orders.csv", join(cwd, "link.csv"));
-  linkSync(join(cwd, "orders.csv"), join(cwd, "hard.csv"));
-  const names = ["orders.csv", "link.csv", "hard.csv", "out/../orders.csv", "./orders.csv"];
-  for (const input of names) {
-    for (const rejects of names) {
-      const { exit } = await run(["batch", input, "--rejects", rejects, "--json"]);
-      assert.equal(exit, 2, `${input} ${rejects}`);
-      assert.equal(readFileSync(join(cwd, "orders.csv"), "utf8"), batch);
-    }
-  }
-});
-
 describe("a file that is being made", () => {
   const beside = (t: TestContext) => {
     const folder = mkdtempSync(join(tmpdir(), "fx-new-files-"));
@@ -127,7 +112,7 @@ describe("a file that is being made", () => {
     return folder;
   };
 
-  test("does not replace one that another process makes meanwhile", (t) => {
+  test("A file that is being made does not replace one that another process makes meanwhile", (t) => {
     const folder = beside(t);
     const path = join(folder, "new.file");
     const file = new NewFile(path);
@@ -139,16 +124,16 @@ describe("a file that is being made", () => {
     assert.deepEqual(readdirSync(folder), ["new.file"]);
   });
 
-  test("of rejects says so, if its name was taken meanwhile", (t) => {
+  test("a file of rejects whose name was taken meanwhile is reported", (t) => {
     const path = join(beside(t), "rejects.csv");
     const rejects = new Rejects(path, undefined);
     rejects.add("1");
     writeFileSync(path, "of somebody else");
     rejects.close();
-    assert.match(rejects.problem ?? "", /rejects\.csv exists\. Remove it, or name another file/);
+    assert.match(rejects.problem ?? "", /rejects\.csv exists\. Name a new file/);
   });
 
-  test("has no name and leaves nothing if it is closed before it is kept", (t) => {
+  test("A file that is being made has no name and leaves nothing if it is closed before it is kept", (t) => {
     const folder = beside(t);
     const file = new NewFile(join(folder, "new.file"));
     file.write("half of");
@@ -157,9 +142,9 @@ describe("a file that is being made", () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  test("leaves nothing if its process exits", (t) => {
+  test("A file that is being made leaves nothing if its process exits", (t) => {
     const folder = beside(t);
-    const module = new URL("../../src/ledger/new-file.ts", import.meta.url);
+    const module = new URL("../../src/files/new-file.ts", import.meta.url);
     const code = `const { NewFile } = await import(${JSON.stringify(module.href)});
       new NewFile(${JSON.stringify(join(folder, "new.file"))}).write("half of");
       process.exit(130);`;

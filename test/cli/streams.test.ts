@@ -7,6 +7,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { runFx, spawnFx } from "../support/run-fx.ts";
+import { runAtTerminal } from "../support/terminal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fx-streams-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -26,11 +27,6 @@ describe("streams", () => {
     assert.equal(stdout.split("\n").length - 1, count);
   });
 
-  test("a long list is one JSON document", async () => {
-    const { stdout } = await runFx(["account", "list", "--json"], { env });
-    assert.equal(JSON.parse(stdout).length, count);
-  });
-
   test("an export comes whole through a pipe", async () => {
     const { stdout } = await runFx(["export", "--format", "hledger"], { env });
     assert.ok(stdout.endsWith(`\n; end of export: ${count} entries\n`));
@@ -41,7 +37,7 @@ describe("streams", () => {
     assert.deepEqual([stdout, stderr], ["[]\n", "There are no accounts.\n"]);
   });
 
-  test("--limit ends in the middle of a page", async () => {
+  test("A list with --limit ends in the middle of a page", async () => {
     const { stdout } = await runFx(["account", "list", "--limit", "1500"], { env });
     assert.equal(stdout.split("\n").length - 1, 1500);
   });
@@ -68,23 +64,23 @@ describe("output that cannot be written", () => {
   const exchange = ["exchange", adult(), "--from", "PLN", "--to", "USD", "--to-buy", "1", "--yes"];
   const entries = async () => {
     const { stdout } = await runFx(["account", "history", adult(), "--json"], { env: full.env });
-    return JSON.parse(stdout) as { key: string }[];
+    return (JSON.parse(stdout) as { entries: { key: string }[] }).entries;
   };
 
   before(async () => assert.equal((await runFx(create(0), { env: full.env })).exit, 0));
 
-  test("is told, with exit 1", async () => {
+  test("Output that cannot be written is reported, with exit 12", async () => {
     const { stderr, exit } = await runFx(["account", "list"], full);
-    assert.deepEqual([stderr, exit], ["fx: The output cannot be written (no space left on device).\n", 1]);
+    assert.deepEqual([stderr, exit], ["fx: The output cannot be written (no space left on device).\n", 12]);
   });
 
-  test("is not told by a command that fails and has no output", async () => {
+  test("Output that cannot be written is not reported by a command that fails and has no output", async () => {
     const { stderr, exit } = await runFx(["account", "show", adult(3)], full);
     assert.equal(stderr, "fx: There is no account for this PESEL.\nfx account create opens one.\n");
     assert.equal(exit, 4);
   });
 
-  test("is told with the key by fx exchange, with exit 1", async () => {
+  test("Output that cannot be written is reported with the key by fx exchange, with exit 12", async () => {
     const { stderr, exit } = await runFx(exchange, full);
     const [newest] = await entries();
     assert.equal(
@@ -92,42 +88,35 @@ describe("output that cannot be written", () => {
       "fx: The output cannot be written (no space left on device).\nThe request was carried out. " +
         `The same command with --key ${newest?.key} shows it, and does nothing twice.\n`,
     );
-    assert.equal(exit, 1);
+    assert.equal(exit, 12);
   });
 
-  test("is told with the key by fx exchange --json, in one document", async () => {
+  test("Output that cannot be written is reported with the key by fx exchange --json, in one document", async () => {
     const { stderr, exit } = await runFx([...exchange, "--json"], full);
     const { code, exit: told, key } = JSON.parse(stderr);
-    assert.deepEqual([code, told, key, exit], ["output-failed", 1, (await entries())[0]?.key, 1]);
+    assert.deepEqual([code, told, key, exit], ["output-failed", 12, (await entries())[0]?.key, 12]);
   });
 
-  test("is told with the key by fx account create, as text and with --json", async () => {
-    const text = await runFx([...create(1), "--key", "k-1"], full);
-    const json = await runFx([...create(2), "--key", "k-2", "--json"], full);
-    assert.match(text.stderr, /--key k-1 /);
-    assert.deepEqual([JSON.parse(json.stderr).key, text.exit, json.exit], ["k-2", 1, 1]);
-  });
-
-  test("is told without a key where nothing was moved", async () => {
+  test("Output that cannot be written is reported without a key where nothing was moved", async () => {
     const { stderr, exit } = await runFx([...exchange, "--dry-run", "--json"], full);
     const { code, key } = JSON.parse(stderr);
-    assert.deepEqual([code, key, exit], ["output-failed", undefined, 1]);
+    assert.deepEqual([code, key, exit], ["output-failed", undefined, 12]);
   });
 
   // A line that is refused does not hide it behind its own exit.
   const stdin = `pesel,from,to,toBuy,toSell\n${adult()},PLN,PLN,1,\n${adult()},PLN,USD,1,\n`;
 
-  test("ends fx batch with exit 1, and the same batch again does the rest", async () => {
+  test("Output that cannot be written ends fx batch with exit 12, and the same batch again does the rest", async () => {
     const { stderr, exit } = await runFx(["batch", "-", "--id", "b"], { ...full, stdin });
-    assert.match(stderr, /\nRun it again with --id b to do the rest; nothing is done twice\.\n/);
+    assert.match(stderr, /\nTo do the rest, run it again with --id b\. Nothing is done twice\.\n/);
     assert.match(stderr, /\nfx: The output cannot be written \(no space left on device\)\.\n$/);
-    assert.equal(exit, 1);
+    assert.equal(exit, 12);
     const again = await runFx(["batch", "-", "--id", "b"], { env: full.env, stdin });
     assert.match(again.stdout, /^\{"line":2,"ok":false.*\n\{"line":3,"ok":true/);
     assert.equal((await entries()).filter(({ key }) => /^b[\w-]{19}$/.test(key)).length, 1);
   });
 
-  test("ends fx batch --json with exit 1, in documents", async () => {
+  test("Output that cannot be written ends fx batch --json with exit 12, in documents", async () => {
     const { stderr, exit } = await runFx(["batch", "-", "--id", "c", "--json"], { ...full, stdin });
     const documents = stderr
       .trimEnd()
@@ -135,7 +124,62 @@ describe("output that cannot be written", () => {
       .map((line) => JSON.parse(line));
     const failed = documents.find(({ code }) => code === "output-failed");
     const summary = documents.find(({ id }) => id === "c");
-    assert.deepEqual([failed.exit, summary.complete, summary.exit, exit], [1, false, 1, 1]);
+    assert.deepEqual([failed.exit, summary.complete, summary.exit, exit], [12, false, 12, 12]);
+  });
+});
+
+describe("--quiet", () => {
+  const quiet = { env: { FX_URL: `sqlite:${join(folder, "quiet.db")}`, FX_RATES: "demo" } };
+  const create = [
+    "account",
+    "create",
+    adult(),
+    "--name",
+    "Jan",
+    "--surname",
+    "K",
+    "--pln",
+    "1000",
+    "--key",
+    "k",
+  ];
+
+  test("--quiet leaves the result on stdout, and only errors on stderr", async () => {
+    const first = await runFx([...create, "--quiet"], quiet);
+    const [replayed, loud] = [await runFx(["--quiet", ...create], quiet), await runFx(create, quiet)];
+    assert.deepEqual([first.stderr, first.exit, replayed.stderr], ["", 0, ""]);
+    assert.match(loud.stderr, /^This key was used before\./);
+    assert.deepEqual([first.stdout, replayed.stdout], [loud.stdout, loud.stdout]);
+    const failed = await runFx(["account", "show", adult(1), "--quiet"], quiet);
+    assert.deepEqual([failed.stdout, failed.exit], ["", 4]);
+    assert.match(failed.stderr, /^fx: There is no account for this PESEL\.\n/);
+  });
+
+  test("--quiet leaves the summary of a batch out only if all went well", async () => {
+    const header = "kind,pesel,amount,currency";
+    const stdin = (amount: string) => ({ ...quiet, stdin: `${header}\ndeposit,${adult()},${amount},PLN\n` });
+    const batch = ["batch", "-", "--id", "b", "--quiet"];
+    const [done, refused] = [await runFx(batch, stdin("1")), await runFx(batch, stdin("0"))];
+    assert.deepEqual([done.stderr, done.exit], ["", 0]);
+    assert.match(refused.stderr, /^batch\tb\ndone\t0\nrefused\t1\n/);
+    const json = await runFx([...batch, "--json"], stdin("0"));
+    assert.deepEqual([JSON.parse(json.stderr).id, json.exit], ["b", 3]);
+  });
+
+  test("--quiet refuses a batch from a pipe without an id, because nobody would learn the one that it gets", async () => {
+    const stdin = `kind,pesel,amount,currency\ndeposit,${adult()},1,PLN\n`;
+    const { stdout, stderr, exit } = await runFx(["batch", "-", "--quiet"], { ...quiet, stdin });
+    assert.match(stderr, /^fx: A pipe gets a random id, .* Give --id\.\n$/);
+    assert.deepEqual([stdout, exit], ["", 2]);
+  });
+
+  test("--quiet at a terminal requires --yes", async () => {
+    const order = ["exchange", adult(), "--from", "PLN", "--to", "USD", "--to-buy", "1", "--quiet"];
+    const asked = await runAtTerminal(order, quiet);
+    assert.match(asked.text.replace(/\s+/g, " "), /^fx: The question cannot be asked, because of --quiet, /);
+    assert.equal(asked.exit, 2);
+    const { text, exit } = await runAtTerminal([...order, "--yes"], quiet);
+    assert.deepEqual([/^sold /.test(text), exit], [true, 0]);
   });
 });
 
@@ -146,21 +190,14 @@ describe("a reader that has had enough", () => {
     assert.equal((await runFx(create, piped)).exit, 0);
   });
 
-  test("ends a long list quietly, with exit 141", async () => {
+  test("A reader that closes its end of the pipe ends a long list quietly, with exit 141", async () => {
     const { child, ended } = spawnFx(["account", "list"], { env });
     child.stdout.once("data", () => child.stdout.destroy());
     const { stderr, exit } = await ended;
     assert.deepEqual([stderr, exit], ["", 141]);
   });
 
-  test("ends an export quietly, with exit 141", async () => {
-    const { child, ended } = spawnFx(["export", "--format", "ndjson"], { env });
-    child.stdout.once("data", () => child.stdout.destroy());
-    const { stderr, exit } = await ended;
-    assert.deepEqual([stderr, exit], ["", 141]);
-  });
-
-  test("of an exchange is exit 141, and the key is on stderr", async () => {
+  test("a closed pipe after an exchange is exit 141, with the key on stderr", async () => {
     const exchange = ["exchange", adult(), "--from", "PLN", "--to", "USD", "--to-buy", "1", "--key", "k-1"];
     const { child, ended } = spawnFx(exchange, piped);
     child.stdout.destroy();
@@ -169,7 +206,7 @@ describe("a reader that has had enough", () => {
     assert.equal(exit, 141);
   });
 
-  test("stops a batch with exit 141, and the same batch again does the rest", async () => {
+  test("A reader that closes its end of the pipe stops a batch with exit 141, and the same batch again does the rest", async () => {
     const line = `${adult()},PLN,USD,1,\n`;
     const { child, ended } = spawnFx(["batch", "-", "--id", "p", "--json"], piped);
     child.stdin.write(`pesel,from,to,toBuy,toSell\n${line}`);

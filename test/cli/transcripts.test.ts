@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from "node:util";
 import { runFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
 import { runAtTerminal } from "../support/terminal.ts";
-import { settled } from "../support/volatile.ts";
+import { maskVolatile } from "../support/volatile.ts";
 
 /**
  * The same commands in different surroundings, against what they printed when that was last looked at:
@@ -42,7 +42,7 @@ quote --from PLN
   .trim()
   .split("\n");
 
-/** Of these, some that have all there is of colours, drawings and errors, and print the same without the others. */
+/** Commands that together print every colour, drawing and kind of error, each the same without the others. */
 const few = commands.filter((line) => /open-1$|10000$|^quote|buy 100 --yes|^rates/.test(line));
 
 const folder = mkdtempSync(join(tmpdir(), "fx-transcripts-"));
@@ -56,7 +56,7 @@ interface Surroundings {
   readonly built?: boolean;
 }
 
-/** Runs commands on a new store, at a terminal of so many columns or with pipes. stderr has a "! " in a pipe. */
+/** Runs commands on a new store, at a terminal of `columns` or with pipes. With pipes, stderr's lines begin with "! ". */
 async function transcribe({ columns, env = {}, built }: Surroundings, lines = commands): Promise<string> {
   stores += 1;
   const settings = { FX_URL: `sqlite:${join(folder, `${stores}.db`)}`, FX_RATES: "demo", ...env };
@@ -73,7 +73,7 @@ async function transcribe({ columns, env = {}, built }: Surroundings, lines = co
       transcript += `$ fx ${line}\n${screen.replaceAll("\r", "")}[exit ${exit}]\n\n`;
     }
   }
-  return settled(transcript.replaceAll("\u001b", "␛"));
+  return maskVolatile(transcript.replaceAll("\u001b", "␛"));
 }
 
 async function shownHere(args: readonly string[], columns: number, env: Record<string, string>) {
@@ -106,7 +106,7 @@ describe("transcripts", { concurrency: 3 }, () => {
     ["terminal-40", { columns: 40 }],
     ["terminal-80-ascii", { columns: 80, env: { LC_ALL: "C" } }],
   ] as [string, Surroundings][]) {
-    test(`${name} is as recorded`, async () => {
+    test(`The transcript ${name} is as recorded`, async () => {
       const now = await (name === "pipe"
         ? pipe
         : name === "terminal-80"
@@ -137,7 +137,7 @@ describe("transcripts", { concurrency: 3 }, () => {
   test("no colour reaches a pipe, and no line of a terminal is wider than it is", async () => {
     assert.ok(!(await pipe).includes("␛"));
     for (const line of plain(await terminal).split("\n")) {
-      // What was typed, and JSON, which is never broken into lines.
+      // The typed lines, and JSON, are never broken into lines.
       if (!/^\$|[{}"]/.test(line)) assert.ok([...line].length <= 80, line);
     }
   });

@@ -3,13 +3,16 @@ import { once } from "node:events";
 import { createServer, request as forward, type Server } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { openHttpService } from "../../src/client/http-service.ts";
-import { pln } from "../../src/core/currency.ts";
-import { FxError } from "../../src/core/errors.ts";
+import { answerCodes, FxError, isOfRequest } from "../../src/core/errors.ts";
 import type { BulkAnswer, BulkLine } from "../../src/core/service.ts";
+import { bulkType } from "../../src/wire/bulk.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
-import { adult, decimal, opening, terms } from "../support/fixture.ts";
+import { cash } from "../service-changes.contract.ts";
+import { adult, opening, terms } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
+import { openStandIn, rawAnswer, receiptFrom } from "../support/stand-in.ts";
 
 /** A server with two accounts of 1000 PLN. */
 async function instance(t: TestContext) {
@@ -27,14 +30,6 @@ async function instance(t: TestContext) {
 }
 
 const opened = { kind: "opening" as const, ...opening({ index: 5, pln: "5" }) };
-const deposit = {
-  kind: "deposit",
-  pesel: adult(5),
-  amount: decimal("1.5"),
-  currency: pln,
-  note: "a",
-} as const;
-
 const order = (index: number, key?: string, text = "buy 0.01 USD for PLN") => ({
   kind: "exchange" as const,
   pesel: adult(index % 2),
@@ -67,7 +62,36 @@ async function listening(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Passes everything on, and breaks each connection once it has passed so many bytes of answers. */
+/** A proxy that resets its first connection while the client still writes; the server gets what was sent before. */
+async function resetting(t: TestContext, url: string, afterBytes: number): Promise<string> {
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const server = createTcpServer((client) => {
+    connections += 1;
+    const isFirst = connections === 1;
+    const upstream = connect(Number(new URL(url).port), "127.0.0.1");
+    for (const socket of [client, upstream]) sockets.add(socket.on("error", () => {}));
+    let bytes = 0;
+    client.on("data", (chunk: Buffer) => {
+      upstream.write(chunk);
+      bytes += chunk.length;
+      if (!isFirst || bytes <= afterBytes) return;
+      client.resetAndDestroy();
+      setTimeout(() => upstream.destroy(), 500);
+    });
+    upstream.on("data", (chunk: Buffer) => client.write(chunk));
+    upstream.on("close", () => client.destroy());
+    client.on("close", () => {
+      if (!isFirst) upstream.destroy();
+    });
+  });
+  return listening(t, server);
+}
+
+/** A proxy that breaks each connection after a given number of bytes of answers. */
 function cutter(t: TestContext, url: string, bytesOf: (connection: number) => number): Promise<string> {
   let connections = 0;
   const sockets = new Set<Socket>();
@@ -96,36 +120,30 @@ function cutter(t: TestContext, url: string, bytesOf: (connection: number) => nu
   return listening(t, server);
 }
 
-describe("a bulk at a server", () => {
-  test("is answered line by line, in order, with what was sold and bought", async (t) => {
-    const { url } = await instance(t);
-    const unreadable = new FxError("invalid-request", "It cannot be read.");
-    const answers = await bulk(t, url, [
-      order(0, "a"),
-      unreadable,
-      order(0, "b", "buy 9999 USD for PLN"),
-      opened,
-      order(0, "a"),
-      { ...deposit, key: "d" },
-    ]);
-    assert.deepEqual(answers.map(outcome), [
-      "done",
-      "invalid-request",
-      "insufficient-funds",
-      "done",
-      "replayed",
-      "done",
-    ]);
-    assert.equal(answers[1], unreadable);
-    const [first] = answers;
-    assert.ok(first !== undefined && "account" in first);
-    assert.deepEqual([first.bought?.minor, first.account.balances.at(-1)?.minor], [1n, 1n]);
-    const last = answers.at(-1);
-    assert.ok(last !== undefined && "account" in last);
-    assert.deepEqual([last.bought, last.account.balances.at(-1)?.minor], [undefined, 650n]);
-  });
+test("Lines without a key that were sent when the connection was reset have an unknown outcome, and the others are not done", async (t) => {
+  const server = await instance(t);
+  const url = await resetting(t, server.url, 130_000);
+  const service = openHttpService(url, { pauseMs: 1 });
+  t.after(() => service.close());
+  const lines = Array.from({ length: 500 }, () => cash("deposit", adult(0), "1 PLN") as BulkLine);
+  async function* chunks() {
+    for (let times = 0; times < 16; times += 1) {
+      yield lines;
+      await pause(5);
+    }
+  }
+  const answers: BulkAnswer[] = [];
+  for await (const some of service.bulk(chunks())) answers.push(...some);
+  const outcomes = answers.map(outcome);
+  await pause(600);
+  const { balances } = await server.service.account(adult(0));
+  const done = Number((balances[0]?.minor ?? 0n) - 100_000n) / 100;
+  const mayBeDone = outcomes.filter((one) => one === "done" || one === "outcome-unknown").length;
+  assert.ok(done > 0 && done <= mayBeDone, `${done} done, and ${mayBeDone} told as perhaps done`);
+});
 
-  test("answers a line that cannot be read before more come", async (t) => {
+describe("a bulk at a server", () => {
+  test("A bulk at a server answers a line that cannot be read before more come", async (t) => {
     const { url } = await instance(t);
     const service = openHttpService(url);
     t.after(() => service.close());
@@ -146,7 +164,7 @@ describe("a bulk at a server", () => {
     assert.deepEqual(answers.map(outcome), ["invalid-request", "done"]);
   });
 
-  test("is told of every line that nothing answers, where nobody listens", async (t) => {
+  test("Every line of a bulk is answered as unreachable where nobody listens", async (t) => {
     const closed = createServer();
     const url = await listening(t, closed);
     closed.close();
@@ -156,7 +174,7 @@ describe("a bulk at a server", () => {
 });
 
 describe("a bulk whose connection breaks", () => {
-  test("at any place is finished over others, and does nothing twice", async (t) => {
+  test("A bulk whose connection breaks at any place is finished over others, and does nothing twice", async (t) => {
     for (let place = 1; place < 6000; place += 517) {
       await t.test(`after ${place} bytes`, async (t) => {
         const { url, exchanges } = await instance(t);
@@ -169,7 +187,7 @@ describe("a bulk whose connection breaks", () => {
     }
   });
 
-  test("says of lines without keys that their outcome is not known, and sends them once", async (t) => {
+  test("Lines without keys have an unknown outcome when the connection of their bulk breaks, and are sent once", async (t) => {
     const { url, exchanges } = await instance(t);
     const proxy = await cutter(t, url, () => 1000);
     const answers = await bulk(
@@ -187,14 +205,88 @@ describe("a bulk whose connection breaks", () => {
     assert.ok((await exchanges()) <= 60);
   });
 
-  test("for good says of its lines that their outcome is not known", async (t) => {
+  test("Lines have an unknown outcome when the connection of their bulk breaks for good", async (t) => {
     const { url } = await instance(t);
     const proxy = await cutter(t, url, () => 1);
     const answers = await bulk(t, proxy, [order(0, "a"), order(1, "b")]);
     assert.deepEqual(answers.map(outcome), ["outcome-unknown", "outcome-unknown"]);
   });
 
-  test("because the server is stopping is finished at the next, keys or not", async (t) => {
+  test("A bulk whose answers nobody reads any more is not sent again", async (t) => {
+    const { url, exchanges } = await instance(t);
+    let connections = 0;
+    const proxy = await cutter(t, url, () => {
+      connections += 1;
+      return 1e6;
+    });
+    const service = openHttpService(proxy, { pauseMs: 1 });
+    t.after(() => service.close());
+    async function* lines() {
+      for (let nth = 0; nth < 100; nth += 1) {
+        yield [order(nth, `k${nth}`)];
+        await pause(5);
+      }
+    }
+    for await (const _ of service.bulk(lines())) break;
+    await pause(1000);
+    assert.equal(connections, 1);
+    assert.ok((await exchanges()) < 100);
+  });
+
+  for (const code of answerCodes) {
+    const told = isOfRequest(code) ? code : "outcome-unknown";
+    test(`A line that may have been done, and is answered with ${code} when it is sent again, ends as ${told}`, async (t) => {
+      const problem = encodeProblem(new FxError(code, "For the test."), "r");
+      const answer = JSON.stringify({ line: 1, status: problem.status, problem });
+      const { url } = await openStandIn("die", rawAnswer(200, `${answer}\n`, `Content-Type: ${bulkType}`));
+      assert.deepEqual((await bulk(t, url, [order(0, "a")])).map(outcome), [told]);
+    });
+  }
+
+  test("An answer without a receipt does not say that a line is done", async (t) => {
+    const answer = JSON.stringify({ line: 1, status: 204, replayed: false });
+    const { url } = await openStandIn(rawAnswer(200, `${answer}\n`, `Content-Type: ${bulkType}`));
+    assert.deepEqual((await bulk(t, url, [{ ...opened, key: "k" }])).map(outcome), ["outcome-unknown"]);
+  });
+
+  for (const [what, ending] of Object.entries({
+    "the notice of a stop": encodeProblem(new FxError("overloaded", "stopping"), "r"),
+    "a failure of the server": encodeProblem(new FxError("internal", "failed"), "r"),
+  })) {
+    test(`A bulk whose last answer comes together with ${what} has its answers, and ends`, async (t) => {
+      const server = createServer((request, response) => {
+        const done = JSON.stringify({ line: 1, status: 204, receipt: "r", replayed: false });
+        const end = JSON.stringify({ line: null, status: ending.status, problem: ending });
+        request.resume().once("end", () => response.end(`${done}\n${end}\n`));
+      });
+      const answers = bulk(t, await listening(t, server), [opened]);
+      const late = pause(2000, [], { ref: false });
+      assert.deepEqual((await Promise.race([answers, late])).map(outcome), ["done"]);
+    });
+  }
+
+  test("A line that is sent again after a broken connection is done before only if it was before the bulk began", async (t) => {
+    let connections = 0;
+    const server = createServer((request, response) => {
+      connections += 1;
+      const isFirst = connections === 1;
+      request.resume().once("end", () => {
+        if (isFirst) return void response.destroy();
+        const answer = { status: 204, replayed: true };
+        for (const [index, secondsAgo] of [0, 60].entries()) {
+          response.write(
+            `${JSON.stringify({ ...answer, line: index + 1, receipt: receiptFrom(secondsAgo) })}\n`,
+          );
+        }
+        response.end();
+      });
+    });
+    const lines = ["a", "b"].map((key) => ({ ...opened, key }));
+    const answers = await bulk(t, await listening(t, server), lines);
+    assert.deepEqual(answers.map(outcome), ["done", "replayed"]);
+  });
+
+  test("A bulk that a stopping server ends is finished at the next, keys or not", async (t) => {
     const { url, exchanges } = await instance(t);
     let stopped = 0;
     const server = createServer((request, response) => {

@@ -8,18 +8,18 @@ import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
 const whole = "id,time\na,b\nend of export: 1 entries,\n";
 const type = "Content-Type: text/csv; charset=utf-8";
 
-/** What the client makes of these answers. */
+/** The client's result for these answers. */
 async function asked(...answers: string[]): Promise<string> {
   const { url } = await openStandIn(...answers);
   return exported(openHttpService(url), { format: "csv" });
 }
 
-/** In chunks, without the one that ends the body. */
+/** An answer in chunks, without the one that ends the body. */
 const unfinished = (body: string) =>
   `HTTP/1.1 200 OK\r\n${type}\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n`;
 
 describe("an export over HTTP", () => {
-  test("that ends with its last line is given as it is", async () => {
+  test("An export that ends with its last line is returned unchanged", async () => {
     assert.equal(await asked(rawAnswer(200, whole, type)), whole);
   });
 
@@ -28,25 +28,25 @@ describe("an export over HTTP", () => {
     ["whose connection breaks", unfinished("id,time\na,b\n")],
     ["of nothing", rawAnswer(200, "", type)],
   ] as const) {
-    test(`${what} is told as broken off`, async () => {
+    test(`An export ${what} is reported as broken off`, async () => {
       await refuses(asked(answer), "unreachable", /^The export from .* broke off before its end\.$/);
     });
   }
 
-  test("whose connection breaks after its last line is whole", async () => {
+  test("An export whose connection breaks after its last line is whole", async () => {
     assert.equal(await asked(unfinished(whole)), whole);
   });
 
-  test("that is refused fails with what the server says", async () => {
+  test("A refused export fails with the server's error", async () => {
     await refuses(asked(problemAnswer(503, "overloaded")), "overloaded");
   });
 
-  test("of what is not fx is told so", async () => {
-    await refuses(asked(rawAnswer(404)), "internal", /is not fx \(status 404, text\/html\)/);
-    await refuses(asked(rawAnswer(200)), "internal", /is not fx \(status 200, text\/html\)/);
+  test("An export from a server that is not fx fails, saying so", async () => {
+    await refuses(asked(rawAnswer(404)), "unreachable", /is not fx \(status 404, text\/html\)/);
+    await refuses(asked(rawAnswer(200)), "unreachable", /is not fx \(status 200, text\/html\)/);
   });
 
-  test("that gets no answer is told as unreachable", async () => {
+  test("An export that gets no answer fails as unreachable", async () => {
     await refuses(asked("die"), "unreachable");
   });
 });

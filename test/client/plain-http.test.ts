@@ -49,7 +49,7 @@ const secrets = {
 for (const [secret, withIt] of Object.entries(secrets)) {
   describe(`${secret} over plain HTTP`, () => {
     for (const address of exposed) {
-      test(`is refused for ${address}, and not told`, () => {
+      test(`${secret} over plain HTTP is refused for ${address}, and not shown`, () => {
         const [url, options] = withIt(address);
         assert.throws(
           () => openHttpService(url, options),
@@ -57,14 +57,14 @@ for (const [secret, withIt] of Object.entries(secrets)) {
         );
       });
 
-      test(`goes to ${address} where that is allowed`, async () => {
+      test(`${secret} over plain HTTP goes to ${address} where that is allowed`, async () => {
         const [url, options] = withIt(address);
         await openHttpService(url, { ...options, allowPlainHttp: true }).close();
       });
     }
 
     for (const address of safe) {
-      test(`goes to ${address}`, async () => {
+      test(`${secret} over plain HTTP goes to ${address}`, async () => {
         const [url, options] = withIt(address);
         await openHttpService(url, options).close();
       });

@@ -4,7 +4,7 @@ import { openHttpService } from "../../src/client/http-service.ts";
 import { type AnswerCode, answerCodes } from "../../src/core/errors.ts";
 import { statusOf } from "../../src/wire/problem.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
-import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
+import { openStandIn, problemAnswer, rawAnswer, receiptFrom } from "../support/stand-in.ts";
 
 const pesel = adult(1);
 const order = { pesel, ...terms("sell 10 PLN for USD"), key: "k" };
@@ -79,7 +79,7 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
   for (const [first, opened] of Object.entries(open)) {
     for (const [then, answer] of Object.entries({ ...open, ...unbegun, ...foreign })) {
       if (first === then) continue;
-      test(`${first}, then ${then} leaves the outcome unknown`, async (t) => {
+      test(`After ${first}, ${then} leaves an order's outcome unknown`, async (t) => {
         const { url, requests } = await openStandIn(opened, answer);
         await assert.rejects(client(t, url, timeoutFor(opened, answer)).exchange(order), {
           code: "outcome-unknown",
@@ -88,13 +88,13 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
       });
     }
 
-    test(`${first}, then 200 is done`, async (t) => {
+    test(`After ${first}, an order answered with 200 is done`, async (t) => {
       const { url, requests } = await openStandIn(opened, problem("overloaded"), done);
       assert.equal((await client(t, url, timeoutFor(opened)).exchange(order)).receiptId, "r1");
       assert.ok(requests.every((request) => request.includes('idempotency-key: "k"')));
     });
 
-    test(`${first}, then a refusal by fx is refused`, async (t) => {
+    test(`After ${first}, an order that fx refuses is refused`, async (t) => {
       const refused = refusals.map(async (code) => {
         const { url } = await openStandIn(opened, problem(code));
         await assert.rejects(client(t, url, timeoutFor(opened)).exchange(order), { name: "FxError", code });
@@ -103,20 +103,33 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
     });
   }
 
-  test("an opening is settled by 204 only", async (t) => {
+  test("An opening whose answer was lost is settled by 204 only", async (t) => {
     const { url } = await openStandIn("die", done, created);
     const recorded = await client(t, url).createAccount(opening({ key: "k" }));
     assert.deepEqual(recorded, { receiptId: "r2", replayed: false });
   });
 
-  test("the failure tells what became of the first attempt and of the last", async (t) => {
+  for (const [when, secondsAgo, replayed] of [
+    ["before the first attempt", 60, true],
+    ["after the first attempt", 0, false],
+  ] as const) {
+    test(`An order that is sent again, and whose receipt was made ${when}, is told as ${replayed ? "done before" : "done"}`, async (t) => {
+      const date = new Date().toUTCString();
+      const headers = `Date: ${date}\r\nIdempotency-Replayed: true\r\nFx-Receipt: /api/receipts/${receiptFrom(secondsAgo)}`;
+      const answer = rawAnswer(200, account, `Content-Type: application/json\r\n${headers}`);
+      const { url } = await openStandIn("die", answer);
+      assert.equal((await client(t, url).exchange(order)).replayed, replayed);
+    });
+  }
+
+  test("The failure of an order tells what became of the first attempt and of the last", async (t) => {
     const { url } = await openStandIn("die", problem("overloaded"));
     await assert.rejects(client(t, url).exchange(order), {
       message: `The request was sent to ${url}, and no answer came (connection lost). Sent again: For the test.`,
     });
   });
 
-  test("Retry-After is waited for", async (t) => {
+  test("An order is sent again no sooner than Retry-After says", async (t) => {
     const { url, requests } = await openStandIn("die", problem("overloaded", "Retry-After: 1"), done);
     const start = performance.now();
     await client(t, url).exchange(order);
@@ -127,7 +140,7 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
 
 describe("the only attempt", { concurrency: 16 }, () => {
   for (const [name, answer] of Object.entries(open)) {
-    test(`without a key is not sent again after ${name}`, async (t) => {
+    test(`A request without a key is not sent again after ${name}`, async (t) => {
       const { url, requests } = await openStandIn(answer);
       const told = /^500 (.*)/.exec(name)?.[1];
       const expected = told === undefined ? { code: "outcome-unknown" } : { name: "FxError", code: told };
@@ -141,7 +154,7 @@ describe("the only attempt", { concurrency: 16 }, () => {
 
   const repeated = ["internal", "storage-unavailable", "rate-limited", "overloaded"];
   for (const code of answerCodes.filter((one) => !repeated.includes(one))) {
-    test(`answered with ${code} is that, and is not sent again`, async (t) => {
+    test(`An order answered with ${code} fails with it, and is not sent again`, async (t) => {
       const { url, requests } = await openStandIn(problem(code));
       await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
       assert.equal(requests.length, 1);
@@ -149,7 +162,7 @@ describe("the only attempt", { concurrency: 16 }, () => {
   }
 
   for (const code of ["internal", "storage-unavailable"] as const) {
-    test(`answered with ${code} is sent again, and is that if nothing else is answered`, async (t) => {
+    test(`An order answered with ${code} is sent again, and fails with it if nothing else is answered`, async (t) => {
       const { url, requests } = await openStandIn(problem(code));
       await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
       assert.equal(requests.length, 4);
@@ -159,14 +172,14 @@ describe("the only attempt", { concurrency: 16 }, () => {
   for (const code of ["rate-limited", "overloaded"] as const) {
     for (const key of ["k", undefined]) {
       const keyed = key === undefined ? "without a key" : "with a key";
-      test(`${keyed} answered with ${code} was not begun, and is sent again until there is room`, async (t) => {
+      test(`An order ${keyed} answered with ${code} was not begun, and is sent again until there is room`, async (t) => {
         const { url, requests } = await openStandIn(problem(code), problem(code), problem(code), done);
         assert.equal((await client(t, url).exchange({ ...order, key })).receiptId, "r1");
         assert.equal(requests.length, 4);
       });
     }
 
-    test(`that only reads is asked again after ${code}, as soon as Retry-After says`, async (t) => {
+    test(`A request that only reads is sent again after ${code}, as soon as Retry-After says`, async (t) => {
       const read = rawAnswer(200, account, "Content-Type: application/json");
       const { url, requests } = await openStandIn(problem(code, "Retry-After: 1"), read);
       const start = performance.now();
@@ -174,7 +187,7 @@ describe("the only attempt", { concurrency: 16 }, () => {
       assert.ok(requests.length === 2 && performance.now() - start > 990);
     });
 
-    test(`answered with ${code} for good is that, after no more than 20 attempts or a minute`, async (t) => {
+    test(`An order answered with ${code} for good fails with it, after no more than 20 attempts or a minute`, async (t) => {
       const always = await openStandIn(problem(code));
       await assert.rejects(client(t, always.url).exchange(order), { name: "FxError", code });
       assert.equal(always.requests.length, 20);

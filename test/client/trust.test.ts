@@ -9,7 +9,7 @@ import type { TransportOptions } from "../../src/client/transport.ts";
 import type { BulkAnswer, ExchangeService } from "../../src/core/service.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 
-/** What a client asks, of each kind. */
+/** A question of each kind that a client asks. */
 const pesel = adult(1);
 const order = { pesel, ...terms("sell 10 PLN for USD") };
 const asks = {
@@ -112,15 +112,15 @@ describe("an answer without an end", () => {
     ["comparison", json, " ", ""],
     ["export", json, "x", ""],
   ] as const) {
-    test(`to ${kind}, of ${JSON.stringify(text)}, is cut off, and told as not of fx`, async (t) => {
+    test(`An endless answer to ${kind}, of ${JSON.stringify(text)}, is cut off and reported as not of fx`, async (t) => {
       const { url, sent } = await server(t, endless(type, text, start));
       const told = await failure(kind, client(t, url));
-      assert.match(told, /^(internal|outcome-unknown): .*(not fx|not one that fx gives)/);
+      assert.match(told, /^(internal|unreachable|outcome-unknown): .*(not fx|not one that fx gives)/);
       assert.ok(sent() < mostBytes, `${sent()} bytes`);
     });
   }
 
-  test("with another status is cut off, too", async (t) => {
+  test("An endless answer of an error is cut off, too", async (t) => {
     for (const kind of kinds) {
       const { url, sent } = await server(t, (response) => {
         response.writeHead(500, { "content-type": "application/problem+json" });
@@ -130,19 +130,23 @@ describe("an answer without an end", () => {
         response.on("drain", more);
         more();
       });
-      assert.match(await failure(kind, client(t, url)), /^(internal|outcome-unknown): .*not fx/, kind);
+      assert.match(
+        await failure(kind, client(t, url)),
+        /^(internal|unreachable|outcome-unknown): .*not fx/,
+        kind,
+      );
       assert.ok(sent() < mostBytes, `${kind}: ${sent()} bytes`);
     }
   });
 
-  test("of a million wrong items is read up to the first", async (t) => {
+  test("An answer with a million wrong items is refused without a report of each", async (t) => {
     const wrong = `[${"{},".repeat(1_000_000)}{}]`;
     const user = `{"name":"J","surname":"K","pesel":"${pesel}","currencies":${wrong}}`;
     for (const [body, told] of [
-      [`{"users":${wrong},"next":null}`, "(a list of 1000001)"],
-      [`{"users":[{}${",{}".repeat(4000)}],"next":null}`, "(/name Invalid input"],
-      [`{"users":[${user}],"next":null}`, "(a list of 1000001)"],
-      [`{"users":[],"next":null,"previous":{"rates":${wrong}}}`, "(a list of 1000001)"],
+      [`{"users":${wrong},"next":null}`, "(a list that is too long)"],
+      [`{"users":[{}${",{}".repeat(4000)}],"next":null}`, "(/users/0/name Invalid input"],
+      [`{"users":[${user}],"next":null}`, "(a list that is too long)"],
+      [`{"users":[],"next":null,"previous":{"rates":${wrong}}}`, "(a list that is too long)"],
     ] as const) {
       const { url } = await server(t, (response) =>
         response.writeHead(200, { "content-type": json }).end(body),
@@ -153,7 +157,7 @@ describe("an answer without an end", () => {
     }
   });
 
-  test("of a line that never ends is given up", async (t) => {
+  test("A line of an answer that never ends is given up", async (t) => {
     const { url } = await server(t, (response) => {
       response.writeHead(200, { "content-type": lines });
       response.write(`{"line":1,${" ".repeat(20_000)}`);
@@ -164,13 +168,13 @@ describe("an answer without an end", () => {
 
 describe("a server that falls silent", () => {
   for (const kind of ["export", "checkpoint", "comparison"] as const) {
-    test(`before its answer to ${kind} is given up`, async (t) => {
+    test(`A server that falls silent before its answer to ${kind} is given up`, async (t) => {
       const { url } = await server(t, () => {});
       const told = await failure(kind, client(t, url, { journalTimeoutMs: 50 }));
       assert.match(told, /^unreachable: No answer came from http:\S+ \(timed out\)\.$/);
     });
 
-    test(`in its answer to ${kind} is given up`, async (t) => {
+    test(`A server that falls silent in its answer to ${kind} is given up`, async (t) => {
       const { url } = await server(t, (response) => {
         response.writeHead(200, { "content-type": kind === "export" ? "text/csv" : json });
         response.write(" ");
@@ -180,7 +184,7 @@ describe("a server that falls silent", () => {
     });
   }
 
-  test("is waited for while the reader of an export takes its time", async (t) => {
+  test("A server is not given up while the reader of an export takes its time", async (t) => {
     const { url } = await server(t, (response) => {
       response.writeHead(200, { "content-type": "text/csv" });
       response.write("id\n");
@@ -205,38 +209,38 @@ test("a compressed answer is neither asked for nor unpacked", async (t) => {
   for (const kind of kinds) {
     assert.match(
       await failure(kind, client(t, url)),
-      /^(internal|outcome-unknown): .*not (fx|one that fx)/,
+      /^(internal|unreachable|outcome-unknown): .*not (fx|one that fx)/,
       kind,
     );
   }
   assert.deepEqual([...new Set(requests.map(({ headers }) => headers["accept-encoding"]))], ["identity"]);
 });
 
-describe("pages that lead nowhere end:", () => {
+describe("pages that lead nowhere", () => {
   const user = { name: "Jan", surname: "K", pesel, currencies: [] };
   for (const [what, users, next] of [
     ["an empty one with a next", [], "b"],
     ["one that is its own next", [user], "a"],
     ["one with more than was asked for", [user, user, user], null],
   ] as const) {
-    test(what, async (t) => {
+    test(`A page is refused: ${what}`, async (t) => {
       const { url } = await server(t, (response) =>
         response.writeHead(200, { "content-type": json }).end(JSON.stringify({ users, next })),
       );
-      await assert.rejects(client(t, url).accounts({ limit: 2, cursor: "a" }), { code: "internal" });
+      await assert.rejects(client(t, url).accounts({ limit: 2, cursor: "a" }), { code: "unreachable" });
     });
   }
 });
 
 describe("a token", () => {
-  test("goes with every request", async (t) => {
+  test("A token goes with every request", async (t) => {
     const { url, requests } = await server(t, (response) => response.writeHead(404).end());
     for (const kind of kinds) await failure(kind, client(t, url, { token: "fxt_abc" }));
     assert.ok(requests.length >= kinds.length);
     assert.ok(requests.every(({ headers }) => headers.authorization === "Bearer fxt_abc"));
   });
 
-  test("does not go to where a redirect leads, and neither does a request", async (t) => {
+  test("Neither a token nor a request follows a redirect", async (t) => {
     const other = await server(t, (response) => response.writeHead(200).end());
     for (const status of [301, 302, 303, 307, 308]) {
       const { url } = await server(t, (response) =>
@@ -251,7 +255,7 @@ describe("a token", () => {
     assert.equal(other.requests.length, 0);
   });
 
-  test("is not in what a failure says", async (t) => {
+  test("A token is not in the message of a failure", async (t) => {
     const { url } = await server(t, (response) => response.destroy());
     for (const kind of kinds) {
       assert.ok(!(await failure(kind, client(t, url, { token: "fxt_hidden" }))).includes("hidden"), kind);
@@ -259,7 +263,7 @@ describe("a token", () => {
   });
 });
 
-test("a query of the server's address goes with every request, and is not told", async (t) => {
+test("A query in the server's URL goes with every request, and is in no message", async (t) => {
   const { url, requests } = await server(t, (response) => response.writeHead(404).end());
   for (const kind of kinds) {
     assert.ok(!(await failure(kind, client(t, `${url}/fx?api_key=hidden`))).includes("hidden"), kind);
@@ -267,7 +271,7 @@ test("a query of the server's address goes with every request, and is not told",
   assert.ok(requests.every(({ url: path }) => /^\/fx\/api\/\S*[?&]api_key=hidden(&|$)/.test(path ?? "")));
 });
 
-test("what does not speak HTTP is told as that", async (t) => {
+test("A server that does not speak HTTP is reported as such", async (t) => {
   const ssh = createTcpServer((socket) => socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2p1\r\n"));
   ssh.listen(0, "127.0.0.1");
   await once(ssh, "listening");

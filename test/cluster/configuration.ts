@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 
 export type ConfigurationName = "etcd" | "patroni" | "patroni-unit" | "create-fx" | "fx" | "haproxy";
 
-/** A network of the page ends where the host's number begins. */
+/** The network prefix in the page; the host's number follows it. */
 const documentedPrefix = "10.0.0.";
 
 const page = readFileSync(new URL("../../docs/OPERATIONS.md", import.meta.url), "utf8");
 
-/** The file as the page has it. */
+/** A configuration file as printed in the page. */
 export function documented(name: ConfigurationName): string {
   const mark = `<!-- ${name === "haproxy" ? "proxy" : "cluster"}: ${name} -->`;
   const [, text] = new RegExp(`${mark}\n\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];
@@ -17,8 +17,8 @@ export function documented(name: ConfigurationName): string {
 }
 
 /**
- * What the tests set otherwise in Patroni's file, because they are to see many changes of primary in a short time, on
- * small disks; and no namespace has a watchdog.
+ * Patroni's settings that the tests change: short times allow many fail-overs, the disks are small, and a namespace has
+ * no watchdog.
  */
 export const asTested: Readonly<Record<string, readonly [documented: string, tested: string]>> = {
   ttl: ["30", "10"],
@@ -32,15 +32,15 @@ export const asTested: Readonly<Record<string, readonly [documented: string, tes
 };
 
 export interface HostPlace {
-  /** The name that the page has in this file, and the host's own. */
+  /** The host's name in the page's file, and its own. */
   readonly name: readonly [documented: string, own: string];
-  /** The last numbers of their addresses. */
+  /** The last numbers of both addresses. */
   readonly number: readonly [documented: number, own: number];
-  /** The first three numbers of the cluster's addresses, and a point. */
+  /** The first three numbers of the cluster's addresses, with the point after them. */
   readonly prefix: string;
 }
 
-/** The file for a host: a line with one host's name or address has the host's own, a line with several stays. */
+/** The file for one host: lines with one host's name or address get its own; lines with several stay. */
 export function forHost(text: string, { name, number, prefix }: HostPlace): string {
   const lines = text.split("\n").map((line) => {
     const addresses = new Set(line.match(/\b10\.0\.0\.\d+/g));
@@ -51,10 +51,7 @@ export function forHost(text: string, { name, number, prefix }: HostPlace): stri
   return lines.join("\n").replaceAll(documentedPrefix, prefix);
 }
 
-/**
- * The text with other values.
- * @throws if it does not have one of them: the page has changed
- */
+/** @throws if the text lacks a value that is to be replaced */
 export function withValues(text: string, values: Readonly<Record<string, string>>): string {
   let changed = text;
   for (const [from, to] of Object.entries(values)) {

@@ -1,4 +1,4 @@
-/** The faults of a cluster, each with what undoes it. */
+/** The faults of a cluster, each with its undo. */
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Chance } from "../support/chance.ts";
@@ -6,41 +6,38 @@ import type { CommitFault } from "../support/proxy.ts";
 import type { Cluster } from "./cluster.ts";
 import { changePrimary, leaderOf, startAgain } from "./members.ts";
 import type { Host } from "./network.ts";
-import { block, lose, spoil, type Way } from "./weather.ts";
+import { block, disturb, lose, type Way } from "./network-faults.ts";
 
-/** Of what a fault leaves less. Two faults that take from the same are not done at once. */
+/** A part of the cluster that a fault weakens. Faults that weaken the same part do not run at once. */
 export type Part = "etcd" | "database" | "fx" | "proxy" | "network" | "clock";
 
 export interface Fault {
   readonly takes: readonly Part[];
-  /** The primary changes, and by what. */
+  /** Set if the primary changes: how. */
   readonly changesPrimary?: "by kill" | "otherwise";
-  applies(cluster: Cluster): boolean;
-  /** @throws if it cannot be done now, and then has done nothing */
-  run(cluster: Cluster, random: Chance): Promise<Wound>;
+  /** @throws if it cannot be done now; then nothing was changed */
+  run(cluster: Cluster, random: Chance): Promise<ActiveFault>;
 }
 
-export interface Wound {
-  /** As it stands in the report: "kill -9 of Patroni and PostgreSQL of db2". */
+export interface ActiveFault {
+  /** Text for the report, such as "kill -9 of Patroni and PostgreSQL of db2". */
   readonly what: string;
-  /** The primary at the time, if its PostgreSQL runs on while its Patroni cannot make it a standby. */
+  /** The primary, if its PostgreSQL runs on while its Patroni cannot demote it. */
   readonly unwatched?: Host;
-  /** Absent if it was over at once. A text that it gives stands in the history. */
+  /** Absent if the fault ends by itself. A returned text is added to the history. */
   readonly undo?: () => Promise<unknown>;
 }
 
 export const faults: Record<string, Fault> = {
-  // The primary changes.
+  // Faults that change the primary.
   "primary killed": {
     takes: ["database"],
     changesPrimary: "by kill",
-    applies: always,
     run: async (cluster) => kill(await primaryOf(cluster), ["patroni", "postgres"]),
   },
   "primary's Patroni killed": {
     takes: ["database"],
     changesPrimary: "by kill",
-    applies: always,
     run: async (cluster) => {
       const primary = await primaryOf(cluster);
       return { ...(await kill(primary, ["patroni"])), unwatched: primary };
@@ -49,19 +46,16 @@ export const faults: Record<string, Fault> = {
   "switch-over": {
     takes: ["database"],
     changesPrimary: "otherwise",
-    applies: always,
     run: (cluster) => handOver(cluster, "switchover"),
   },
   "fail-over": {
     takes: ["database"],
     changesPrimary: "otherwise",
-    applies: always,
     run: (cluster) => handOver(cluster, "failover"),
   },
   "primary stopped": {
     takes: ["database"],
     changesPrimary: "otherwise",
-    applies: always,
     run: async (cluster) => {
       const primary = await primaryOf(cluster);
       return { ...(await freeze(primary, ["patroni", "postgres"])), unwatched: primary };
@@ -70,7 +64,6 @@ export const faults: Record<string, Fault> = {
   "primary's Patroni stopped": {
     takes: ["database"],
     changesPrimary: "otherwise",
-    applies: always,
     run: async (cluster) => {
       const primary = await primaryOf(cluster);
       return { ...(await freeze(primary, ["patroni"])), unwatched: primary };
@@ -79,7 +72,6 @@ export const faults: Record<string, Fault> = {
   "primary alone": {
     takes: ["database", "network"],
     changesPrimary: "otherwise",
-    applies: hasNetwork,
     run: async (cluster, random) => {
       const primary = await primaryOf(cluster);
       return cutOff(random, `the primary ${primary.name}`, [primary], without(cluster.hosts, primary));
@@ -88,70 +80,38 @@ export const faults: Record<string, Fault> = {
   "primary without etcd": {
     takes: ["database", "network"],
     changesPrimary: "otherwise",
-    applies: hasNetwork,
     run: async (cluster, random) => {
       const primary = await primaryOf(cluster);
       return cutOff(random, `the primary ${primary.name}`, [primary], hostsWith(cluster, "etcd"));
     },
   },
 
-  // The primary can stay.
-  "a process killed": { takes: ["database", "etcd", "fx", "proxy"], applies: always, run: killAny },
-  "a program stopped": { takes: ["database", "etcd", "fx", "proxy"], applies: always, run: stopAny },
-  "PostgreSQL killed": {
+  // Faults that may leave the primary in place.
+  "a process killed": { takes: ["database", "etcd", "fx", "proxy"], run: killAny },
+  "a program stopped": { takes: ["database", "etcd", "fx", "proxy"], run: stopAny },
+  "a host killed": {
+    takes: ["database", "etcd", "fx", "proxy"],
+    run: async (cluster, random) => {
+      const host = random.pick(cluster.hosts);
+      return kill(host, [...host.programs.keys()]);
+    },
+  },
+  "a standby stopped": {
     takes: ["database"],
-    applies: always,
-    run: async (cluster) => kill(await primaryOf(cluster), ["postgres"]),
+    run: async (cluster, random) => freeze(random.pick(await standbysOf(cluster)), ["patroni", "postgres"]),
   },
   "PostgreSQL stopped": {
     takes: ["database"],
-    applies: always,
     run: async (cluster) => {
-      // Patroni waits for it, and sees only afterwards that another is the primary.
+      // Patroni waits for PostgreSQL, and notices only afterwards that another host is the primary.
       const primary = await primaryOf(cluster);
       return { ...(await freeze(primary, ["postgres"])), unwatched: primary };
     },
   },
-  "standby killed": {
-    takes: ["database"],
-    applies: always,
-    run: async (cluster, random) => kill(random.pick(await standbysOf(cluster)), ["patroni", "postgres"]),
-  },
-  "standby stopped": {
-    takes: ["database"],
-    applies: always,
-    run: async (cluster, random) => freeze(random.pick(await standbysOf(cluster)), ["patroni", "postgres"]),
-  },
-  "fx killed": {
-    takes: ["fx"],
-    applies: always,
-    run: (cluster, random) => kill(random.pick(hostsWith(cluster, "fx")), ["fx"]),
-  },
-  "fx stopped": {
-    takes: ["fx"],
-    applies: always,
-    run: (cluster, random) => freeze(random.pick(hostsWith(cluster, "fx")), ["fx"]),
-  },
-  "fx restarted, one by one": { takes: ["fx"], applies: always, run: restartFx },
-  "HAProxy killed": {
-    takes: ["proxy"],
-    applies: always,
-    run: (cluster) => kill(cluster.host("proxy"), ["haproxy"]),
-  },
-  "etcd killed": {
-    takes: ["etcd"],
-    applies: always,
-    run: (cluster, random) => kill(random.pick(hostsWith(cluster, "etcd")), ["etcd"]),
-  },
-  "etcd stopped": {
-    takes: ["etcd"],
-    applies: always,
-    run: (cluster, random) => freeze(random.pick(hostsWith(cluster, "etcd")), ["etcd"]),
-  },
+  "fx restarted, one by one": { takes: ["fx"], run: restartFx },
   "most of etcd killed": {
-    // More than the cluster can stand: the primary steps down, and orders fail until one etcd is back.
+    // Beyond what the cluster tolerates: the primary steps down, and orders fail until one etcd is back.
     takes: ["etcd", "database"],
-    applies: always,
     run: async (cluster, random) => {
       const hosts = hostsWith(cluster, "etcd");
       const gone = without(hosts, random.pick(hosts));
@@ -164,7 +124,6 @@ export const faults: Record<string, Fault> = {
   },
   "network split": {
     takes: ["network", "database", "etcd"],
-    applies: hasNetwork,
     run: async (cluster, random) => {
       const part = shuffled(random, cluster.hosts).slice(0, 1 + random.below(cluster.hosts.length - 1));
       const rest = cluster.hosts.filter((host) => !part.includes(host));
@@ -173,7 +132,6 @@ export const faults: Record<string, Fault> = {
   },
   "primary without a standby": {
     takes: ["network", "database"],
-    applies: hasNetwork,
     run: async (cluster, random) => {
       const primary = await primaryOf(cluster);
       const standbys = await standbysOf(cluster);
@@ -183,7 +141,6 @@ export const faults: Record<string, Fault> = {
   },
   "fx without the primary": {
     takes: ["network"],
-    applies: hasNetwork,
     run: async (cluster, random) => {
       const host = random.pick(hostsWith(cluster, "fx"));
       return cutOff(random, host.name, [host], [await primaryOf(cluster)]);
@@ -191,7 +148,6 @@ export const faults: Record<string, Fault> = {
   },
   "HAProxy without an fx": {
     takes: ["network", "fx"],
-    applies: hasNetwork,
     run: (cluster, random) => {
       const host = random.pick(hostsWith(cluster, "fx"));
       return cutOff(random, host.name, [host], [cluster.host("proxy")]);
@@ -199,7 +155,6 @@ export const faults: Record<string, Fault> = {
   },
   "packets lost": {
     takes: ["network"],
-    applies: hasNetwork,
     run: async (cluster, random) => {
       const host = random.pick(cluster.hosts);
       const percent = 5 + random.below(36);
@@ -209,26 +164,23 @@ export const faults: Record<string, Fault> = {
   },
   "slow network": {
     takes: ["network"],
-    applies: hasNetwork,
     run: async (cluster, random) => {
       const host = random.pick([...hostsWith(cluster, "fx"), ...hostsWith(cluster, "patroni")]);
       const delayMs = random.pick([5, 20, 100, 400]);
       const isToEtcd = host.programs.has("patroni") && random.percent(50);
       const etcd = hostsWith(cluster, "etcd").map(({ address }) => `${address}:2379`);
-      const spoiler = await spoil(host, isToEtcd ? etcd : databaseAddresses(cluster, host));
-      spoiler.order({ delayMs });
+      const proxy = await disturb(host, isToEtcd ? etcd : databaseAddresses(cluster, host));
+      proxy.order({ delayMs });
       const what = `${delayMs} ms each way from ${host.name} to ${isToEtcd ? "etcd" : "PostgreSQL"}`;
-      return { what, undo: spoiler.undo };
+      return { what, undo: proxy.undo };
     },
   },
   "connections broken in COMMIT": {
     takes: ["network"],
-    applies: hasNetwork,
     run: breakCommits,
   },
   "disk full": {
     takes: ["database"],
-    applies: hasNetwork,
     run: async (cluster, random) => {
       const host = random.percent(60) ? await primaryOf(cluster) : random.pick(await standbysOf(cluster));
       return fillDisk(host);
@@ -236,10 +188,9 @@ export const faults: Record<string, Fault> = {
   },
   "clock jumps": {
     takes: ["clock"],
-    applies: always,
     run: async (cluster, random) => {
       const host = random.pick([...hostsWith(cluster, "fx"), ...hostsWith(cluster, "patroni")]);
-      // More than five minutes ahead, entries are dated in the future, which an audit reports.
+      // Entries dated more than five minutes ahead are an audit finding.
       const minutes = (1 + random.below(4)) * (random.percent(50) ? 1 : -1);
       host.setClock(minutes * 60);
       return {
@@ -249,14 +200,6 @@ export const faults: Record<string, Fault> = {
     },
   },
 };
-
-function always(): boolean {
-  return true;
-}
-
-function hasNetwork(cluster: Cluster): boolean {
-  return cluster.hasNetwork;
-}
 
 async function primaryOf(cluster: Cluster): Promise<Host> {
   const primary = await leaderOf(cluster);
@@ -298,32 +241,34 @@ function programsOf(host: Host, programs: readonly string[]) {
   });
 }
 
-async function handOver(cluster: Cluster, how: "switchover" | "failover"): Promise<Wound> {
+async function handOver(cluster: Cluster, how: "switchover" | "failover"): Promise<ActiveFault> {
   const { leader, candidate } = await changePrimary(cluster, how);
   return { what: `${how === "switchover" ? "switch-over" : "fail-over"} from ${leader} to ${candidate}` };
 }
 
-/** SIGKILL to all processes of these programs at once. */
-async function kill(host: Host, programs: readonly string[]): Promise<Wound> {
-  await Promise.all(programsOf(host, programs).map((program) => program.signal("SIGKILL")));
+/** Kills all processes of these programs at once. */
+async function kill(host: Host, programs: readonly string[]): Promise<ActiveFault> {
+  for (const program of programsOf(host, programs)) program.signal("SIGKILL");
   return { what: `kill -9 of ${titlesOf(programs)} of ${host.name}`, undo: () => startAgain([host]) };
 }
 
-/** SIGSTOP to all processes of these programs, until SIGCONT. */
-async function freeze(host: Host, programs: readonly string[]): Promise<Wound> {
+/** Stops all processes of these programs with SIGSTOP, until SIGCONT. */
+async function freeze(host: Host, programs: readonly string[]): Promise<ActiveFault> {
   const all = programsOf(host, programs);
-  await Promise.all(all.map((program) => program.signal("SIGSTOP")));
+  for (const program of all) program.signal("SIGSTOP");
   return {
     what: `SIGSTOP of ${titlesOf(programs)} of ${host.name}`,
-    undo: async () => void (await Promise.all(all.map((program) => program.signal("SIGCONT")))),
+    undo: async () => {
+      for (const program of all) program.signal("SIGCONT");
+    },
   };
 }
 
-/** One process, of any program: of PostgreSQL, it is the one that serves a connection, or writes the log, or the first. */
-async function killAny(cluster: Cluster, random: Chance): Promise<Wound> {
+/** Kills one process of any program; of PostgreSQL, a backend, the WAL writer or the postmaster. */
+async function killAny(cluster: Cluster, random: Chance): Promise<ActiveFault> {
   const host = random.pick(cluster.hosts);
   const program = random.pick([...host.programs.values()]);
-  const pid = random.pick(await program.pids());
+  const pid = random.pick(program.pids());
   const what = `kill -9 of process ${pid} of ${titlesOf([program.name])} of ${host.name}: ${commandOf(pid)}`;
   const primary = await leaderOf(cluster);
   process.kill(pid, "SIGKILL");
@@ -331,12 +276,12 @@ async function killAny(cluster: Cluster, random: Chance): Promise<Wound> {
   return { what, ...(isUnwatched && { unwatched: host }), undo: () => startAgain([host]) };
 }
 
-async function stopAny(cluster: Cluster, random: Chance): Promise<Wound> {
+async function stopAny(cluster: Cluster, random: Chance): Promise<ActiveFault> {
   const host = random.pick(cluster.hosts);
   const program = random.pick([...host.programs.keys()]);
   const primary = await leaderOf(cluster);
-  const wound = await freeze(host, [program]);
-  return host === primary ? { ...wound, unwatched: host } : wound;
+  const active = await freeze(host, [program]);
+  return host === primary ? { ...active, unwatched: host } : active;
 }
 
 function commandOf(pid: number): string {
@@ -348,7 +293,7 @@ async function cutOff(
   what: string,
   part: readonly Host[],
   rest: readonly Host[],
-): Promise<Wound> {
+): Promise<ActiveFault> {
   const ways = (from: readonly Host[], to: readonly Host[]): Way[] =>
     from.flatMap((one) => to.map((other) => ({ from: one, to: other })));
   const side = random.weighted({ both: 2, to: 1, from: 1 });
@@ -360,37 +305,37 @@ async function cutOff(
   return { what: `nothing gets through ${kind} ${what}: the others are ${names(rest)}`, undo };
 }
 
-/** As fx has them, without the host's own. */
+/** The addresses in fx's database URL, without the host's own. */
 function databaseAddresses(cluster: Cluster, from: Host): string[] {
   const [, hosts = ""] = /@([^/]+)\//.exec(cluster.databaseUrl) ?? [];
   return hosts.split(",").filter((address) => address.split(":")[0] !== from.address);
 }
 
-async function breakCommits(cluster: Cluster, random: Chance): Promise<Wound> {
+async function breakCommits(cluster: Cluster, random: Chance): Promise<ActiveFault> {
   const host = random.pick(hostsWith(cluster, "fx"));
-  const spoiler = await spoil(host, databaseAddresses(cluster, host));
+  const proxy = await disturb(host, databaseAddresses(cluster, host));
   const kinds = Array.from({ length: 400 }, () => random.pick<CommitFault>(["lost", "unanswered", "late"]));
   const everyMs = random.pick([50, 200, 500]);
   const timer = setInterval(() => {
     const next = kinds.shift();
-    if (next !== undefined) spoiler.order({ commits: [next] });
+    if (next !== undefined) proxy.order({ commits: [next] });
   }, everyMs);
   return {
     what: `connections of ${host.name} to PostgreSQL broken in COMMIT, at most each ${everyMs} ms`,
     undo: async () => {
       clearInterval(timer);
-      await spoiler.undo();
-      return `${spoiler.spoilt()} were`;
+      await proxy.undo();
+      return `${proxy.disturbed()} were`;
     },
   };
 }
 
-/** Each is stopped as an upgrade would, and the next one when it is ready again. */
-async function restartFx(cluster: Cluster): Promise<Wound> {
+/** Restarts each fx as an upgrade does, one after the other is ready again. */
+async function restartFx(cluster: Cluster): Promise<ActiveFault> {
   const hosts = hostsWith(cluster, "fx");
   for (const host of hosts) {
     const [fx] = programsOf(host, ["fx"]);
-    await fx?.signal("SIGTERM");
+    fx?.signal("SIGTERM");
     for (let tries = 0; fx?.isRunning(); tries += 1) {
       if (tries > 300) throw new Error(`fx on ${host.name} did not stop in 30 s after SIGTERM`);
       await pause(100);
@@ -401,7 +346,7 @@ async function restartFx(cluster: Cluster): Promise<Wound> {
   return { what: `${names(hosts)} stopped by SIGTERM and started again, one by one` };
 }
 
-/** @throws if it is not soon: the database may be away */
+/** @throws if fx is not ready soon, for instance because the database is away */
 async function ready({ name, address }: Host): Promise<void> {
   for (let tries = 0; tries < 50; tries += 1) {
     const signal = AbortSignal.timeout(1000);
@@ -415,8 +360,8 @@ async function ready({ name, address }: Host): Promise<void> {
   throw new Error(`fx on ${name} was not soon ready after its start`);
 }
 
-/** Makes the disk that this host's PostgreSQL has for itself as small as what is on it. */
-async function fillDisk(host: Host): Promise<Wound> {
+/** Shrinks the disk of this host's PostgreSQL to its used size. */
+async function fillDisk(host: Host): Promise<ActiveFault> {
   const disks = await host.exec("df", "-k", "--type=tmpfs", "--output=size,used,target");
   const [, size, used, disk] =
     disks

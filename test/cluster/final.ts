@@ -11,15 +11,15 @@ import { send } from "../support/http.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Amount, Balances } from "./history.ts";
 import type { Final, JournalEntry, Reader } from "./judge.ts";
-import { type AccountBody, balancesOf, repeatedIn } from "./wire.ts";
+import { type AccountBody, balancesOf, minorUnitsIn, repeatedIn } from "./wire.ts";
 
 const standbyWithinMs = 60_000;
-/** What a network has held back arrives when it is whole again, though its client has given up. */
+/** Reads are repeated because delayed packets can deliver orders after their clients gave up. */
 const readAtMost = 5;
 
 /**
- * Reads the ledger when all is undone and nobody orders any more: the journal from the primary, what every fx, the proxy
- * and every PostgreSQL say of it, and what the proxy has logged. Again, if an order comes in meanwhile.
+ * Reads the ledger after all faults are undone: the journal from the primary, the views of every fx, the proxy and
+ * every PostgreSQL, and the proxy's log. Reads again if an order arrives meanwhile.
  */
 export async function readFinal(cluster: Cluster): Promise<Final> {
   for (let times = 1; ; times += 1) {
@@ -79,7 +79,7 @@ async function throughFx(url: string): Promise<Omit<Reader, "name">> {
   const accounts = new Map<string, Balances>();
   for (let next: string | null = ""; next !== null; ) {
     const cursor: string = next && `&cursor=${next}`;
-    const page = (await get(`/api/users?limit=1000${cursor}`)) as {
+    const page = (await get(`/api/users?limit=200${cursor}`)) as {
       readonly users: readonly (AccountBody & { readonly pesel: string })[];
       readonly next: string | null;
     };
@@ -94,22 +94,20 @@ async function throughFx(url: string): Promise<Omit<Reader, "name">> {
   const { currencies } = (await get("/api/position")) as {
     readonly currencies: readonly {
       readonly symbol: string;
-      readonly customers: string;
-      readonly house: string;
+      readonly customers: number;
+      readonly house: number;
     }[];
   };
-  // Every amount has all of its currency's decimals.
-  const minor = (amount: string) => Number(amount.replace(".", ""));
   const position = new Map(
     currencies.map(({ symbol, customers, house }) => [
       symbol,
-      { customers: minor(customers), house: minor(house) },
+      { customers: minorUnitsIn(customers, symbol), house: minorUnitsIn(house, symbol) },
     ]),
   );
   return { accounts, audit: { findings: findingsTotal, entries, digest }, position };
 }
 
-/** A standby may still be at work on what its primary has done. */
+/** Waits for a standby that still replays. */
 async function throughDatabase(url: string, entries: number): Promise<Omit<Reader, "name">> {
   const deadline = performance.now() + standbyWithinMs;
   const store = await openPostgres(url, { access: "read" });

@@ -2,40 +2,39 @@ import { once } from "node:events";
 import { closeSync, createWriteStream, openSync, readSync, type WriteStream } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 
-/** In minor units. */
+/** An amount in minor units. */
 export interface Amount {
   readonly currency: string;
   readonly minor: number;
 }
 
-/** In minor units, by currency. */
+/** Minor units by currency. */
 export type Balances = Readonly<Record<string, number>>;
 
-/** What moves money. Without a key it is sent once only, with an amount that the account has for no other such request. */
+/** An order. Without a key it is sent once, and no other such order of its account has the same amount. */
 export type Order = { readonly pesel: string; readonly key: string | null; readonly minor: number } & (
   | { readonly kind: "opening" | "deposit" | "withdrawal"; readonly currency: string }
   | {
       readonly kind: "exchange";
       readonly from: string;
       readonly to: string;
-      /** What `minor` is of: of `to`, or of `from`. */
+      /** Whether `minor` is an amount of `to` or of `from`. */
       readonly side: "toBuy" | "toSell";
     }
 );
 
-/** The balances of an account, alone or with its newest entry. */
+/** A read of an account's balances, alone or with its newest entry. */
 export interface Read {
   readonly kind: "account" | "newest";
   readonly pesel: string;
 }
 
 /**
- * What happened, as one process saw it: an event stands after those that it saw before. Each request sent is an attempt
- * of its own: one that is sent again with its key is another.
+ * An event in the order in which one process saw it. Every request sent is an attempt, a repetition under a key too.
  */
 export type Happening =
   | { readonly event: "sent"; readonly attempt: number; readonly asked: Order | Read }
-  /** An order was answered as done. An opening's answer has no balances. */
+  /** An order was answered as done. The answer to an opening has no balances. */
   | {
       readonly event: "done";
       readonly attempt: number;
@@ -43,33 +42,29 @@ export type Happening =
       readonly replayed: boolean;
       readonly balances: Balances | null;
     }
-  /** A read was answered: null if there is no account. */
+  /** A read was answered; `balances` is null if there is no account. */
   | {
       readonly event: "read";
       readonly attempt: number;
       readonly balances: Balances | null;
       readonly entry?: { readonly id: string; readonly sequence: number };
     }
-  /** fx says that it did nothing. */
+  /** fx answered that nothing was done. */
   | { readonly event: "refused"; readonly attempt: number; readonly code: string }
-  /** No answer, or one that says nothing of the outcome. */
+  /** The outcome is unknown: no answer, or one that does not tell it. */
   | { readonly event: "unknown"; readonly attempt: number; readonly why: string }
-  /**
-   * From now on this host's PostgreSQL, which is the primary, runs without its Patroni: nothing there makes it a standby
-   * when another is made the primary.
-   */
+  /** From now on PostgreSQL of this host, the primary, runs without its Patroni, which could demote it. */
   | { readonly event: "unwatched"; readonly host: string }
-  /** Its Patroni is back, and has seen to it that PostgreSQL there is the only primary, or none. */
+  /** The host's Patroni is back, and PostgreSQL there is the only primary or none. */
   | { readonly event: "watched"; readonly host: string }
   | { readonly event: "fault" | "undone" | "primary"; readonly what: string };
 
 /** `at`: milliseconds since the history began. */
 export type Event = Happening & { readonly at: number };
 
-/** How many events of each kind there were. */
 export type Counts = Readonly<Partial<Record<Event["event"], number>>>;
 
-/** Writes a history as it happens: a line of JSON for each event. */
+/** Appends events to a history file, one line of JSON each. */
 export class History {
   readonly file: string;
   readonly #began = performance.now();
@@ -92,7 +87,7 @@ export class History {
     this.#stream.write(`${JSON.stringify(event)}\n`);
   }
 
-  /** Says that a request goes out now. Returns the number of the attempt. */
+  /** Records that a request is sent, and returns the number of the attempt. */
   sent(asked: Order | Read): number {
     this.#attempts += 1;
     this.add({ event: "sent", attempt: this.#attempts, asked });
@@ -105,7 +100,7 @@ export class History {
   }
 }
 
-/** Reads what a History wrote: an hour of it need not fit into memory. */
+/** Reads a history file as a stream: a long one does not fit into memory. */
 export function* readHistory(file: string): Generator<Event> {
   const handle = openSync(file, "r");
   try {
@@ -122,7 +117,7 @@ export function* readHistory(file: string): Generator<Event> {
   }
 }
 
-/** "PLN 1230, USD 5", in minor units and the same for the same balances: 0 of a currency is the same as none. */
+/** A canonical text of balances, such as "PLN 1230, USD 5" in minor units; zero balances are left out. */
 export function balancesText(balances: Balances): string {
   const held = Object.entries(balances).filter(([, minor]) => minor !== 0);
   return (

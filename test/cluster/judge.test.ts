@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { breaks, patched } from "./breaks.ts";
 import { type Balances, type Event, type Happening, History, type Order, readHistory } from "./history.ts";
 import {
   balancesAfter,
@@ -20,11 +19,11 @@ import { repeatedIn } from "./wire.ts";
 
 const pesel = "80010112340";
 
-/** A ledger of one account, and the history of those who use it. */
+/** A ledger of one account, and the history of its clients. */
 class Story {
   readonly events: Event[] = [];
   readonly journal: JournalEntry[] = [];
-  /** By the proxy. */
+  /** Attempts that the proxy repeated. */
   readonly repeated = new Set<number>();
   #attempts = 0;
 
@@ -49,7 +48,7 @@ class Story {
     return this.#attempts;
   }
 
-  /** Puts it into the journal. */
+  /** Appends an order to the journal without an answer. */
   write(order: Order): JournalEntry {
     assert.ok(order.kind !== "exchange");
     const { key, kind, currency, minor } = order;
@@ -68,7 +67,7 @@ class Story {
     this.#happens({ event: "done", attempt, receipt, replayed, balances });
   }
 
-  /** Sends an order, which is done and answered. */
+  /** Sends an order, appends it to the journal and answers it. */
   order(order: Order): JournalEntry {
     const attempt = this.send(order);
     const entry = this.write(order);
@@ -100,7 +99,7 @@ class Story {
     return { journal: this.journal, readers, repeated: this.repeated };
   }
 
-  /** The sentences of the verdict, each after its kind. */
+  /** The findings of the verdict as "kind: text". */
   sentences(readers?: readonly Reader[]): string[] {
     return judge(this.events, this.final(readers)).faults.map(({ kind, text }) => `${kind}: ${text}`);
   }
@@ -118,26 +117,8 @@ function story(): Story {
   return new Story();
 }
 
-describe("the judge finds", () => {
-  test("nothing in a history in which everything is as it should be", () => {
-    const s = story();
-    s.order(deposit("a", 7));
-    s.read({ PLN: 1007 });
-    s.order(deposit(null, 3));
-    s.read(s.journal[2] ?? null, "newest");
-    assert.deepEqual(s.sentences(), []);
-  });
-
-  test("an order that was answered and is lost", () => {
-    const s = story();
-    s.order(deposit("a", 7));
-    s.journal.pop();
-    assert.deepEqual(s.sentences(), [
-      "lost: The deposit of PLN 7 by 80010112340 with the key a, answered at 0.03 s with receipt r2, is not in the journal.",
-    ]);
-  });
-
-  test("an order that was lost and done anew under another receipt", () => {
+describe("The judge of a history", () => {
+  test("The judge finds an answered order that was lost and repeated under another receipt", () => {
     const s = story();
     const entry = s.order(deposit("a", 7));
     s.journal[1] = { ...entry, id: "new" };
@@ -147,16 +128,7 @@ describe("the judge finds", () => {
     );
   });
 
-  test("an order that is there twice under its key", () => {
-    const s = story();
-    s.order(deposit("a", 7));
-    s.write(deposit("a", 7));
-    assert.deepEqual(s.sentences(), [
-      "doubled: The deposit of PLN 7 by 80010112340 with the key a is in the journal 2 times, as entries 2 and 3.",
-    ]);
-  });
-
-  test("an order without a key and without an answer that is there twice", () => {
+  test("The judge finds two entries of an unanswered order without a key", () => {
     const s = story();
     const attempt = s.send(deposit(null, 7));
     s.write(deposit(null, 7));
@@ -168,7 +140,7 @@ describe("the judge finds", () => {
     ]);
   });
 
-  test("an entry that nobody asked for", () => {
+  test("The judge finds an entry that nobody asked for", () => {
     const s = story();
     s.write(deposit("b", 7));
     assert.deepEqual(s.sentences(), [
@@ -176,7 +148,7 @@ describe("the judge finds", () => {
     ]);
   });
 
-  test("an order that was carried out as another one", () => {
+  test("The judge finds an order that was carried out with another amount", () => {
     const s = story();
     s.send(deposit("a", 7));
     s.write(deposit("a", 8));
@@ -186,7 +158,7 @@ describe("the judge finds", () => {
     );
   });
 
-  test("orders that stand the other way round than they were answered", () => {
+  test("The judge finds entries in another order than their answers", () => {
     const s = story();
     const second = s.send(deposit("b", 7));
     s.write(deposit("c", 8));
@@ -197,16 +169,7 @@ describe("the judge finds", () => {
     ]);
   });
 
-  test("nothing in orders that were under way at the same time, whichever stands first", () => {
-    const s = story();
-    const [a, b] = [s.send(deposit("a", 7)), s.send(deposit("b", 8))];
-    const entry = s.write(deposit("b", 8));
-    s.answer(a, s.write(deposit("a", 7)));
-    s.answer(b, entry);
-    assert.deepEqual(s.sentences(), []);
-  });
-
-  test("a read that shows what was not sent yet", () => {
+  test("The judge finds a read that shows an order before it was sent", () => {
     const s = story();
     s.read({ PLN: 1007 });
     s.order(deposit("a", 7));
@@ -216,7 +179,7 @@ describe("the judge finds", () => {
   });
 
   for (const how of ["account", "newest"] as const) {
-    test(`a stale read of the ${how}`, () => {
+    test(`The judge finds a stale read of the ${how}`, () => {
       const s = story();
       const [before] = s.journal;
       s.order(deposit("a", 7));
@@ -227,7 +190,7 @@ describe("the judge finds", () => {
     });
   }
 
-  test("a read that goes back behind an earlier read", () => {
+  test("The judge finds a read that is older than an earlier read", () => {
     const s = story();
     s.send(deposit("a", 7));
     s.write(deposit("a", 7));
@@ -236,21 +199,13 @@ describe("the judge finds", () => {
     assert.match(s.sentences().join(), /^stale: .* and a read answered at 0.04 s had shown entry 2.$/);
   });
 
-  test("a read without the account after its opening was answered", () => {
+  test("The judge finds a read that lacks an account whose opening was answered", () => {
     const s = story();
     s.read(null);
     assert.match(s.sentences().join(), /^stale: .* was as after entry 0/);
   });
 
-  test("nothing in a read that was under way while the order was", () => {
-    const s = story();
-    const read = s.ask();
-    s.order(deposit("a", 7));
-    s.shows(read, { PLN: 1000 });
-    assert.deepEqual(s.sentences(), []);
-  });
-
-  test("a read of balances that never were, and of an entry that is not there", () => {
+  test("The judge finds a read of balances that never existed, and of an unknown entry", () => {
     const s = story();
     s.read({ PLN: 1001 });
     s.read({ ...(s.journal[0] as JournalEntry), id: "gone" }, "newest");
@@ -259,7 +214,7 @@ describe("the judge finds", () => {
     assert.match(s.sentences()[1] ?? "", /^phantom: .* was PLN 1000, as no entry left it.$/);
   });
 
-  test("an answer with other balances than its entry left, and with another's receipt", () => {
+  test("The judge finds an answer with wrong balances, and one with the receipt of another order", () => {
     const s = story();
     const attempt = s.send(deposit("a", 7));
     s.answer(attempt, { ...s.write(deposit("a", 7)), balances: { PLN: 7 } });
@@ -269,7 +224,7 @@ describe("the judge finds", () => {
     assert.match(second, /^answer: .* with receipt r2, has that of entry 2 /);
   });
 
-  test("nothing in an answer as a repetition to what the proxy says it sent again", () => {
+  test("The judge finds no fault in a replayed answer if the proxy repeated the request", () => {
     const s = story();
     const attempt = s.send(deposit("a", 7));
     s.answer(attempt, s.write(deposit("a", 7)), true);
@@ -278,7 +233,7 @@ describe("the judge finds", () => {
     assert.equal(judge(s.events, s.final()).figures.repeatedByProxy, 1);
   });
 
-  test("an order that the proxy sent again and that was done twice", () => {
+  test("The judge finds an order that was done twice because the proxy repeated it", () => {
     const s = story();
     const attempt = s.send(deposit("a", 7));
     s.write(deposit("a", 7));
@@ -289,7 +244,7 @@ describe("the judge finds", () => {
     ]);
   });
 
-  test("an order that was sent once and answered as a repetition, and one that was done as new twice", () => {
+  test("The judge finds a replayed answer to an order sent once, and two answers as new to one order", () => {
     const s = story();
     s.answer(s.send(deposit("a", 7)), s.write(deposit("a", 7)), true);
     s.answer(s.send(deposit("a", 7)), s.journal[1]);
@@ -298,14 +253,14 @@ describe("the judge finds", () => {
     assert.match(second, /^answer: .* as new, had been answered before.$/);
   });
 
-  test("an order that got two receipts", () => {
+  test("The judge finds two receipts for one order", () => {
     const s = story();
     s.order(deposit("a", 7));
     s.answer(s.send(deposit("a", 7)), s.write(deposit("a", 7)), true);
     assert.match(s.sentences()[0] ?? "", /^answer: .*, got receipt r3, and before that r2.$/);
   });
 
-  test("an order that was refused and is done", () => {
+  test("The judge finds a refused order that is in the journal", () => {
     const s = story();
     const order = deposit("w", 7, "withdrawal");
     s.say({ event: "refused", attempt: s.send(order), code: "insufficient-funds" });
@@ -314,7 +269,7 @@ describe("the judge finds", () => {
     assert.match(s.sentences().join(), /^refused: .* was refused with insufficient-funds, and is entry 2.$/);
   });
 
-  test("an order that was never begun, by each answer, and is done", () => {
+  test("The judge finds an order in the journal although every answer said that it was not begun", () => {
     const s = story();
     s.say({ event: "refused", attempt: s.send(deposit("a", 7)), code: "overloaded" });
     s.write(deposit("a", 7));
@@ -323,13 +278,13 @@ describe("the judge finds", () => {
     assert.deepEqual(s.sentences(), []);
   });
 
-  test("a refusal that no order of these clients can meet", () => {
+  test("The judge finds a refusal that cannot happen to these clients", () => {
     const s = story();
     s.say({ event: "refused", attempt: s.send(deposit("a", 7)), code: "idempotency-key-reused" });
     assert.match(s.sentences().join(), /^answer: .* was refused with idempotency-key-reused.$/);
   });
 
-  test("a gap in the journal, and balances that do not follow from those before", () => {
+  test("The judge finds a gap in the journal, and balances that do not follow from the entry before", () => {
     const s = story();
     const entry = s.order(deposit("a", 7));
     s.journal[1] = { ...entry, sequence: 3, balances: { PLN: 1008 } };
@@ -338,13 +293,13 @@ describe("the judge finds", () => {
     assert.match(kinds[1] ?? "", /^journal: .* leaves PLN 1008, .* make PLN 1007.$/);
   });
 
-  test("two entries with one id", () => {
+  test("The judge finds two entries with one id", () => {
     const s = story();
     s.journal[1] = { ...s.order(deposit("a", 7)), id: "r1" };
     assert.equal(s.sentences()[0], "journal: Two entries have the id r1.");
   });
 
-  test("readers that have other accounts, chains, findings and sums than the journal", () => {
+  test("The judge finds readers whose accounts, chains, findings or sums differ from the journal", () => {
     const s = story();
     const audit = { findings: 0, entries: 1, digest: "d" };
     const accounts = new Map([[pesel, { PLN: 1000 }]]);
@@ -370,7 +325,7 @@ describe("the judge finds", () => {
   });
 });
 
-describe("a stale read while the primary's Patroni is stopped", () => {
+describe("Stale reads while the primary's Patroni is stopped", () => {
   function stale(during: (s: Story) => void): Story {
     const s = story();
     s.say({ event: "unwatched", host: "db1" });
@@ -379,25 +334,25 @@ describe("a stale read while the primary's Patroni is stopped", () => {
     return s;
   }
 
-  test("is counted, and is no fault", () => {
+  test("A stale read while Patroni is stopped is counted, but is no fault", () => {
     const s = stale((s) => s.read({ PLN: 1000 }));
     const { isClean, figures } = judge(s.events, s.final());
     assert.equal(isClean, true);
     assert.equal(figures.staleReadsExcused, 1);
   });
 
-  test("is a fault if it is sent after that primary is watched again", () => {
+  test("A stale read is a fault once Patroni watches that primary again", () => {
     const s = stale((s) => s.say({ event: "watched", host: "db1" }).read({ PLN: 1000 }));
     assert.match(s.sentences().join(), /^stale:/);
   });
 
-  test("is a fault if it lacks what was answered before Patroni was stopped", () => {
+  test("A stale read is a fault if it lacks an order answered before Patroni was stopped", () => {
     const s = stale((s) => s.read(null));
     assert.match(s.sentences().join(), /^stale:/);
   });
 });
 
-test("the figures count each order once, by what came of it", () => {
+test("The judge's figures count each order once, by its outcome", () => {
   const s = story();
   s.order(deposit("a", 7));
   const lost = s.send(deposit("b", 8));
@@ -427,7 +382,7 @@ test("the figures count each order once, by what came of it", () => {
   });
 });
 
-test("a history is read from its file as it was written", async () => {
+test("A history survives writing and reading its file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "fx-history-"));
   try {
     const history = new History(join(folder, "history.ndjson"));
@@ -447,16 +402,10 @@ test("a history is read from its file as it was written", async () => {
   }
 });
 
-test("every fault that can be put in on purpose has its place in src", () => {
-  for (const { patch } of Object.values(breaks)) {
-    if (patch !== undefined) assert.ok(patched(patch).includes(patch.instead));
-  }
-});
-
-describe("a history made by a correct ledger, with any concurrency,", () => {
+describe("Random concurrent histories", () => {
   const seeds = fc.integer({ min: 0, max: 2 ** 31 });
 
-  test("is always accepted", () => {
+  test("A random concurrent history of a correct ledger is always accepted", () => {
     const met = { refused: 0, unknownDone: 0, staleReadsExcused: 0 };
     fc.assert(
       fc.property(seeds, (seed) => {
@@ -471,7 +420,7 @@ describe("a history made by a correct ledger, with any concurrency,", () => {
     for (const [what, count] of Object.entries(met)) assert.ok(count > 5, `${what}: ${count}`);
   });
 
-  /** Each breaks what `playCorrectly` made, or gives undefined where there is nothing to break so. */
+  /** Each introduces one fault into a correct history, or returns undefined where that is impossible. */
   const breaks: Partial<Record<Fault["kind"], (played: Played, pick: number) => Played | undefined>> = {
     lost: ({ events, final }, pick) => {
       const answered = new Set(events.flatMap((event) => (event.event === "done" ? [event.receipt] : [])));
@@ -479,7 +428,7 @@ describe("a history made by a correct ledger, with any concurrency,", () => {
         final.journal.filter(({ id }) => answered.has(id)),
         pick,
       );
-      // As after a fail-over: it is gone with all that came after it.
+      // A fail-over loses an entry together with all later ones.
       const stays = ({ pesel, sequence }: JournalEntry) =>
         pesel !== chosen?.pesel || sequence < (chosen?.sequence ?? 0);
       return chosen && { events, final: { ...final, journal: final.journal.filter(stays) } };
@@ -515,14 +464,14 @@ describe("a history made by a correct ledger, with any concurrency,", () => {
       if (chosen === undefined) return undefined;
       const { id, sequence, balances } = chosen.old;
       const event = { ...events[chosen.index], balances, entry: { id, sequence } } as Event;
-      // Without a stopped Patroni, which would excuse it.
+      // A stopped Patroni would excuse the stale read.
       const others = events.map((each, index) => (index === chosen.index ? event : each));
       return { events: others.filter((each) => each.event !== "unwatched"), final };
     },
   };
 
   for (const [kind, breakIt] of Object.entries(breaks) as [Fault["kind"], (typeof breaks)["lost"]][]) {
-    test(`is never accepted once ${faultKinds[kind]}`, () => {
+    test(`A random history is never accepted once ${faultKinds[kind]}`, () => {
       let broken = 0;
       fc.assert(
         fc.property(seeds, fc.nat(), (seed, pick) => {
@@ -548,7 +497,7 @@ function choose<T>(list: readonly T[], pick: number): T | undefined {
   return list[pick % Math.max(1, list.length)];
 }
 
-test("the proxy's log has the attempts that it made again, with the same fx or another", () => {
+test("Repeated attempts are found in HAProxy's log, with the same fx or another", () => {
   const log = "attempt 17 retries 0\nattempt 18 retries 1\nattempt 19 retries +2\nattempt - retries 1\n";
   assert.deepEqual([...repeatedIn(log)], [18, 19]);
 });

@@ -1,26 +1,26 @@
 import { type Amount, type Balances, balancesText, type Event, type Order, type Read } from "./history.ts";
 
-/** An entry of the journal, as it was found at the end. */
+/** An entry of the journal, as found at the end. */
 export interface JournalEntry {
   readonly pesel: string;
   readonly sequence: number;
   readonly id: string;
   readonly key: string | null;
   readonly kind: string;
-  /** Of an exchange. */
+  /** Null unless the entry is an exchange. */
   readonly side: "toBuy" | "toSell" | null;
   readonly debited: Amount | null;
   readonly credited: Amount | null;
   readonly balances: Balances;
 }
 
-/** What one of those that can be asked says of the ledger at the end. What it was not asked for is absent. */
+/** The ledger at the end, as one process or database reports it. Absent fields were not asked for. */
 export interface Reader {
   readonly name: string;
   readonly accounts?: ReadonlyMap<string, Balances>;
   readonly audit?: { readonly findings: number; readonly entries: number; readonly digest: string };
   readonly position?: ReadonlyMap<string, { readonly customers: number; readonly house: number }>;
-  /** Why it could not say all. */
+  /** The reason why the report is incomplete. */
   readonly failure?: string;
 }
 
@@ -28,89 +28,88 @@ export interface Reader {
 export interface Final {
   readonly journal: readonly JournalEntry[];
   readonly readers: readonly Reader[];
-  /** Attempts that the proxy says it made more than once. */
+  /** Attempts that the proxy reports as repeated. */
   readonly repeated: ReadonlySet<number>;
 }
 
 export const faultKinds = {
-  lost: "an order that was answered is not in the journal",
+  lost: "an answered order is not in the journal",
   doubled: "an order is in the journal more than once",
-  uncalled: "an entry is in the journal that nobody asked for",
-  altered: "an order was carried out as another one",
-  disorder: "an order stands before what was answered before it was sent",
-  stale: "a read does not show what was answered before it was sent",
-  phantom: "a read shows what never was",
-  answer: "an order got an answer that cannot be",
-  refused: "an order was refused and is in the journal",
+  uncalled: "the journal has an entry that nobody asked for",
+  altered: "an order was carried out on other terms",
+  disorder: "an order precedes another that was answered before it was sent",
+  stale: "a read lacks an order that was answered before it was sent",
+  phantom: "a read shows a state that never existed",
+  answer: "an order got an impossible answer",
+  refused: "a refused order is in the journal",
   journal: "the entries of an account do not add up",
-  readers: "what reads the ledger at the end disagrees",
+  readers: "readers of the ledger disagree at the end",
 } as const;
 
 export interface Fault {
   readonly kind: keyof typeof faultKinds;
   readonly text: string;
-  /** Of the event that shows it, in milliseconds; absent if only the end does. */
+  /** Time of the event that shows the fault, in milliseconds; absent if only the end shows it. */
   readonly at?: number;
 }
 
 export interface Verdict {
   readonly isClean: boolean;
-  /** The first of each kind. */
+  /** At most `faultsKept` of each kind. */
   readonly faults: readonly Fault[];
-  /** How many there are of each kind. */
   readonly counts: Readonly<Partial<Record<Fault["kind"], number>>>;
   readonly figures: Figures;
 }
 
 export interface Figures {
-  /** Orders that were sent, and what came of them. Each is counted once, however often it was sent. */
+  /** Orders by their outcome. Each is counted once, however often it was sent. */
   readonly orders: number;
   readonly answered: number;
   readonly refused: number;
-  /** The outcome of which nobody was told; and how many of these were done. */
+  /** Orders whose outcome no answer told, and how many of them were done. */
   readonly unknown: number;
   readonly unknownDone: number;
-  /** Attempts at orders without an answer, by what came instead. */
+  /** Attempts at orders without an answer, by reason. */
   readonly attemptsUnknown: Readonly<Record<string, number>>;
   readonly reads: number;
-  /** From a primary whose Patroni was stopped. */
+  /** Stale reads from a primary whose Patroni was stopped. */
   readonly staleReadsExcused: number;
-  /** Orders sent once and answered as repetitions, because the proxy had sent them again. */
+  /** Orders that were sent once and answered as replayed, because the proxy had repeated them. */
   readonly repeatedByProxy: number;
   readonly entries: number;
   readonly longestGapMs: number;
 }
 
-/** Refusals after which the order may be sent again under its key: it was not begun. */
+/** Refusals of orders that were not begun: the order may be sent again under its key. */
 export const passingRefusals: ReadonlySet<string> = new Set([
   "overloaded",
   "rates-unavailable",
   "rate-limited",
 ]);
-/** A refusal that the clients' orders can meet, and that is the answer for good. */
+/** The only final refusal that the clients' orders can meet. */
 const finalRefusal = "insufficient-funds";
 
 const faultsKept = 25;
 
-/** An order, with all attempts at it. */
+/** An order with all its attempts. */
 interface Request {
   readonly order: Order;
-  /** Under its key; without one, those that are as it asked. More than one is too many. */
+  /** Entries with the order's key or, without a key, with its movement. More than one is a fault. */
   readonly entries: readonly JournalEntry[];
   attempts: number;
-  /** Attempts that were answered with a refusal, or not known to be done. */
+  /** Attempts that were answered with a refusal. */
   refusals: number;
   refusedWith: string | undefined;
   done: { readonly receipt: string; readonly at: number } | undefined;
 }
 
-/** How far an account is known to be: up to this entry, by an answer. */
+/** The newest entry of an account that an answer has shown. */
 interface Seen {
   readonly sequence: number;
   readonly how: string;
 }
 
-/** Reads can be stale meanwhile, but no staler than what was seen when it began. */
+/** A time in which reads may be stale, but not older than `seen`, which was known when it began. */
 interface Unwatched {
   readonly host: string;
   readonly seen: ReadonlyMap<string, Seen>;
@@ -120,18 +119,18 @@ interface Unwatched {
 interface ReadAttempt {
   readonly read: Read;
   readonly low: Seen;
-  /** How many events there were before. */
+  /** Number of events before it. */
   readonly after: number;
   readonly at: number;
 }
 
 /**
- * Compares what clients saw with what is in the ledger at the end.
+ * Compares the clients' history with the ledger at the end.
  *
- * Every entry of an account has its number, so the order of all that changed it is known, and it does not have to be
- * searched for one: the history is linearizable if each request can take its place there between being sent and being
- * answered. An order's place is its entry; a read's is after the entry whose balances it shows, and if there are several,
- * after the earliest that it may show. Then it is enough that nothing is sent after the answer to what stands behind it.
+ * The sequence numbers give the total order of an account's entries, so no order has to be searched for. The history is
+ * linearizable if each request has a place in that order between its sending and its answer. An order's place is its
+ * entry. A read's place follows the entry whose balances it shows; of several, the earliest possible one counts. It
+ * then suffices that no request is sent after the answer to a request with a later place.
  */
 export function judge(events: Iterable<Event>, final: Final): Verdict {
   return new Judge(final).verdict(events);
@@ -143,9 +142,9 @@ class Judge {
   readonly #counts: Partial<Record<Fault["kind"], number>> = {};
   readonly #journal = new Map<string, JournalEntry[]>();
   readonly #entryOfId = new Map<string, JournalEntry>();
-  /** By `nameOf`. */
+  /** Entries by `nameOf` of their orders. */
   readonly #entriesOf = new Map<string, JournalEntry[]>();
-  /** The numbers of the entries that left these balances, by account and balances. */
+  /** Sequence numbers of entries by account and resulting balances. */
   readonly #left = new Map<string, number[]>();
   readonly #requests = new Map<string, Request>();
   readonly #orders = new Map<number, Request>();
@@ -347,7 +346,7 @@ class Judge {
     }
   }
 
-  /** After which entries the account was as this answer has it. */
+  /** Sequence numbers of the entries after which the account was as this answer shows it. */
   #placesOf(pesel: string, { balances, entry }: Event & { readonly event: "read" }): readonly number[] {
     if (balances === null) return [0];
     if (entry === undefined) return this.#left.get(`${pesel} ${balancesText(balances)}`) ?? [];
@@ -359,7 +358,7 @@ class Judge {
     return isSo ? [entry.sequence] : [];
   }
 
-  /** Whether a primary without its Patroni can have answered: one that was alone after the read was sent. */
+  /** Whether an unwatched primary may have answered: one that was unwatched after the read was sent. */
   #isExcused(pesel: string, place: number, { after }: ReadAttempt): boolean {
     return this.#unwatched.some(
       ({ seen, endedAfter }) => after < endedAfter && place >= (seen.get(pesel)?.sequence ?? 0),
@@ -463,7 +462,6 @@ class Judge {
   }
 }
 
-/** Only the answer to an opening has no balances. */
 function isAnswerOf(entry: JournalEntry, balances: Balances | null): boolean {
   if (balances === null) return entry.kind === "opening";
   return balancesText(balances) === balancesText(entry.balances);
@@ -479,7 +477,7 @@ function isRead(asked: Order | Read): asked is Read {
   return asked.kind === "account" || asked.kind === "newest";
 }
 
-/** By what an order and its entries are found: the key or, without one, what it moves. */
+/** The identity of an order and its entries: the key or, without one, the movement. */
 function nameOf(pesel: string, key: string | null, moved: string): string {
   return key === null ? `${pesel} without a key: ${moved}` : `${pesel} with the key ${key}`;
 }
@@ -490,7 +488,7 @@ function askedText(order: Order): string {
   return `exchange from ${order.from} to ${order.to}, ${order.side} ${minor}`;
 }
 
-/** As `askedText` has the order that comes to this entry. */
+/** The `askedText` of the order that this entry carries out. */
 function movedText({ kind, side, debited, credited }: JournalEntry): string {
   if (kind !== "exchange") {
     const { currency, minor } = debited ?? credited ?? { currency: "nothing", minor: 0 };

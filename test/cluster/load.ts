@@ -17,37 +17,36 @@ import {
 } from "./wire.ts";
 
 export interface LoadOptions {
-  /** Of HAProxy. */
+  /** HAProxy's address. */
   readonly url: string;
   readonly history: History;
   readonly seed: number;
-  readonly accounts?: number;
-  /** Clients that send orders, one after the other is settled, and read now and then. */
-  readonly writers?: number;
-  /** Clients that read, whatever becomes of orders. */
-  readonly readers?: number;
-  /** Of each client, between two things that it does: from 0 to twice as much. */
-  readonly pauseMs?: number;
 }
 
 export interface Load {
-  readonly pesels: readonly string[];
   /**
-   * Begins nothing new, and resolves when every order is settled or, after so long, given up. Resolves to how many were.
-   * Every fault should be undone.
+   * Begins no new orders, and resolves when every order is settled or, after `withinMs`, given up. Call it once every
+   * fault is undone.
+   * @returns the number of orders given up
    */
   finish(withinMs: number): Promise<number>;
 }
 
+const accounts = 24;
+/** Number of clients that send orders one at a time, and read now and then. */
+const writers = 12;
+/** Number of clients that only read. */
+const readers = 6;
+/** Mean pause of each client between two requests; the actual one is between 0 and twice as much. */
+const pauseMs = 60;
 const answerWithinMs = 4000;
 const initialMinor = 1_000_000_000;
 const foreign = ["USD", "EUR", "CHF", "JPY"] as const;
 
-/** Opens the accounts, then starts the clients. Each sends an order again, with its key, until it is settled. */
-export async function startLoad(options: LoadOptions): Promise<Load> {
-  const { url, history, seed, accounts = 24, writers = 12, readers = 6, pauseMs = 60 } = options;
+/** Opens the accounts, then starts the clients. Each repeats an order with its key until it is settled. */
+export async function startLoad({ url, history, seed }: LoadOptions): Promise<Load> {
   const pesels = Array.from({ length: accounts }, (_, index) => adult(index));
-  const state: State = { history, pesels, pauseMs, url, stopAt: undefined, givenUp: 0, unkeyed: new Map() };
+  const state: State = { history, pesels, url, stopAt: undefined, givenUp: 0, unkeyed: new Map() };
   const opener = new Client(state, { name: "opener", seed });
   for (const pesel of pesels) {
     await opener.settle({
@@ -66,7 +65,6 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
   );
   running.catch(() => {});
   return {
-    pesels,
     finish: async (withinMs) => {
       state.stopAt = performance.now() + withinMs;
       await running;
@@ -76,20 +74,19 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
   };
 }
 
-/** What all clients share. */
+/** State that all clients share. */
 interface State {
   readonly url: string;
   readonly history: History;
   readonly pesels: readonly string[];
-  readonly pauseMs: number;
-  /** How many orders without a key each account had: the next one's amount is one more. */
+  /** Number of orders without a key by account. It makes their amounts unique. */
   readonly unkeyed: Map<string, number>;
-  /** Nothing new is begun once this is set, and what is open then is given up. */
+  /** Deadline of the orders in flight; once it is set, no order is begun. */
   stopAt: number | undefined;
   givenUp: number;
 }
 
-/** One who does one thing at a time, over a connection of its own. */
+/** A client that does one thing at a time, over its own connection. */
 class Client {
   readonly #state: State;
   readonly #name: string;
@@ -122,7 +119,7 @@ class Client {
       if (what === "order") {
         const order = this.#order();
         const isDone = await this.settle(order);
-        // Whoever was answered and did not notice asks again.
+        // Some clients miss the answer and send the order again.
         if (isDone && this.#chance.percent(3)) await this.#attempt(order);
       }
       await this.#rest();
@@ -136,7 +133,7 @@ class Client {
     }
   }
 
-  /** Sends an order until it is settled. Resolves to whether it was done. */
+  /** Sends an order until it is settled, and returns whether it was done. */
   async settle(order: Order): Promise<boolean> {
     for (;;) {
       const { event } = await this.#attempt(order);
@@ -147,7 +144,7 @@ class Client {
   }
 
   #rest(): Promise<void> {
-    return pause(this.#chance.below(2 * this.#state.pauseMs));
+    return pause(this.#chance.below(2 * pauseMs));
   }
 
   async #mayTryAgain(orders: number): Promise<boolean> {
@@ -175,7 +172,7 @@ class Client {
     }
   }
 
-  /** One that is sent once: only its amount says which entry is its own. */
+  /** An order that is sent once; its unique amount identifies its entry. */
   #unkeyedOrder(): Order {
     const pesel = this.#chance.pick(this.#state.pesels);
     const minor = (this.#state.unkeyed.get(pesel) ?? 0) + 1;
@@ -184,7 +181,7 @@ class Client {
     return { kind: "exchange", pesel, key: null, from: "PLN", to: "USD", side: "toBuy", minor };
   }
 
-  /** Takes money out of one account and, once that is known to be done, puts it into another. */
+  /** Withdraws from one account and, once that is done, deposits to another. */
   async #transfer(): Promise<void> {
     const { pesels } = this.#state;
     const index = this.#chance.below(pesels.length);
@@ -196,7 +193,7 @@ class Client {
     if (await this.settle(leg("withdrawal", index))) await this.settle(leg("deposit", other));
   }
 
-  /** Orders as lines of one request; those without an answer go out again, in another one. */
+  /** Sends orders as lines of one bulk request; those without an answer go into another one. */
   async #bulk(): Promise<void> {
     let open = Array.from({ length: 2 + this.#chance.below(10) }, () => this.#order());
     for (;;) {

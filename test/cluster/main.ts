@@ -1,10 +1,9 @@
-/** The cluster of docs/OPERATIONS.md for real, and what goes wrong in one: `npm run cluster -- --minutes N --seed S`. */
+/** Runs the cluster of docs/OPERATIONS.md under load and faults: `npm run cluster -- --minutes N --seed S`. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Break, breaks, withFault } from "./breaks.ts";
-import { type Cluster, type ClusterOptions, missingPackages, startCluster } from "./cluster.ts";
+import { type Cluster, cannotStart, startCluster } from "./cluster.ts";
 import { faults } from "./faults.ts";
 import { readFinal } from "./final.ts";
 import { type Counts, History, readHistory } from "./history.ts";
@@ -12,90 +11,55 @@ import { judge } from "./judge.ts";
 import { startLoad } from "./load.ts";
 import { wholeWithin } from "./members.ts";
 import { Nemesis } from "./nemesis.ts";
-import { showCluster } from "./show.ts";
 
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "5" },
-    /** Of faults and load. Another each time unless given. */
+    /** Seed of faults and load; random by default. */
     seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
-    /** Only these, by name, with commas between them. */
+    /** Comma-separated names of the faults to use; all by default. */
     faults: { type: "string" },
-    /** How often the primary has to change, and of that by a kill. */
+    /** The least number of changes of the primary, and of those by a kill. */
     changes: { type: "string", default: "0" },
     "by-kill": { type: "string", default: "0" },
-    /** Patroni's synchronous_mode_strict. */
-    strict: { type: "boolean", default: false },
-    /** A fault in fx or in the setting, which the judge has to find. */
-    break: { type: "string" },
-    /** On loopback, as where namespaces cannot be made. */
-    loopback: { type: "boolean", default: false },
-    /** Starts it, to look at it by hand. */
-    "only-start": { type: "boolean", default: false },
-    /** Keeps history and logs, as a failure does. */
+    /** Keeps history and logs even after success. */
     keep: { type: "boolean", default: false },
   },
 });
 const seed = Number(values.seed);
 const minutes = Number(values.minutes);
 
-const missing = missingPackages();
-if (missing !== undefined) {
-  say(missing);
-  process.exit(2);
-}
-const { break: broken } = values;
-if (broken !== undefined && !(broken in breaks)) {
-  say(`There is no --break ${broken}. There are: ${Object.keys(breaks).join(", ")}.`);
-  process.exit(2);
+const refusal = cannotStart();
+if (refusal !== false) {
+  say(refusal);
+  process.exit(3);
 }
 const folder = mkdtempSync(join(tmpdir(), "fx-cluster-"));
-const deployment: ClusterOptions = {
-  folder,
-  synchronousModeStrict: values.strict,
-  namespaces: !values.loopback,
-  dataMegabytes: 2048,
-  clocks: true,
-};
 let isAsItShouldBe = false;
 try {
-  if (values["only-start"]) {
-    await showCluster(deployment);
-    isAsItShouldBe = true;
-  } else if (broken === undefined) {
-    isAsItShouldBe = await startAndRun(deployment);
-  } else {
-    const { options, remove } = await withFault(broken as Break);
-    try {
-      isAsItShouldBe = !(await startAndRun({ ...deployment, ...options }));
-      say(isAsItShouldBe ? `the judge has found ${broken}` : `the judge has not found ${broken}`);
-    } finally {
-      remove();
-    }
-  }
+  isAsItShouldBe = await startAndRun();
 } finally {
   if (isAsItShouldBe && !values.keep) rmSync(folder, { recursive: true, force: true });
   else say(`history, report and logs: ${folder}`);
 }
 process.exitCode = isAsItShouldBe ? 0 : 1;
 
-/** Resolves to whether all is as it should be. */
-async function startAndRun(options: ClusterOptions): Promise<boolean> {
+async function startAndRun(): Promise<boolean> {
   say(`seed ${seed}, ${minutes} minutes, in ${folder}`);
   const began = performance.now();
-  const cluster = await startCluster(options);
-  // Interrupted, it ends what it has started, and says what there is so far.
+  const cluster = await startCluster(folder);
+  // An interrupt ends the cluster and still reports.
   const interrupted = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort());
   try {
     say(`started in ${seconds(performance.now() - began)} s`);
-    if (!cluster.hasNetwork) say("no namespaces here: the hosts are on loopback, and no network is cut");
     return await run(cluster, interrupted.signal);
   } finally {
     await cluster.stop();
   }
 }
 
+/** Returns whether the verdict is clean and nothing fell short. */
 async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean> {
   const history = new History(join(folder, "history.jsonl"));
   const nemesis = new Nemesis(cluster, chosen(), history);
@@ -135,20 +99,17 @@ async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean>
     faultsNotDone: nemesis.notDone,
     shortfalls,
     verdict: verdict.isClean ? "nothing is lost, doubled or stale" : counts,
-    /** Into the load. */
+    /** Seconds since the load began. */
     foundAfterSeconds: found[0]?.at === undefined ? null : Math.round(found[0].at / 1000),
     found: found.map(({ kind, text }) => `${kind}: ${text}`),
   };
   writeFileSync(join(folder, "report.json"), `${JSON.stringify(report, null, 2)}\n`);
   process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  if (broken === undefined) return verdict.isClean && shortfalls.length === 0;
-  // A fault that is there on purpose has to show in what clients saw, not in a host that is late at the end.
-  return Object.keys(counts).every((kind) => kind === "readers");
+  return verdict.isClean && shortfalls.length === 0;
 }
 
 function chosen(): typeof faults {
-  const shown = broken === undefined ? undefined : breaks[broken as Break].faults;
-  const names = values.faults?.split(",").map((name) => name.trim()) ?? shown;
+  const names = values.faults?.split(",").map((name) => name.trim());
   if (names === undefined) return faults;
   const unknown = names.filter((name) => faults[name] === undefined);
   if (unknown.length > 0) {

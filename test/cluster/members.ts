@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Cluster } from "./cluster.ts";
 import type { Host } from "./network.ts";
 
-/** Of Patroni's REST API. */
+/** Port of Patroni's REST API. */
 const port = 8008;
 
 export interface Member {
@@ -11,7 +11,7 @@ export interface Member {
   readonly state: string;
 }
 
-/** As etcd has them, in the view of most hosts that have one; none if no host says. */
+/** The members by the view of most hosts; none if no host answers. */
 export async function membersOf(cluster: Cluster): Promise<Member[]> {
   const answers = await Promise.all(databaseHosts(cluster).map((host) => ask(host, "/cluster")));
   const views = answers.flatMap((answer) => (answer === undefined ? [] : [answer.members as Member[]]));
@@ -25,7 +25,7 @@ export async function leaderOf(cluster: Cluster): Promise<Host | undefined> {
   return name === undefined ? undefined : cluster.host(name);
 }
 
-/** What keeps the cluster from being whole: undefined if every host is in its place, and HAProxy has a ready fx. */
+/** The first reason why the cluster is not whole; undefined if every host is in place and HAProxy has a ready fx. */
 export async function lacks(cluster: Cluster): Promise<string | undefined> {
   const stopped = cluster.hosts.flatMap(({ name, programs }) =>
     [...programs.values()].flatMap((program) =>
@@ -38,8 +38,7 @@ export async function lacks(cluster: Cluster): Promise<string | undefined> {
   const states = members.map(({ name, role, state }) => `${name} ${role} ${state}`).join(", ");
   const isWhole =
     members.every(({ state }) => ["running", "streaming"].includes(state)) &&
-    members.some(({ role }) => role === "leader") &&
-    (members.some(({ role }) => role === "sync_standby") || !cluster.isSynchronous);
+    ["leader", "sync_standby"].every((wanted) => members.some(({ role }) => role === wanted));
   if (!isWhole) return states;
   const ready = await fetch(`${cluster.url}/health/ready`, { signal: AbortSignal.timeout(2000) })
     .then(({ ok }) => ok)
@@ -47,21 +46,21 @@ export async function lacks(cluster: Cluster): Promise<string | undefined> {
   return ready ? undefined : "HAProxy has no ready fx";
 }
 
-/** Starts what does not run. */
+/** Starts programs that do not run. */
 export async function startAgain(hosts: readonly Host[]): Promise<void> {
   for (const { programs } of hosts) {
     for (const program of programs.values()) if (!program.isRunning()) await program.start();
   }
 }
 
-/** How long a standby may be starting before its data is copied again. */
+/** Time that a standby may take to start before its data is copied anew. */
 const startingMs = 15_000;
 
 /**
- * Resolves when the cluster is whole, or with what it lacks when so much time has passed. Starts again what ends, as
- * systemd does: Patroni does where it finds no etcd when it starts. Does what OPERATIONS has an operator do where a
- * standby does not come to the end of its start.
- * @param say is told of what an operator would do
+ * Resolves when the cluster is whole, or with the reason why it is not after `limitMs`. Restarts ended programs, as
+ * systemd does: a starting Patroni ends if it finds no etcd. Copies the data of a standby that does not finish its
+ * start anew, as OPERATIONS tells an operator.
+ * @param say receives the operator's steps
  */
 export async function wholeWithin(
   cluster: Cluster,
@@ -69,7 +68,7 @@ export async function wholeWithin(
   say: (what: string) => void,
 ): Promise<string | undefined> {
   const end = performance.now() + limitMs;
-  /** Since when standbys are starting, by their names. */
+  /** Time since which a standby is starting, by name. */
   const since = new Map<string, number>();
   for (;;) {
     await startAgain(cluster.hosts);
@@ -88,7 +87,7 @@ export async function wholeWithin(
   }
 }
 
-/** What `patronictl reinit --force` asks of Patroni, and what that answers. */
+/** Does the request of `patronictl reinit --force`, and returns Patroni's answer. */
 async function copyAgain(host: Host): Promise<string> {
   try {
     const answer = await fetch(`http://${host.address}:${port}/reinitialize`, {
@@ -103,14 +102,14 @@ async function copyAgain(host: Host): Promise<string> {
 }
 
 /**
- * Resolves when this host's Patroni has seen to it that PostgreSQL there is the only primary, or none; with false if it
- * has not when so much time has passed.
+ * Resolves to true when this host's Patroni has made PostgreSQL there the only primary or a standby, and to false after
+ * `limitMs`.
  */
 export async function watchedWithin(cluster: Cluster, host: Host, limitMs: number): Promise<boolean> {
   const end = performance.now() + limitMs;
   while (performance.now() < end) {
     const [own, leader] = await Promise.all([ask(host, "/patroni"), leaderOf(cluster)]);
-    // Patroni asks PostgreSQL for its role when it is asked.
+    // Patroni asks PostgreSQL for its role on each request.
     if (own?.state === "running" && (own.role === "replica") !== (leader === host)) return true;
     await pause(250);
   }
@@ -118,8 +117,8 @@ export async function watchedWithin(cluster: Cluster, host: Host, limitMs: numbe
 }
 
 /**
- * What `patronictl switchover` and `failover` ask of Patroni.
- * @throws if it does not do so
+ * Does the request of `patronictl switchover` or `failover`.
+ * @throws if Patroni refuses
  */
 export async function changePrimary(
   cluster: Cluster,
@@ -145,7 +144,7 @@ function databaseHosts(cluster: Cluster): Host[] {
   return cluster.hosts.filter(({ programs }) => programs.has("patroni"));
 }
 
-/** @returns the JSON that it answers, whatever the status; undefined if it does not answer */
+/** @returns the JSON of any answer, whatever its status; undefined without an answer */
 async function ask(host: Host, path: string): Promise<Record<string, unknown> | undefined> {
   try {
     const answer = await fetch(`http://${host.address}:${port}${path}`, {

@@ -2,19 +2,19 @@ import { Chance } from "../support/chance.ts";
 import type { Event, Happening, Order, Read } from "./history.ts";
 import { balancesAfter, type Final, type JournalEntry } from "./judge.ts";
 
-/** A request on its way. */
+/** A request in flight. */
 interface Attempt {
   readonly attempt: number;
   readonly asked: Order | Read;
-  /** Set once the ledger has carried it out: what it would answer, if the answer arrives. */
+  /** The answer, set once the ledger has carried the request out. */
   outcome: Happening | undefined;
-  /** Nobody waits for it any more. */
+  /** Whether its client has given up. */
   isGivenUp: boolean;
 }
 
 /**
- * Clients of a ledger that is as it should be, which is carried out whenever chance has it between being sent and being
- * answered, or later, or not at all if no answer comes. With `unwatched`, one reader has an old copy for some time.
+ * The random history of a correct ledger. It carries a request out between sending and answer; a request without an
+ * answer also later or never. With `unwatched`, one reader has an old copy for some time.
  */
 export function playCorrectly(
   seed: number,
@@ -28,7 +28,7 @@ export function playCorrectly(
   const journal: JournalEntry[] = [];
   const refused = new Map<string, Happening>();
   const underWay: Attempt[] = [];
-  /** Orders that their clients send again. */
+  /** Orders that their clients repeat. */
   const open: Order[] = [];
   const answered: Order[] = [];
   let old: readonly JournalEntry[] | undefined;
@@ -142,7 +142,7 @@ export function playCorrectly(
         if (each !== undefined && !each.isGivenUp) giveUp(each);
         break;
       case "drop":
-        // One that nobody waits for never arrives.
+        // A request whose client gave up may never arrive.
         if (each?.isGivenUp && each.outcome === undefined) underWay.splice(underWay.indexOf(each), 1);
         break;
       case "patroni":

@@ -1,29 +1,29 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Chance } from "../support/chance.ts";
 import type { Cluster } from "./cluster.ts";
-import type { Fault, Wound } from "./faults.ts";
+import type { ActiveFault, Fault } from "./faults.ts";
 import type { History } from "./history.ts";
 import { leaderOf, watchedWithin, wholeWithin } from "./members.ts";
 
-/** One fault, or two at once. */
-export interface Step {
+/** One fault, or two simultaneous ones. */
+interface Step {
   readonly faults: readonly string[];
-  /** Of what the faults choose. */
+  /** Seed of the choices that the faults make. */
   readonly seed: number;
-  /** Until they are undone. One that changes the primary is not undone before that, either. */
+  /** Time before the undo. A change of the primary is also waited for. */
   readonly holdMs: number;
-  /** Whether it begins only when the cluster is whole again. */
+  /** Whether the step waits for a whole cluster. */
   readonly isWholeFirst: boolean;
 }
 
-/** How often one that changes the primary comes among these. */
+/** Weights of faults that change the primary (default 1). */
 const changes: Readonly<Record<string, number>> = {
   "primary killed": 4,
   "switch-over": 2,
 };
 
-/** What is done, one step after the other, without an end. The same from the same seed and faults. */
-export function* plan(seed: number, faults: Readonly<Record<string, Fault>>): Generator<Step> {
+/** An endless sequence of steps, determined by seed and faults. */
+function* plan(seed: number, faults: Readonly<Record<string, Fault>>): Generator<Step> {
   const random = new Chance(seed);
   const names = Object.keys(faults);
   const changing = names.filter((name) => faults[name]?.changesPrimary !== undefined);
@@ -37,7 +37,7 @@ export function* plan(seed: number, faults: Readonly<Record<string, Fault>>): Ge
   );
   for (let nth = 0; ; nth += 1) {
     const first = (nth % 3 === 2 ? other() : change()) ?? other() ?? change();
-    if (first === undefined) throw new Error("There is no fault that applies.");
+    if (first === undefined) throw new Error("There is no fault to inject.");
     const takes = new Set(faults[first]?.takes);
     const second = random.percent(50)
       ? other((name) => name !== first && !faults[name]?.takes.some((part) => takes.has(part)))
@@ -51,7 +51,7 @@ export function* plan(seed: number, faults: Readonly<Record<string, Fault>>): Ge
   }
 }
 
-/** Cards in a random order: each comes once before any comes again, but for those that do not suit. */
+/** Draws without replacement: each suitable card comes once before any comes again. */
 function deck(random: Chance, cards: readonly string[]) {
   let rest: string[] = [];
   return (suits: (card: string) => boolean = () => true): string | undefined => {
@@ -64,22 +64,22 @@ function deck(random: Chance, cards: readonly string[]) {
   };
 }
 
-export interface PrimaryChange {
+interface PrimaryChange {
   readonly to: string;
   readonly byKill: boolean;
 }
 
-/** Does faults to a cluster, and sees who is the primary. */
+/** Injects faults into a cluster and watches its primary. */
 export class Nemesis {
-  /** How often each was done. */
+  /** Number of injections by fault. */
   readonly done = new Map<string, number>();
-  /** What could not be done, and why. */
+  /** Faults that could not be injected, with the reason. */
   readonly notDone: string[] = [];
   readonly primaryChanges: PrimaryChange[] = [];
-  /** What is wrong now. */
+  /** Descriptions of the faults that are not undone yet. */
   readonly inForce = new Set<string>();
   primary = "none";
-  /** Whether what made the primary the primary was killed, and no other has come since. */
+  /** Whether the primary was killed and has no successor yet. */
   #isKilled = false;
   #end = 0;
   readonly #returning: Promise<void>[] = [];
@@ -89,12 +89,11 @@ export class Nemesis {
 
   constructor(cluster: Cluster, faults: Readonly<Record<string, Fault>>, history: History) {
     this.#cluster = cluster;
-    const applying = Object.entries(faults).filter(([, fault]) => fault.applies(cluster));
-    this.#faults = Object.fromEntries(applying);
+    this.#faults = faults;
     this.#history = history;
   }
 
-  /** Returns when `end` (of `performance.now`) is near, and everything is undone. */
+  /** Injects faults until `end` (a time of `performance.now`), and returns when all are undone. */
   async run(seed: number, end: number, interrupted: AbortSignal): Promise<void> {
     this.#end = end;
     interrupted.addEventListener("abort", () => {
@@ -128,18 +127,18 @@ export class Nemesis {
       for (const name of step.faults) {
         const fault = this.#faults[name] as Fault;
         this.#isKilled ||= fault.changesPrimary === "by kill";
-        const wound = await this.#begin(name, fault, random);
-        if (wound === undefined) continue;
-        if (wound.undo !== undefined) undoes.push(() => this.#undo(wound));
+        const active = await this.#begin(name, fault, random);
+        if (active === undefined) continue;
+        if (active.undo !== undefined) undoes.push(() => this.#undo(active));
         mustChange ||= fault.changesPrimary !== undefined;
-        isUnwatched ||= wound.unwatched !== undefined;
+        isUnwatched ||= active.unwatched !== undefined;
         await pause(random.below(1500));
       }
       const began = performance.now();
       const isOver = () => undoes.length === 0 || performance.now() > began + step.holdMs;
       const hasChanged = () => !mustChange || this.primary !== before || performance.now() > began + 20_000;
       while (!(isOver() && hasChanged()) && performance.now() < this.#end) await pause(100);
-      // Until an fx has found the new primary, the old one's reads cannot be stale.
+      // The old primary's reads can be stale only once an fx has found the new one.
       if (isUnwatched && random.percent(50)) await pause(5000 + step.holdMs);
     } finally {
       this.#isKilled = false;
@@ -147,16 +146,16 @@ export class Nemesis {
     }
   }
 
-  async #begin(name: string, fault: Fault, random: Chance): Promise<Wound | undefined> {
+  async #begin(name: string, fault: Fault, random: Chance): Promise<ActiveFault | undefined> {
     try {
-      const wound = await fault.run(this.#cluster, random);
-      if (wound.unwatched !== undefined) {
-        this.#history.add({ event: "unwatched", host: wound.unwatched.name });
+      const active = await fault.run(this.#cluster, random);
+      if (active.unwatched !== undefined) {
+        this.#history.add({ event: "unwatched", host: active.unwatched.name });
       }
       this.done.set(name, (this.done.get(name) ?? 0) + 1);
-      this.#say("fault", wound.what);
-      if (wound.undo !== undefined) this.inForce.add(wound.what);
-      return wound;
+      this.#say("fault", active.what);
+      if (active.undo !== undefined) this.inForce.add(active.what);
+      return active;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.notDone.push(`${name}: ${reason.slice(0, 300)}`);
@@ -164,13 +163,13 @@ export class Nemesis {
     }
   }
 
-  async #undo(wound: Wound): Promise<void> {
-    const said = await wound.undo?.();
-    this.inForce.delete(wound.what);
-    this.#say("undone", typeof said === "string" ? `${wound.what}: ${said}` : wound.what);
-    const { unwatched: host } = wound;
+  async #undo(active: ActiveFault): Promise<void> {
+    const said = await active.undo?.();
+    this.inForce.delete(active.what);
+    this.#say("undone", typeof said === "string" ? `${active.what}: ${said}` : active.what);
+    const { unwatched: host } = active;
     if (host === undefined) return;
-    // The next fault may come before it is so.
+    // Not awaited: the next fault may come before Patroni is back in control.
     this.#returning.push(
       watchedWithin(this.#cluster, host, 60_000).then((isWatched) => {
         if (isWatched) this.#history.add({ event: "watched", host: host.name });
@@ -178,7 +177,7 @@ export class Nemesis {
     );
   }
 
-  /** Resolves when somebody is the primary. */
+  /** Waits for a primary; returns the failure if there is none in time. */
   async #someone(): Promise<string | undefined> {
     const end = performance.now() + 30_000;
     while (performance.now() < end) {

@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { minorUnitDigits, parseCurrencyCode } from "../../src/core/currency.ts";
 import type { Balances, Happening, Order, Read } from "./history.ts";
 
-/** What a history has of an answer. */
+/** An answer as a history's event. */
 export type Answered = Happening extends infer Each
   ? Each extends { readonly attempt: number }
     ? Omit<Each, "attempt">
     : never
   : never;
 
-/** What came back: as much of the body as came before `failure`. */
+/** An HTTP answer; `text` has the body as far as it came before `failure`. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -56,12 +56,15 @@ export interface AccountBody {
 }
 
 export function balancesOf({ currencies }: AccountBody): Balances {
-  return Object.fromEntries(
-    currencies.map(({ symbol, amount }) => [symbol, Math.round(amount * 10 ** digitsOf(symbol))]),
-  );
+  return Object.fromEntries(currencies.map(({ symbol, amount }) => [symbol, minorUnitsIn(amount, symbol)]));
 }
 
-/** A refusal of fx, or something that says nothing of the outcome. */
+/** An amount of the wire in minor units of its currency. */
+export function minorUnitsIn(amount: number, symbol: string): number {
+  return Math.round(amount * 10 ** digitsOf(symbol));
+}
+
+/** The event of a failed request: a refusal of fx, or an unknown outcome. */
 function ofFailure({ status, headers, text, failure }: Answer): Answered {
   if (failure !== undefined) return { event: "unknown", why: failure };
   const isProblem = String(headers["content-type"]).startsWith("application/problem+json");
@@ -93,12 +96,12 @@ interface BulkLine {
   readonly problem?: { readonly code: string };
 }
 
-/** Of each line of a bulk. */
+/** The events of a bulk's answer, one for each line sent. */
 export function ofLines(answer: Answer, lines: number): readonly Answered[] {
   const { status, text, failure } = answer;
   if (status !== 200) return Array.from({ length: lines }, () => ofFailure(answer));
   const found = new Map<unknown, Answered>();
-  // What stands after the last line feed was cut off.
+  // Text after the last line feed is an incomplete line.
   for (const line of text.split("\n").slice(0, -1)) {
     const parsed = parse(line) as BulkLine;
     found.set(parsed.line, ofLine(parsed));
@@ -130,13 +133,13 @@ export function ofRead(answer: Answer, { kind }: Read): Answered {
   return { event: "read", balances: balancesOf(newest), entry: { id, sequence } };
 }
 
-/** Has the number of the attempt. fx takes no notice of it. */
+/** Carries the number of the attempt to HAProxy's log; fx ignores it. */
 export const attemptHeader = "x-attempt";
 
-/** What HAProxy logs of a request, if it keeps `attemptHeader` as the first of those that it captures. */
+/** HAProxy's log format, with `attemptHeader` as the first captured header. */
 export const proxyLogFormat = "attempt %[capture.req.hdr(0)] retries %rc";
 
-/** The attempts that HAProxy made again, as its log has them. `+`: with another fx. */
+/** The attempts that HAProxy's log shows as repeated. `+` marks another fx. */
 export function repeatedIn(log: string): ReadonlySet<number> {
   return new Set([...log.matchAll(/attempt (\d+) retries \+?[1-9]/g)].map(([, attempt]) => Number(attempt)));
 }

@@ -16,7 +16,14 @@ import type { Pesel } from "../../src/core/pesel.ts";
 import { money } from "../support/entries.ts";
 import { adult, decimal, peselOf, today } from "../support/fixture.ts";
 
-const empty: Account = { pesel: adult(), name: "Jan", surname: "Kowalski", balances: [], closed: false };
+const empty: Account = {
+  pesel: adult(),
+  name: "Jan",
+  surname: "Kowalski",
+  balances: [],
+  closed: false,
+  blocked: false,
+};
 const request = { pesel: adult(), name: "Jan", surname: "Kowalski", initial: decimal("10") };
 const texts = (account: Account) => account.balances.map(formatMoney);
 const anyMoney: fc.Arbitrary<Money> = fc.record({
@@ -26,116 +33,113 @@ const anyMoney: fc.Arbitrary<Money> = fc.record({
 const anyMoneys = fc.array(anyMoney, { maxLength: 12 });
 const filled = (moneys: readonly Money[]) => moneys.reduce(credit, empty);
 
-describe("a request for an account", () => {
-  test("is read with its names, its amount, its key and the name of its token", () => {
-    const whole = { ...request, key: "k", by: "counter 2" };
-    assert.deepEqual(parseOpening(whole, today), whole);
+test("A request for an account is read with its names, its amount, its key and the name of its token", () => {
+  const whole = { ...request, key: "k", by: "counter 2" };
+  assert.deepEqual(parseOpening(whole, today), whole);
+});
+
+test("A request for an account may come without a key", () => {
+  assert.equal(parseOpening(request, today).key, undefined);
+});
+
+test("A request for an account has its names without the spaces around them", () => {
+  const { name, surname } = parseOpening({ ...request, name: " Jan Maria\t", surname: "\nNowak " }, today);
+  assert.deepEqual([name, surname], ["Jan Maria", "Nowak"]);
+});
+
+for (const field of ["name", "surname"] as const) {
+  const refuses = (text: string, detail: string) =>
+    assert.throws(() => parseOpening({ ...request, [field]: text }, today), {
+      code: "invalid-request",
+      message: `The ${field} ${detail}.`,
+      fields: [{ pointer: `/${field}`, detail }],
+    });
+  const deceptive = "must not have control or invisible characters, or broken Unicode";
+
+  test(`A request for an account may have a ${field} of 1 to 100 characters, however many bytes each takes`, () => {
+    for (const text of ["J", "a".repeat(100), "🙂".repeat(100)]) {
+      assert.equal(parseOpening({ ...request, [field]: text }, today)[field], text);
+    }
   });
 
-  test("may come without a key", () => {
-    assert.equal(parseOpening(request, today).key, undefined);
+  test(`A request for an account is refused with a ${field} that is empty, blank or longer`, () => {
+    for (const text of ["", "  \t", "a".repeat(101)]) refuses(text, "must have 1 to 100 characters");
   });
 
-  test("has its names without the spaces around them", () => {
-    const { name, surname } = parseOpening({ ...request, name: " Jan Maria\t", surname: "\nNowak " }, today);
-    assert.deepEqual([name, surname], ["Jan Maria", "Nowak"]);
+  test(`A request for an account is refused with a ${field} that no text file could hold`, () => {
+    for (const text of ["J\u0000n", "J\nn", "J\u0085n", "J\ud83dn"]) {
+      refuses(text, deceptive);
+    }
   });
 
-  for (const field of ["name", "surname"] as const) {
-    const refuses = (text: string, detail: string) =>
-      assert.throws(() => parseOpening({ ...request, [field]: text }, today), {
-        code: "invalid-request",
-        message: `The ${field} ${detail}.`,
-        fields: [{ pointer: `/${field}`, detail }],
-      });
-    const deceptive = "must not have control or invisible characters, or broken Unicode";
+  test(`A request for an account is refused with a ${field} that turns the direction of what follows`, () => {
+    const controls = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069";
+    for (const control of controls) refuses(`J${control}n`, deceptive);
+  });
 
-    test(`may have a ${field} of 1 to 100 characters, however many bytes each takes`, () => {
-      for (const text of ["J", "a".repeat(100), "🙂".repeat(100)]) {
-        assert.equal(parseOpening({ ...request, [field]: text }, today)[field], text);
+  test(`A request for an account is refused with an invisible character in the ${field}`, () => {
+    const unseen = ["\u00ad", "\u200b", "\u2028", "\u2029", "\u2060", "\ufeff", "\u{e0041}"];
+    const blank = ["\u034f", "\u115f", "\u1160", "\u2800", "\u3164", "\uffa0", "\u{16fe4}", "\u{1d159}"];
+    for (const character of [...unseen, ...blank]) refuses(`J${character}n`, deceptive);
+    for (const text of ["\u200d", " \u200cJan", "\ufe0f", "\u{e0100}Jan", "\u180b"]) refuses(text, deceptive);
+  });
+
+  test(`A request for an account is refused with a ${field} of invisible characters only`, () => {
+    const taken: string[] = [];
+    for (let code = 0; code <= 0x10ffff; code += 1) {
+      const character = String.fromCodePoint(code);
+      if (!/[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Control}]/u.test(character)) continue;
+      for (const text of [character, `${character}${character}`, ` ${character}\u200b`]) {
+        try {
+          parseOpening({ ...request, [field]: text }, today);
+          taken.push(code.toString(16));
+        } catch {}
       }
-    });
-
-    test(`is refused with a ${field} that is empty, blank or longer`, () => {
-      for (const text of ["", "  \t", "a".repeat(101)]) refuses(text, "must have 1 to 100 characters");
-    });
-
-    test(`is refused with a ${field} that no text file could hold`, () => {
-      for (const text of ["J\u0000n", "J\nn", "J\u0085n", "J\ud83dn"]) {
-        refuses(text, deceptive);
-      }
-    });
-
-    test(`is refused with a ${field} that turns the direction of what follows`, () => {
-      const controls = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069";
-      for (const control of controls) refuses(`J${control}n`, deceptive);
-    });
-
-    test(`is refused with a ${field} that has in it what nobody sees`, () => {
-      const unseen = ["\u00ad", "\u200b", "\u2028", "\u2029", "\u2060", "\ufeff", "\u{e0041}"];
-      const blank = ["\u034f", "\u115f", "\u1160", "\u2800", "\u3164", "\uffa0", "\u{16fe4}", "\u{1d159}"];
-      for (const character of [...unseen, ...blank]) refuses(`J${character}n`, deceptive);
-      for (const text of ["\u200d", " \u200cJan", "\ufe0f", "\u{e0100}Jan", "\u180b"])
-        refuses(text, deceptive);
-    });
-
-    test(`is refused with a ${field} of nothing but characters that nobody sees`, () => {
-      const taken: string[] = [];
-      for (let code = 0; code <= 0x10ffff; code += 1) {
-        const character = String.fromCodePoint(code);
-        if (!/[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Control}]/u.test(character)) continue;
-        for (const text of [character, `${character}${character}`, ` ${character}\u200b`]) {
-          try {
-            parseOpening({ ...request, [field]: text }, today);
-            taken.push(code.toString(16));
-          } catch {}
-        }
-      }
-      assert.deepEqual(taken, []);
-    });
-
-    test(`has its ${field} in NFC, which counts for its length`, () => {
-      const given = { ...request, [field]: "Z\u0307o\u0301\u0142c\u0301".repeat(25) };
-      assert.equal(parseOpening(given, today)[field], "Żółć".repeat(25));
-      refuses("Z\u0307".repeat(101), "must have 1 to 100 characters");
-      refuses("\u0958".repeat(51), "must have 1 to 100 characters");
-    });
-
-    test(`may have a ${field} that is written with joiners or variation selectors`, () => {
-      const joined = ["\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0d05\u0d35\u0d28\u0d4d\u200d"];
-      for (const text of [...joined, "\u845b\u{e0100}\u57ce"]) {
-        assert.equal(parseOpening({ ...request, [field]: text }, today)[field], text);
-      }
-    });
-  }
-
-  test("is for adults: from the 18th birthday, and not on the day before it", () => {
-    assert.throws(() => requireAdult(peselOf("0826090000") as Pesel, today), {
-      code: "underage",
-      message: "The holder is not 18 yet. An account can be opened from the 18th birthday.",
-    });
-    requireAdult(peselOf("0826080000") as Pesel, today);
+    }
+    assert.deepEqual(taken, []);
   });
 
-  test("is refused with a PESEL that is none", () => {
-    assert.throws(() => parseOpening({ ...request, pesel: "1" }, today), { code: "invalid-pesel" });
+  test(`A request for an account has its ${field} in NFC, which counts for its length`, () => {
+    const given = { ...request, [field]: "Z\u0307o\u0301\u0142c\u0301".repeat(25) };
+    assert.equal(parseOpening(given, today)[field], "Żółć".repeat(25));
+    refuses("Z\u0307".repeat(101), "must have 1 to 100 characters");
+    refuses("\u0958".repeat(51), "must have 1 to 100 characters");
   });
+
+  test(`A request for an account may have a ${field} that is written with joiners or variation selectors`, () => {
+    const joined = ["\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0d05\u0d35\u0d28\u0d4d\u200d"];
+    for (const text of [...joined, "\u845b\u{e0100}\u57ce"]) {
+      assert.equal(parseOpening({ ...request, [field]: text }, today)[field], text);
+    }
+  });
+}
+
+test("An account is opened for adults: from the 18th birthday, and not on the day before it", () => {
+  assert.throws(() => requireAdult(peselOf("0826090000") as Pesel, today), {
+    code: "underage",
+    message: "The holder is not 18 yet. An account can be opened from the 18th birthday.",
+  });
+  requireAdult(peselOf("0826080000") as Pesel, today);
+});
+
+test("A request for an account is refused with an invalid PESEL", () => {
+  assert.throws(() => parseOpening({ ...request, pesel: "1" }, today), { code: "invalid-pesel" });
 });
 
 describe("opening an account", () => {
   const open = (initial: string, existing?: Account) =>
     planOpening(existing, parseOpening({ ...request, initial: decimal(initial), key: "k" }, today));
 
-  test("makes one balance in PLN, and keeps nothing of the request but the holder", () => {
+  test("Opening an account makes one balance in PLN, and keeps nothing of the request but the holder", () => {
     assert.deepEqual(open("12.3"), { ...empty, balances: [money(1230n)] });
   });
 
-  test("may be done with nothing, and with the most that a balance can be", () => {
+  test("An account can be opened with nothing, and with the largest balance", () => {
     assert.deepEqual(texts(open("0")), ["0.00 PLN"]);
     assert.deepEqual(texts(open("9999999999999.99")), ["9,999,999,999,999.99 PLN"]);
   });
 
-  test("with less than 0 or a part of a grosz is refused", () => {
+  test("An opening with less than 0 or a part of a grosz is refused", () => {
     for (const initial of ["-0.01", "-5", "0.001"]) {
       assert.throws(() => open(initial), {
         code: "invalid-amount",
@@ -144,14 +148,14 @@ describe("opening an account", () => {
     }
   });
 
-  test("with more than a balance can be is refused", () => {
+  test("An opening with more than the limit of a balance is refused", () => {
     assert.throws(() => open("10000000000000"), {
       code: "balance-limit",
       message: "No balance may be more than 9,999,999,999,999.99 PLN.",
     });
   });
 
-  test("is refused where there is one, which is told before a bad amount", () => {
+  test("Opening an account that exists is refused, before a bad amount is", () => {
     assert.throws(() => open("-1", empty), {
       code: "account-exists",
       message: "This PESEL already has an account. There is at most one for each.",
@@ -159,69 +163,67 @@ describe("opening an account", () => {
   });
 });
 
-describe("the balances of an account", () => {
-  test("are 0 where a currency was never held", () => {
-    assert.equal(balanceOf(empty, pln), 0n);
-    assert.equal(balanceOf(filled([money(5n, "USD")]), pln), 0n);
-  });
+test("The balances of an account are 0 where a currency was never held", () => {
+  assert.equal(balanceOf(empty, pln), 0n);
+  assert.equal(balanceOf(filled([money(5n, "USD")]), pln), 0n);
+});
 
-  test("hold each currency once, PLN first and then by symbol, whatever order they came in", () => {
-    fc.assert(
-      fc.property(anyMoneys, (moneys) => {
-        const codes = filled(moneys).balances.map(({ currency }) => currency);
-        const others = codes.filter((code) => code !== pln);
-        assert.deepEqual(codes, [...codes.filter((code) => code === pln), ...others.sort()]);
-        assert.deepEqual(new Set(codes), new Set(moneys.map(({ currency }) => currency)));
-        assert.equal(new Set(codes).size, codes.length);
-      }),
-    );
-  });
+test("The balances of an account hold each currency once, PLN first and then by symbol, whatever order they came in", () => {
+  fc.assert(
+    fc.property(anyMoneys, (moneys) => {
+      const codes = filled(moneys).balances.map(({ currency }) => currency);
+      const others = codes.filter((code) => code !== pln);
+      assert.deepEqual(codes, [...codes.filter((code) => code === pln), ...others.sort()]);
+      assert.deepEqual(new Set(codes), new Set(moneys.map(({ currency }) => currency)));
+      assert.equal(new Set(codes).size, codes.length);
+    }),
+  );
+});
 
-  test("are the sums of what was credited", () => {
-    fc.assert(
-      fc.property(anyMoneys, (moneys) => {
-        const account = filled(moneys);
-        for (const { currency, minor } of account.balances) {
-          const credited = moneys.filter((money) => money.currency === currency);
-          assert.equal(
-            minor,
-            credited.reduce((sum, money) => sum + money.minor, 0n),
-          );
-        }
-      }),
-    );
-  });
+test("The balances of an account are the sums of what was credited", () => {
+  fc.assert(
+    fc.property(anyMoneys, (moneys) => {
+      const account = filled(moneys);
+      for (const { currency, minor } of account.balances) {
+        const credited = moneys.filter((money) => money.currency === currency);
+        assert.equal(
+          minor,
+          credited.reduce((sum, money) => sum + money.minor, 0n),
+        );
+      }
+    }),
+  );
+});
 
-  test("are as before once what was credited is debited, and the account given is left as it was", () => {
-    fc.assert(
-      fc.property(anyMoneys, anyMoney, (moneys, more) => {
-        const account = filled([...moneys, { ...more, minor: 0n }]);
-        const copy = structuredClone(account);
-        assert.deepEqual(debit(credit(account, more), more, true), account);
-        assert.deepEqual(account, copy);
-      }),
-    );
-  });
+test("The balances of an account are as before once what was credited is debited, and the account given is left as it was", () => {
+  fc.assert(
+    fc.property(anyMoneys, anyMoney, (moneys, more) => {
+      const account = filled([...moneys, { ...more, minor: 0n }]);
+      const copy = structuredClone(account);
+      assert.deepEqual(debit(credit(account, more), more, true), account);
+      assert.deepEqual(account, copy);
+    }),
+  );
+});
 
-  test("can be emptied to 0 and not below", () => {
-    const account = filled([money(1000n), money(500n, "USD")]);
-    assert.deepEqual(texts(debit(account, money(500n, "USD"), false)), ["10.00 PLN", "0.00 USD"]);
-    assert.throws(() => debit(account, money(501n, "USD"), false), {
-      code: "insufficient-funds",
-      message: "The order takes 5.01 USD, which is more than the account holds.",
-    });
-    assert.throws(() => debit(account, money(1n, "JPY"), false), {
-      code: "insufficient-funds",
-      message: "The order takes 1 JPY, which is more than the account holds.",
-    });
+test("The balances of an account can be emptied to 0 and not below", () => {
+  const account = filled([money(1000n), money(500n, "USD")]);
+  assert.deepEqual(texts(debit(account, money(500n, "USD"), false)), ["10.00 PLN", "0.00 USD"]);
+  assert.throws(() => debit(account, money(501n, "USD"), false), {
+    code: "insufficient-funds",
+    message: "The order takes 5.01 USD, which is more than the account holds.",
   });
+  assert.throws(() => debit(account, money(1n, "JPY"), false), {
+    code: "insufficient-funds",
+    message: "The order takes 1 JPY, which is more than the account holds.",
+  });
+});
 
-  test("can be filled to the limit and not over it", () => {
-    const full = filled([money(balanceLimit - 1n, "JPY"), money(1n, "JPY")]);
-    assert.equal(balanceOf(full, "JPY" as CurrencyCode), balanceLimit);
-    assert.throws(() => credit(full, money(1n, "JPY")), {
-      code: "balance-limit",
-      message: "No balance may be more than 999,999,999,999,999 JPY.",
-    });
+test("The balances of an account can be filled to the limit and not over it", () => {
+  const full = filled([money(balanceLimit - 1n, "JPY"), money(1n, "JPY")]);
+  assert.equal(balanceOf(full, "JPY" as CurrencyCode), balanceLimit);
+  assert.throws(() => credit(full, money(1n, "JPY")), {
+    code: "balance-limit",
+    message: "No balance may be more than 999,999,999,999,999 JPY.",
   });
 });

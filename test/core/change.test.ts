@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import type { Account } from "../../src/core/account.ts";
-import { type Circumstances, planChange, type Request } from "../../src/core/change.ts";
+import {
+  type Circumstances,
+  parseCash,
+  parseReason,
+  planChange,
+  type Request,
+} from "../../src/core/change.ts";
 import type { CurrencyCode } from "../../src/core/currency.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { parseTerms } from "../../src/core/exchange.ts";
@@ -54,6 +60,7 @@ class Book {
         if (inForce === undefined) throw new FxError("rates-unavailable", "There is no table.");
         return inForce;
       },
+      requireTrading: () => {},
       entry: (id) => {
         const entry = this.entries.find((one) => one.id === id);
         return entry && { entry, reversedBy: this.reversedBy.get(id) };
@@ -86,65 +93,60 @@ const worth = (balances: readonly Money[]) =>
   balances.reduce((sum, money) => sum + valueAtBid(money, table), 0n);
 const held = ({ balances }: Account) => balances.filter(({ minor }) => minor > 0n);
 
-describe("at one table", () => {
-  test("no sequence of orders, deposits, withdrawals and reversals makes money", () => {
-    let [reversals, withdrawals] = [0, 0];
-    fc.assert(
-      fc.property(
-        fc.array(fc.oneof(exchange, exchange, cash, reversal), { minLength: 10, maxLength: 40 }),
-        (steps) => {
-          const book = new Book("100000");
-          let paidIn = worth(book.account.balances);
-          for (const step of steps) {
-            const asked =
-              typeof step === "number" ? book.entries[step % (book.entries.length || 1)] : undefined;
-            const entry =
-              typeof step !== "number" ? book.do(step, table) : asked && book.reverse(asked, table);
-            if (entry === undefined) continue;
-            if (entry.exchange === undefined) {
-              paidIn +=
-                worth(entry.credited ? [entry.credited] : []) - worth(entry.debited ? [entry.debited] : []);
-            }
-            if (entry.kind === "reversal") reversals += 1;
-            if (entry.kind === "withdrawal") withdrawals += 1;
-            assert.ok(worth(book.account.balances) <= paidIn, "worth more than was paid in");
-            assert.ok(book.account.balances.every(({ minor }) => minor >= 0n));
+test("At one rate table, no sequence of orders, deposits, withdrawals and reversals makes money", () => {
+  let [reversals, withdrawals] = [0, 0];
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(exchange, exchange, cash, reversal), { minLength: 10, maxLength: 40 }),
+      (steps) => {
+        const book = new Book("100000");
+        let paidIn = worth(book.account.balances);
+        for (const step of steps) {
+          const asked =
+            typeof step === "number" ? book.entries[step % (book.entries.length || 1)] : undefined;
+          const entry = typeof step !== "number" ? book.do(step, table) : asked && book.reverse(asked, table);
+          if (entry === undefined) continue;
+          if (entry.exchange === undefined) {
+            paidIn +=
+              worth(entry.credited ? [entry.credited] : []) - worth(entry.debited ? [entry.debited] : []);
           }
-        },
-      ),
-      { numRuns: 1000 },
-    );
-    assert.ok(reversals > 200 && withdrawals > 200, `${reversals} reversals, ${withdrawals} withdrawals`);
-  });
+          if (entry.kind === "reversal") reversals += 1;
+          if (entry.kind === "withdrawal") withdrawals += 1;
+          assert.ok(worth(book.account.balances) <= paidIn, "worth more than was paid in");
+          assert.ok(book.account.balances.every(({ minor }) => minor >= 0n));
+        }
+      },
+    ),
+    { numRuns: 1000 },
+  );
+  assert.ok(reversals > 200 && withdrawals > 200, `${reversals} reversals, ${withdrawals} withdrawals`);
 });
 
-describe("an exchange and its reversal", () => {
-  test("leave every balance as it was, whatever table is in force by then, or none", () => {
-    let count = 0;
-    fc.assert(
-      fc.property(
-        fc.array(fc.oneof(exchange, cash), { maxLength: 10 }),
-        exchange,
-        fc.constantFrom(table, other, undefined),
-        (before, order, inForce) => {
-          const book = new Book("100000");
-          for (const request of before) book.do(request, table);
-          const balances = held(book.account);
-          const exchanged = book.do(order, table);
-          if (exchanged === undefined) return;
-          assert.ok(book.reverse(exchanged, inForce) !== undefined, "not reversed");
-          assert.deepEqual(held(book.account), balances);
-          assert.equal(book.reverse(exchanged, inForce), undefined, "reversed twice");
-          count += 1;
-        },
-      ),
-      { numRuns: 1000 },
-    );
-    assert.ok(count > 200, `${count} reversed`);
-  });
+test("An exchange and its reversal leave every balance as it was, whatever table is in force by then, or none", () => {
+  let count = 0;
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(exchange, cash), { maxLength: 10 }),
+      exchange,
+      fc.constantFrom(table, other, undefined),
+      (before, order, inForce) => {
+        const book = new Book("100000");
+        for (const request of before) book.do(request, table);
+        const balances = held(book.account);
+        const exchanged = book.do(order, table);
+        if (exchanged === undefined) return;
+        assert.ok(book.reverse(exchanged, inForce) !== undefined, "not reversed");
+        assert.deepEqual(held(book.account), balances);
+        assert.equal(book.reverse(exchanged, inForce), undefined, "reversed twice");
+        count += 1;
+      },
+    ),
+    { numRuns: 1000 },
+  );
+  assert.ok(count > 200, `${count} reversed`);
 });
 
-test("a reversal undoes an entry of its own account only", () => {
+test("A reversal undoes an entry of its own account only", () => {
   const book = new Book("1000");
   const deposit = book.do(
     { kind: "deposit", pesel, amount: decimal("5"), currency: codes[0] as CurrencyCode, note: undefined },
@@ -158,4 +160,22 @@ test("a reversal undoes an entry of its own account only", () => {
     reason: "a slip",
   } as const;
   assert.throws(() => planChange(stranger, request, book.at(table)), { code: "not-found" });
+});
+
+test("A note and a reason have 1 to 200 characters, in code points, and no invisible ones", () => {
+  const longest = "😀".repeat(200);
+  const cash = { kind: "deposit", pesel, currency: "PLN", amount: decimal("1") } as const;
+  const noted = (note: string) => parseCash({ ...cash, note }, "2026-06-08").note;
+  for (const [read, pointer] of [
+    [noted, "/note"],
+    [parseReason, "/reason"],
+  ] as const) {
+    assert.equal(read(` ${longest} `), longest);
+    for (const text of [`${longest}a`, "", "  ", "a\nb", "a\u0000", "a\u202eb", "\ud800"]) {
+      assert.throws(
+        () => read(text),
+        (error: FxError) => error.code === "invalid-request" && error.fields?.[0]?.pointer === pointer,
+      );
+    }
+  }
 });

@@ -26,6 +26,7 @@ function account(...balances: string[]): Account {
     name: "Jan",
     surname: "Kowalski",
     closed: false,
+    blocked: false,
     balances: balances
       .map((text) => text.split(" ") as [string, string])
       .map(([amount, code]) => ({ currency: parseCurrencyCode(code), minor: BigInt(amount) }))
@@ -51,44 +52,44 @@ const anyTerms = fc
   });
 
 describe("gap: side of the table", () => {
-  test("the customer buys foreign money at the ask", () => {
+  test("The customer buys foreign money at the ask", () => {
     assert.equal(priced("buy 100 USD for PLN"), "370.00 PLN → 100.00 USD");
   });
-  test("the customer sells foreign money at the bid", () => {
+  test("The customer sells foreign money at the bid", () => {
     assert.equal(priced("sell 100 USD for PLN"), "100.00 USD → 362.68 PLN");
   });
-  test("foreign to foreign goes at bid of the sold over ask of the bought", () => {
+  test("Foreign to foreign goes at bid of the sold over ask of the bought", () => {
     // 100 × 3.6268 / 4.2815 = 84.7086…
     assert.equal(priced("sell 100 USD for EUR"), "100.00 USD → 84.70 EUR");
     const { bid, ask } = priceExchange(terms("sell 100 USD for EUR"), table);
     assert.deepEqual([bid, ask], [decimal("3.6268"), decimal("4.2815")]);
   });
-  test("the side in PLN has no rate", () => {
+  test("The side in PLN has no rate", () => {
     assert.equal(priceExchange(terms("buy 1 USD for PLN"), table).bid, undefined);
     assert.equal(priceExchange(terms("sell 1 USD for PLN"), table).ask, undefined);
   });
 });
 
 describe("gap: rounding", () => {
-  test("what the customer pays is rounded up", () => {
+  test("The amount sold is rounded up", () => {
     // 0.01 × 4.2815 = 0.042815
     assert.equal(priced("buy 0.01 EUR for PLN"), "0.05 PLN → 0.01 EUR");
   });
-  test("what the customer receives is rounded down", () => {
+  test("The amount bought is rounded down", () => {
     // 1 × 0.022645 = 0.022645
     assert.equal(priced("sell 1 JPY for PLN"), "1 JPY → 0.02 PLN");
   });
-  test("an exact result is left as it is", () => {
+  test("An exact result is left as it is", () => {
     assert.equal(priced("sell 370 PLN for USD"), "370.00 PLN → 100.00 USD");
   });
-  test("an order whose other side comes to 0 is refused", () => {
+  test("An order whose other side comes to 0 is refused", () => {
     assert.throws(() => priced("sell 0.01 HUF for PLN"), { code: "amount-too-small" });
     assert.throws(() => priced("sell 0.02 PLN for JPY"), {
       code: "amount-too-small",
       message: "The amount buys less than the smallest unit of JPY. Sell more.",
     });
   });
-  test("selling yen one at a time makes no money out of 100.00 PLN", () => {
+  test("Selling yen one at a time makes no money out of 100.00 PLN", () => {
     let held = account("10000 PLN");
     held = planExchange(held, { ...terms("sell 100 PLN for JPY"), pesel: held.pesel }, table).account;
     while (balanceOf(held, parseCurrencyCode("JPY")) > 0n) {
@@ -107,7 +108,7 @@ describe("gap: rounding", () => {
       { numRuns: 2000 },
     );
   });
-  test("every price agrees with an independent calculation in plain fractions", () => {
+  test("Every price agrees with an independent calculation in plain fractions", () => {
     fc.assert(
       fc.property(anyTerms, (asked) => {
         const expected = priceByFractions(asked, table);
@@ -120,7 +121,7 @@ describe("gap: rounding", () => {
       { numRuns: 5000 },
     );
   });
-  test("rounding costs the customer less than one minor unit", () => {
+  test("Rounding costs the customer less than one minor unit", () => {
     fc.assert(
       fc.property(anyTerms, (asked) => {
         const exchange = tryPrice(asked);
@@ -139,7 +140,7 @@ describe("gap: rounding", () => {
       { numRuns: 2000 },
     );
   });
-  test("no pair of the 13 currencies and PLN makes money at the smallest amounts, there and back", () => {
+  test("No pair of the 13 currencies and PLN makes money at the smallest amounts, there and back", () => {
     for (const [from, to] of pairs) {
       for (let minor = 1n; minor <= 120n; minor += 1n) {
         for (const side of ["toSell", "toBuy"] as const) {
@@ -156,7 +157,7 @@ describe("gap: rounding", () => {
       }
     }
   });
-  test("no sequence of orders at one table ever raises an account's value in PLN at bid", () => {
+  test("No sequence of orders at one table ever raises an account's value in PLN at bid", () => {
     fc.assert(
       fc.property(fc.array(anyTerms, { maxLength: 30 }), (orders) => {
         let held = account("1000000 PLN", "50000 USD", "3000 JPY", "777 HUF");
@@ -180,28 +181,17 @@ describe("gap: rounding", () => {
 describe("gap: amounts", () => {
   const refuses = (words: string, code: string) => assert.throws(() => priced(words), { code });
 
-  test("0 is refused", () => refuses("buy 0 USD for PLN", "invalid-amount"));
-  test("less than 0 is refused", () => refuses("sell -1 USD for PLN", "invalid-amount"));
-  test("finer than a cent is refused", () => refuses("buy 0.001 USD for PLN", "invalid-amount"));
-  test("finer than a yen is refused", () => refuses("buy 0.5 JPY for PLN", "invalid-amount"));
-  test("the refusal says what is wrong: the sign, or how many decimals there may be", () => {
-    for (const words of ["sell 0 PLN for USD", "sell -0.001 PLN for USD"]) {
-      assert.throws(() => priced(words), { message: "The amount must be greater than 0." });
-    }
-    assert.throws(() => priced("buy 0.5 JPY for PLN"), {
-      message: "An amount in JPY must be given with no decimals.",
-    });
-    assert.throws(() => priced("sell 0.001 USD for PLN"), {
-      message: "An amount in USD must be given with at most 2 decimals.",
-    });
-  });
-  test("a balance may reach the limit and not pass it", () => {
+  test("An order of 0 is refused", () => refuses("buy 0 USD for PLN", "invalid-amount"));
+  test("An order of less than 0 is refused", () => refuses("sell -1 USD for PLN", "invalid-amount"));
+  test("An order finer than a cent is refused", () => refuses("buy 0.001 USD for PLN", "invalid-amount"));
+  test("An order finer than a yen is refused", () => refuses("buy 0.5 JPY for PLN", "invalid-amount"));
+  test("A balance may reach the limit and not pass it", () => {
     const order = { ...terms("buy 0.01 USD for PLN"), pesel: adult() };
     const at = (usd: bigint) => planExchange(account("100 PLN", `${usd} USD`), order, table).account;
     assert.equal(balanceOf(at(balanceLimit - 1n), parseCurrencyCode("USD")), balanceLimit);
     assert.throws(() => at(balanceLimit), { code: "balance-limit" });
   });
-  test("a quote may reach the limit on either side and not pass it", () => {
+  test("A quote may reach the limit on either side and not pass it", () => {
     const most = "9999999999999.99";
     for (const words of [`sell ${most} PLN for USD`, `buy ${most} HUF for PLN`]) {
       const { sold, bought } = quoteExchange(terms(words), table);
@@ -217,7 +207,7 @@ describe("gap: amounts", () => {
       assert.throws(() => quoteExchange(terms(words), table), { code: "balance-limit" });
     }
   });
-  test("a quote is refused as the order is, of whoever holds all that can be held of what is sold", () => {
+  test("A quote is refused as the order of an account with the largest balance is", () => {
     const hundredths = fc.oneof(fc.integer({ min: -5, max: 20 }), fc.integer({ min: 1, max: 10 ** 9 }));
     const amount = fc
       .tuple(hundredths, fc.integer({ min: -3, max: 12 }))
@@ -239,20 +229,20 @@ describe("gap: amounts", () => {
       assert.ok((codes.get(code) ?? 0) > 0, `${code}: ${codes.get(code)}`);
     }
   });
-  test("a hugely larger amount than any account holds is insufficient funds", () => {
+  test("A hugely larger amount than any account holds is insufficient funds", () => {
     const order = { ...terms("sell 1e300 PLN for USD"), pesel: adult() };
     assert.throws(() => planExchange(account("100 PLN"), order, table), { code: "insufficient-funds" });
   });
 });
 
 describe("gap: currency symbols", () => {
-  test("a currency that the table does not quote is refused, and those that it does are named", () => {
+  test("A currency that the table does not quote is refused, and those that it does are named", () => {
     assert.throws(() => priced("buy 1 THB for PLN"), {
       code: "unsupported-currency",
       message: /^The currency to be bought cannot be exchanged.*PLN, AUD, CAD/,
     });
   });
-  test("a symbol of any other form is refused without repeating it", () => {
+  test("A symbol of any other form is refused without repeating it", () => {
     for (const symbol of ["44051401359", "4405USD", "USD4405"]) {
       assert.throws(() => priced(`buy 1 ${symbol} for PLN`), {
         code: "unsupported-currency",
@@ -277,13 +267,13 @@ test("gap: not enough money is refused, saying what is taken where the order doe
   });
 });
 
-test("a currency that was emptied stays listed, at 0", () => {
+test("A currency that was emptied stays listed, at 0", () => {
   const order = { ...terms("sell 10 USD for PLN"), pesel: adult() };
   const after = planExchange(account("0 PLN", "1000 USD"), order, table).account;
   assert.deepEqual(after.balances.map(formatMoney), ["36.26 PLN", "0.00 USD"]);
 });
 
-test("new currencies are listed after PLN, by symbol", () => {
+test("New currencies are listed after PLN, by symbol", () => {
   let held = account("100000 PLN");
   for (const code of ["USD", "AUD", "JPY"]) {
     held = planExchange(held, { ...terms(`buy 1 ${code} for PLN`), pesel: held.pesel }, table).account;
@@ -294,7 +284,7 @@ test("new currencies are listed after PLN, by symbol", () => {
   );
 });
 
-test("an order that carries a table is refused when another is in force", () => {
+test("An order that carries a table is refused when another is in force", () => {
   const order = { ...terms("buy 1 USD for PLN"), pesel: adult(), table: "107/C/NBP/2026" };
   assert.throws(() => planExchange(account("1000 PLN"), order, table), {
     code: "rate-changed",
@@ -302,14 +292,14 @@ test("an order that carries a table is refused when another is in force", () => 
   });
 });
 
-test("an order that carries the table in force, by number or id, is settled", () => {
+test("An order that carries the table in force, by number or id, is settled", () => {
   for (const pinned of [table.number, table.id]) {
     const order = { ...terms("buy 1 USD for PLN"), pesel: adult(), table: pinned };
     assert.equal(planExchange(account("1000 PLN"), order, table).exchange.tableId, table.id);
   }
 });
 
-test("terms need exactly one of toBuy and toSell", () => {
+test("Terms need exactly one of toBuy and toSell", () => {
   const one = decimal("1");
   for (const amounts of [{}, { toBuy: one, toSell: one }]) {
     assert.throws(() => parseTerms({ from: "PLN", to: "USD", ...amounts }), {
@@ -328,7 +318,7 @@ function tryPrice(asked: ExchangeTerms) {
   }
 }
 
-/** With which it is refused; undefined if it is not. */
+/** The code of the refusal; undefined if there is none. */
 function codeOf(act: () => unknown): string | undefined {
   try {
     act();

@@ -13,7 +13,7 @@ import {
   parseEntry,
 } from "../../src/core/journal.ts";
 import { balanceLimit, type Money } from "../../src/core/money.ts";
-import { entryHash } from "../../src/ledger/seal.ts";
+import { entryHash } from "../../src/ledger/rows.ts";
 import { emptyAccount, nextEntry } from "../support/entries.ts";
 import { adult, decimal, now, table, terms } from "../support/fixture.ts";
 
@@ -28,9 +28,11 @@ const head = {
   id: fc.uuid({ version: 7 }),
   pesel: fc.nat(1000).map(adult),
   sequence: fc.integer({ min: 1 }),
-  time: fc.date({ noInvalidDate: true }),
+  time: fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true }),
   key: fc.option(fc.string(), { nil: undefined }),
   by: fc.option(fc.string({ unit: "grapheme" }), { nil: undefined }),
+  holder: fc.record({ name: fc.string({ unit: "binary" }), surname: fc.string({ unit: "grapheme" }) }, plain),
+  blocked: fc.boolean(),
   balances: fc.uniqueArray(money, { selector: (balance) => balance.currency }),
 };
 const nothing = fc.constant(undefined);
@@ -49,10 +51,6 @@ const exchangeOf = (sold: Money, bought: Money) =>
     plain,
   );
 const note = fc.option(fc.string({ unit: "grapheme" }), { nil: undefined });
-const holder = fc.record(
-  { name: fc.string({ unit: "binary" }), surname: fc.string({ unit: "grapheme" }) },
-  plain,
-);
 const anyEntry: fc.Arbitrary<Entry> = fc
   .record({
     kind: fc.constantFrom(...entryKinds),
@@ -63,15 +61,14 @@ const anyEntry: fc.Arbitrary<Entry> = fc
   .chain(({ kind, out, into, reverses }) => {
     const isReversal = kind === "reversal";
     const isExchange = kind === "exchange";
-    const isNamed = kind === "opening" || kind === "renaming";
     const has = (...kinds: EntryKind[]) => kinds.includes(kind);
     return fc.record(
       {
         kind: fc.constant(kind),
         ...head,
-        holder: isNamed ? holder : nothing,
         reverses: fc.constant(isReversal ? reverses : undefined),
-        note: isReversal ? fc.string() : has("deposit", "withdrawal") ? note : nothing,
+        note:
+          isReversal || has("block", "unblock") ? fc.string() : has("deposit", "withdrawal") ? note : nothing,
         debited: fc.constant(has("exchange", "withdrawal", "reversal") ? out : undefined),
         credited: fc.constant(has("opening", "exchange", "deposit", "reversal") ? into : undefined),
         exchange: isExchange ? exchangeOf(out, into) : isReversal ? exchangeOf(into, out) : nothing,
@@ -81,7 +78,7 @@ const anyEntry: fc.Arbitrary<Entry> = fc
   });
 
 describe("the text of an entry", () => {
-  test("says all of it", () => {
+  test("The text of an entry has all of its members", () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         assert.deepEqual(parseEntry(entryText(entry)), entry);
@@ -89,7 +86,7 @@ describe("the text of an entry", () => {
     );
   });
 
-  test("is JSON as any program writes it, so that another can take the same hash", () => {
+  test("The text of an entry is JSON as any program writes it, so that another can take the same hash", () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         const text = entryText(entry);
@@ -98,10 +95,28 @@ describe("the text of an entry", () => {
     );
   });
 
-  test("and its hash are what they always were", () => {
+  test("The text of an entry is refused with a number, a list or null in the place of a text, and with a text in the place of a number", () => {
+    const fields = [
+      ...["id", "pesel", "kind", "key", "by", "name", "surname", "reverses", "note"],
+      ...["side", "table", "tableId", "effectiveDate", "sequence", "time"],
+    ];
+    fc.assert(
+      fc.property(anyEntry, fc.constantFrom(...fields), (entry, field) => {
+        const json = JSON.parse(entryText(entry));
+        const isNumber = ["sequence", "time"].includes(field);
+        const wrong = isNumber ? ["5", 2 ** 60, 0.5, null] : [5, ["x"], ...(field === "key" ? [] : [null])];
+        for (const value of wrong) {
+          assert.throws(() => parseEntry(JSON.stringify({ ...json, [field]: value })), TypeError);
+        }
+      }),
+    );
+  });
+
+  test("The text of an entry does not change between versions, nor does its hash", () => {
     const text =
       '{"id":"0197514f-b0c0-7000-8000-000000000002","pesel":"70011000003","sequence":2,"time":1780920000000,' +
-      '"key":"order-1","kind":"exchange","side":"toBuy","sold":"37000 PLN","bought":"10000 USD","bid":null,' +
+      '"key":"order-1","kind":"exchange","name":"Jan","surname":"Kowalski",' +
+      '"debited":"37000 PLN","credited":"10000 USD","side":"toBuy","bid":null,' +
       '"ask":"3.7","table":"108/C/NBP/2026",' +
       '"tableId":"0123456789abcdef0123456789abcdef","effectiveDate":"2026-06-08","balances":{"PLN":63000,"USD":10000}}';
     const exchange: Exchange = {
@@ -122,7 +137,8 @@ describe("the text of an entry", () => {
       time: now,
       key: "order-1",
       by: undefined,
-      holder: undefined,
+      holder: { name: "Jan", surname: "Kowalski" },
+      blocked: false,
       reverses: undefined,
       note: undefined,
       debited: exchange.sold,
@@ -134,19 +150,28 @@ describe("the text of an entry", () => {
       ],
     };
     assert.equal(entryText(entry), text);
+    const whileBlocked = text.replace('"surname":"Kowalski",', '"surname":"Kowalski","blocked":true,');
+    assert.equal(entryText({ ...entry, blocked: true }), whileBlocked);
     const named = text.replace('"key":"order-1",', '"key":"order-1","by":"counter 2",');
     assert.equal(entryText({ ...entry, by: "counter 2" }), named);
     const before = createHash("sha256").update("the entry before").digest("hex");
-    assert.equal(entryHash(text, before), createHash("sha256").update(before).update(text).digest("hex"));
+    const textHash = createHash("sha256").update(text).digest("hex");
+    assert.equal(entryHash(text, before), createHash("sha256").update(before).update(textHash).digest("hex"));
   });
 
   const opening = (initial: string) =>
-    `{"kind":"opening","balances":{},"initial":${JSON.stringify(initial)}}`;
+    `{"kind":"opening","balances":{},"credited":${JSON.stringify(initial)}}`;
   const noAmount = (text: string) => `${JSON.stringify(text)} is no amount of minor units`;
   for (const [what, text, name, message] of [
     ["no JSON", "[", "SyntaxError", /JSON/],
     ["no object", "null", "TypeError", /null/],
-    ["no kind", '{"balances":{}}', "RangeError", `an entry is one of ${entryKinds.join(", ")}`],
+    ["of no kind", '{"balances":{}}', "TypeError", "the kind of an entry is text"],
+    [
+      "of an unknown kind",
+      '{"kind":"x","balances":{}}',
+      "RangeError",
+      `an entry is one of ${entryKinds.join(", ")}`,
+    ],
     ["of a kind that objects have", '{"kind":"toString","balances":{}}', "RangeError", /^an entry is one of/],
     ["no balances", '{"kind":"exchange"}', "TypeError", /undefined/],
     [
@@ -161,24 +186,36 @@ describe("the text of an entry", () => {
       "RangeError",
       "an entry of kind closing has no debited",
     ],
-    ["a balance that is no number", '{"balances":{"PLN":"many"}}', "SyntaxError", /many/],
+    ["a block without its reason", '{"kind":"block","balances":{}}', "RangeError", /needs note/],
+    ...["false", "null", '"true"'].map(
+      (is) =>
+        [
+          `blocked: ${is}`,
+          `{"kind":"closing","balances":{},"blocked":${is}}`,
+          "TypeError",
+          /blocked/,
+        ] as const,
+    ),
+    ["a balance that is no number", '{"kind":"closing","balances":{"PLN":"many"}}', "SyntaxError", /many/],
     ...["1", "PLN", "-1 PLN", "x1 PLN", "1 PLN2", "1 pln", "1.5 PLN"].map(
       (amount) => [`an amount of "${amount}"`, opening(amount), "RangeError", noAmount(amount)] as const,
     ),
     [
       "an exchange at a table without an id",
-      '{"kind":"exchange","balances":{},"side":"toBuy","sold":"1 PLN","bought":"1 USD","bid":null,"ask":null,"table":"","effectiveDate":""}',
+      '{"kind":"exchange","balances":{},"side":"toBuy","debited":"1 PLN","credited":"1 USD","bid":null,"ask":null,"table":"","effectiveDate":"2026-06-08"}',
       "RangeError",
       "an entry of kind exchange needs exchange",
     ],
     [
       "a rate that is no decimal",
-      '{"kind":"exchange","balances":{},"side":"toBuy","sold":"1 PLN","bought":"1 USD","bid":"x","ask":null,"table":"","tableId":"","effectiveDate":""}',
+      '{"kind":"exchange","balances":{},"side":"toBuy","debited":"1 PLN","credited":"1 USD","bid":"x","ask":null,"table":"","tableId":"0123456789abcdef0123456789abcdef","effectiveDate":"2026-06-08"}',
       "RangeError",
       '"x" is not a decimal',
     ],
   ] as const) {
-    test(`cannot be ${what}`, () => assert.throws(() => parseEntry(text), { name, message }));
+    const whole = text.replace("{", '{"id":"","pesel":"","sequence":1,"time":1,"name":"","surname":"",');
+    test(`The text of an entry cannot be ${what}`, () =>
+      assert.throws(() => parseEntry(whole), { name, message }));
   }
 });
 
@@ -191,6 +228,7 @@ describe("an entry answers the request that led to it, sent again,", () => {
       surname: "Kowalski",
       balances: [{ currency: pln, minor: 100_000n }],
       closed: false,
+      blocked: false,
     },
     order,
     table,
@@ -201,7 +239,7 @@ describe("an entry answers the request that led to it, sent again,", () => {
     exchange,
     balances: account.balances,
   });
-  test("with the account as it was then", () => {
-    assert.deepEqual(accountAfter(settled, { name: "Jan", surname: "Kowalski" }), account);
+  test("An entry gives the account as it was after it", () => {
+    assert.deepEqual(accountAfter(settled), account);
   });
 });

@@ -15,7 +15,7 @@ import { money } from "../support/entries.ts";
 import { decimal, table } from "../support/fixture.ts";
 
 describe("gap: amounts", () => {
-  test("every balance up to the limit is exact as a JSON number, whatever its currency's digits", () => {
+  test("Every balance up to the limit is exact as a JSON number, whatever its currency's digits", () => {
     const minor = fc.bigInt({ min: 0n, max: balanceLimit });
     fc.assert(
       fc.property(minor, fc.constantFrom(0, 2), (amount, digits) => {
@@ -30,14 +30,14 @@ describe("gap: amounts", () => {
     assert.equal(JSON.parse("90071992547409.90"), JSON.parse("90071992547409.91"));
   });
 
-  test("an amount finer than the minor unit has no minor units", () => {
+  test("An amount finer than the minor unit has no minor units", () => {
     assert.equal(minorUnitsOf(decimal("0.001"), 2), undefined);
     assert.equal(minorUnitsOf(decimal("0.5"), 0), undefined);
     assert.equal(minorUnitsOf(decimal("0.100"), 2), 10n);
     assert.equal(minorUnitsOf(decimal("7.0"), 0), 7n);
   });
 
-  test("is written with all places of its currency", () => {
+  test("Money is written with all places of its currency", () => {
     assert.deepEqual(
       [999_999_999_999n, 1_000_000_000_000n, -(10n ** 15n)].map((minor) => formatMoney(money(minor))),
       ["9999999999.99 PLN", "10,000,000,000.00 PLN", "-10,000,000,000,000.00 PLN"],
@@ -47,7 +47,7 @@ describe("gap: amounts", () => {
     assert.deepEqual(written, ["12.30 PLN", "0.00 PLN", "-0.05 PLN", "7 JPY"]);
   });
 
-  test("to decimal and back is the same, in every currency that fx keeps", () => {
+  test("Money as a decimal and back is the same, in every currency", () => {
     const anyMoney = fc.record({
       currency: fc.constantFrom(pln, ...table.rates.keys()),
       minor: fc.bigInt({ min: -balanceLimit, max: balanceLimit }),
@@ -59,7 +59,7 @@ describe("gap: amounts", () => {
     );
   });
 
-  test("of a currency without a pinned minor unit is a bug, which is named", () => {
+  test("An amount in a currency without a pinned minor unit is a RangeError that names it", () => {
     assert.throws(() => formatMoney(money(1n, "XAU")), {
       name: "RangeError",
       message: "XAU has no pinned minor unit",
@@ -70,7 +70,7 @@ describe("gap: amounts", () => {
 describe("the amount of a request", () => {
   const yen = money(0n, "JPY").currency;
 
-  test("is read in minor units", () => {
+  test("The amount of a request is read in minor units", () => {
     assert.equal(requestedMinor(decimal("12.3"), pln), 1230n);
     assert.equal(requestedMinor(decimal("7.00"), yen), 7n);
   });
@@ -81,17 +81,17 @@ describe("the amount of a request", () => {
     ["0.001", pln, "An amount in PLN must be given with at most 2 decimals."],
     ["0.5", yen, "An amount in JPY must be given with no decimals."],
   ] as const) {
-    test(`cannot be ${text} ${currency}`, () =>
+    test(`The amount of a request cannot be ${text} ${currency}`, () =>
       assert.throws(() => requestedMinor(decimal(text), currency), { code: "invalid-amount", message }));
   }
 
-  test("is the JSON number that says exactly it", () => {
+  test("An amount is the JSON number that says exactly it", () => {
     for (const text of ["0", "-12.30", "999999999999999", "9999999999999.99", "1000000000000000000000"]) {
       assert.equal(exactNumber(decimal(text)), Number(text));
     }
   });
 
-  test("has a JSON number that says exactly it", () => {
+  test("An amount that no JSON number says exactly is refused", () => {
     for (const text of [
       "90071992547409.91",
       "9007199254740993",

@@ -17,12 +17,12 @@ describe("gap: PESEL", () => {
     ["0041010000", "2100-01-01"],
     ["9972310000", "2299-12-31"],
   ] as const) {
-    test(`month ${digits.slice(2, 4)} of year ${digits.slice(0, 2)} is a birth on ${date}`, () => {
+    test(`A PESEL of month ${digits.slice(2, 4)} of year ${digits.slice(0, 2)} is a birth on ${date}`, () => {
       assert.equal(birthDate(parsePesel(peselOf(digits), "2300-01-01")), date);
     });
   }
 
-  test("a check digit of 0 is accepted", () => {
+  test("A PESEL with a check digit of 0 is accepted", () => {
     const digits = ["7001010000", "7001010001", "7001010002", "7001010003", "7001010004"].concat([
       "7001010005",
       "7001010006",
@@ -34,14 +34,14 @@ describe("gap: PESEL", () => {
     assert.equal(parsePesel(zero ?? "", today), zero);
   });
 
-  test("any other check digit than the right one is refused", () => {
+  test("A PESEL with another check digit than the right one is refused", () => {
     for (let digit = 0; digit <= 9; digit += 1) {
       if (digit !== 9) refuses(`4405140135${digit}`, /check digit/);
     }
     assert.equal(parsePesel("44051401359", today), "44051401359");
   });
 
-  test("one mistyped digit is always found", () => {
+  test("One mistyped digit of a PESEL is always found", () => {
     fc.assert(
       fc.property(fc.nat(10), fc.integer({ min: 1, max: 9 }), (place, step) => {
         const digits = [..."44051401359"].map(Number);
@@ -57,21 +57,23 @@ describe("gap: PESEL", () => {
     ["4,40514E+10", /a spreadsheet turned it into a number; format the column as text/],
     ["4.40514e10", /a spreadsheet turned it into a number/],
   ] as const) {
-    test(`${written}, as a spreadsheet writes it, is refused for that`, () => refuses(written, reason));
+    test(`The PESEL ${written}, as a spreadsheet writes it, is refused for that`, () =>
+      refuses(written, reason));
   }
 
-  test("31 April is refused", () => refuses(peselOf("7004310000"), /does not exist/));
-  test("29 February of a common year is refused", () => refuses(peselOf("7102290000"), /does not exist/));
-  test("29 February 1900 is refused, for 1900 was no leap year", () =>
+  test("A PESEL of 31 April is refused", () => refuses(peselOf("7004310000"), /does not exist/));
+  test("A PESEL of 29 February of a common year is refused", () =>
+    refuses(peselOf("7102290000"), /does not exist/));
+  test("A PESEL of 29 February 1900 is refused, for 1900 was no leap year", () =>
     refuses(peselOf("0002290000"), /does not exist/));
-  test("29 February 2000 exists", () => {
+  test("A PESEL of 29 February 2000 is accepted", () => {
     assert.equal(birthDate(parsePesel(peselOf("0022290000"), today)), "2000-02-29");
   });
-  test("month 13 is refused", () => refuses(peselOf("7013010000"), /does not exist/));
-  test("month 0 is refused", () => refuses(peselOf("7000010000"), /does not exist/));
-  test("day 0 is refused", () => refuses(peselOf("7001000000"), /does not exist/));
-  test("a birth tomorrow is refused", () => refuses(peselOf("2626090000"), /future/));
-  test("a birth today is accepted", () => {
+  test("A PESEL of month 13 is refused", () => refuses(peselOf("7013010000"), /does not exist/));
+  test("A PESEL of month 0 is refused", () => refuses(peselOf("7000010000"), /does not exist/));
+  test("A PESEL of day 0 is refused", () => refuses(peselOf("7001000000"), /does not exist/));
+  test("A PESEL of a birth tomorrow is refused", () => refuses(peselOf("2626090000"), /future/));
+  test("A PESEL of a birth today is accepted", () => {
     assert.equal(birthDate(parsePesel(peselOf("2626080000"), today)), today);
   });
 
@@ -81,15 +83,15 @@ describe("gap: PESEL", () => {
     ["Arabic-Indic digits", "٤٤٠٥١٤٠١٣٥٩"],
     ["ten digits", "4405140135"],
     ["twelve digits", "440514013599"],
-    ["nothing", ""],
+    ["no digits", ""],
     ["a trailing newline", "44051401359\n"],
     ["a leading space", " 44051401359"],
     ["a sign", "-4405140135"],
   ] as const) {
-    test(`${what} is refused`, () => refuses(text, /11 digits/));
+    test(`A PESEL with ${what} is refused`, () => refuses(text, /11 digits/));
   }
 
-  test("a refusal never repeats the number", () => {
+  test("The refusal of a PESEL never repeats it", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^\d{11}$/), (text) => {
         try {
@@ -105,19 +107,19 @@ describe("gap: PESEL", () => {
 describe("gap: adult", () => {
   const born = (digits: string) => peselOf(digits) as Pesel;
 
-  test("the 18th birthday today is adult, from its start", () => {
+  test("Whoever turns 18 today is an adult, from the start of the day", () => {
     assert.equal(isAdult(born("0826080000"), "2026-06-08"), true);
   });
-  test("the 18th birthday tomorrow is not", () => {
+  test("Whoever turns 18 tomorrow is no adult", () => {
     assert.equal(isAdult(born("0826090000"), "2026-06-08"), false);
   });
-  test("born on 29 February is adult from 28 February of the 18th year", () => {
+  test("Whoever was born on 29 February is an adult from 28 February of the 18th year", () => {
     assert.equal(isAdult(born("0822290000"), "2026-02-27"), false);
     assert.equal(isAdult(born("0822290000"), "2026-02-28"), true);
   });
-  test("born on 28 February is adult on that day too", () => {
+  test("Whoever was born on 28 February is an adult on that day, too", () => {
     assert.equal(isAdult(born("0822280000"), "2026-02-27"), false);
     assert.equal(isAdult(born("0822280000"), "2026-02-28"), true);
   });
-  test("born in 1800 is adult", () => assert.equal(isAdult(born("0081010000"), today), true));
+  test("Whoever was born in 1800 is an adult", () => assert.equal(isAdult(born("0081010000"), today), true));
 });

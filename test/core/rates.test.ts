@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
-import { identifyTable } from "../../src/core/rates.ts";
+import { compareTables, identifyTable } from "../../src/core/rates.ts";
 import { parseRateTable } from "../../src/rates/published.ts";
 
 const usd = { currency: "dolar amerykański", code: "USD", bid: 3.6268, ask: 3.7 };
@@ -20,7 +20,7 @@ describe("the id of a table", () => {
   const idOf = (untrusted: unknown, source = "nbp") =>
     identifyTable(parseRateTable(untrusted), source, sha256).id;
 
-  test("is the one that it always was", () => {
+  test("The id of a rate table does not change between versions", () => {
     assert.equal(
       idOf(published),
       sha256(
@@ -29,19 +29,19 @@ describe("the id of a table", () => {
     );
   });
 
-  test("stays with the table, which is as published beside", () => {
+  test("A table with its id is otherwise as published", () => {
     const read = parseRateTable(published);
     assert.deepEqual(identifyTable(read, "nbp", sha256), { ...read, source: "nbp", id: idOf(published) });
   });
 
-  test("does not depend on names, or on the order of the rates", () => {
+  test("The id of a table does not depend on names, or on the order of the rates", () => {
     assert.equal(idOf({ ...published, rates: [{ ...eur, currency: "€" }, usd] }), idOf(published));
     const { rates, ...head } = parseRateTable(published);
     const backwards = { ...head, rates: new Map([...rates].reverse()) };
     assert.equal(identifyTable(backwards, "nbp", sha256).id, idOf(published));
   });
 
-  test("is another for another source, number, date, bid, ask or currency", () => {
+  test("The id of a table is another for another source, number, date, bid, ask or currency", () => {
     const ids = [
       idOf(published),
       idOf(published, "demo"),
@@ -54,4 +54,14 @@ describe("the id of a table", () => {
     ];
     assert.equal(new Set(ids).size, ids.length);
   });
+});
+
+test("Tables are in the order of their effective dates, and those of one date in that of their numbers", () => {
+  const [second, third, first] = [
+    { number: "109/C/NBP/2026", effectiveDate: "2026-06-08" },
+    { number: "107/C/NBP/2026", effectiveDate: "2026-06-09" },
+    { number: "108/C/NBP/2026", effectiveDate: "2026-06-08" },
+  ] as const;
+  assert.deepEqual([second, third, first].sort(compareTables), [first, second, third]);
+  assert.equal(compareTables(first, { ...first }), 0);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { unfitForNames } from "../../src/core/account.ts";
 import { visible, visibleLines } from "../../src/core/visible.ts";
 
@@ -11,40 +11,38 @@ function allCharacters(): string[] {
   return characters;
 }
 
-describe("text for a reader", () => {
-  test("has an escape for each character that no name may have, and leaves every other as it is", () => {
-    for (const character of allCharacters()) {
-      const shown = visible(character);
-      if (unfit.test(character)) assert.match(shown, /^(\\[nrt]|(\\u[0-9a-f]{4}){1,2})$/);
-      else assert.equal(shown, character);
-    }
-  });
+test("Text for a reader has an escape for each character that no name may have, and leaves every other as it is", () => {
+  for (const character of allCharacters()) {
+    const shown = visible(character);
+    if (unfit.test(character)) assert.match(shown, /^(\\[nrt]|(\\u[0-9a-f]{4}){1,2})$/);
+    else assert.equal(shown, character);
+  }
+});
 
-  test("is the same text to a reader of JSON", () => {
-    for (const character of allCharacters()) {
-      const json = JSON.stringify(`a${character}b`);
-      for (const shown of [visible(json), visibleLines(json)]) {
-        assert.equal(JSON.parse(shown), JSON.parse(json));
-      }
+test("Text for a reader is the same text to a reader of JSON", () => {
+  for (const character of allCharacters()) {
+    const json = JSON.stringify(`a${character}b`);
+    for (const shown of [visible(json), visibleLines(json)]) {
+      assert.equal(JSON.parse(shown), JSON.parse(json));
     }
-  });
+  }
+});
 
-  test("of several lines keeps tabs and the ends of lines", () => {
-    assert.equal(visibleLines("a\tb\r\nc\u001b\u009b\u202e\n"), "a\tb\r\nc\\u001b\\u009b\\u202e\n");
-    assert.equal(visible("a\tb\r\nc\u001b"), "a\\tb\\r\\nc\\u001b");
-  });
+test("Text for a reader keeps tabs and line ends where it has several lines", () => {
+  assert.equal(visibleLines("a\tb\r\nc\u001b\u009b\u202e\n"), "a\tb\r\nc\\u001b\\u009b\\u202e\n");
+  assert.equal(visible("a\tb\r\nc\u001b"), "a\\tb\\r\\nc\\u001b");
+});
 
-  test("keeps what names are written with", () => {
-    for (const name of [
-      "Łucja Święcka-Ząb",
-      "علی\u200cرضا",
-      "नमस्ते",
-      "山田太郎",
-      "👩‍💻",
-      "O'Brien",
-      "Zoe\u0301",
-    ]) {
-      assert.equal(visible(name), name);
-    }
-  });
+test("Text for a reader keeps what names are written with", () => {
+  for (const name of [
+    "Łucja Święcka-Ząb",
+    "علی\u200cرضا",
+    "नमस्ते",
+    "山田太郎",
+    "👩‍💻",
+    "O'Brien",
+    "Zoe\u0301",
+  ]) {
+    assert.equal(visible(name), name);
+  }
 });

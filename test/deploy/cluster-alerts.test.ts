@@ -3,16 +3,16 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { missingPackages, startCluster } from "../cluster/cluster.ts";
+import { cannotStart, startCluster } from "../cluster/cluster.ts";
 
 const alerts = readFileSync(new URL("../../docs/alerts-cluster.yml", import.meta.url), "utf8");
 
 test("docs/alerts-cluster.yml asks for metrics that Patroni and etcd have", {
-  skip: missingPackages() ?? false,
+  skip: cannotStart(),
   timeout: 200_000,
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "fx-alerts-"));
-  const cluster = await startCluster({ folder });
+  const cluster = await startCluster(folder);
   t.after(async () => {
     await cluster.stop();
     rmSync(folder, { recursive: true, force: true });

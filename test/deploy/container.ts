@@ -11,9 +11,9 @@ import { send } from "../support/http.ts";
 import { freePort } from "../support/postgres.ts";
 import { documented, pack } from "./package.ts";
 
-// It takes a minute or two, so it is not among the tests: npm run try-container. It takes root's rights, debootstrap,
-// buildah, podman and Debian's archive.
-describe("the image of deploy/Containerfile, on a base made by debootstrap", () => {
+// Run by `npm run try-container`, and not with the tests: it takes minutes, root's rights, debootstrap, buildah, podman
+// and access to Debian's archive.
+describe("The image of deploy/Containerfile, on a base made by debootstrap", () => {
   const folder = mkdtempSync(join(tmpdir(), "fx-container-"));
   const context = join(folder, "context");
   const settings = join(folder, "settings");
@@ -24,7 +24,7 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
   let startMs: number;
   let token: string;
 
-  /** Storage of its own, which goes with the folder. Containers get this machine's network, and limits that need no right to raise them. */
+  /** The containers' storage is in the test's folder. They share this network, and their limits need no rights. */
   const env = {
     ...process.env,
     BUILDAH_ISOLATION: "chroot",
@@ -78,7 +78,7 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** As documented: first what builds the image, then what starts it. */
+  /** The documented commands: one that builds the image, then one that starts it. */
   function commands(): string[] {
     return documented("sh", "container")
       .replace("npm pack\n", "")
@@ -108,7 +108,7 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
       ...(body && { body }),
     });
 
-  test("settles orders, and audits them", async (t) => {
+  test("The container settles orders and audits them", async (t) => {
     const order = { pesel, from: "PLN", to: "USD", toBuy: 1 };
     assert.equal((await ask("POST", `/api/exchange/${pesel}`, order)).status, 200);
     assert.equal(((await ask("GET", "/api/audit")).json as { ok: boolean }).ok, true);
@@ -118,7 +118,7 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
     t.diagnostic(`from the start of its process until it was ready: ${Math.round(startMs)} ms`);
   });
 
-  test("has no rights", () => {
+  test("The container has no capabilities", () => {
     const pid = run("podman", "inspect", "--format", "{{.State.Pid}}", "fx");
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)`, "m").exec(status)?.[1];
@@ -131,7 +131,7 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
     ]);
   });
 
-  test("can write to its data, and nowhere else", () => {
+  test("The container can write to its data folder only", () => {
     const touch = (path: string) =>
       spawnSync("podman", ["exec", "fx", "touch", path], { env, encoding: "utf8" });
     assert.equal(touch("/var/lib/fx/probe").status, 0);
@@ -139,7 +139,7 @@ describe("the image of deploy/Containerfile, on a base made by debootstrap", () 
       assert.match(touch(path).stderr, /Read-only file system/, path);
   });
 
-  test("ends at SIGTERM, and has its accounts when it is started again", async () => {
+  test("The container ends at SIGTERM and keeps its accounts when started again", async () => {
     run("podman", "stop", "--time", "12", "fx");
     assert.equal(run("podman", "inspect", "--format", "{{.State.ExitCode}}", "fx"), "0");
     run("podman", "rm", "fx");

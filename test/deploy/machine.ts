@@ -1,4 +1,4 @@
-/** A machine with systemd of its own: a container of systemd-nspawn that has this machine's /usr and nothing else of it. */
+/** A machine with its own systemd: a systemd-nspawn container that shares only /usr with this one. */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -19,14 +19,14 @@ import { promisify } from "node:util";
 import type { Ran } from "../support/run-fx.ts";
 
 export interface Machine {
-  /** Its root, as this machine sees it. */
+  /** Path of its root folder on this machine. */
   readonly root: string;
-  /** Runs a script as its root, in /root. */
+  /** Runs a shell script as its root user, in /root. */
   run(script: string): Promise<Ran>;
   stop(): Promise<void>;
 }
 
-/** Why there can be none here, or false. */
+/** The reason why this machine cannot run one, or false. */
 export function cannotBoot(): string | false {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "a machine with systemd takes root's rights";
@@ -34,7 +34,7 @@ export function cannotBoot(): string | false {
   return missing && "systemd-nspawn is not installed (apt-get install systemd-container)";
 }
 
-/** Starts it and waits until systemd has. It shares this machine's network. */
+/** Boots a machine and waits for its systemd. It shares this machine's network. */
 export async function bootMachine(): Promise<Machine> {
   const root = mkdtempSync(join(tmpdir(), "fx-machine-"));
   chmodSync(root, 0o755);
@@ -107,13 +107,13 @@ export async function bootMachine(): Promise<Machine> {
     root,
     run,
     stop: async () => {
-      // It then asks systemd to stop what runs, and gives that some time.
+      // At SIGTERM, systemd-nspawn has systemd stop all units first.
       nspawn.kill("SIGTERM");
       await Promise.race([ended, pause(20_000, undefined, { ref: false }).then(kill)]);
       await ended;
       process.off("exit", kill);
       rmSync(root, { recursive: true });
-      // systemd-nspawn leaves its control groups where no systemd cleans up.
+      // systemd-nspawn leaves its control groups behind if no systemd cleans up.
       for (const path of controlGroups())
         spawnSync("find", [path, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]);
     },
@@ -127,7 +127,7 @@ function controlGroups(): string[] {
   return paths.filter((path) => existsSync(path));
 }
 
-/** Its systemd, as this machine numbers it. */
+/** The id of its systemd in this machine's namespace. */
 function leaderOf({ pid }: ChildProcess): number | undefined {
   try {
     const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");

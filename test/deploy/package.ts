@@ -6,13 +6,13 @@ import packageJson from "../../package.json" with { type: "json" };
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Packs what is built into a folder, and gives the file's path. */
+/** Packs the build into a folder, and returns the path of the package. */
 export function pack(folder: string): string {
   execFileSync("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], { cwd: root });
   return join(folder, `fx-${packageJson.version}.tgz`);
 }
 
-/** A block of docs/OPERATIONS.md, in this language and under a comment with this name. */
+/** The block of docs/OPERATIONS.md in this language, under the comment with this name. */
 export function documented(language: string, name: string): string {
   const page = readFileSync(join(root, "docs/OPERATIONS.md"), "utf8");
   const [, text] = new RegExp(`<!-- ${name} -->\n\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];

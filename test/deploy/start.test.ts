@@ -5,17 +5,16 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { until } from "../support/run-fx.ts";
+import { until } from "../support/until.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const [, first = ""] = /```sh\n(.*)\n```/.exec(readme) ?? [];
-// 8080 may be taken here.
+// Any free port, as 8080 may be taken.
 const command = `${first} -- --port 0`;
 
 const listening = /^listening\s+(http:\S+)\n/m;
 
-/** Whether a connection to the address is taken. */
 async function isTaken(url: string): Promise<boolean> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   try {
@@ -28,13 +27,15 @@ async function isTaken(url: string): Promise<boolean> {
   }
 }
 
-describe("the first command of the README starts a server that is ended with", () => {
+describe("The first command of the README", () => {
   for (const [signal, how, script] of [
     ["SIGTERM", "bash -c", command],
     ["SIGINT", "bash -c", command],
     ["SIGTERM", "kill $! in a script", `${command} & read -r _; kill $!; wait $!`],
   ] as const) {
-    test(`${signal} by ${how}`, { timeout: 240_000 }, async () => {
+    test(`README's first command starts a server that ends at ${signal} by ${how}`, {
+      timeout: 240_000,
+    }, async () => {
       const child = spawn("bash", ["-c", script], { cwd: root, detached: true });
       try {
         let shown = "";
@@ -47,7 +48,7 @@ describe("the first command of the README starts a server that is ended with", (
         const deadline = Date.now() + 20_000;
         while (await isTaken(url)) assert.ok(Date.now() < deadline, "the port is still taken");
       } finally {
-        // What is left of its group, if it has not ended.
+        // Ends the rest of its process group.
         try {
           process.kill(-(child.pid as number), "SIGKILL");
         } catch {}

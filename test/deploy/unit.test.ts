@@ -27,7 +27,7 @@ describe("deploy/fx@.service", {
   const instance = join(folder, "fx@8080.service");
   copyFileSync(unit, instance);
 
-  test("has an exposure of at most 2.0 of 10", () => {
+  test("The systemd unit has an exposure of at most 2.0 of 10", () => {
     const { stdout } = spawnSync("systemd-analyze", ["security", "--offline=true", instance], {
       encoding: "utf8",
     });
@@ -35,10 +35,10 @@ describe("deploy/fx@.service", {
     assert.ok(Number(exposure) <= 2, stdout);
   });
 
-  test("has no line that systemd does not know", () => {
+  test("The systemd unit has no line that systemd rejects", () => {
     copyFileSync(unit, join(folder, "fx@.service"));
     const { stdout, stderr } = spawnSync("systemd-analyze", ["verify", instance], { encoding: "utf8" });
-    // It also says what is wrong with other units of this machine.
+    // The output also has errors of this machine's other units.
     assert.doesNotMatch(stdout + stderr, /fx@.*(Unknown|Failed|Invalid|ignoring)/i);
   });
 });
@@ -82,7 +82,7 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
       if (Date.now() > deadline)
         throw new Error((await machine.run(`systemctl status fx@${port}; journalctl -u fx@${port}`)).stdout);
   };
-  /** The block of the page, for the ports of this test. */
+  /** A block of OPERATIONS, with the ports of this test. */
   const asDocumented = (block: string) =>
     documented("sh", block)
       .replaceAll("8080", String(ports[0]))
@@ -122,18 +122,31 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
     await database?.stop();
   });
 
-  test("settles orders on each port", async () => {
+  test("fx under systemd settles orders on each port", async () => {
     for (const port of ports) assert.equal((await order(port, `on-${port}`)).status, 200);
   });
 
-  test("does what a thread of its own does", async () => {
+  test("fx under systemd can start a worker thread", async () => {
     const { stdout } = await machine.run(
       `FX_URL=${urlOf(ports[0])} FX_TOKEN=$(cat operator.token) fx audit --json`,
     );
     assert.equal(JSON.parse(stdout || "{}").ok, true, stdout);
   });
 
-  test("has no rights", async () => {
+  test("The checkpoint timer makes a checkpoint when installed, and another the next night", async () => {
+    const settings = "/run/systemd/system/fx-checkpoint.service.d";
+    const url = `Environment=FX_URL=${urlOf(ports[0])}`;
+    await done(`mkdir -p ${settings} && printf '[Service]\\n${url}\\n' > ${settings}/port.conf`);
+    await done(asDocumented("systemd: checkpoint"));
+    await done("sleep 1; systemctl start fx-checkpoint");
+    const made = (await done("ls /mnt/checkpoints")).split("\n");
+    assert.equal(made.length, 2);
+    const log = () => machine.run("journalctl --no-pager --output cat --unit fx-checkpoint");
+    while (!/compared\t1\n/.test((await log()).stdout)) await pause(50);
+    assert.equal(await done("systemctl is-enabled fx-checkpoint.timer"), "enabled");
+  });
+
+  test("fx under systemd has no capabilities", async () => {
     const status = readFileSync(`/proc/${await hostPidOf(ports[0])}/status`, "utf8");
     const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)`, "m").exec(status)?.[1];
     assert.deepEqual(["CapEff", "CapPrm", "CapBnd", "NoNewPrivs", "Seccomp"].map(field), [
@@ -146,19 +159,19 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
     assert.equal(field("Uid"), await done("id -u fx"));
   });
 
-  test("can write to its own folder, and nowhere else", async () => {
+  test("fx under systemd can write to its own folder only", async () => {
     const inside = `nsenter --target ${await pidOf(ports[0])} --mount`;
     await done(`${inside} sh -c 'echo > /var/lib/fx/probe && rm /var/lib/fx/probe'`);
     for (const path of ["/etc/fx/probe", "/opt/fx/probe", "/probe", "/var/probe", "/usr/local/probe"]) {
       const { stderr } = await machine.run(`${inside} sh -c 'echo > ${path}'`);
       assert.match(stderr, /Read-only file system|Permission denied|nonexistent/, path);
     }
-    // Without root's rights it sees no other process.
+    // Without root's rights, ProtectProc hides everything but the own process.
     const seen = await done(`nsenter --target ${await pidOf(ports[0])} --mount ls /proc`);
     assert.doesNotMatch(seen, /meminfo/);
   });
 
-  test("is back after SIGKILL, and what was answered is there", async () => {
+  test("fx under systemd restarts after SIGKILL with all answered orders", async () => {
     const first = await order(ports[0], "before-the-kill");
     const pid = await pidOf(ports[0]);
     await done(`kill -9 ${pid}`);
@@ -168,14 +181,14 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
     assert.ok(again.headers.has("idempotency-replayed"));
   });
 
-  test("reads its settings again on reload", async () => {
+  test("fx under systemd reads its settings again on reload", async () => {
     await done(`systemctl reload fx@${ports[0]}`);
     const log = () => machine.run(`journalctl --no-pager --unit fx@${ports[0]}`);
     while (!/HUP/.test((await log()).stdout)) await pause(50);
     assert.ok(await isReady(ports[0]));
   });
 
-  test("is upgraded one process after the other, and one of them answers all the time", async () => {
+  test("A rolling upgrade under systemd leaves one process answering at any time", async () => {
     let stopping = false;
     let failed = 0;
     const orders = (async () => {
@@ -196,7 +209,7 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
     for (const [index, pid] of pids.entries()) assert.notEqual(pid, before[index]);
   });
 
-  test("is not started again with a wrong setting", async () => {
+  test("fx under systemd is not restarted with a wrong setting", async () => {
     const port = await freePort();
     await done(
       `mkdir -p /run/systemd/system/fx@${port}.service.d && ` +
@@ -209,7 +222,7 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
     assert.match(await state(), /ExecMainStatus=2/);
   });
 
-  test("stops at once, and as a success", async () => {
+  test("fx under systemd stops at once and successfully", async () => {
     await done(`systemctl stop fx@${ports[1]}`);
     assert.equal(
       await done(`systemctl show --property ActiveState,Result,ExecMainStatus fx@${ports[1]}`),
@@ -217,7 +230,7 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
     );
   });
 
-  /** As this machine numbers it. */
+  /** The id of the process in this machine's namespace. */
   async function hostPidOf(port: number): Promise<string> {
     const pids = execFileSync("pgrep", ["-f", `/opt/fx/bin/fx\\.js serve --port ${port}$`], {
       encoding: "utf8",

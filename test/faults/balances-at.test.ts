@@ -11,12 +11,12 @@ import { everyPage } from "../support/service.ts";
 
 const accounts = 60;
 const clients = 8;
-/** How long ago a time has to be. */
+/** Age from which the balances at a time are final. */
 const settledMs = 10_000;
 
 type Sums = Readonly<Record<string, bigint>>;
 
-/** What the accounts add up to as they were. */
+/** Sums of all accounts' balances at a time. */
 async function summedAt(service: ExchangeService, at: Date): Promise<Sums> {
   const sums: Record<string, bigint> = {};
   for (const { balances } of await everyPage((page) => service.accounts({ ...page, at }), 25)) {
@@ -30,7 +30,7 @@ async function customersAt(service: ExchangeService, at: Date): Promise<Sums> {
   return Object.fromEntries(currencies.map(({ currency, customers }) => [currency, customers]));
 }
 
-/** Exchanges, deposits, withdrawals and openings at random, by clients of both servers, until it is over. */
+/** Random exchanges, deposits, withdrawals and openings by clients of both servers, until `isOver`. */
 async function load(services: readonly ExchangeService[], isOver: () => boolean): Promise<void> {
   let opened = accounts;
   const client = async () => {
@@ -50,10 +50,10 @@ async function load(services: readonly ExchangeService[], isOver: () => boolean)
   await Promise.all(Array.from({ length: clients }, client));
 }
 
-describe("under load from two processes", { concurrency: true }, () => {
+describe("Past balances under load from two processes", { concurrency: true }, () => {
   for (const { name, database } of adapters) {
     if (database === undefined) continue;
-    test(`all accounts at a time add up to the position at that time, for good, ${name}`, async (t) => {
+    test(`Past balances under load always add up to the position of that time, ${name}`, async (t) => {
       const { url } = await database(t);
       const start = () => startFx(["--rates", "demo", "--log-level", "error"], { env: { FX_DB: url } });
       const servers = [await start(), await start()];
@@ -69,14 +69,13 @@ describe("under load from two processes", { concurrency: true }, () => {
       try {
         await sleep(settledMs);
         const seen: { at: Date; sums: Sums }[] = [];
-        for (let round = 0; round < 5; round += 1) {
-          await sleep(300);
+        while (seen.length < 5) {
+          await sleep(100);
           const at = new Date(Date.now() - settledMs);
           const [sums, customers] = await Promise.all([summedAt(one, at), customersAt(other, at)]);
           assert.deepEqual(sums, customers);
-          seen.push({ at, sums });
+          if (sums.PLN !== seen.at(-1)?.sums.PLN) seen.push({ at, sums });
         }
-        assert.equal(new Set(seen.map(({ sums }) => String(sums.PLN))).size, seen.length, "there was load");
         isOver = true;
         await loaded;
         for (const { at, sums } of seen) {

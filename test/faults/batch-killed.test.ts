@@ -4,16 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { sameSignalMs } from "../../src/cli/context.ts";
+import { sameSignalMs } from "../../src/cli/signals.ts";
 import { adult } from "../support/fixture.ts";
-import { runFx, spawnFx, startFx, until } from "../support/run-fx.ts";
+import { runFx, spawnFx, startFx } from "../support/run-fx.ts";
+import { until } from "../support/until.ts";
 
 const accounts = 20;
 const someOrders = 6000;
-/** So many that a thread carries out most of them. */
+/** Enough orders for a batch in its own process to be interrupted in the middle. */
 const manyOrders = 40_000;
 
-/** A ledger with accounts, and a file of orders on them. */
+/** A ledger with accounts, and a file of orders. */
 async function desk(t: TestContext, orders = someOrders) {
   const folder = mkdtempSync(join(tmpdir(), "fx-batch-killed-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -38,7 +39,7 @@ async function desk(t: TestContext, orders = someOrders) {
 
 const linesIn = (text: string) => text.split("\n").length - 1;
 
-test("a batch whose server is killed and started again loses and doubles no line", async (t) => {
+test("A batch whose server is killed and restarted neither loses nor doubles a line", async (t) => {
   const { file, serve, audit } = await desk(t);
   let served = await serve();
   const { url } = served;
@@ -53,7 +54,7 @@ test("a batch whose server is killed and started again loses and doubles no line
     served.signal("SIGKILL");
     await served.ended;
     served = await serve(new URL(url).port);
-    // Either it waited for the server, or it said that it did not end, and is run again.
+    // The batch either waited for the server or ended without success, and is run again.
     if (isOver) ({ output, ended } = batch());
   }
   let ran = await ended;
@@ -64,23 +65,7 @@ test("a batch whose server is killed and started again loses and doubles no line
   assert.deepEqual([ok, entries], [true, accounts + someOrders]);
 });
 
-test("a batch that is killed at its server and run again loses and doubles no line", async (t) => {
-  const { file, serve, audit } = await desk(t);
-  const served = await serve();
-  for (const share of [0.1, 0.5]) {
-    const { child, output, ended } = spawnFx(["batch", file], { env: { FX_URL: served.url } });
-    await until(() => linesIn(output().stdout) > share * someOrders || child.exitCode !== null);
-    child.kill("SIGKILL");
-    await ended;
-  }
-  const ran = await runFx(["batch", file], { env: { FX_URL: served.url } });
-  assert.equal(ran.exit, 0, ran.stderr);
-  await served.stop();
-  const { ok, entries } = await audit();
-  assert.deepEqual([ok, entries], [true, accounts + someOrders]);
-});
-
-test("a long batch in its own process that is killed and run again loses and doubles no line", async (t) => {
+test("A long local batch that is killed and run again neither loses nor doubles a line", async (t) => {
   const { place, file, audit } = await desk(t, manyOrders);
   for (const share of [0.3, 0.6]) {
     const { child, output, ended } = spawnFx(["batch", file], place);
@@ -95,7 +80,7 @@ test("a long batch in its own process that is killed and run again loses and dou
   assert.deepEqual([ok, entries], [true, accounts + manyOrders]);
 });
 
-test("a long batch in its own process that Ctrl-C stops has done what it says, and run again does the rest", async (t) => {
+test("A long local batch stopped by Ctrl-C has done what it reports, and the next run does the rest", async (t) => {
   const { place, file, audit } = await desk(t, manyOrders);
   const { child, output, ended } = spawnFx(["batch", file], place);
   await until(() => linesIn(output().stdout) > 0.5 * manyOrders);
@@ -109,14 +94,14 @@ test("a long batch in its own process that Ctrl-C stops has done what it says, a
   assert.deepEqual([ok, entries], [true, accounts + manyOrders]);
 });
 
-test("a long batch in its own process that is interrupted twice ends at once, and run again does the rest", async (t) => {
+test("A long local batch interrupted twice ends at once, and the next run does the rest", async (t) => {
   const { place, file, audit } = await desk(t, manyOrders);
-  const { child, output, ended } = spawnFx(["batch", file, "--concurrency", "16384"], place);
+  const { child, output, ended } = spawnFx(["batch", file], place);
   await until(() => linesIn(output().stdout) > 0.4 * manyOrders);
-  // No reader takes the results any more, so that the batch cannot end by itself.
+  // Nobody reads the results any more, so the batch cannot end by itself.
   child.stdout.pause();
   child.kill("SIGINT");
-  // Sooner, it would be the same Ctrl-C; later, the thread would have nothing to do.
+  // Earlier, it would count as the same Ctrl-C; later, the thread would be done.
   await pause(sameSignalMs + 20);
   child.kill("SIGINT");
   await pause(500);

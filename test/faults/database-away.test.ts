@@ -14,7 +14,7 @@ import { centOrder, type OrderAnswer, sendOrder } from "./orders.ts";
 
 const accounts = 50;
 
-/** `fx serve` and its database, with a network between them that can be cut. */
+/** `fx serve` and its database, with a network between them that can fail. */
 async function start(t: TestContext, { parameters = "", heapMb = 4096 } = {}) {
   const database = await createDatabase();
   const store = await openPostgres(database.url);
@@ -37,9 +37,7 @@ async function start(t: TestContext, { parameters = "", heapMb = 4096 } = {}) {
 
 const statusOfReady = async (url: string) => (await send(url, "GET", "/health/ready")).status;
 
-test("a server is ready only while its database answers, and lives on meanwhile", {
-  timeout: 60_000,
-}, async (t) => {
+test("A server without its database keeps running, and is not ready until the database is back", async (t) => {
   const { network, url } = await start(t);
   for (const goAway of [() => network.cut(), () => network.silence()]) {
     assert.equal(await statusOfReady(url), 200);
@@ -53,12 +51,10 @@ test("a server is ready only while its database answers, and lives on meanwhile"
   }
 });
 
-/** Requests that a server takes on at once before it knows how fast they are answered. */
+/** Number of requests that a server admits before it knows its own speed. */
 const taken = 2048;
 
-test("orders beyond those taken on are refused without taking memory, and each of those is settled or not begun", {
-  timeout: 90_000,
-}, async (t) => {
+test("Orders over the admission limit are refused without using memory; admitted ones are settled or not begun", async (t) => {
   const { network, url, database } = await start(t, { parameters: "?deadline=60", heapMb: 384 });
   assert.equal((await sendOrder(url, centOrder(adult(), "first"))).status, 200);
   network.cut();
@@ -68,7 +64,7 @@ test("orders beyond those taken on are refused without taking memory, and each o
   assert.deepEqual(await refused.answers(), { "503": 4 * taken });
 
   network.restore();
-  // What has waited for more than 10 s is refused, and was not begun.
+  // Orders that waited for more than 10 s are refused without being begun.
   const { "200": settled = 0, "503": late = 0, ...others } = await waiting.answers();
   assert.deepEqual(others, {});
   assert.equal(settled + late, taken);
@@ -78,7 +74,7 @@ test("orders beyond those taken on are refused without taking memory, and each o
   assert.equal(entries, accounts + 1 + settled + probed);
 });
 
-/** Orders until one is refused because too many wait. Gives those that were not answered at once. */
+/** Sends orders until one is refused as overloaded, and returns those without an immediate answer. */
 async function overloadedSoon(url: string): Promise<readonly Promise<OrderAnswer>[]> {
   const waiting: Promise<OrderAnswer>[] = [];
   for (;;) {
@@ -95,7 +91,7 @@ async function overloadedSoon(url: string): Promise<readonly Promise<OrderAnswer
   }
 }
 
-/** Sends orders without waiting for answers, over so many connections. */
+/** Pipelines orders over several connections. */
 async function pipeline(url: string, count: number, name: string, connections: number) {
   const { hostname, port } = new URL(url);
   const pipes = Array.from({ length: connections }, async (_, index) => {
@@ -127,7 +123,7 @@ async function pipeline(url: string, count: number, name: string, connections: n
   });
   const open = await Promise.all(pipes);
   return {
-    /** How many answers of each status there were, when all are here. */
+    /** Waits for all answers, and returns their number by status. */
     answers: async () => {
       const all = (await Promise.all(open.map((statuses) => statuses()))).flat();
       const counts: Record<string, number> = {};

@@ -17,7 +17,7 @@ for (const [what, prepare] of [
   ["a new file", async () => {}],
   ["a restored backup", restoreBackups],
 ] as const) {
-  test(`processes that start at once on ${what} have one ledger, in which each has its account`, async (t) => {
+  test(`Processes that start at once on ${what} share one ledger with an account of each`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "fx-first-"));
     t.after(() => rmSync(folder, { recursive: true }));
     await prepare(folder);

@@ -3,8 +3,8 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, now, opening } from "../support/fixture.ts";
 
 /**
- * Opens an account of its own in one new ledger after the other, each at the moment that its sister does, and prints
- * what failed. Arguments: the folder, how many, the moment of the first, and this process's number.
+ * Opens its own account in one new ledger after another, each at the same moment as its sister process, and prints
+ * failures. Arguments: folder, number of ledgers, time of the first, number of this process.
  */
 const [folder, rounds, startMs, self] = process.argv.slice(2);
 const pauseMs = 20;

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { EntryKind } from "../../src/core/journal.ts";
@@ -13,27 +14,29 @@ import { assertSettledOnce } from "./orders.ts";
 
 const accounts = 20;
 const clients = 32;
+/** Every kind of request is answered several times before a kill. */
+const answersBeforeAKill = 200;
 
 export interface KillReport {
   readonly kills: number;
-  /** How many requests of each kind. */
+  /** Number of answered requests by kind. */
   readonly answered: Readonly<Record<string, number>>;
-  /** Requests whose first answer never came, which were sent again with their keys. */
+  /** Requests without a first answer, which were repeated with their keys. */
   readonly unanswered: number;
-  /** Of those, how many of each kind had been settled before the kill. */
+  /** Unanswered requests, by kind, that had been settled before the kill. */
   readonly settledBeforeTheKill: Readonly<Record<string, number>>;
   readonly readyMs: { readonly median: number; readonly max: number };
 }
 
 /**
- * Kills `fx serve --db sqlite:…` with SIGKILL under a load of every kind of request, `kills` times, and sends every
- * request that was not answered again with its key. Then each must be in the journal exactly once, as it was answered,
- * and the audit clean.
+ * Kills `fx serve --db sqlite:…` with SIGKILL `kills` times under a load of every kind of request, and repeats every
+ * unanswered request with its key. Each must then be in the journal exactly once, as it was answered, and the audit
+ * clean.
  */
 export async function killNine(kills: number): Promise<KillReport> {
   const folder = mkdtempSync(join(tmpdir(), "fx-kill-nine-"));
   const path = join(folder, "ledger.db");
-  /** Receipt by key, of every request that was answered. */
+  /** Receipts of answered requests by key. */
   const answered = new Map<string, string>();
   const unanswered = new Map<string, Asked>();
   const askers = Array.from({ length: clients }, (_, client) => new Client(client));
@@ -74,7 +77,9 @@ export async function killNine(kills: number): Promise<KillReport> {
           client.done(asked, answer.receipt);
         }
       });
-      await new Promise((done) => setTimeout(done, 150 + (round % 7) * 40));
+      const before = answered.size;
+      while (answered.size < before + answersBeforeAKill) await Promise.race([pause(5), ...load]);
+      await pause(Math.random() * 40);
       served.signal("SIGKILL");
       await served.ended;
       killed = true;
@@ -104,12 +109,12 @@ async function check(path: string, answered: ReadonlyMap<string, string>): Promi
   await assertSettledOnce(store, answered).finally(() => store.close());
 }
 
-/** Starts the server on what the last one left, and waits until it is ready. */
+/** Restarts the server on the same ledger and waits until it is ready. */
 async function serve(path: string): Promise<{ served: Served; readyMs: number }> {
   const started = performance.now();
   const served = await startFx(["--db", `sqlite:${path}`, "--rates", "demo", "--log-level", "error"]);
   while ((await fetch(`${served.url}/health/ready`)).status !== 200) {
-    await new Promise((next) => setTimeout(next, 5));
+    await pause(5);
   }
   return { served, readyMs: performance.now() - started };
 }
@@ -126,15 +131,15 @@ interface Asked {
   readonly kind: EntryKind;
   readonly path: string;
   readonly body: object;
-  /** Of the answer, which is never a refusal. */
+  /** The status of a success; no request is to be refused. */
   readonly status: 200 | 204;
 }
 
-/** Asks for each kind in turn, and closes and opens an account of its own. */
+/** Sends every kind of request in turn; what changes the state of an account, to one of its own. */
 class Client {
   readonly #own: string;
   #count: number;
-  #isClosed = false;
+  #turns = 0;
   /** Receipts that can be reversed. */
   readonly #undoable: string[] = [];
 
@@ -158,14 +163,8 @@ class Client {
         return account("withdrawal", "withdrawals", cash);
       case 2:
         return account("renaming", "name", { name, surname: "Kowalski" });
-      case 3: {
-        this.#isClosed = !this.#isClosed;
-        if (this.#isClosed) {
-          return { kind: "closing", path: `/api/user/${this.#own}/closing`, body: {}, status: 200 };
-        }
-        const body = { name, surname: "Nowak", pesel: this.#own, pln: 0 };
-        return { kind: "opening", path: "/api/user", body, status: 204 };
-      }
+      case 3:
+        return this.#nextOfOwn({ name, surname: "Nowak", pesel: this.#own, pln: 0 });
       case 4: {
         const id = this.#undoable.pop();
         if (id !== undefined) {
@@ -180,6 +179,16 @@ class Client {
     }
     const body = { pesel, from: "PLN", to: "USD", toBuy: 0.01 };
     return { kind: "exchange", path: `/api/exchange/${pesel}`, body, status: 200 };
+  }
+
+  /** Closes the account, opens it again, blocks and unblocks it. */
+  #nextOfOwn(opening: object): Asked {
+    const kinds = ["closing", "opening", "block", "unblock"] as const;
+    const kind = kinds[this.#turns % kinds.length] ?? "closing";
+    this.#turns += 1;
+    if (kind === "opening") return { kind, path: "/api/user", body: opening, status: 204 };
+    const body = kind === "closing" ? {} : { reason: "a freeze" };
+    return { kind, path: `/api/user/${this.#own}/${kind}`, body, status: 200 };
   }
 
   done({ kind }: Asked, receipt: string): void {

@@ -32,11 +32,11 @@ async function openService(
   return service;
 }
 
-/** What is tried again until the deadline does not end before its test. */
+/** A deadline after the test's own: a failure that is retried makes the test time out. */
 const untilTestEnds = { deadlineMs: 600_000 };
 const order = (index: number, key: string) => ({ ...terms("buy 1 USD for PLN"), pesel: adult(index), key });
 
-/** Three processes send orders and openings at the same time, some of them twice. All must be there, once. */
+/** Sends orders and openings by three processes at once, some twice. Asserts that each is settled exactly once. */
 async function requireSettledOnce(
   t: TestContext,
   { database, pooler }: { database: Database; pooler: PgBouncer },
@@ -80,12 +80,12 @@ describe("PgBouncer", { skip: withoutPgBouncer }, () => {
   ];
   for (const settings of modes) {
     const set = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
-    test(`with ${set.join(", ")} carries the orders of three processes, each once`, async (t) => {
+    test(`PgBouncer with ${set.join(", ")} settles each order of three processes exactly once`, async (t) => {
       await requireSettledOnce(t, await start(t, settings));
     });
   }
 
-  test("that changes to transaction mode under load loses no order and adds none", async (t) => {
+  test("Changing PgBouncer to transaction mode under load neither loses nor doubles an order", async (t) => {
     const { database, pooler } = await start(t, { pool_mode: "session", default_pool_size: "20" });
     await requireSettledOnce(t, { database, pooler }, async (round) => {
       if (round === 3) await pooler.set("pool_mode", "transaction");
@@ -104,12 +104,12 @@ describe("PgBouncer", { skip: withoutPgBouncer }, () => {
     },
   });
 
-  test("in transaction mode has every transaction wait for the disk, whichever session it runs in", async (t) => {
+  test("With PgBouncer in transaction mode, every session waits for the disk at COMMIT", async (t) => {
     const settings = { pool_mode: "transaction", default_pool_size: "2", server_round_robin: "1" };
     const { pooler, database } = await start(t, settings);
     const name = new URL(database.url).pathname.slice(1);
     await database.run(`alter database ${name} set synchronous_commit = off`);
-    // Has it open both sessions, which it then takes in turn.
+    // Opens both sessions of the pool, which are then used in turn.
     await Promise.all([1, 2].map(() => runSql(pooler.url, "select pg_sleep(0.2)")));
     const place = parsePostgresUrl(pooler.url);
     const connection = await Connection.open(place, place.hosts[0] as PostgresHost);
@@ -127,7 +127,7 @@ describe("PgBouncer", { skip: withoutPgBouncer }, () => {
     assert.equal(sessions.size, 2);
   });
 
-  test("in statement mode is refused at once, with what to set", async (t) => {
+  test("PgBouncer in statement mode is refused at once, with the setting to change", async (t) => {
     const { pooler } = await start(t, { pool_mode: "statement" });
     for (const access of ["create", "read"] as const) {
       await assert.rejects(openPostgres(pooler.url, { ...untilTestEnds, access }), {
@@ -137,7 +137,7 @@ describe("PgBouncer", { skip: withoutPgBouncer }, () => {
     }
   });
 
-  test("in statement mode ends fx serve with exit 7 and a word about the pooler", async (t) => {
+  test("PgBouncer in statement mode ends fx serve with exit 7 and a message about the pooler", async (t) => {
     const { pooler } = await start(t, { pool_mode: "statement" });
     const env = { FX_DB: pooler.url, FX_PORT: "0", FX_RATES: "demo" };
     const { exit, stderr } = await runFx(["serve"], { env });

@@ -1,6 +1,5 @@
 import { maskPesels } from "../../src/core/mask.ts";
-import { statusOf } from "../../src/wire/problem.ts";
-import { problem } from "../../src/wire/schemas.ts";
+import { problem, statusOf } from "../../src/wire/problem.ts";
 import type { Answer } from "./connection.ts";
 import type { ApiDocument, Operation, Schema } from "./document.ts";
 import type { Asked, Role } from "./requests.ts";
@@ -9,10 +8,10 @@ const roles: readonly (Role | undefined)[] = [undefined, "viewer", "teller", "op
 const strictProblem = problem.strict();
 const longestLine = 16_384;
 const problemType = "application/problem+json; charset=utf-8";
-/** What an answer to a path or a method may be that the document does not have, or has under another spelling. */
+/** Statuses allowed for a path or method that is undocumented, or spelled otherwise than documented. */
 const elsewhere = [200, 204, 302, 304, 400, 401, 403, 404, 405, 409, 422, 503];
 
-/** What is wrong with an answer, in a few words; undefined if nothing is. */
+/** A short description of an answer's fault; undefined if there is none. */
 export function faultOf(asked: Asked, answer: Answer, document: ApiDocument): string | undefined {
   try {
     check(asked, answer, document);
@@ -89,7 +88,7 @@ interface BulkAnswer {
   readonly problem?: unknown;
 }
 
-/** Every line that is not blank must be answered, in its place. */
+/** Requires an answer to every line that is not blank, in order. */
 function checkBulk(answers: readonly BulkAnswer[], body: Buffer, id: string | undefined): void {
   const given = splitLines(body).flatMap((line, index) => {
     const text = line

@@ -3,17 +3,16 @@ import { connect, type Socket } from "node:net";
 
 export interface Answer {
   readonly status: number;
-  /** By their names in small letters; of a name that comes twice, both values with a comma between them. */
+  /** Values by lower-case name, joined by commas if the name is repeated. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
 }
 
-/** A connection that sends any bytes, and reads answers strictly. */
+/** A connection that sends any bytes, and parses answers strictly. */
 export class Connection {
   readonly #socket: Socket;
   #arrived: Buffer = Buffer.alloc(0);
   #isOver = false;
-  #isLate = false;
   #wake = () => {};
 
   private constructor(socket: Socket) {
@@ -23,8 +22,9 @@ export class Connection {
       this.#wake();
     };
     socket.on("error", over).on("end", over).on("close", over);
+    socket.setTimeout(120_000, () => socket.destroy());
     socket.on("data", (bytes: Buffer) => {
-      this.#arrived = this.#arrived.length === 0 ? bytes : Buffer.concat([this.#arrived, bytes]);
+      this.#arrived = Buffer.concat([this.#arrived, bytes]);
       this.#wake();
     });
   }
@@ -36,12 +36,12 @@ export class Connection {
     return new Connection(socket);
   }
 
-  /** Whether the server may be sent more. */
+  /** Whether the server may accept more requests. */
   get isOpen(): boolean {
     return !this.#isOver;
   }
 
-  /** What arrived and belongs to no answer. */
+  /** Bytes received that belong to no answer. */
   get rest(): string {
     return this.#arrived.toString("latin1");
   }
@@ -50,94 +50,74 @@ export class Connection {
     this.#socket.write(bytes);
   }
 
-  /** Says that no more will be sent. */
+  /** Half-closes the connection. */
   end(): void {
     this.#socket.end();
   }
 
   close(): void {
+    this.#isOver = true;
     this.#socket.destroy();
   }
 
   /**
-   * The next answer; undefined if the connection ends without it.
-   * @throws Error if it is no HTTP, breaks off in the middle, or does not come within two minutes
+   * The next answer; undefined if the connection ends, or stands still for two minutes, without it.
+   * @throws Error if it is not HTTP or breaks off
    */
   async read(method: string): Promise<Answer | undefined> {
-    const timer = setTimeout(() => {
-      this.#socket.destroy();
-      this.#isOver = true;
-      this.#isLate = true;
-      this.#wake();
-    }, 120_000);
-    try {
-      for (;;) {
-        const head = await this.#until("\r\n\r\n");
-        if (head === undefined) {
-          if (this.#isLate) throw new Error("no answer came within two minutes");
-          if (this.#arrived.length > 0) throw new Error(`the answer breaks off: ${this.rest}`);
-          return undefined;
-        }
-        const [first = "", ...lines] = head.split("\r\n");
-        const [, status] = /^HTTP\/1\.1 (\d{3}) [ -~]*$/.exec(first) ?? [];
-        if (status === undefined) throw new Error(`not the first line of an answer: ${first}`);
-        const headers = headersOf(lines);
-        if (Number(status) < 200) continue;
-        return { status: Number(status), headers, body: await this.#body(method, Number(status), headers) };
-      }
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async #body(method: string, status: number, headers: ReadonlyMap<string, string>): Promise<Buffer> {
-    const length = headers.get("content-length");
-    if (method === "HEAD" || status === 204 || status === 304) return Buffer.alloc(0);
-    if (headers.get("transfer-encoding") === "chunked") {
-      if (length !== undefined) throw new Error("an answer with Content-Length and Transfer-Encoding");
-      const pieces: Buffer[] = [];
-      for (;;) {
-        const size = Number.parseInt((await this.#until("\r\n")) ?? "", 16);
-        if (Number.isNaN(size)) throw new Error("the body breaks off");
-        const piece = await this.#take(size + 2);
-        if (piece === undefined) throw new Error("the body breaks off");
-        if (size === 0) return Buffer.concat(pieces);
-        pieces.push(piece.subarray(0, size));
-      }
-    }
-    if (length === undefined) throw new Error("an answer without a length");
-    const body = await this.#take(Number(length));
-    if (body === undefined) throw new Error(`the body breaks off: ${this.rest.slice(0, 500)}`);
-    return body;
-  }
-
-  async #until(mark: string): Promise<string | undefined> {
     for (;;) {
-      const at = this.#arrived.indexOf(mark);
-      if (at >= 0) {
-        const text = this.#arrived.toString("latin1", 0, at);
-        this.#arrived = this.#arrived.subarray(at + mark.length);
-        return text;
+      const found = parseAnswer(this.#arrived, method);
+      if (found !== undefined) {
+        this.#arrived = this.#arrived.subarray(found.length);
+        if (found.answer.status >= 200) return found.answer;
+        continue;
       }
-      if (this.#isOver) return undefined;
-      await this.#more();
+      if (this.#isOver) {
+        if (this.#arrived.length > 0) throw new Error(`the answer breaks off: ${this.rest.slice(0, 500)}`);
+        return undefined;
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     }
   }
+}
 
-  async #take(length: number): Promise<Buffer | undefined> {
-    while (this.#arrived.length < length) {
-      if (this.#isOver) return undefined;
-      await this.#more();
-    }
-    const taken = this.#arrived.subarray(0, length);
-    this.#arrived = this.#arrived.subarray(length);
-    return taken;
+/** The first answer in these bytes and its length; undefined if it is not complete. */
+function parseAnswer(bytes: Buffer, method: string): { answer: Answer; length: number } | undefined {
+  const end = bytes.indexOf("\r\n\r\n");
+  if (end < 0) return undefined;
+  const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
+  const status = Number(/^HTTP\/1\.1 (\d{3}) [ -~]*$/.exec(first)?.[1]);
+  if (Number.isNaN(status)) throw new Error(`not the first line of an answer: ${first}`);
+  const headers = headersOf(lines);
+  const start = end + 4;
+  if (method === "HEAD" || status < 200 || status === 204 || status === 304) {
+    return { answer: { status, headers, body: Buffer.alloc(0) }, length: start };
   }
+  const size = headers.get("content-length");
+  if (headers.get("transfer-encoding") === "chunked") {
+    if (size !== undefined) throw new Error("an answer with Content-Length and Transfer-Encoding");
+    const chunked = readChunks(bytes, start);
+    return chunked && { answer: { status, headers, body: chunked.body }, length: chunked.end };
+  }
+  if (size === undefined) throw new Error("an answer without a length");
+  const length = start + Number(size);
+  if (bytes.length < length) return undefined;
+  return { answer: { status, headers, body: bytes.subarray(start, length) }, length };
+}
 
-  #more(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
+function readChunks(bytes: Buffer, start: number): { body: Buffer; end: number } | undefined {
+  const pieces: Buffer[] = [];
+  for (let at = start; ; ) {
+    const line = bytes.indexOf("\r\n", at);
+    if (line < 0) return undefined;
+    const size = Number.parseInt(bytes.toString("latin1", at, line), 16);
+    if (Number.isNaN(size)) throw new Error("a chunk without a size");
+    at = line + 2 + size + 2;
+    if (bytes.length < at) return undefined;
+    if (size === 0) return { body: Buffer.concat(pieces), end: at };
+    pieces.push(bytes.subarray(line + 2, line + 2 + size));
   }
 }
 

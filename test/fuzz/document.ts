@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 
-/** A schema of the OpenAPI document, as far as requests are made from it. */
+/** A schema of the OpenAPI document, with the keywords that requests are made from. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -34,12 +34,10 @@ interface Response {
 }
 
 export interface Operation {
-  /** Such as "POST". */
   readonly method: string;
-  /** Such as "/api/user/{pesel}". */
   readonly path: string;
   readonly operationId: string;
-  /** What a token must at least allow; undefined asks for none. */
+  /** The least role of a token; undefined if none is needed. */
   readonly role: string | undefined;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly type: string; readonly schema: Schema; readonly isOptional: boolean } | undefined;
@@ -101,7 +99,7 @@ export class ApiDocument {
     );
   }
 
-  /** The schema that a reference names, or the same. */
+  /** The schema with its reference resolved. */
   resolved(schema: Schema): Schema {
     let found = schema;
     while (found.$ref !== undefined) {
@@ -114,7 +112,7 @@ export class ApiDocument {
     return found;
   }
 
-  /** How `value` breaks the schema; undefined if it does not. */
+  /** The violation of the schema by `value`; undefined if there is none. */
   faultOf(schema: Schema, value: unknown): string | undefined {
     let validate = this.#compiled.get(schema);
     if (validate === undefined) {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { maskPesels } from "../../src/core/mask.ts";
 import { watched, watchMemory } from "../support/memory.ts";
 import { createDatabase } from "../support/postgres.ts";
@@ -8,120 +9,75 @@ import { runFx, startFx } from "../support/run-fx.ts";
 import { faultOf } from "./check.ts";
 import { type Answer, Connection } from "./connection.ts";
 import { ApiDocument } from "./document.ts";
-import { type Asked, makeRequest, type Role, type Tokens } from "./requests.ts";
-import { Heard } from "./values.ts";
+import { type Asked, anyRequest, type Draft, type Heard, type Role, type Tokens } from "./requests.ts";
 
-const clients = 64;
-/** Every so often a client sends a few requests at once. */
-const pipeline = { every: 8, requests: 4 };
-const mostFaults = 10;
+/** The most connections of a run, and the most pipelined requests on each. */
+const connections = 8;
+const pipelined = 4;
+const meanRequests = ((1 + connections) / 2) * ((1 + pipelined) / 2);
 
-export interface FuzzReport {
-  readonly seed: number;
+export interface FuzzOptions {
   readonly requests: number;
-  readonly seconds: number;
-  /** How many answers there were of each status, and ends of the connection without one. */
-  readonly answers: Readonly<Record<string, number>>;
-  /** In MB, between the warm-up and the end. */
-  readonly memory: object;
-  readonly audit: string;
-  /** Each with the request that met it. */
-  readonly faults: readonly string[];
+  readonly seed: number;
+  readonly db: string;
 }
 
 /**
- * Sends requests of every shape, made from the OpenAPI document, to the built `fx serve` with tokens in force, and
- * checks every answer against the document; then the audit, the memory, and that the log has no PESEL and no token.
+ * Sends about this many random requests, made from the OpenAPI document, to the built `fx serve` with tokens. Checks
+ * every answer against the document, and at the end that every operation was done, the audit, the memory, and that the
+ * log has no PESEL and no token. Returns figures, and the faults that were found; requests are shrunk to few.
  */
 export async function fuzz({
   requests,
   seed,
-  db = "sqlite",
-}: {
-  readonly requests: number;
-  readonly seed: number;
-  readonly db?: "sqlite" | "postgres" | undefined;
-}): Promise<FuzzReport> {
+  db,
+}: FuzzOptions): Promise<{ report: object; faults: string[] }> {
   const folder = mkdtempSync(join(tmpdir(), "fx-fuzz-"));
   const database = db === "postgres" ? await createDatabase() : undefined;
   const place = database?.url ?? `sqlite:${join(folder, "fx.db")}`;
   const faults: string[] = [];
-  const answers: Record<string, number> = {};
   try {
     const file = join(folder, "tokens.json");
     const tokens = await makeTokens(file);
     const args = ["--rates", "demo", "--tokens", file, "--log-level", "debug"];
     const server = await startFx(args, { env: { FX_DB: place, ...watched } });
-    const { url } = server;
-    const memory = watchMemory(url, tokens.valid.operator[0]);
+    const memory = watchMemory(server.url, tokens.valid.operator[0]);
+    const document = new ApiDocument(await (await fetch(`${server.url}/openapi.json`)).json());
+    const play = new Play(server.url, document);
     const startedAt = performance.now();
     try {
-      const document = new ApiDocument(await (await fetch(`${url}/openapi.json`)).json());
-      let sent = 0;
-      const told = new Set<string>();
-      const onFault = (nth: number, asked: Asked, fault: string, answer?: Answer) => {
-        const kind = `${asked.operation?.operationId ?? "elsewhere"}: ${fault.slice(0, 60)}`;
-        if (told.has(kind) || faults.length >= mostFaults) return;
-        told.add(kind);
-        faults.push(
-          `request ${nth} of seed ${seed}: ${fault}\n${shown(asked.bytes)}\n${answer ? shownAnswer(answer) : ""}`,
-        );
-      };
-      const count = (what: string) => {
-        answers[what] = (answers[what] ?? 0) + 1;
-        sent += 1;
-        if (sent % 10_000 === 0) process.stderr.write(`${sent} of ${requests}, ${faults.length} faults\n`);
-      };
-      const client = async (first: number) => {
-        const heard = new Heard();
-        const session = new Session(url, (nth, asked, answer) => {
-          count(answer === undefined ? "none" : String(answer.status));
-          if (answer === undefined) return;
-          hear(heard, answer);
-          const fault = faultOf(asked, answer, document);
-          if (fault !== undefined) onFault(nth, asked, fault, answer);
-        });
-        for (let round = 0, nth = first; nth < requests && faults.length < mostFaults; round += 1) {
-          const batch: [number, Asked][] = [];
-          for (
-            let more = round % pipeline.every === 0 ? pipeline.requests : 1;
-            more > 0 && nth < requests;
-            more -= 1
-          ) {
-            batch.push([nth, makeRequest({ seed, nth, document, heard, tokens })]);
-            nth += clients;
-          }
-          await session.send(batch, onFault);
-        }
-        session.close();
-      };
-      await Promise.all(Array.from({ length: clients }, (_, nth) => client(nth)));
+      const pipelines = fc.array(anyRequest(document, tokens), { minLength: 1, maxLength: pipelined });
+      const runs = fc.array(pipelines, { minLength: 1, maxLength: connections });
+      const property = fc.asyncProperty(runs, (drafts) => play.run(drafts));
+      const details = await fc.check(property, { seed, numRuns: Math.ceil(requests / meanRequests) });
+      if (details.failed)
+        faults.push(`after ${details.numRuns} runs: ${(details.errorInstance as Error).message}`);
     } finally {
+      play.close();
       memory.stop();
       const ended = await server.stop();
       if (ended.exit !== 0) faults.push(`fx serve ended with exit ${ended.exit}`);
       for (const leak of leaksIn(ended.stderr + ended.stdout)) faults.push(`in the log: ${leak}`);
     }
     const seconds = Math.round((performance.now() - startedAt) / 1000);
+    if (requests >= 10_000) {
+      const never = document.operations
+        .map(({ operationId }) => operationId)
+        .filter((id) => !play.done.has(id));
+      if (never.length > 0) faults.push(`never answered with a success: ${never.join(", ")}`);
+    }
     if (!memory.isFlat()) faults.push(`the memory grows: ${JSON.stringify(memory.report())}`);
     const audit = await runFx(["audit", "--json"], { env: { FX_URL: place } });
     if (audit.exit !== 0) faults.push(`fx audit: exit ${audit.exit}: ${audit.stdout}${audit.stderr}`);
-    return {
-      seed,
-      requests,
-      seconds,
-      answers,
-      memory: memory.report(),
-      audit: oneLine(audit.stdout),
-      faults,
-    };
+    const report = { seed, seconds, answers: play.answers, memory: memory.report() };
+    return { report, faults };
   } finally {
     await database?.drop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Of each role two that count; of the others one that was revoked, one that was never made, and no tokens at all. */
+/** Two valid tokens of each role; the invalid ones are a revoked one, unknown ones, and other texts. */
 async function makeTokens(file: string): Promise<Tokens> {
   const fx = async (...line: string[]) => {
     const { stdout, stderr, exit } = await runFx(["token", ...line, "--tokens", file]);
@@ -142,110 +98,113 @@ async function makeTokens(file: string): Promise<Tokens> {
   };
 }
 
-type OnFault = (nth: number, asked: Asked, fault: string, answer?: Answer) => void;
-
-/** One client's connection, which is opened again where the server has closed it. */
-class Session {
+/** Sends requests over connections that stay open between runs, and checks their answers. */
+class Play {
+  /** Number of answers by status, and of connections that ended without one. */
+  readonly answers: Record<string, number> = {};
+  /** Operations that were answered with a success. */
+  readonly done = new Set<string>();
   readonly #url: string;
-  readonly #onAnswer: (nth: number, asked: Asked, answer: Answer | undefined) => void;
-  #connection: Connection | undefined;
-  /** The last that was answered on the connection. */
-  #before: Asked | undefined;
+  readonly #document: ApiDocument;
+  readonly #heard: Heard = { receipt: [], cursor: [], table: [], checkpoint: undefined };
+  readonly #open = new Map<number, Connection>();
+  /** The last request that was answered on a connection. */
+  readonly #before = new WeakMap<Connection, Asked>();
 
-  constructor(url: string, onAnswer: (nth: number, asked: Asked, answer: Answer | undefined) => void) {
+  constructor(url: string, document: ApiDocument) {
     this.#url = url;
-    this.#onAnswer = onAnswer;
+    this.#document = document;
   }
 
-  /** Sends requests without waiting for answers in between, and the rest again where an answer ends the connection. */
-  async send(batch: readonly [number, Asked][], onFault: OnFault): Promise<void> {
-    let rest = batch;
-    while (rest.length > 0) {
-      if (this.#connection?.isOpen !== true) this.#connection = await Connection.open(this.#url);
-      const connection = this.#connection;
-      const [[nth, asked]] = rest as [[number, Asked]];
-      if (connection.rest !== "")
-        onFault(nth, asked, `before it came what belongs to no answer: ${connection.rest}`);
-      const now = rest.slice(0, rest.findIndex(([, { isHttp }]) => !isHttp) + 1 || rest.length);
-      connection.write(Buffer.concat(now.map(([, { bytes }]) => bytes)));
-      // The server may wait for more of what is not HTTP. Requests before it would not be answered after an end.
-      if (!asked.isHttp) connection.end();
-      const answered = await this.#read(connection, now, onFault);
-      rest = rest.slice(answered);
-    }
-  }
-
-  /** Gives how many requests are done with. */
-  async #read(connection: Connection, batch: readonly [number, Asked][], onFault: OnFault): Promise<number> {
-    for (const [index, [nth, asked]] of batch.entries()) {
-      let answer: Answer | undefined;
-      try {
-        answer = await connection.read(asked.method);
-      } catch (error) {
-        onFault(nth, asked, (error as Error).message);
-      }
-      this.#onAnswer(nth, asked, answer);
-      // The answer to a large body may be lost: the connection is closed before all of it has arrived.
-      if (answer === undefined && asked.isHttp && asked.body.length <= 16_384) {
-        onFault(
-          nth,
-          asked,
-          `no answer, after ${this.#before === undefined ? "none" : shown(this.#before.bytes)}`,
-        );
-      }
-      this.#before = asked;
-      if (!asked.isHttp || answer === undefined || answer.headers.get("connection") === "close") {
-        connection.close();
-        this.#connection = undefined;
-        this.#before = undefined;
-        return index + 1;
-      }
-    }
-    return batch.length;
+  async run(drafts: readonly (readonly Draft[])[]): Promise<void> {
+    const requests = drafts.map((each) => each.map((draft) => draft(this.#heard)));
+    const sent = await Promise.allSettled(requests.map((each, place) => this.#send(place, each)));
+    const failed = sent.find((each) => each.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   }
 
   close(): void {
-    this.#connection?.close();
+    for (const connection of this.#open.values()) connection.close();
+  }
+
+  /** Pipelines requests, and sends the rest again if an answer ends the connection. */
+  async #send(place: number, requests: readonly Asked[]): Promise<void> {
+    let rest = requests;
+    while (rest.length > 0) {
+      const known = this.#open.get(place);
+      const connection = known?.isOpen === true ? known : await Connection.open(this.#url);
+      this.#open.set(place, connection);
+      must(connection.rest === "", `bytes that belong to no answer: ${connection.rest}`, rest[0]);
+      // The server may wait for more of an invalid request. Earlier requests would go unanswered after a half-close.
+      const now = rest.slice(0, rest.findIndex(({ isHttp }) => !isHttp) + 1 || rest.length);
+      connection.write(Buffer.concat(now.map(({ bytes }) => bytes)));
+      if (now[0]?.isHttp === false) connection.end();
+      rest = rest.slice(await this.#read(connection, now));
+    }
+  }
+
+  /** Returns the number of requests that are done. */
+  async #read(connection: Connection, requests: readonly Asked[]): Promise<number> {
+    for (const [index, asked] of requests.entries()) {
+      const answer = await connection
+        .read(asked.method)
+        .catch((error: Error) => must(false, error.message, asked));
+      const what = answer === undefined ? "none" : String(answer.status);
+      this.answers[what] = (this.answers[what] ?? 0) + 1;
+      if (answer === undefined) {
+        connection.close();
+        // The answer to a large body may be lost, as the server closes the connection before it has read all of it.
+        const before = shown(this.#before.get(connection)?.bytes ?? Buffer.from("none"));
+        must(!asked.isHttp || asked.body.length > 16_384, `no answer, after ${before}`, asked);
+        return index + 1;
+      }
+      this.#before.set(connection, asked);
+      const fault = faultOf(asked, answer, this.#document);
+      must(fault === undefined, `${fault}\n${shownAnswer(answer)}`, asked);
+      if (asked.operation !== undefined && answer.status < 400) this.done.add(asked.operation.operationId);
+      this.#hear(answer);
+      if (!asked.isHttp || answer.headers.get("connection") === "close") {
+        connection.close();
+        return index + 1;
+      }
+    }
+    return requests.length;
+  }
+
+  #hear({ headers, body }: Answer): void {
+    const keep = (list: string[], text: string | undefined) => {
+      if (text !== undefined) list.push(text);
+      if (list.length > 50) list.shift();
+    };
+    const text = body.length < 200_000 ? body.toString() : "";
+    keep(this.#heard.receipt, headers.get("fx-receipt")?.split("/").at(-1));
+    keep(this.#heard.cursor, /"next":"([^"]+)"/.exec(text)?.[1]);
+    keep(this.#heard.table, /"(?:table|tableId)":"([^"]+)"/.exec(text)?.[1]);
+    if (text.startsWith('{"checkpoint":')) this.#heard.checkpoint = body;
   }
 }
 
-function hear(heard: Heard, { headers, body }: Answer): void {
-  const receipt = headers.get("fx-receipt")?.split("/").at(-1);
-  if (receipt !== undefined) Heard.keep(heard.receipts, receipt);
-  const text = body.length < 200_000 ? body.toString() : "";
-  const [, cursor] = /"next":"([^"]+)"/.exec(text) ?? [];
-  if (cursor !== undefined) Heard.keep(heard.cursors, cursor);
-  for (const name of ["table", "tableId"]) {
-    const [, table] = new RegExp(`"${name}":"([^"]+)"`).exec(text) ?? [];
-    if (table !== undefined) Heard.keep(heard.tables, table);
-  }
-  if (text.startsWith('{"checkpoint":')) heard.checkpoint = body;
+function must(holds: boolean, otherwise: string, asked: Asked | undefined): asserts holds {
+  if (!holds) throw new Error(`${otherwise}\n${shown(asked?.bytes ?? Buffer.alloc(0))}`);
 }
 
-/** Lines of the log with a PESEL, in any of the spellings that were sent, or with a token. */
+/** Lines of the log with a token, or with a PESEL in any spelling that was sent. */
 function leaksIn(log: string): string[] {
-  const leaks: string[] = [];
-  for (let start = 0; start < log.length && leaks.length < 3; ) {
-    const end = log.indexOf("\n", start);
-    const line = log.slice(start, end < 0 ? log.length : end).replace(/"time":\d+/, "");
-    if (maskPesels(line) !== line || /\d{6}-\d{5}(?!\d)|８００１/.test(line)) leaks.push(line);
-    start = end < 0 ? log.length : end + 1;
-  }
-  return leaks;
+  return log
+    .split("\n")
+    .map((line) => line.replace(/"time":\d+/, ""))
+    .filter((line) => maskPesels(line) !== line || /\d{6}-\d{5}(?!\d)|８００１/.test(line))
+    .slice(0, 3);
 }
 
 function shown(bytes: Buffer): string {
   const text = bytes
     .toString("latin1")
-    .replaceAll(/[^\n -~]/g, (each) =>
-      each === "\r" ? "" : `\\x${each.charCodeAt(0).toString(16).padStart(2, "0")}`,
-    );
-  return text.length > 20_000 ? `${text.slice(0, 20_000)}… (${bytes.length} bytes)` : text;
+    .replaceAll(/[^\n -~]/g, (each) => `\\x${each.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  return text.length > 4000 ? `${text.slice(0, 4000)}… (${bytes.length} bytes)` : text;
 }
 
 function shownAnswer({ status, headers, body }: Answer): string {
   const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
   return `--> ${status}\n${lines.join("\n")}\n\n${shown(body).slice(0, 1500)}\n`;
 }
-
-const oneLine = (json: string) => json.trim().replaceAll(/\s+/g, " ");

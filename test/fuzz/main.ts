@@ -1,6 +1,6 @@
 /**
- * Sends requests of every shape to a server and checks every answer: `npm run fuzz -- --requests N --seed S`. The same
- * seed makes the same requests. `--db postgres` keeps the ledger in PostgreSQL.
+ * Sends requests of every shape to a server and checks every answer: `npm run fuzz -- --requests N --seed S`. A seed
+ * makes requests reproducible. `--db postgres` keeps the ledger in PostgreSQL.
  */
 import { parseArgs } from "node:util";
 import { fuzz } from "./fuzz.ts";
@@ -12,11 +12,8 @@ const { values } = parseArgs({
     db: { type: "string", default: "sqlite" },
   },
 });
-const { faults, ...report } = await fuzz({
-  requests: Number(values.requests),
-  seed: Number(values.seed),
-  db: values.db === "postgres" ? "postgres" : "sqlite",
-});
+const { requests, seed, db } = values;
+const { report, faults } = await fuzz({ requests: Number(requests), seed: Number(seed), db });
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
 for (const fault of faults) process.stderr.write(`\n${fault}\n`);
 process.exitCode = faults.length === 0 ? 0 : 1;

@@ -1,466 +1,414 @@
-import { Chance } from "../support/chance.ts";
-import { peselOf } from "../support/fixture.ts";
+import fc from "fast-check";
+import { adult } from "../support/fixture.ts";
 import type { ApiDocument, Operation, Parameter } from "./document.ts";
-import { changed, damaged, hostileText, Members, type Node, write } from "./json.ts";
-import { type Heard, Values } from "./values.ts";
+import { accounts, arbitraryOf, changedJson, damaged, hostileText, hostileTexts } from "./values.ts";
 
 export type Role = "viewer" | "teller" | "operator";
+const roles: readonly Role[] = ["viewer", "teller", "operator"];
 
-/** What may stand in Authorization: the tokens that count, and others. */
+/** Tokens for the Authorization header. */
 export interface Tokens {
   readonly valid: Readonly<Record<Role, readonly string[]>>;
   readonly invalid: readonly string[];
 }
 
+/** The newest values received from the server, which a client may send back. */
+export interface Heard {
+  readonly receipt: string[];
+  readonly cursor: string[];
+  readonly table: string[];
+  checkpoint: Buffer | undefined;
+}
+
 export interface Asked {
   readonly method: string;
-  /** What the document says of it; undefined where the path or the method is of none. */
+  /** The documented operation; undefined if path or method is undocumented. */
   readonly operation: Operation | undefined;
-  /** Of the token that it has, if that is valid. */
+  /** The role of its token, if that is valid. */
   readonly role: Role | undefined;
   readonly bytes: Buffer;
   readonly body: Buffer;
-  /** Whether it is HTTP; what is not may be answered by the end of the connection. */
+  /** Whether it is valid HTTP; otherwise the server may just end the connection. */
   readonly isHttp: boolean;
 }
 
-/** How often each is asked for. What takes long is rare. */
+/** A request that still has placeholders for what the server has answered. */
+export type Draft = (heard: Heard) => Asked;
+
+/** Relative frequencies of operations (default 3); slow ones are rare. */
 const weights: Readonly<Record<string, number>> = {
-  ...{ exchange: 12, deposit: 8, withdraw: 5, createAccount: 6, bulk: 5, reverse: 4, closeAccount: 2 },
-  ...{ audit: 0.3, checkpoint: 0.3, compareCheckpoint: 0.5, exportJournal: 0.3, position: 0.3 },
+  ...{ exchange: 48, deposit: 32, withdraw: 20, createAccount: 24, bulk: 20, reverse: 16, closeAccount: 24 },
+  ...{ blockAccount: 8, unblockAccount: 16 },
   ...{
-    metrics: 0.1,
-    openApi: 0.1,
-    live: 1,
-    ready: 1,
-    token: 1,
-    rateHistory: 0.5,
-    accounts: 0.7,
-    statement: 1,
-    account: 2,
+    audit: 1,
+    checkpoint: 1,
+    compareCheckpoint: 2,
+    exportJournal: 1,
+    position: 1,
+    till: 1,
+    metrics: 1,
+    openApi: 1,
   },
+  ...{ suspendTrading: 1, resumeTrading: 12 },
+  ...{ live: 4, ready: 4, token: 4, rateHistory: 2, accounts: 3, statement: 4, account: 8 },
 };
-const usualWeight = 3;
 const mediaTypes = [
+  ...["text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "", "a/b/c", "/"],
   ...[
-    "text/plain",
-    "application/xml",
-    "multipart/form-data; boundary=x",
-    "application/x-www-form-urlencoded",
-  ],
-  ...[
-    "",
     "application/json;",
     "application/JSON",
     "application/json; charset=utf-16",
     "application/json, text/plain",
   ],
-  ...[
-    "application/x-ndjson",
-    "application/problem+json",
-    "a/b/c",
-    "/",
-    "80010112340",
-    'application/json;charset="\xff"',
-  ],
+  ...["application/x-ndjson", "application/problem+json", "80010112340", 'application/json;charset="\xff"'],
 ];
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "QUERY"];
+/** Path segments that are sent as they are. */
+const rawSegments = ["%ff", "%zz", "%2e%2e", "..", ".", "%2F", "%00", "0".repeat(3000)];
+/** Other spellings of a path, and other paths. */
+const twists: readonly ((path: string) => string)[] = [
+  ...[
+    "*",
+    "/",
+    "//",
+    "/docs",
+    "/docs/static/index.html",
+    "/docs/../api/users",
+    "/%2e%2e/",
+    "/api",
+    "/favicon.ico",
+  ]
+    .concat(`/${"a".repeat(10_000)}`, "/api/user/%C0%AF")
+    .map((other) => () => other),
+  (path) => `/${path}`,
+  (path) => path.replace(/(?=\?|$)/, "/"),
+  (path) => path.toUpperCase(),
+  (path) => `http://127.0.0.1${path}`,
+  (path) => path.replaceAll("/", "%2F"),
+  (path) => `${path}#a`,
+  (path) => `${path}%`,
+  (path) => `${path};a=b`,
+  (path) => path.replace("?", "??"),
+];
 
-/** Request number `nth` of a seed: the same bytes each time, but for what was heard from the server. */
-export function makeRequest({
-  seed,
-  nth,
-  document,
-  heard,
-  tokens,
-}: {
-  readonly seed: number;
-  readonly nth: number;
-  readonly document: ApiDocument;
-  readonly heard: Heard;
-  readonly tokens: Tokens;
-}): Asked {
-  const chance = new Chance(Math.imul(seed, 0x9e3779b1) ^ Math.imul(nth + 1, 0x85ebca6b));
-  const values = new Values(document, chance, heard, `k-${seed}-${nth}`);
-  const operation = operationOf(document, chance);
-  if (chance.percent(1.5)) return notHttp(chance, operation);
-  return new Maker(chance, values, operation, tokens, heard).make();
+/** Random requests to every operation of the document, valid ones more often than others. */
+export function anyRequest(document: ApiDocument, tokens: Tokens): fc.Arbitrary<Draft> {
+  const valid = document.operations.map((operation) => ({
+    weight: 4 * (weights[operation.operationId] ?? 12),
+    arbitrary: requestTo(document, tokens, operation, false),
+  }));
+  const hostile = document.operations.map((operation) => ({
+    weight: 3 * (weights[operation.operationId] ?? 12),
+    arbitrary: requestTo(document, tokens, operation, true),
+  }));
+  return fc.oneof(...valid, ...hostile, {
+    weight: 20,
+    arbitrary: fc.oneof(...document.operations.map(notHttp)),
+  });
 }
 
-function operationOf({ operations }: ApiDocument, chance: Chance): Operation {
-  const weighted = Object.fromEntries(
-    operations.map(({ operationId }) => [operationId, weights[operationId] ?? usualWeight]),
-  );
-  const wanted = chance.weighted(weighted);
-  return operations.find(({ operationId }) => operationId === wanted) as Operation;
-}
-
-/** Makes one request, in which more or less is wrong. */
-class Maker {
-  readonly #chance: Chance;
-  readonly #values: Values;
-  readonly #operation: Operation;
-  readonly #tokens: Tokens;
-  readonly #heard: Heard;
-  readonly #headers: [name: string, value: string][] = [];
-  /** In how many of a hundred places something is wrong. */
-  readonly #wrong: number;
-  /** In the path and in the body. */
-  readonly #pesel: string;
-
-  constructor(chance: Chance, values: Values, operation: Operation, tokens: Tokens, heard: Heard) {
-    this.#chance = chance;
-    this.#values = values;
-    this.#operation = operation;
-    this.#tokens = tokens;
-    this.#heard = heard;
-    this.#wrong = chance.pick([0, 0, 0, 0, 8, 8, 40]);
-    this.#pesel = chance.percent(3)
-      ? peselOf(String(chance.below(10 ** 10)).padStart(10, "0"))
-      : values.pesel();
-  }
-
-  make(): Asked {
-    const chance = this.#chance;
-    const isOther = chance.percent(this.#wrong / 5);
-    const method = isOther ? chance.pick(methods) : this.#isHead() ? "HEAD" : this.#operation.method;
-    const path = this.#path();
-    const role = this.#authorize();
-    if (chance.percent(98)) this.#headers.unshift(["Host", "127.0.0.1"]);
-    else
-      this.#headers.unshift([
-        "Host",
-        chance.pick(["", "evil.example", "[::1]:80", "80010112340", "a".repeat(300)]),
-      ]);
-    for (const parameter of this.#operation.parameters) this.#header(parameter);
-    if (this.#isWrong()) this.#oddHeaders();
-    const body = this.#body();
-    const lines = this.#headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    const head = Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines}\r\n`, "latin1");
-    const { method: own } = this.#operation;
-    // An empty part in the middle of a path is no value of its parameter: there is nothing under such a path.
-    const isWhole = path.split("?")[0] === this.#plainPath && !this.#plainPath.includes("//");
-    const isKnown = isWhole && (method === own || (method === "HEAD" && own === "GET"));
-    return {
-      method,
-      operation: isKnown ? this.#operation : undefined,
-      role,
-      bytes: Buffer.concat([head, ...body.framed]),
-      body: body.plain,
-      isHttp: true,
-    };
-  }
-
-  #plainPath = "";
-
-  #isWrong(): boolean {
-    return this.#chance.percent(this.#wrong);
-  }
-
-  #isHead(): boolean {
-    return this.#operation.method === "GET" && this.#chance.percent(5);
-  }
-
-  /** The path and the query, as they go over the network. */
-  #path(): string {
-    const chance = this.#chance;
-    const { path, parameters } = this.#operation;
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-      if (this.#isWrong()) return this.#wrongSegment();
-      const parameter = parameters.find((each) => each.name === name && each.in === "path") as Parameter;
-      return name === "pesel"
-        ? this.#pesel
-        : encodeURIComponent(plain(this.#values.of(parameter.schema, name)));
-    });
-    this.#plainPath = filled;
-    const query: string[] = [];
-    for (const { name, required, schema, in: place } of parameters) {
-      if (place !== "query" || !(required || chance.percent(35)) || (required && this.#isWrong())) continue;
-      const value = this.#isWrong() ? hostileText(chance) : plain(this.#values.of(schema, name));
-      query.push(`${name}=${this.#isWrong() ? raw(value) : encoded(value)}`);
-      if (this.#isWrong())
-        query.push(chance.pick([`${name}=`, `${name}[]=1`, `${name}=%ff`, name, query[0] ?? ""]));
-    }
-    // The document cannot say that an order has one amount, and not two.
-    const amounts = query.filter((each) => /^to(Buy|Sell)=/.test(each));
-    if (!this.#isWrong()) {
-      if (amounts.length === 2) query.splice(query.indexOf(amounts[0] as string), 1);
-      else if (amounts.length === 0 && this.#operation.operationId === "quote") query.push("toBuy=1");
-    }
-    if (this.#isWrong()) query.push(`${encoded(hostileText(chance))}=${encoded(hostileText(chance))}`);
-    const whole = filled + (query.length > 0 ? `?${query.join("&")}` : "");
-    if (!chance.percent(this.#wrong / 8)) return whole;
-    const odd = [
-      "*",
-      "/",
-      "//",
-      "/docs",
-      "/docs/static/index.html",
-      "/docs/../api/users",
-      "/%2e%2e/",
-      "/api",
-      "/favicon.ico",
-    ];
-    return chance.pick([
-      ...[
-        ...odd,
-        `/${whole}`,
-        `${whole}/`,
-        whole.toUpperCase(),
-        `http://127.0.0.1${whole}`,
-        whole.replaceAll("/", "%2F"),
-      ],
-      ...[
-        `${whole}#a`,
-        `${whole}%`,
-        `${whole};a=b`,
-        `/${"a".repeat(10_000)}`,
-        whole.replace("?", "??"),
-        "/api/user/%C0%AF",
-      ],
-    ]);
-  }
-
-  #wrongSegment(): string {
-    const chance = this.#chance;
-    const mistyped = this.#pesel.slice(0, 10) + ((Number(this.#pesel[10]) + 1) % 10);
-    return chance.pick([
-      ...[
-        mistyped,
-        `${this.#pesel}0`,
-        this.#pesel.slice(0, 10),
-        `%20${this.#pesel}`,
-        `${this.#pesel}%00`,
-        "%ff",
-        "%zz",
-      ],
-      ...[
-        "00000000000",
-        "99999999999",
-        "..",
-        ".",
-        "%2e%2e",
-        "%2F",
-        "0".repeat(3000),
-        encoded(hostileText(chance)),
-      ],
-    ]);
-  }
-
-  /** The role of the token that the request gets, if it gets a valid one. */
-  #authorize(): Role | undefined {
-    const chance = this.#chance;
-    const { valid, invalid } = this.#tokens;
-    const needed = this.#operation.role as Role | undefined;
-    const kind = chance.weighted({ enough: 65, any: 20, none: 6, invalid: 6, odd: 3 });
-    if (kind === "none") return undefined;
-    if (kind === "odd") {
-      const token = chance.pick(valid.operator);
-      const odd = [
-        token,
-        `Basic ${token}`,
-        "Bearer",
-        "Bearer ",
-        `Bearer ${token} x`,
-        `Bearer ${token},`,
-        "Bearer \xff",
+function requestTo(
+  document: ApiDocument,
+  tokens: Tokens,
+  operation: Operation,
+  isHostile: boolean,
+): fc.Arbitrary<Draft> {
+  /** In a hostile request the other value once in a while. */
+  const or = <T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, weight = 8): fc.Arbitrary<T> =>
+    isHostile ? fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other }) : usual;
+  const of = (parameter: Parameter) =>
+    or(arbitraryOf(document, parameter.schema, parameter.name).map(String), hostileText);
+  const inPlace = (place: Parameter["in"], frequency: number) =>
+    fc.tuple(
+      ...operation.parameters
+        .filter((parameter) => parameter.in === place)
+        .map((parameter) =>
+          fc
+            .tuple(
+              fc.constant(parameter.name),
+              of(parameter),
+              parameter.required ? fc.constant(0) : fc.nat(99),
+            )
+            .map(([name, value, chance]) => (chance < frequency ? ([name, value] as const) : undefined)),
+        ),
+    );
+  const own = operation.method;
+  const path = inPlace("path", 100).chain((pairs) => {
+    const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => `@path-${name}@`);
+    return fc.constant({ filled, values: Object.fromEntries(pairs.flatMap((pair) => (pair ? [pair] : []))) });
+  });
+  return fc
+    .record({
+      method: or(
+        own === "GET"
+          ? fc.oneof(
+              { weight: 19, arbitrary: fc.constant(own) },
+              { weight: 1, arbitrary: fc.constant("HEAD") },
+            )
+          : fc.constant(own),
+        fc.constantFrom(...methods),
+        40,
+      ),
+      path,
+      segment: or(fc.constant(""), fc.constantFrom(...rawSegments), 20),
+      query: inPlace("query", 35),
+      oddQuery: or(
+        fc.constant(""),
+        fc.oneof(fc.constantFrom("limit=", "limit[]=1", "limit=%ff", "limit"), hostileText),
+      ),
+      twist: or(
+        fc.constant<((path: string) => string) | undefined>(undefined),
+        fc.constantFrom(...twists),
+        40,
+      ),
+      account: fc.nat(accounts - 1),
+      token: tokenFor(operation, tokens),
+      headers: inPlace("header", 40),
+      oddHeaders: or(fc.constant<Header[]>([]), oddHeaders(tokens)),
+      body: bodyOf(document, operation, isHostile),
+    })
+    .map((draft) => (heard: Heard) => {
+      const fill = (text: string) => filled(text, heard, draft.account);
+      const segments = draft.path.filled.replaceAll(/@path-(\w+)@/g, (_, name) =>
+        draft.segment === "" ? encoded(fill(draft.path.values[name] ?? "")) : draft.segment,
+      );
+      const query = draft.query.flatMap((pair) => (pair ? [`${pair[0]}=${encoded(fill(pair[1]))}`] : []));
+      if (draft.oddQuery !== "") query.push(encoded(draft.oddQuery));
+      const whole = segments + (query.length > 0 ? `?${query.join("&")}` : "");
+      const target = draft.twist?.(whole) ?? whole;
+      const headers = draft.headers.flatMap((pair) =>
+        pair ? [[pair[0], latin1(fill(pair[1]))] as Header] : [],
+      );
+      const body = draft.body(heard, draft.account);
+      const lines = [
+        ["Host", "127.0.0.1"],
+        ...draft.token.headers,
+        ...headers,
+        ...draft.oddHeaders,
+        ...body.headers,
       ];
-      this.#headers.push(["Authorization", chance.pick(odd)]);
-      return undefined;
-    }
-    if (kind === "invalid") {
-      this.#headers.push(["Authorization", `Bearer ${chance.pick(invalid)}`]);
-      return undefined;
-    }
-    const enough = needed === undefined ? roles : roles.slice(roles.indexOf(needed));
-    const role = chance.pick(kind === "enough" ? enough : roles);
-    this.#headers.push([
-      chance.percent(80) ? "Authorization" : "AUTHORIZATION",
-      `Bearer ${chance.pick(valid[role])}`,
-    ]);
-    return role;
-  }
-
-  #header({ name, in: place, schema }: Parameter): void {
-    const chance = this.#chance;
-    if (place !== "header" || !chance.percent(name === "Fx-Table" ? 15 : 60)) return;
-    const value = this.#isWrong() ? latin1(hostileText(chance)) : plain(this.#values.of(schema, name));
-    this.#headers.push([name, chance.percent(10) ? `"${value}"` : value]);
-    if (chance.percent(this.#wrong / 5)) this.#headers.push([name, value]);
-  }
-
-  #oddHeaders(): void {
-    const chance = this.#chance;
-    const odd: readonly [string, string][] = [
-      ...([
-        "X-Request-Id",
-        "X-Http-Method-Override",
-        "X-Forwarded-For",
-        "X-Forwarded-Host",
-        "Origin",
-        "Referer",
-      ].map((name) => [name, latin1(hostileText(chance))]) as [string, string][]),
-      ["X-Request-Id", chance.pick(["abc", this.#pesel, chance.pick(this.#tokens.valid.operator)])],
-      [
-        "traceparent",
-        chance.pick(["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", this.#pesel, "00-0-0-0"]),
-      ],
-      ["Origin", chance.pick(["null", "http://evil.example", "http://127.0.0.1"])],
-      ["Sec-Fetch-Site", chance.pick(["cross-site", "same-origin", "x"])],
-      ["Accept", chance.pick(["text/html", "*/*;q=0", "application/xml", "\xff"])],
-      ["Accept-Encoding", "gzip, br, zstd"],
-      ["Range", "bytes=0-0"],
-      ["If-None-Match", "*"],
-      ["Cookie", `token=${chance.pick(this.#tokens.valid.operator)}`],
-      ["Expect", chance.pick(["100-continue", "bogus"])],
-      ["Connection", chance.pick(["close", "keep-alive, Authorization"])],
-      ["Upgrade", chance.pick(["websocket", "h2c"])],
-      ["Content-Encoding", chance.pick(["gzip", "identity", "br"])],
-      ["__proto__", "1"],
-      ["X-Long", "x".repeat(chance.pick([1000, 6000]))],
-    ];
-    this.#headers.push(chance.pick(odd));
-    if (chance.percent(5)) for (let nth = 0; nth < 500; nth += 1) this.#headers.push([`X-${nth}`, "1"]);
-  }
-
-  #body(): { readonly plain: Buffer; readonly framed: readonly Buffer[] } {
-    const chance = this.#chance;
-    const { body } = this.#operation;
-    const isOmitted =
-      body === undefined
-        ? !chance.percent(this.#wrong / 10)
-        : body.isOptional
-          ? chance.percent(50)
-          : this.#isOdd();
-    if (isOmitted) {
-      if (body !== undefined) this.#headers.push(["Content-Length", "0"]);
-      return { plain: Buffer.alloc(0), framed: [] };
-    }
-    const type = this.#isOdd() ? chance.pick(mediaTypes) : (body?.type ?? "application/json");
-    if (!this.#isOdd())
-      this.#headers.push(["Content-Type", type + (chance.percent(20) ? "; charset=utf-8" : "")]);
-    else this.#headers.push(["Content-Type", chance.pick(mediaTypes)]);
-    const isLines = body?.type === "application/x-ndjson";
-    const plainBody = isLines ? this.#lines() : this.#json();
-    if (chance.percent(75)) {
-      this.#headers.push(["Content-Length", String(plainBody.length)]);
-      return { plain: plainBody, framed: [plainBody] };
-    }
-    this.#headers.push(["Transfer-Encoding", "chunked"]);
-    const framed: Buffer[] = [];
-    for (let at = 0; at < plainBody.length; ) {
-      const piece = plainBody.subarray(at, at + 1 + chance.below(chance.pick([10, 5000])));
-      const extension = this.#isOdd() ? ";a=b" : "";
-      framed.push(Buffer.from(`${piece.length.toString(16)}${extension}\r\n`), piece, Buffer.from("\r\n"));
-      at += piece.length;
-    }
-    framed.push(Buffer.from(this.#isOdd() ? "0\r\nX-Trailer: 1\r\n\r\n" : "0\r\n\r\n"));
-    return { plain: plainBody, framed };
-  }
-
-  #isOdd(): boolean {
-    return this.#chance.percent(this.#wrong / 4);
-  }
-
-  #json(): Buffer {
-    const { body } = this.#operation;
-    return this.#value(body === undefined ? new Members([]) : this.#values.of(body.schema), true);
-  }
-
-  #value(made: Node, hasPath: boolean): Buffer {
-    const chance = this.#chance;
-    let node = made;
-    if (node instanceof Members && hasPath) {
-      const pesel = node.list.find(([name]) => name === "pesel");
-      if (pesel !== undefined) pesel[1] = this.#pesel;
-    }
-    while (this.#isWrong()) node = changed(chance, node);
-    const text = write(node);
-    return this.#isOdd() ? damaged(chance, text) : Buffer.from(text);
-  }
-
-  #lines(): Buffer {
-    const chance = this.#chance;
-    const { body, operationId } = this.#operation;
-    const { checkpoint } = this.#heard;
-    if (operationId === "compareCheckpoint" && checkpoint !== undefined && chance.percent(60)) {
-      return this.#isOdd() ? damaged(chance, checkpoint.toString()) : checkpoint;
-    }
-    const end = chance.percent(10) ? "\r\n" : "\n";
-    const lines: Buffer[] = [];
-    for (let count = chance.below(chance.pick([3, 10, 80])); count >= 0; count -= 1) {
-      if (chance.percent(3)) lines.push(Buffer.from(chance.pick(["", " ", "\t\t"])));
-      else lines.push(this.#value(this.#values.of(body?.schema ?? {}), false));
-      lines.push(Buffer.from(end));
-    }
-    if (chance.percent(30)) lines.pop();
-    return Buffer.concat(lines);
-  }
+      const head = `${draft.method} ${target} HTTP/1.1\r\n${lines.map((line) => `${line.join(": ")}\r\n`).join("")}\r\n`;
+      // A path with an empty segment is undocumented, and not a parameter without a value.
+      const isKnown = draft.twist === undefined && !segments.includes("//") && !segments.endsWith("/");
+      const isOwn = draft.method === own || (draft.method === "HEAD" && own === "GET");
+      return {
+        method: draft.method,
+        operation: isKnown && isOwn ? operation : undefined,
+        role: draft.token.role,
+        bytes: Buffer.concat([Buffer.from(head, "latin1"), body.framed]),
+        body: body.plain,
+        isHttp: true,
+      };
+    });
 }
 
-const roles: readonly Role[] = ["viewer", "teller", "operator"];
+type Header = [name: string, value: string];
 
-const plain = (node: Node): string => (typeof node === "object" ? write(node) : String(node));
+/** A token with enough rights for the operation; sometimes another, none, or one that is not valid. */
+function tokenFor({ role }: Operation, { valid, invalid }: Tokens) {
+  const enough = role === undefined ? roles : roles.slice(roles.indexOf(role as Role));
+  const operator = valid.operator[0] ?? "";
+  const odd = ["Basic ", "", "Token "].map((scheme) => `${scheme}${operator}`);
+  const header = (value: string): Header[] => [["Authorization", value]];
+  const bearer = (of: readonly Role[]) =>
+    fc.tuple(fc.constantFrom(...of), fc.nat(1)).map(([own, nth]) => {
+      return {
+        role: own as Role | undefined,
+        headers: header(`Bearer ${valid[own][nth % valid[own].length]}`),
+      };
+    });
+  const none = (value: string) => ({ role: undefined, headers: header(value) });
+  return fc.oneof(
+    { weight: 65, arbitrary: bearer(enough) },
+    { weight: 20, arbitrary: bearer(roles) },
+    { weight: 6, arbitrary: fc.constant({ role: undefined, headers: [] }) },
+    { weight: 6, arbitrary: fc.constantFrom(...invalid).map((token) => none(`Bearer ${token}`)) },
+    {
+      weight: 3,
+      arbitrary: fc
+        .constantFrom(
+          ...odd,
+          "Bearer",
+          "Bearer ",
+          `Bearer ${operator} x`,
+          `Bearer ${operator},`,
+          "Bearer \xff",
+        )
+        .map(none),
+    },
+  );
+}
+
+function oddHeaders({ valid }: Tokens): fc.Arbitrary<Header[]> {
+  const named = [
+    "X-Request-Id",
+    "X-Http-Method-Override",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "Origin",
+    "Referer",
+  ];
+  const fixed: readonly Header[] = [
+    ["X-Request-Id", adult()],
+    ["X-Request-Id", valid.operator[0] ?? ""],
+    ["traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
+    ["traceparent", adult()],
+    ["Host", "evil.example"],
+    ["Origin", "http://evil.example"],
+    ["Sec-Fetch-Site", "cross-site"],
+    ["Accept", "*/*;q=0"],
+    ["Accept-Encoding", "gzip, br, zstd"],
+    ["Range", "bytes=0-0"],
+    ["If-None-Match", "*"],
+    ["Cookie", `token=${valid.operator[0]}`],
+    ["Expect", "100-continue"],
+    ["Expect", "bogus"],
+    ["Connection", "close"],
+    ["Upgrade", "h2c"],
+    ["Content-Encoding", "gzip"],
+    ["__proto__", "1"],
+    ["X-Long", "x".repeat(6000)],
+  ];
+  return fc.oneof(
+    fc.constantFrom(...fixed).map((header) => [header]),
+    fc
+      .tuple(fc.constantFrom(...named), fc.constantFrom(...hostileTexts).map(latin1))
+      .map((header) => [header]),
+    fc.constant(Array.from({ length: 500 }, (_, nth): Header => [`X-${nth}`, "1"])),
+  );
+}
+
+interface Body {
+  readonly headers: readonly Header[];
+  readonly plain: Buffer;
+  /** The body as it is sent. */
+  readonly framed: Buffer;
+}
+
+function bodyOf(
+  document: ApiDocument,
+  { body, operationId }: Operation,
+  isHostile: boolean,
+): fc.Arbitrary<(heard: Heard, account: number) => Body> {
+  const none: Body = { headers: [], plain: Buffer.alloc(0), framed: Buffer.alloc(0) };
+  if (body === undefined) return fc.constant(() => none);
+  const isLines = body.type === "application/x-ndjson";
+  const valid = arbitraryOf(document, body.schema, "", isLines);
+  const one = valid.map((value) => JSON.stringify(value));
+  const json = isHostile
+    ? fc.oneof({ weight: 3, arbitrary: one }, { weight: 2, arbitrary: changedJson(valid) })
+    : one;
+  const line = fc.oneof(
+    { weight: 30, arbitrary: json },
+    { weight: 1, arbitrary: fc.constantFrom("", " ", "\t\t") },
+  );
+  const lines = fc
+    .tuple(
+      fc.array(line, { minLength: 1, maxLength: 80 }),
+      fc.constantFrom("\n", "\n", "\n", "\r\n"),
+      fc.boolean(),
+    )
+    .map(([all, end, isEnded]) => all.join(end) + (isEnded ? end : ""));
+  const text = isLines ? lines : json;
+  const bytes = isHostile
+    ? fc.oneof(
+        { weight: 8, arbitrary: text.map((whole) => Buffer.from(whole)) },
+        { weight: 1, arbitrary: damaged(text) },
+      )
+    : text.map((whole) => Buffer.from(whole));
+  const types = isHostile
+    ? fc.constantFrom(...Array<string>(40).fill(body.type), ...mediaTypes)
+    : fc.constant(body.type);
+  const isOmitted = body.isOptional ? fc.boolean() : fc.constant(false);
+  return fc
+    .tuple(bytes, types, fc.option(fc.integer({ min: 1, max: 5000 }), { freq: 3 }), isOmitted)
+    .map(([given, type, chunk, isNone]) => (heard: Heard, account: number): Body => {
+      if (isNone) return { ...none, headers: [["Content-Length", "0"]] };
+      const checkpoint = operationId === "compareCheckpoint" && !isHostile ? heard.checkpoint : undefined;
+      const plain = checkpoint ?? Buffer.from(filled(given.toString("latin1"), heard, account), "latin1");
+      const headers: Header[] = [["Content-Type", type]];
+      if (chunk === null) {
+        headers.push(["Content-Length", String(plain.length)]);
+        return { headers, plain, framed: plain };
+      }
+      headers.push(["Transfer-Encoding", "chunked"]);
+      return { headers, plain, framed: inChunks(plain, chunk) };
+    });
+}
+
+function inChunks(bytes: Buffer, size: number): Buffer {
+  const framed: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += size) {
+    const piece = bytes.subarray(at, at + size);
+    framed.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n"));
+  }
+  return Buffer.concat([...framed, Buffer.from("0\r\n\r\n")]);
+}
+
+const unheard = {
+  receipt: "01a1fc0e-8c6f-70af-a44a-e5ac3576edce",
+  cursor: "01a1fc0e-8c6f-70af-a44a-e5ac3576edce",
+  table: "1/C/NBP/2020",
+};
+
+/** The text with a PESEL and the server's own values for its placeholders. */
+function filled(text: string, heard: Heard, account: number): string {
+  return text
+    .replaceAll(/@(receipt|cursor|table)-(\d+)@/g, (_, kind: keyof typeof unheard, nth) => {
+      return heard[kind][Number(nth) % Math.max(1, heard[kind].length)] ?? unheard[kind];
+    })
+    .replaceAll(/@pesel-(\d+)@/g, (_, nth) => adult(Number(nth)))
+    .replaceAll("@pesel@", adult(account));
+}
 
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** As some clients send it, without what no request line can have. */
-function raw(text: string): string {
-  return latin1(text).replaceAll(/[\s#&]/g, "+");
-}
-
-/** What a header can hold. */
+/** A text reduced to what a header can hold. */
 function latin1(text: string): string {
-  return Buffer.from(text.replaceAll(/[^\t -~\u0080-\uffff]/g, "").slice(0, 4000))
-    .toString("latin1")
-    .trim();
+  const kept = text.replaceAll(/[^\t -~\u0080-\uffff]/g, "").slice(0, 4000);
+  return Buffer.from(kept).toString("latin1").trim();
 }
 
-/** What is not HTTP, or two requests to some and one to others. */
-function notHttp(chance: Chance, { method, path }: Operation): Asked {
+/** Invalid HTTP, or a text that some servers take for one request and others for two. */
+function notHttp({ method, path }: Operation): fc.Arbitrary<Draft> {
   const line = `${method} ${path.replaceAll(/\{\w+\}/g, "80010112340")} HTTP/1.1\r\n`;
-  const host = "Host: a\r\n";
-  const bytes = Buffer.from(
-    chance.pick([
-      ...[
-        `${line}\r\n`,
-        `${line}${host}${host}\r\n`,
-        `${line}${host}No colon\r\n\r\n`,
-        `${line}${host} folded\r\n\r\n`,
-      ],
-      ...[
-        `${line}${host}A: a\0b\r\n\r\n`,
-        `${line}${host}A: ${"a".repeat(20_000)}\r\n\r\n`,
-        `${line}${host}A\xff: b\r\n\r\n`,
-      ],
-      ...[`${line}${host}Content-Length: -1\r\n\r\n`, `${line}${host}Content-Length: 1, 2\r\n\r\nab`],
-      `${line}${host}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`,
-      `${line}${host}Content-Length: 99999999999999999999\r\n\r\n`,
-      `${line}${host}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n`,
-      `${line}${host}Transfer-Encoding: gzip\r\n\r\n`,
-      `${line}${host}Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\nzz\r\n{}\r\n0\r\n\r\n`,
-      `${line}${host}Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\nffffffffffffffffff\r\n{}\r\n`,
-      ...[
-        "GET / HTTP/9.9\r\n\r\n",
-        "GET /\r\n\r\n",
-        "get / HTTP/1.1\r\nHost: a\r\n\r\n",
-        "G\0T / HTTP/1.1\r\n\r\n",
-      ],
-      ...[
-        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        "\r\n\r\n\r\nx\r\n\r\n",
-      ],
-      ...[
-        `GET ${"/a".repeat(9000)} HTTP/1.1\r\n\r\n`,
-        "GET /\u00ff\u0000 HTTP/1.1\r\n\r\n",
-        "80010112340\r\n\r\n",
-      ],
-      chance.bytes(200).toString("latin1"),
-    ]),
-    "latin1",
+  const begun = `${line}Host: a\r\n`;
+  const chunked = `${begun}Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n`;
+  const texts = [
+    ...[`${line}\r\n`, `${begun}Host: a\r\n\r\n`, `${begun}No colon\r\n\r\n`, `${begun} folded\r\n\r\n`],
+    ...[`${begun}A: a\0b\r\n\r\n`, `${begun}A: ${"a".repeat(20_000)}\r\n\r\n`, `${begun}A\xff: b\r\n\r\n`],
+    ...[`${begun}Content-Length: -1\r\n\r\n`, `${begun}Content-Length: 1, 2\r\n\r\nab`],
+    `${begun}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`,
+    `${begun}Content-Length: 99999999999999999999\r\n\r\n`,
+    `${begun}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n`,
+    `${begun}Transfer-Encoding: gzip\r\n\r\n`,
+    ...[`${chunked}zz\r\n{}\r\n0\r\n\r\n`, `${chunked}ffffffffffffffffff\r\n{}\r\n`],
+    ...[
+      "GET / HTTP/9.9\r\n\r\n",
+      "GET /\r\n\r\n",
+      "get / HTTP/1.1\r\nHost: a\r\n\r\n",
+      "G\0T / HTTP/1.1\r\n\r\n",
+    ],
+    ...[
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+      "\r\n\r\nx\r\n\r\n",
+    ],
+    ...[
+      `GET ${"/a".repeat(9000)} HTTP/1.1\r\n\r\n`,
+      "GET /\u00ff\u0000 HTTP/1.1\r\n\r\n",
+      "80010112340\r\n\r\n",
+    ],
+  ];
+  const bytes = fc.oneof(
+    { weight: 20, arbitrary: fc.constantFrom(...texts).map((text) => Buffer.from(text, "latin1")) },
+    {
+      weight: 1,
+      arbitrary: fc.uint8Array({ minLength: 1, maxLength: 200 }).map((given) => Buffer.from(given)),
+    },
   );
-  return { method, operation: undefined, role: undefined, bytes, body: Buffer.alloc(0), isHttp: false };
+  const asked = { method, operation: undefined, role: undefined, body: Buffer.alloc(0), isHttp: false };
+  return bytes.map((sent) => () => ({ ...asked, bytes: sent }));
 }

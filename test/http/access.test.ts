@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import type { ExchangeService } from "../../src/core/service.ts";
 import { bulkType } from "../../src/wire/bulk.ts";
 import { hasLines, type Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
@@ -11,6 +13,7 @@ import { type HttpAnswer, isProblem, send } from "../support/http.ts";
 import { openConnection } from "../support/raw-connection.ts";
 import { routesOf } from "../support/routes.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const pesel = adult(1);
 const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
@@ -28,9 +31,14 @@ const known = () =>
   ]);
 
 /** A server whose tokens are the names of roles, "late" and "past". */
-async function guarded(t?: TestContext) {
+async function guarded(
+  t?: TestContext,
+  replace: Partial<ExchangeService> = {},
+  options: Parameters<typeof startServer>[2] = {},
+) {
   const callers = known();
-  const server = await startServer({}, "", {
+  const server = await startServer(replace, "", {
+    ...options,
     tokens: { callerOf: (header) => callers.get(header.replace(/^Bearer /, "")) },
   });
   t?.after(() => server.close());
@@ -55,12 +63,19 @@ function ask(line: string, token?: string, body?: object): Promise<HttpAnswer> {
   return send(server.url, method, path, { headers, ...(body && { body }) });
 }
 
+async function* endless(): AsyncGenerator<string> {
+  for (;;) {
+    yield "line\n";
+    await pause(10);
+  }
+}
+
 const isAdmitted = ({ status }: HttpAnswer) => status !== 401 && status !== 403;
 
 /** A request to the operation which is not valid if it is a POST, so that it does nothing. */
 function requestTo(operation: Operation, token?: string) {
   const { method, path } = operation;
-  const values: Record<string, string> = { pesel, id: "019e9a70-3c5e", code: "USD" };
+  const values: Record<string, string> = { pesel, id: "019e9a70-3c5e-7000", code: "USD", account: "cash" };
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
   const type = hasLines(operation, "body") ? bulkType : "application/json";
   const headers = { ...(token && bearer(token)), ...(method === "POST" && { "content-type": type }) };
@@ -110,6 +125,54 @@ describe("where tokens are in force", () => {
     assert.match(detail, /role operator.* token teller .*role teller/);
   });
 
+  test("A teller sees the own till, by default and by name, and no other; an operator sees every till", async () => {
+    const till = async (query: string, role: "teller" | "operator") => ask(`GET /api/till${query}`, role);
+    const whose = async (answer: Promise<{ json: unknown }>) => ((await answer).json as { by: string }).by;
+    assert.equal(await whose(till("", "teller")), "teller");
+    assert.equal(await whose(till("?by=teller", "teller")), "teller");
+    assert.match(isProblem(await till("?by=operator", "teller"), "forbidden").detail, /role operator/);
+    isProblem(await till("?by=operator&date=2026-06-08", "teller"), "forbidden");
+    assert.equal(await whose(till("", "operator")), "operator");
+    assert.equal(await whose(till("?by=teller", "operator")), "teller");
+    isProblem(await till("?by=", "operator"), "invalid-request");
+    isProblem(await till("?date=2026-02-30", "operator"), "invalid-request");
+    isProblem(await ask("GET /api/till", "viewer"), "forbidden");
+  });
+
+  test("A receipt of the house's own money takes the role operator, by its id and by the beginning of it", async () => {
+    const body = { account: "cash", amount: 5, currency: "PLN", note: "from the safe" };
+    const { headers } = await ask("POST /api/house/deposits", "operator", body);
+    const id = headers.get("fx-receipt")?.split("/").at(-1) ?? "";
+    for (const given of [id, id.slice(0, -1)]) {
+      for (const role of ["viewer", "teller"] as const) {
+        const answer = await ask(`GET /api/receipts/${given}`, role);
+        assert.match(isProblem(answer, "forbidden").detail, /receipt of the house takes the role operator/);
+        assert.equal((await ask(`HEAD /api/receipts/${given}`, role)).status, 403);
+      }
+      const { json } = await ask(`GET /api/receipts/${given}`, "operator");
+      assert.equal((json as { note: string }).note, "from the safe");
+    }
+  });
+
+  test("A receipt by fewer characters than tell more than its time takes the role operator, whether there is one or not", async () => {
+    const { json } = await ask("GET /api/entries?limit=1", "operator");
+    const id = (json as { entries: { id: string }[] }).entries[0]?.id ?? "";
+    for (const role of ["viewer", "teller"] as const) {
+      for (const given of [id.slice(0, 8), id.slice(0, 13), id.slice(0, 17), id.slice(0, 17).toUpperCase()]) {
+        const answer = await ask(`GET /api/receipts/${given}`, role);
+        assert.match(
+          isProblem(answer, "forbidden").detail,
+          /fewer than 18 characters takes the role operator/,
+        );
+        isProblem(await ask("GET /api/receipts/ffffffff", role), "forbidden");
+      }
+      for (const given of [id, id.slice(0, 18)]) {
+        assert.equal((await ask(`GET /api/receipts/${given}`, role)).status, 200);
+      }
+    }
+    assert.notEqual((await ask(`GET /api/receipts/${id.slice(0, 13)}`, "operator")).status, 403);
+  });
+
   test("nothing is done by a request that is refused", async () => {
     isProblem(await ask(`POST /api/exchange/${pesel}`, "viewer", order), "forbidden");
     isProblem(await ask(`POST /api/exchange/${pesel}`, undefined, order), "unauthorized");
@@ -153,21 +216,24 @@ test("docs/ACCESS.md lists every route that there is, with its role, and no othe
 });
 
 describe("GET /api/token", () => {
-  test("tells whose token it is, its role, and when it expires", async () => {
+  test("GET /api/token tells whose token it is, its role, and when it expires", async () => {
     assert.deepEqual((await ask("GET /api/token", "viewer")).json, {
       name: "viewer",
       role: "viewer",
       expires: null,
+      office: { name: null, address: null, taxNumber: null },
     });
     const { json } = await ask("GET /api/token", "late");
-    assert.deepEqual(json, { name: "late", role: "operator", expires: "2026-06-08T13:00:00.000Z" });
+    const { name, role, expires } = json as Record<string, unknown>;
+    assert.deepEqual([name, role, expires], ["late", "operator", "2026-06-08T13:00:00.000Z"]);
   });
 
-  test("tells everybody that they are an operator where no tokens are in force", async (t) => {
-    const open = await startServer();
+  test("GET /api/token tells everybody that they are an operator where no tokens are in force", async (t) => {
+    const office = { name: "Kantor Wawel", address: "ul. Grodzka 1, Kraków", taxNumber: "676-000-00-00" };
+    const open = await startServer({}, "", { office });
     t.after(() => open.close());
     const { json } = await send(open.url, "GET", "/api/token");
-    assert.deepEqual(json, { name: null, role: "operator", expires: null });
+    assert.deepEqual(json, { name: null, role: "operator", expires: null, office });
   });
 });
 
@@ -183,7 +249,7 @@ describe("a teller finds accounts by name", () => {
     ["?name=ja%20k", true],
     ["?name=%EA%B9%80%EB%AF%BC%EC%88%98", true],
   ] as const) {
-    test(`${isFound ? "with" : "but not with"} "${decodeURIComponent(query)}"`, async () => {
+    test(`A teller ${isFound ? "finds" : "does not find"} accounts with "${decodeURIComponent(query)}"`, async () => {
       const answer = await ask(`GET /api/users${query}`, "teller");
       if (isFound) assert.equal(answer.status, 200, answer.text);
       else assert.match(isProblem(answer, "forbidden").detail, /three letters or more/);
@@ -200,7 +266,7 @@ describe("the log", () => {
       .map((line) => JSON.parse(line))
       .filter(({ msg }) => msg === "token refused");
 
-  test("has each refused token's fault and the client's address, and the name of one that expired", async (t) => {
+  test("The log has each refused token's fault and the client's address, and the name of one that expired", async (t) => {
     const own = await guarded(t);
     for (const token of ["nobody-knows-it", "past", "two words"]) {
       await send(own.url, "GET", "/api/rates", { headers: bearer(token) });
@@ -216,18 +282,18 @@ describe("the log", () => {
     assert.doesNotMatch(own.log(), /nobody-knows-it|two words/);
   });
 
-  test("has no such line for a request without a token", async (t) => {
+  test("The log has no line about the token for a request without a token", async (t) => {
     const own = await guarded(t);
     await send(own.url, "GET", "/api/rates");
     assert.deepEqual(linesOf(own), []);
-    assert.match(own.log(), /"status":401,.*"code":"unauthorized"/);
+    await own.logged(/"status":401,.*"code":"unauthorized"/);
   });
 });
 
-describe("a bulk under way", () => {
+describe("a stream under way", () => {
   const lines = (token: string) => ({ headers: { ...linesType, ...bearer(token) } });
 
-  test("is ended when its token is revoked; the lines before that are done and answered", async (t) => {
+  test("A bulk is ended when its token is revoked; the lines before that are done and answered", async (t) => {
     const { url, callers } = await guarded(t);
     const bulk = new BulkClient(url, lines("teller"));
     t.after(() => bulk.cut());
@@ -238,7 +304,57 @@ describe("a bulk under way", () => {
     assert.deepEqual([last?.line, last?.status, last?.problem?.code], [null, 401, "unauthorized"]);
   });
 
-  test("is ended when its token expires", async (t) => {
+  test("A bulk whose client reads nothing is logged once when its token is revoked", async (t) => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const own = await guarded(t, {
+      bulk: async function* () {
+        await gate;
+        yield [];
+      },
+    });
+    const bulk = new BulkClient(own.url, lines("teller"));
+    t.after(() => bulk.cut());
+    bulk.write(opening);
+    await bulk.response();
+    own.callers.delete("teller");
+    // The tokens of bulks under way are looked up every 250 ms.
+    await pause(1000);
+    release();
+    assert.equal(own.log().match(/"msg":"token refused"/g)?.length, 1);
+  });
+
+  const never = () => new Promise<never>(() => {});
+  for (const [path, replace] of [
+    ["/api/audit", { audit: never }],
+    ["/api/position", { position: never }],
+    ["/api/till", { till: never }],
+    ["/api/audit/checkpoint", { audit: never }],
+    ["/api/export?format=csv", { export: endless }],
+  ] as const) {
+    test(`The answer to GET ${path} breaks off when its token is revoked`, async (t) => {
+      const options = { slowAnswers: { firstMs: 10, nextMs: 10 } };
+      const { url, callers, log } = await guarded(t, replace, options);
+      const answer = await fetch(`${url}${path}`, { headers: bearer("operator") });
+      callers.delete("operator");
+      await assert.rejects(answer.text());
+      await until(() => log().includes('"ended":"unauthorized"'));
+    });
+  }
+
+  for (const path of ["/api/audit", "/api/audit/checkpoint"]) {
+    test(`GET ${path} is refused with 401 if its token is revoked while it waits`, async (t) => {
+      const { url, callers } = await guarded(t, { audit: never });
+      const asked = send(url, "GET", path, { headers: bearer("operator") });
+      await pause(50);
+      callers.delete("operator");
+      isProblem(await asked, "unauthorized");
+    });
+  }
+
+  test("A bulk is ended when its token expires", async (t) => {
     const { url, clock } = await guarded(t);
     const bulk = new BulkClient(url, lines("late"));
     t.after(() => bulk.cut());
@@ -248,7 +364,7 @@ describe("a bulk under way", () => {
     assert.equal((await bulk.next())?.problem?.code, "unauthorized");
   });
 
-  test("is refused before its lines are read", async () => {
+  test("A bulk without the role is refused before its lines are read", async () => {
     const bulk = new BulkClient(server.url, lines("viewer"));
     const { statusCode } = await bulk.response();
     bulk.cut();
@@ -256,50 +372,7 @@ describe("a bulk under way", () => {
   });
 });
 
-describe("the name of the token", () => {
-  test("is in the receipt and the statement of what was done with it, and of each line of a bulk", async (t) => {
-    const { url } = await guarded(t);
-    const post = (path: string, token: string, body: object) =>
-      send(url, "POST", path, { headers: { "content-type": "application/json", ...bearer(token) }, body });
-    const { headers } = await post("/api/user", "teller", opening);
-    const receipt = await send(url, "GET", headers.get("fx-receipt") ?? "", { headers: bearer("viewer") });
-    assert.equal((receipt.json as { by?: string }).by, "teller");
-    await post(`/api/exchange/${pesel}`, "operator", order);
-    const bulk = new BulkClient(url, { headers: { ...linesType, ...bearer("late") } });
-    bulk.end(order, { kind: "deposit", pesel, amount: 1, currency: "PLN" });
-    await bulk.rest();
-    const { json } = await send(url, "GET", `/api/user/${pesel}/history`, { headers: bearer("viewer") });
-    assert.deepEqual(
-      (json as { entries: { kind: string; by?: string }[] }).entries.map(({ kind, by }) => [kind, by]),
-      [
-        ["deposit", "late"],
-        ["exchange", "late"],
-        ["exchange", "operator"],
-        ["opening", "teller"],
-      ],
-    );
-  });
-
-  test("is the only one that a key answers: another gets 422, the same request or not", async (t) => {
-    const { url } = await guarded(t);
-    const keyed = (path: string, token: string, body: object) => {
-      const headers = { "content-type": "application/json", "idempotency-key": "k", ...bearer(token) };
-      return send(url, "POST", path, { headers, body });
-    };
-    const path = `/api/exchange/${pesel}`;
-    const first = await keyed(path, "teller", order);
-    isProblem(first, "account-not-found");
-    for (const body of [order, { ...order, toBuy: 2 }]) {
-      const { detail } = isProblem(await keyed(path, "operator", body), "idempotency-key-reused");
-      assert.match(detail, /with another token/);
-    }
-    const again = await keyed(path, "teller", order);
-    isProblem(again, "account-not-found");
-    assert.equal(again.headers.get("idempotency-replayed"), "true");
-  });
-});
-
-describe("two Authorization headers are refused with 401, whichever comes first", () => {
+describe("two Authorization headers", () => {
   for (const [first, second] of [
     ["operator", "viewer"],
     ["viewer", "operator"],
@@ -307,7 +380,7 @@ describe("two Authorization headers are refused with 401, whichever comes first"
     ["operator", "unknown"],
     ["unknown", "operator"],
   ]) {
-    test(`${first} and ${second}`, async () => {
+    test(`Two Authorization headers, of ${first} and of ${second}, are refused with 401`, async () => {
       const { socket, until, received } = await openConnection(server.url);
       const lines = [`Authorization: Bearer ${first}`, `authorization: Bearer ${second}`];
       socket.write(`${["GET /api/users HTTP/1.1", "Host: localhost", ...lines, "", ""].join("\r\n")}`);

@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** The three operations of the contract that take a body, and one more. */
+/** A request for each of three operations that take a body. */
 const requests = () => {
   nth += 1;
   const name = "Łucja Żółć 💶 ".repeat(3).trim();
@@ -47,8 +47,6 @@ interface Form {
   readonly head: (path: string, body: Buffer) => string;
   readonly pieces: (body: Buffer) => readonly Uint8Array[];
   readonly pauseMs: number;
-  /** Whether all of it goes in one write, the head as well. */
-  readonly isTogether?: boolean;
 }
 
 const each = (size: number) => (body: Buffer) =>
@@ -61,76 +59,30 @@ const withLength: Form["head"] = (path, body) => head(path, length(body));
 const withChunks: Form["head"] = (path) => head(path, "Transfer-Encoding: chunked");
 
 const forms: readonly Form[] = [
-  { about: "in one piece", head: withLength, pieces: (body) => [body], pauseMs: 0 },
-  { about: "in two pieces", head: withLength, pieces: each(30), pauseMs: 0 },
   { about: "in two pieces, one late", head: withLength, pieces: each(50), pauseMs: 40 },
-  { about: "byte by byte", head: withLength, pieces: each(1), pauseMs: 0 },
   { about: "byte by byte, slowly", head: withLength, pieces: each(1), pauseMs: 1 },
-  { about: "in one chunk", head: withChunks, pieces: chunked(1000), pauseMs: 0 },
   { about: "in chunks of 7 bytes", head: withChunks, pieces: chunked(7), pauseMs: 1 },
-  { about: "with its head", head: withLength, pieces: (body) => [body], pauseMs: 0, isTogether: true },
-  { about: "in chunks with its head", head: withChunks, pieces: chunked(7), pauseMs: 0, isTogether: true },
-  { about: "in chunks of a byte", head: withChunks, pieces: chunked(1), pauseMs: 0 },
 ];
 
-describe("a body is read whole", () => {
+describe("a body", () => {
   for (const form of forms) {
-    for (const name of ["create", "exchange", "deposit"] as const) {
-      test(`${form.about}: ${name}`, async () => {
-        const all = requests();
-        const { path, body } = all[name];
-        const bytes = Buffer.from(JSON.stringify(body));
-        const { socket, until, received } = await openConnection(server.url);
-        socket.setNoDelay(true);
-        const sent = [Buffer.from(form.head(path, bytes)), ...form.pieces(bytes)];
-        for (const piece of form.isTogether ? [Buffer.concat(sent)] : sent) {
-          if (form.pauseMs > 0) await sleep(form.pauseMs);
-          socket.write(piece);
-        }
-        await until(/\r\n\r\n/);
-        assert.match(received(), /^HTTP\/1\.1 20[04] /);
-        socket.destroy();
-        if (name === "create") {
-          const { json } = await send(server.url, "GET", `/api/user/${all.create.body.pesel}`);
-          assert.equal((json as { name: string }).name, all.create.body.name);
-        }
-        if (name === "deposit") {
-          const { json } = await send(server.url, "GET", `/api/user/${pesel}/history?limit=1`);
-          assert.equal((json as { entries: { note: string }[] }).entries[0]?.note, all.deposit.body.note);
-        }
-      });
-    }
+    test(`A body is read whole ${form.about}`, async () => {
+      const { path, body } = requests().create;
+      const bytes = Buffer.from(JSON.stringify(body));
+      const { socket, until } = await openConnection(server.url);
+      socket.setNoDelay(true);
+      for (const piece of [Buffer.from(form.head(path, bytes)), ...form.pieces(bytes)]) {
+        await sleep(form.pauseMs);
+        socket.write(piece);
+      }
+      await until(/^HTTP\/1\.1 204 /);
+      socket.destroy();
+      const { json } = await send(server.url, "GET", `/api/user/${body.pesel}`);
+      assert.equal((json as { name: string }).name, body.name);
+    });
   }
 
-  test("after a server's 100 Continue", async () => {
-    const { path, body } = requests().create;
-    const text = JSON.stringify(body);
-    const { socket, until, statuses } = await openConnection(server.url);
-    socket.write(head(path, length(text), "Expect: 100-continue"));
-    await until(/100 Continue\r\n\r\n/);
-    socket.write(text);
-    await until(/ 204 /);
-    assert.deepEqual(statuses(), [100, 204]);
-    socket.destroy();
-  });
-
-  test("from requests that are pipelined, also where one ends in the middle of a packet", async () => {
-    const texts = Array.from({ length: 8 }, () => requests().create).map(
-      ({ path, body: { ...body } }) => head(path, length(JSON.stringify(body))) + JSON.stringify(body),
-    );
-    const bytes = Buffer.from(texts.join(""));
-    const { socket, until, statuses } = await openConnection(server.url);
-    socket.setNoDelay(true);
-    for (let at = 0; at < bytes.length; at += 150) {
-      socket.write(bytes.subarray(at, at + 150));
-      await sleep(1);
-    }
-    await until(/(204[\s\S]*){8}/);
-    assert.deepEqual(statuses(), Array(8).fill(204));
-    socket.destroy();
-  });
-
-  test("with a byte-order mark before it", async () => {
+  test("A byte-order mark before a body is ignored", async () => {
     const { path, body } = requests().create;
     const headers = { "content-type": "application/json" };
     const answer = await send(server.url, "POST", path, { headers, body: `\ufeff${JSON.stringify(body)}` });
@@ -147,7 +99,7 @@ describe("a body is read whole", () => {
     }
   });
 
-  test("and one that breaks off changes nothing", async () => {
+  test("A body that breaks off changes nothing", async () => {
     for (const how of ["end", "destroy", "resetAndDestroy"] as const) {
       for (const wholeHead of [withLength, withChunks]) {
         const { path, body } = requests().create;
@@ -165,14 +117,14 @@ describe("a body is read whole", () => {
   });
 });
 
-describe("a body that is too large is refused with 400", () => {
+describe("a large body", () => {
   const limit = 16 * 1024;
   const padded = (bytes: number) => {
     const { path, body } = requests().create;
     return { path, text: JSON.stringify(body) + " ".repeat(bytes - Buffer.byteLength(JSON.stringify(body))) };
   };
 
-  test("from its length or from what came, and the largest is taken", async () => {
+  test("A body above 16 KiB is refused by its Content-Length or by what came, and the largest is taken", async () => {
     for (const [bytes, status] of [
       [limit, 204],
       [limit + 1, 400],
@@ -194,10 +146,10 @@ describe("a body that is too large is refused with 400", () => {
 const posts = Object.values<Operation>(operations).filter(({ method }) => method === "POST");
 const typeOf = ({ lines }: Operation) => (lines === undefined ? "application/json" : "application/x-ndjson");
 
-describe("a request is refused with 400, and nothing is done, where part of it would not be read:", () => {
+describe("requests of which a part would not be read", () => {
   const trailer = "Idempotency-Key: k";
   const utf16 = "Content-Type: application/json; charset=utf-16";
-  /** Of the type, the further headers, and the fields after the body. */
+  /** Each case has a content type, further headers, and trailer fields. */
   const cases: readonly [what: string, type: string, more: string[], fields: string[]][] = [
     ["a key after the body", "application/json", [], [trailer]],
     ["a key after the body, announced", "application/json", ["Trailer: Idempotency-Key"], [trailer]],
@@ -244,7 +196,7 @@ describe("a request is refused with 400, and nothing is done, where part of it w
   const state = async () => (await send(server.url, "GET", `/api/user/${pesel}`)).text;
 
   for (const [what, type, more, fields] of cases) {
-    test(what, async () => {
+    test(`A request with ${what} is refused with 400, and nothing is done`, async () => {
       const before = await state();
       const { create, ...others } = requests();
       for (const { path, body } of [...Object.values(others), create]) {
@@ -266,7 +218,7 @@ describe("a request is refused with 400, and nothing is done, where part of it w
     "; charset=us-ascii",
     "; q=1",
   ]) {
-    test(`and is carried out with the type application/json${charset}`, async () => {
+    test(`A request is carried out with the type application/json${charset}`, async () => {
       const { path, body } = requests().create;
       assert.match(
         await post(path, `application/json${charset}`, [], [], JSON.stringify(body)),
@@ -275,7 +227,7 @@ describe("a request is refused with 400, and nothing is done, where part of it w
     });
   }
 
-  test("a bulk in another charset, or with fields after it that are announced", async () => {
+  test("A bulk in another charset, or with announced trailer fields, is refused with 400", async () => {
     const line = `${JSON.stringify(requests().exchange.body)}\n`;
     const before = await state();
     const type = "application/x-ndjson";
@@ -286,15 +238,9 @@ describe("a request is refused with 400, and nothing is done, where part of it w
     );
     assert.equal(await state(), before);
   });
-
-  test("a body that is not UTF-8", async () => {
-    const { path, body } = requests().create;
-    const bytes = Buffer.from(JSON.stringify({ ...body, name: "José" }), "latin1");
-    assert.match(await post(path, "application/json", [], [], bytes), /^HTTP\/1\.1 400 /);
-  });
 });
 
-describe("a body that is compressed is refused with 400, and nothing is done", () => {
+describe("a compressed body", () => {
   const codings = [
     "gzip",
     "br",
@@ -308,7 +254,7 @@ describe("a body that is compressed is refused with 400, and nothing is done", (
     "utf-8",
   ];
   for (const operation of posts) {
-    test(operation.path, async () => {
+    test(`A compressed body is refused with 400 at ${operation.path}`, async () => {
       const body = gzipSync(JSON.stringify({ amount: 1, currency: "PLN" }));
       for (const coding of codings) {
         const path = operation.path.replace("{pesel}", pesel).replace("{id}", "1");
@@ -321,7 +267,7 @@ describe("a body that is compressed is refused with 400, and nothing is done", (
     });
   }
 
-  test("also by its transfer coding", async () => {
+  test("A body compressed by its transfer coding is refused with 400", async () => {
     for (const coding of ["gzip, chunked", "deflate, chunked", "x, chunked"]) {
       const { socket, until, received } = await openConnection(server.url);
       const body = gzipSync(JSON.stringify({ amount: 1, currency: "PLN" }));
@@ -333,7 +279,7 @@ describe("a body that is compressed is refused with 400, and nothing is done", (
     }
   });
 
-  test("before it is sent", async () => {
+  test("A compressed body is refused before it is sent", async () => {
     const { socket, until, received } = await openConnection(server.url);
     socket.write(head(`/api/user/${pesel}/deposits`, "Content-Encoding: gzip", "Content-Length: 100"));
     await until(/"code":"invalid-request"/);
@@ -341,7 +287,7 @@ describe("a body that is compressed is refused with 400, and nothing is done", (
     socket.destroy();
   });
 
-  test("and one that is said to be as it is, is taken", async () => {
+  test("A body with Content-Encoding: identity is taken", async () => {
     for (const coding of ["identity", "Identity", ""]) {
       const { path, body } = requests().create;
       const headers = { "content-type": "application/json", "content-encoding": coding };
@@ -354,7 +300,11 @@ describe("a body that is compressed is refused with 400, and nothing is done", (
 
 test("a request with two Host headers is refused with 400, whatever they say", async () => {
   for (const operation of Object.values<Operation>(operations)) {
-    const path = operation.path.replace("{pesel}", pesel).replace("{id}", "1").replace("{code}", "USD");
+    const path = operation.path
+      .replace("{pesel}", pesel)
+      .replace("{id}", "1")
+      .replace("{code}", "USD")
+      .replace("{account}", "cash");
     for (const hosts of [
       ["localhost", "localhost"],
       ["localhost", "evil.example"],

@@ -6,12 +6,14 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
+import { linesBeforeReading } from "../../src/wire/bulk.ts";
 import { adapters } from "../support/adapters.ts";
 import { BulkClient, brief, linesType, sendBulk } from "../support/bulk.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { everyPage } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 const pesel = adult(1);
 const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 100_000 };
@@ -19,7 +21,7 @@ const order = { pesel, from: "PLN", to: "USD", toBuy: 1 };
 const deposit = { kind: "deposit", pesel, amount: 101, currency: "usd", note: "Counter 2" };
 /** A service over a store that somebody else closes. */
 const lasting = { close: async () => {} };
-/** So many orders with keys. */
+/** `count` orders with keys. */
 const orders = (count: number, name = "k") =>
   Array.from({ length: count }, (_, index) => ({ ...order, key: `${name}:${index}` }));
 
@@ -37,7 +39,7 @@ async function opened(t: TestContext, ...args: Parameters<typeof startServer>): 
 
 /** The keys of the account's exchanges, each as often as it was done. */
 async function keysDone(service: ExchangeService): Promise<(string | undefined)[]> {
-  const entries = await everyPage((page) => service.statement(pesel, page), 1000);
+  const entries = await everyPage((page) => service.statement(pesel, page));
   return entries
     .filter(({ kind }) => kind === "exchange")
     .map(({ key }) => key)
@@ -52,7 +54,7 @@ async function linesCounted(url: string): Promise<Record<string, number>> {
 
 for (const adapter of adapters) {
   describe(`a bulk over ${adapter.name}`, () => {
-    test("opens accounts and settles orders in the order of its lines, each answered in its place", async (t) => {
+    test("A bulk opens accounts and settles orders in the order of its lines, each answered in its place", async (t) => {
       const { url } = await started(t, lasting, "", { store: await adapter.open(t) });
       const answers = await sendBulk(url, [order, opening, order, { ...order, toBuy: 1e6 }, order]);
       assert.deepEqual(answers.map(brief), [
@@ -70,71 +72,7 @@ for (const adapter of adapters) {
       assert.deepEqual(answers[4]?.bought, { symbol: "USD", amount: 1 });
     });
 
-    test("puts money in and takes it out, among openings and orders", async (t) => {
-      const { url, service } = await started(t, lasting, "", { store: await adapter.open(t) });
-      const answers = await sendBulk(url, [
-        { ...opening, pln: 0 },
-        { ...deposit, key: "in" },
-        { ...order, from: "USD", to: "PLN", toBuy: undefined, toSell: 100 },
-        { ...deposit, kind: "withdrawal", currency: "PLN", amount: 362.68 },
-        { ...deposit, key: "in" },
-        { ...deposit, key: "in", note: "another" },
-        { ...deposit, kind: "withdrawal", amount: 1.01 },
-      ]);
-      assert.deepEqual(answers.map(brief), [
-        "1 204",
-        "2 200",
-        "3 200",
-        "4 200",
-        "5 200 replayed",
-        "6 422 idempotency-key-reused",
-        "7 400 insufficient-funds",
-      ]);
-      assert.deepEqual(Object.keys(answers[1] ?? {}), ["line", "status", "account", "receipt", "replayed"]);
-      const currencies = (line: number) =>
-        answers[line - 1]?.account?.currencies.map(({ symbol, amount }) => `${amount} ${symbol}`);
-      assert.deepEqual(
-        [currencies(2), currencies(4)],
-        [
-          ["0 PLN", "101 USD"],
-          ["0 PLN", "1 USD"],
-        ],
-      );
-      const { kind, note, key } = await service.receipt(answers[1]?.receipt ?? "");
-      assert.deepEqual([kind, note, key], ["deposit", "Counter 2", "in"]);
-      assert.deepEqual((await service.audit()).findings, []);
-    });
-
-    test("does the lines of one account one after the other", async (t) => {
-      const { url } = await opened(t, lasting, "", { store: await adapter.open(t) });
-      const answers = await sendBulk(url, Array(1000).fill(order));
-      assert.deepEqual(
-        answers.map(({ account }) => account?.currencies[1]?.amount),
-        Array.from({ length: 1000 }, (_, index) => index + 1),
-      );
-    });
-
-    test("does a key once, and refuses it for anything else", async (t) => {
-      const { url } = await opened(t, lasting, "", { store: await adapter.open(t) });
-      const keyed = { ...order, key: "one" };
-      const refused = { ...order, toBuy: 1e6, key: "two" };
-      const answers = await sendBulk(url, [keyed, keyed, { ...keyed, toBuy: 2 }, refused, refused]);
-      assert.deepEqual(answers.map(brief), [
-        "1 200",
-        "2 200 replayed",
-        "3 422 idempotency-key-reused",
-        "4 400 insufficient-funds",
-        "5 400 insufficient-funds replayed",
-      ]);
-      assert.equal(answers[1]?.receipt, answers[0]?.receipt);
-      const { headers } = await send(url, "POST", `/api/exchange/${pesel}`, {
-        headers: { "content-type": "application/json", "idempotency-key": "one" },
-        body: order,
-      });
-      assert.equal(headers.get("fx-receipt"), `/api/receipts/${answers[0]?.receipt}`);
-    });
-
-    test("that is cut off and sent again does each of its lines once", async (t) => {
+    test("A bulk that is cut off and sent again does each of its lines once", async (t) => {
       const { url, service } = await opened(t, lasting, "", { store: await adapter.open(t) });
       const lines = orders(2000);
       for (const answered of [0, 1, 300, 900]) {
@@ -149,7 +87,7 @@ for (const adapter of adapters) {
       assert.deepEqual((await service.audit()).findings, []);
     });
 
-    test("that a stop ends has done what it answered, and nothing else", async (t) => {
+    test("A bulk that a stop ends has done what it answered, and nothing else", async (t) => {
       const store = await adapter.open(t);
       const server = await opened(t, lasting, "", { store });
       const client = new BulkClient(server.url);
@@ -187,25 +125,18 @@ describe("a line of a bulk", () => {
     ["with an unknown field", "exchange", { ...order, tobuy: 1 }],
     ["without an amount", "exchange", { ...order, toBuy: undefined }],
     ["with both amounts", "exchange", { ...order, toSell: 1 }],
-    ["with an amount too fine", "exchange", { ...order, toBuy: 0.001 }],
-    ["between equal currencies", "exchange", { ...order, to: "PLN" }],
-    ["of an unknown account", "exchange", { ...order, pesel: adult(9) }],
     ["that is not UTF-8", "exchange", Buffer.from('{"pesel":"\xff"}', "latin1")],
     ["with a name too long", "user", { ...person, name: "x".repeat(101) }],
-    ["with a negative balance", "user", { ...person, pln: -1 }],
     ["without a balance", "user", { ...person, pln: undefined }],
     ["with an impossible PESEL", "user", { ...person, pesel: "1" }],
     ["of an account that exists", "user", opening],
     ["with a note too long", "deposits", { ...deposit, note: "x".repeat(201) }],
     ["of a deposit without an amount", "deposits", { ...deposit, amount: undefined }],
     ["of a deposit with an unknown field", "deposits", { ...deposit, pln: 1 }],
-    ["of a deposit of 0", "deposits", { ...deposit, amount: 0 }],
-    ["of a deposit in an unknown currency", "deposits", { ...deposit, currency: "XXX" }],
     ["of a withdrawal without cover", "withdrawals", { ...deposit, kind: "withdrawal" }],
   ] as const) {
-    test(`${name} is refused as a request of its own is`, async () => {
-      const account = name === "of an unknown account" ? adult(9) : pesel;
-      const paths = { user: "/api/user", exchange: `/api/exchange/${account}` };
+    test(`A line ${name} is refused as a request of its own is`, async () => {
+      const paths = { user: "/api/user", exchange: `/api/exchange/${pesel}` };
       const at = path === "user" || path === "exchange" ? paths[path] : `/api/user/${pesel}/${path}`;
       const body = typeof line === "string" || line instanceof Buffer ? line : JSON.stringify(bodyIn(line));
       const headers = { "content-type": "application/json" };
@@ -214,15 +145,20 @@ describe("a line of a bulk", () => {
       const [answer, next] = await sendBulk(server.url, [line, order]);
       const { instance, ...problem } = alone;
       const detail = problem.detail.replace(/^The body/, "The line").replace("in the body", "in the line");
+      // A line has more fields.
+      const told = JSON.stringify({ ...answer?.problem, instance }).replaceAll(/ Known: [\w, ]+/g, "");
       assert.match(answer?.problem?.instance ?? "", /^urn:fx:request:./);
-      assert.deepEqual({ ...answer?.problem, instance }, { ...problem, instance, detail });
+      assert.deepEqual(
+        JSON.parse(told),
+        JSON.parse(JSON.stringify({ ...problem, instance, detail }).replaceAll(/ Known: [\w, ]+/g, "")),
+      );
       assert.equal(answer?.status, single.status);
       assert.equal(next?.status, 200);
     });
   }
 
   for (const key of ["", "a b", "ż", "k".repeat(256), 7, null]) {
-    test(`with the key ${JSON.stringify(key).slice(0, 10)} is refused`, async () => {
+    test(`A line with the key ${JSON.stringify(key).slice(0, 10)} is refused`, async () => {
       const answers = await sendBulk(server.url, [
         { ...order, key },
         { ...opening, key },
@@ -236,7 +172,7 @@ describe("a line of a bulk", () => {
   }
 
   for (const kind of ["opening", "exchange", "reversal", "Deposit", "", null, 1]) {
-    test(`of the kind ${JSON.stringify(kind)} is refused by that field, and told which there are`, async () => {
+    test(`A line of the kind ${JSON.stringify(kind)} is refused, naming the field and the kinds`, async () => {
       const [answer] = await sendBulk(server.url, [{ ...deposit, kind }]);
       assert.deepEqual(answer?.problem?.errors, [
         { pointer: "/kind", detail: "must be deposit or withdrawal" },
@@ -244,7 +180,7 @@ describe("a line of a bulk", () => {
     });
   }
 
-  test("settles at the table that it names, or not at all", async () => {
+  test("A line settles at the table that it names, or not at all", async () => {
     const { json } = await send(server.url, "GET", "/api/rates");
     const { table, tableId } = json as { table: string; tableId: string };
     const tables = [table, tableId, "1/C/NBP/2020"];
@@ -255,7 +191,7 @@ describe("a line of a bulk", () => {
     assert.deepEqual(answers.map(brief), ["1 200", "2 200", "3 400 rate-changed"]);
   });
 
-  test("of more than 16 KiB is refused, however long, and the lines after it are done", async () => {
+  test("A line of more than 16 KiB is refused, however long, and the lines after it are done", async () => {
     const padded = (length: number) => JSON.stringify(order).padEnd(length, " ");
     const lines = [padded(16_384), padded(16_385), "x".repeat(20_000_000), order, padded(1).padStart(20_000)];
     const answers = await sendBulk(server.url, lines);
@@ -269,7 +205,7 @@ describe("a line of a bulk", () => {
     assert.equal(answers[2]?.problem?.detail, "The line is longer than 16 KiB.");
   });
 
-  test("that is blank counts, and is not answered", async () => {
+  test("A blank line counts, and is not answered", async () => {
     const answers = await sendBulk(server.url, [
       "\ufeff",
       "",
@@ -281,7 +217,7 @@ describe("a line of a bulk", () => {
     assert.deepEqual(answers.map(brief), ["4 200", "6 200"]);
   });
 
-  test("may be the last without a line feed", async () => {
+  test("The last line may come without a line feed", async () => {
     const client = new BulkClient(server.url);
     client.write(order);
     client.request.end(JSON.stringify(order));
@@ -297,7 +233,7 @@ describe("a bulk over HTTP", () => {
   });
   after(() => server.close());
 
-  test("begins its answer before the first line", async () => {
+  test("A bulk begins its answer before the first line", async () => {
     const client = new BulkClient(server.url);
     const { statusCode, headers } = await client.response();
     assert.deepEqual([statusCode, headers["content-type"]], [200, "application/x-ndjson; charset=utf-8"]);
@@ -306,7 +242,7 @@ describe("a bulk over HTTP", () => {
     assert.deepEqual(await client.rest(), []);
   });
 
-  test("answers a line before the next one comes, and single requests go between", async () => {
+  test("A bulk answers a line before the next one comes, and single requests go between", async () => {
     const client = new BulkClient(server.url);
     for (const line of [1, 3]) {
       client.write(order, "{");
@@ -321,7 +257,7 @@ describe("a bulk over HTTP", () => {
     assert.deepEqual(await client.rest(), []);
   });
 
-  test("is refused while 64 are under way", async () => {
+  test("A bulk is refused while 64 are under way", async () => {
     const clients = Array.from({ length: 64 }, () => new BulkClient(server.url));
     for (const client of clients) await client.response();
     const refused = new BulkClient(server.url);
@@ -336,7 +272,7 @@ describe("a bulk over HTTP", () => {
     assert.equal((await later.rest()).length, 1);
   });
 
-  test("may say how long it is, or not, and wait until it may send", async () => {
+  test("A bulk may come with or without Content-Length, and with Expect: 100-continue", async () => {
     const text = `${JSON.stringify(order)}\n`;
     const length = { ...linesType, "content-length": String(text.length) };
     for (const headers of [length, linesType, { ...length, expect: "100-continue" }]) {
@@ -344,42 +280,29 @@ describe("a bulk over HTTP", () => {
     }
   });
 
-  test("that has no lines is answered with none", async () => {
-    const { status, text } = await send(server.url, "POST", "/api/bulk", { headers: linesType, body: "" });
-    assert.deepEqual([status, text], [200, ""]);
-  });
-
   for (const type of ["application/json", "text/plain", "ndjson"]) {
-    test(`sent as ${type} is refused before any line`, async () => {
+    test(`A bulk sent as ${type} is refused before any line`, async () => {
       const headers = { "content-type": type };
       const answer = await send(server.url, "POST", "/api/bulk", { headers, body: JSON.stringify(order) });
       assert.match(isProblem(answer, "invalid-request").detail, /application\/x-ndjson\.$/);
     });
   }
 
-  test("without a body and a type is refused", async () => {
+  test("A bulk without a body and a type is refused", async () => {
     isProblem(await send(server.url, "POST", "/api/bulk"), "invalid-request");
   });
 
-  test("is the only request that may be lines", async () => {
+  test("Another request sent as lines is refused", async () => {
     const body = JSON.stringify({ ...opening, pesel: adult(3) });
     isProblem(await send(server.url, "POST", "/api/user", { headers: linesType, body }), "invalid-request");
   });
 
-  test("may name the character set", async () => {
+  test("A bulk may name its character set", async () => {
     const headers = { "content-type": "application/x-ndjson; charset=utf-8" };
     assert.deepEqual((await sendBulk(server.url, [order], { headers })).map(brief), ["1 200"]);
   });
 
-  test("is posted", async () => {
-    for (const method of ["GET", "PUT"]) {
-      const answer = await send(server.url, method, "/api/bulk");
-      isProblem(answer, "method-not-allowed");
-      assert.equal(answer.headers.get("allow"), "POST");
-    }
-  });
-
-  test("leaves its connection to the next request", async (t) => {
+  test("A bulk leaves its connection to the next request", async (t) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());
     const first = new BulkClient(server.url, { agent });
@@ -391,12 +314,7 @@ describe("a bulk over HTTP", () => {
     assert.equal(second.request.reusedSocket, true);
   });
 
-  test("can be sent under a prefix", async (t) => {
-    const { url } = await opened(t, {}, "/fx");
-    assert.deepEqual((await sendBulk(`${url}/fx`, [order])).map(brief), ["1 200"]);
-  });
-
-  test("is counted line by line, and its orders among the orders", async (t) => {
+  test("A bulk is counted line by line, and its orders among the orders", async (t) => {
     const { url } = await started(t);
     const none = await linesCounted(url);
     assert.deepEqual([none.settled, none.opened, none["insufficient-funds"]], [0, 0, 0]);
@@ -416,7 +334,7 @@ describe("a bulk over HTTP", () => {
     assert.match(text, /^fx_changes_total\{kind="withdrawal",result="insufficient-funds"\} 1$/m);
   });
 
-  test("is one line in the log, which says what came of its lines, and no PESEL", async (t) => {
+  test("A bulk is one line in the log, with the outcomes of its lines and without a PESEL", async (t) => {
     const { url, log } = await started(t);
     await sendBulk(url, [opening, order, order, { ...order, toBuy: 1e6 }]);
     while (!log().includes("/api/bulk")) await pause(1);
@@ -429,7 +347,7 @@ describe("a bulk over HTTP", () => {
     assert.ok(!log().includes(pesel));
   });
 
-  test("logs a failure of the store once, and answers it for each line", async (t) => {
+  test("A bulk logs a failure of the store once, and answers it for each line", async (t) => {
     const { url, store, log } = await opened(t);
     t.mock.method(store, "transact", async () => {
       throw new FxError("storage-unavailable", "The disk is gone.");
@@ -441,13 +359,13 @@ describe("a bulk over HTTP", () => {
   });
 });
 
-/** A line with an answer of 2 KiB. So many of them do not fit into what systems keep of a connection. */
+/** A line with an answer of 2 KiB. Thousands of them fill the buffers of a connection. */
 const longAnswered = Object.fromEntries(
   Array.from({ length: 20 }, (_, index) => ["x".repeat(40) + index, 1]),
 );
 
 describe("a client of a bulk", () => {
-  test("that does not read its answers is not read either, and gets them all when it does", async (t) => {
+  test("A client of a bulk that does not read is not read either, and gets all answers once it reads", async (t) => {
     const { url } = await started(t);
     const client = new BulkClient(url);
     const response = await client.response();
@@ -464,7 +382,29 @@ describe("a client of a bulk", () => {
     assert.equal((await client.rest()).length, total);
   });
 
-  test("may go at any moment", async (t) => {
+  test("A client of a bulk that sends 1,000 lines before it reads gets all their answers", async (t) => {
+    const { url } = await opened(t, {}, "", { bulkIdleTimeoutMs: 2000 });
+    const client = new BulkClient(url);
+    client.end(...orders(linesBeforeReading));
+    await once(client.request, "finish");
+    assert.equal((await client.rest()).filter(({ status }) => status === 200).length, linesBeforeReading);
+  });
+
+  test("A client that sends too many lines before it reads gets their answers, and then why its bulk ended", async (t) => {
+    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 1000 });
+    const client = new BulkClient(url);
+    client.end(...Array(50_000).fill(longAnswered));
+    await once(client.request, "finish");
+    while (!log().includes('"ended"') && client.request.writableLength > 0) await pause(10);
+    const answers = await client.rest();
+    const last = answers.at(-1);
+    assert.ok(answers.length > linesBeforeReading && answers.length < 50_000, String(answers.length));
+    assert.deepEqual([last?.line, last?.problem?.code], [null, "invalid-request"]);
+    assert.match(last?.problem?.detail ?? "", /Read answers while you send, or send at most 1000 lines/);
+    assert.ok(answers.slice(0, -1).every(({ line }, index) => line === index + 1));
+  });
+
+  test("A client of a bulk may disconnect at any moment", async (t) => {
     const { url, service } = await opened(t);
     const lines = orders(3000);
     for (let round = 0; round < 60; round += 1) {
@@ -479,7 +419,20 @@ describe("a client of a bulk", () => {
     assert.deepEqual(await keysDone(service), lines.map(({ key }) => key).sort());
   });
 
-  test("that is silent for too long is told so, and may send the rest again", async (t) => {
+  test("The line of a bulk that was cut off in the log counts every line that was settled", async (t) => {
+    const { url, service, log } = await opened(t);
+    const client = new BulkClient(url);
+    client.write(...orders(3000));
+    await client.next();
+    client.cut();
+    await until(() => log().includes('"ended":"cut"'));
+    const [, settled] = /"lines":\{"settled":(\d+)\}/.exec(log()) ?? [];
+    const { length } = await keysDone(service);
+    assert.ok(length > 64, String(length));
+    assert.equal(Number(settled), length);
+  });
+
+  test("A client of a bulk that is silent for too long is told so", async (t) => {
     const { url, log } = await opened(t, {}, "", { bulkIdleTimeoutMs: 1000 });
     const client = new BulkClient(url);
     client.write(order);
@@ -490,7 +443,7 @@ describe("a client of a bulk", () => {
     while (!log().includes('"ended":"invalid-request"')) await pause(1);
   });
 
-  test("that never reads its answers is cut off", async (t) => {
+  test("A client of a bulk that never reads its answers is cut off", async (t) => {
     const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 2000 });
     const text = Array(12_000).fill(JSON.stringify(longAnswered)).join("\n");
     const client = new BulkClient(url);
@@ -500,7 +453,7 @@ describe("a client of a bulk", () => {
     assert.match(log(), /"ended":"cut"/);
   });
 
-  test("may take longer than a request may take to arrive", async (t) => {
+  test("A bulk may take longer than the time limit for receiving a request", async (t) => {
     const { app, url } = await opened(t);
     const connected = once(app.server, "connection");
     const client = new BulkClient(url);
@@ -514,7 +467,7 @@ describe("a client of a bulk", () => {
     assert.deepEqual((await client.rest()).map(brief), ["2 200"]);
   });
 
-  test("whose request is not HTTP any more is cut off", async (t) => {
+  test("A bulk that breaks the chunked encoding is cut off", async (t) => {
     const { url, log } = await opened(t);
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.write("POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n");
@@ -527,7 +480,7 @@ describe("a client of a bulk", () => {
 });
 
 describe("a stop", () => {
-  test("ends the bulk of a client that sends nothing more", async (t) => {
+  test("A stop ends the bulk of a client that sends nothing more", async (t) => {
     const { app, url } = await opened(t);
     const client = new BulkClient(url);
     client.write(order);
@@ -538,7 +491,7 @@ describe("a stop", () => {
     await closed;
   });
 
-  test("ends the bulk of a client that goes on sending for ever", async (t) => {
+  test("A stop ends the bulk of a client that never stops sending", async (t) => {
     const { app, url } = await opened(t);
     const client = new BulkClient(url);
     const flood = setInterval(() => client.write(...Array(50).fill(order)), 5);
@@ -551,7 +504,7 @@ describe("a stop", () => {
     await closed;
   });
 
-  test("refuses a bulk that comes after it", async (t) => {
+  test("A bulk that comes during a stop is refused", async (t) => {
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;

@@ -36,7 +36,7 @@ function order(pesel: string, fields: object, headers?: HttpRequest["headers"]) 
   return post(`/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", ...fields }, headers);
 }
 
-const notRepeated = "has a field whose name is not repeated here: it is not a known field";
+const withheld = (known: string) => `unknown field (its name is withheld). Known: ${known}`;
 
 describe("the contract", () => {
   test("opening an account answers 204 without a body", async () => {
@@ -44,7 +44,7 @@ describe("the contract", () => {
     assert.deepEqual([answer.status, answer.text, answer.headers.get("content-type")], [204, "", null]);
   });
 
-  test("opening an account tells where its receipt is, also when it is sent again", async () => {
+  test("opening an account tells where its receipt is, also when it is sent again, marked as replayed", async () => {
     const body = newPerson({ pln: 12.3 });
     const [first, again] = [
       await post("/api/user", body, { "idempotency-key": "o-1" }),
@@ -52,6 +52,13 @@ describe("the contract", () => {
     ];
     const path = first.headers.get("fx-receipt") ?? "";
     assert.equal(again.headers.get("fx-receipt"), path);
+    assert.deepEqual(
+      [first, again].map(({ status, headers }) => [status, headers.get("idempotency-replayed")]),
+      [
+        [204, null],
+        [204, "true"],
+      ],
+    );
     const { json } = await send(server.url, "GET", path);
     const { kind, pesel, initial } = json as { kind: string; pesel: string; initial: object };
     assert.deepEqual([kind, pesel, initial], ["opening", body.pesel, { symbol: "PLN", amount: 12.3 }]);
@@ -62,6 +69,7 @@ describe("the contract", () => {
     const answer = await read(pesel);
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");
+    assert.equal(answer.headers.get("fx-account"), null);
     assert.equal(answer.headers.get("cache-control"), "no-store");
     assert.deepEqual(answer.json, {
       name: "Jan",
@@ -89,20 +97,7 @@ describe("the contract", () => {
     assert.equal((receipt.json as { bought: { amount: number } }).bought.amount, 10.01);
   });
 
-  test("an exchange on a closed account is refused with 400; it can be read, and opened again with 204", async () => {
-    const pesel = await opened(0);
-    assert.equal((await post(`/api/user/${pesel}/closing`, {})).status, 200);
-    assert.equal(isProblem(await order(pesel, { toSell: 1 }), "account-closed").status, 400);
-    const { status, headers, json } = await read(pesel);
-    assert.deepEqual([status, headers.get("fx-account")], [200, "closed"]);
-    const currencies = [{ symbol: "PLN", amount: 0 }];
-    assert.deepEqual(json, { name: "Jan", surname: "Kowalski", pesel, currencies });
-    assert.equal((await post("/api/user", { name: "Jan", surname: "Lis", pesel, pln: 5 })).status, 204);
-    assert.equal((await order(pesel, { toSell: 5 })).status, 200);
-    isProblem(await post("/api/user", { name: "Jan", surname: "Lis", pesel, pln: 5 }), "account-exists");
-  });
-
-  test("a key sent again gets the first answer, byte for byte, marked as replayed", async () => {
+  test("an exchange sent again with its key gets the first answer, byte for byte, marked as replayed", async () => {
     const pesel = await opened();
     const first = await order(pesel, { toSell: 10 }, { "idempotency-key": "k-1" });
     await order(pesel, { toSell: 20 });
@@ -115,61 +110,7 @@ describe("the contract", () => {
     );
   });
 
-  test("a key whose order was refused gets the same refusal, marked as replayed, though there is money now", async () => {
-    const pesel = await opened();
-    const early = () => order(pesel, { from: "USD", to: "PLN", toSell: 10 }, { "idempotency-key": "early" });
-    const first = await early();
-    await order(pesel, { toBuy: 20 });
-    const again = await early();
-    const { instance: _, ...told } = isProblem(first, "insufficient-funds");
-    const { instance: __, ...toldAgain } = isProblem(again, "insufficient-funds");
-    assert.deepEqual(toldAgain, told);
-    assert.deepEqual(
-      [first, again].map(({ headers }) => headers.get("idempotency-replayed")),
-      [null, "true"],
-    );
-    const { text } = await send(server.url, "GET", "/metrics");
-    assert.match(text, /fx_orders_total\{result="replayed"\}/);
-  });
-
-  test("a minor's opening is refused under its key for good", async () => {
-    const body = newPerson({ pesel: peselOf("0826090011") });
-    for (const replayed of [null, "true"]) {
-      const answer = await post("/api/user", body, { "idempotency-key": "minor" });
-      isProblem(answer, "underage");
-      assert.equal(answer.headers.get("idempotency-replayed"), replayed);
-    }
-  });
-
-  test("a key of an opening sent again is marked as replayed", async () => {
-    const body = newPerson();
-    const answers = [
-      await post("/api/user", body, { "idempotency-key": "o" }),
-      await post("/api/user", body, { "idempotency-key": "o" }),
-    ];
-    assert.deepEqual(
-      answers.map(({ status, headers }) => [status, headers.get("idempotency-replayed")]),
-      [
-        [204, null],
-        [204, "true"],
-      ],
-    );
-  });
-
-  test("a key with another body is refused with 422", async () => {
-    const pesel = await opened();
-    await order(pesel, { toSell: 10 }, { "idempotency-key": "k" });
-    isProblem(await order(pesel, { toSell: 11 }, { "idempotency-key": "k" }), "idempotency-key-reused");
-  });
-
-  test("a key that is none is refused", async () => {
-    const pesel = await opened();
-    for (const key of ["", '""', '"a b"', "a b", "k".repeat(256), '"unfinished\\"', "ż"].filter(isHeader)) {
-      isProblem(await order(pesel, { toSell: 10 }, { "idempotency-key": key }), "invalid-request");
-    }
-  });
-
-  test("no body says with which token it came", async () => {
+  test("a body that names an actor is refused", async () => {
     const pesel = await opened();
     const fields = { by: "anna" };
     const answers = [
@@ -181,14 +122,11 @@ describe("the contract", () => {
     ];
     for (const answer of answers) {
       const { errors } = isProblem(answer, "invalid-request");
-      assert.deepEqual(errors, [{ pointer: "", detail: notRepeated }]);
+      assert.deepEqual(
+        errors?.map(({ pointer, detail }) => [pointer, detail.split(".")[0]]),
+        [["", "unknown field (its name is withheld)"]],
+      );
     }
-  });
-
-  test("an exchange at the table in force goes through, and at another is refused", async () => {
-    const pesel = await opened();
-    assert.equal((await order(pesel, { toSell: 1 }, { "fx-table": table.number })).status, 200);
-    isProblem(await order(pesel, { toSell: 1 }, { "fx-table": "1/C/NBP/2026" }), "rate-changed");
   });
 });
 
@@ -208,116 +146,12 @@ describe("gaps of the description", () => {
     assert.match((await read(other.pesel)).text, /"amount":7.5/);
   });
 
-  test("gap: currencies of a new account", async () => {
-    const pesel = await opened(0);
-    assert.match((await read(pesel)).text, /"currencies":\[\{"symbol":"PLN","amount":0\}\]/);
-  });
-
-  test("gap: a currency once held stays listed", async () => {
-    const pesel = await opened();
-    await order(pesel, { toBuy: 1 });
-    const answer = await order(pesel, { from: "USD", to: "PLN", toSell: 1 });
-    assert.match(answer.text, /\{"symbol":"USD","amount":0\}/);
-  });
-
-  test("gap: adult", async () => {
-    const minor = peselOf("0826090001");
-    isProblem(await post("/api/user", newPerson({ pesel: minor })), "underage");
-    isProblem(await read(minor), "account-not-found");
-    const birthdayToday = peselOf("0826080001");
-    assert.equal((await post("/api/user", newPerson({ pesel: birthdayToday }))).status, 204);
-  });
-
-  test("gap: names", async () => {
-    const blank = ["\u200b", "\u3164", "\u2800", "\u00ad", "\u115f\u1160", " \ufe0f "];
-    for (const name of ["", "   ", "a".repeat(101), "a\u0000b", "\ud800", ...blank]) {
-      const { errors } = isProblem(await post("/api/user", newPerson({ name })), "invalid-request");
-      assert.equal(errors?.[0]?.pointer, "/name");
-    }
-    const body = newPerson({ name: "  Łucja 李 ", surname: "z\u0307".repeat(100) });
-    assert.equal((await post("/api/user", body)).status, 204);
-    const { name, surname } = JSON.parse((await read(body.pesel)).text);
-    assert.deepEqual([name, surname], ["Łucja 李", "ż".repeat(100)]);
-  });
-
-  test("gap: currency symbols in any case", async () => {
-    const answer = await order(await opened(), { from: "pln", to: "uSd", toSell: 10 });
-    assert.match(answer.text, /"symbol":"USD","amount":2.7/);
-  });
-
-  test("gap: amounts finer than the minor unit are refused, never rounded", async () => {
-    const pesel = await opened();
-    const amounts: [fields: object, code: ErrorCode][] = [
-      [{ toSell: 0.001 }, "invalid-amount"],
-      [{ toSell: 1e-7 }, "invalid-amount"],
-      [{ toSell: 0 }, "invalid-amount"],
-      [{ toSell: -1 }, "invalid-amount"],
-      [{ to: "JPY", toBuy: 1.5 }, "invalid-amount"],
-      [{ toSell: 1e21 }, "insufficient-funds"],
-      [{ toSell: "10" }, "invalid-request"],
-      [{ toSell: null }, "invalid-request"],
-    ];
-    for (const [fields, code] of amounts) isProblem(await order(pesel, fields), code);
-  });
-
-  test("gap: a number with more digits than a double holds is refused, not rounded", async () => {
-    const pesel = await opened();
-    for (const amount of ["1.00000000000000000001", "9007199254740993", "1e400", "1e-400"]) {
-      const body = `{"pesel":"${pesel}","from":"PLN","to":"USD","toSell":${amount}}`;
-      isProblem(await post(`/api/exchange/${pesel}`, body), "invalid-request");
-    }
-    const exact = `{"pesel":"${pesel}","from":"PLN","to":"USD","toSell":10.0000000000000000000}`;
-    assert.equal((await post(`/api/exchange/${pesel}`, exact)).status, 200);
-  });
-
-  test("gap: side of the table and rounding", async () => {
-    const pesel = await opened();
-    assert.match((await order(pesel, { to: "JPY", toBuy: 1 })).text, /"symbol":"PLN","amount":999.97/);
-    assert.match(
-      (await order(pesel, { from: "JPY", to: "PLN", toSell: 1 })).text,
-      /"symbol":"PLN","amount":999.99/,
-    );
-    isProblem(await order(pesel, { to: "EUR", toSell: 0.01 }), "amount-too-small");
-  });
-
   test("gap: pesel in body and path", async () => {
     const pesel = await opened();
     const body = { pesel: adult(9000), from: "PLN", to: "USD", toSell: 1 };
     isProblem(await post(`/api/exchange/${pesel}`, body), "pesel-mismatch");
     isProblem(await post(`/api/exchange/${pesel}`, { ...body, pesel: "1" }), "invalid-pesel");
     isProblem(await post(`/api/exchange/${pesel}`, { ...body, pesel: undefined }), "invalid-request");
-  });
-
-  test("gap: same currency", async () => {
-    isProblem(await order(await opened(), { to: "pln", toSell: 1 }), "same-currency");
-  });
-
-  test("gap: not enough money changes nothing", async () => {
-    const pesel = await opened(10);
-    isProblem(await order(pesel, { toSell: 10.01 }), "insufficient-funds");
-    assert.match((await read(pesel)).text, /\[\{"symbol":"PLN","amount":10\}\]/);
-  });
-
-  test("gap: no such account; pesel already taken", async () => {
-    isProblem(await read(adult(9000)), "account-not-found");
-    isProblem(await order(adult(9000), { toSell: 1 }), "account-not-found");
-    const body = newPerson();
-    await post("/api/user", body);
-    isProblem(await post("/api/user", body), "account-exists");
-  });
-
-  test("gap: no usable rates", async () => {
-    const pesel = await opened();
-    server.rates.use(undefined);
-    try {
-      const answer = await order(pesel, { toSell: 1 });
-      isProblem(answer, "rates-unavailable");
-      assert.equal(answer.status, 500);
-      assert.equal(answer.headers.get("retry-after"), "7");
-      assert.equal((await read(pesel)).status, 200);
-    } finally {
-      server.rates.use(table);
-    }
   });
 
   test("gap: several things wrong with a request that names a key and a rate table", async () => {
@@ -404,19 +238,8 @@ describe("gaps of the description", () => {
       { pointer: "/name", detail: "must be a string" },
       { pointer: "/pesel", detail: "is required" },
       { pointer: "/pln", detail: "must be a number" },
-      ...Array(3).fill({ pointer: "", detail: notRepeated }),
+      ...Array(3).fill({ pointer: "", detail: withheld("name, surname, pesel, pln, initial") }),
     ]);
     assert.doesNotMatch(answer.text, /secret-value/);
   });
-
-  test("gap: both amounts or none", async () => {
-    const pesel = await opened();
-    isProblem(await order(pesel, {}), "invalid-request");
-    isProblem(await order(pesel, { toBuy: 1, toSell: 1 }), "invalid-request");
-  });
 });
-
-/** Whether fetch can send it as a header. */
-function isHeader(text: string): boolean {
-  return /^[\x20-\xff]*$/.test(text);
-}

@@ -35,23 +35,49 @@ describe("an export", () => {
     ["beancount", "text/plain", "fx-2026-06-08.beancount"],
     ["csv", "text/csv", "fx-2026-06-08.csv"],
     ["ndjson", "application/x-ndjson", "fx-2026-06-08.ndjson"],
+    ["register", "text/csv", "fx-2026-06-08.register.csv"],
   ] as const) {
-    test(`as ${format} is ${type}, with a name for a file, and is not stored on its way`, async () => {
+    test(`An export as ${format} is ${type}, with a name for a file, and is not stored on its way`, async () => {
       const { status, headers, text } = await get(`format=${format}`);
       assert.deepEqual(
         [status, headers.get("content-type"), headers.get("cache-control")],
         [200, `${type}; charset=utf-8`, "no-store"],
       );
       assert.equal(headers.get("content-disposition"), `attachment; filename="${name}"`);
-      assert.match(text, /opening/);
+      assert.match(text, format === "register" ? /Rodzaj/ : /opening/);
       assert.ok(!text.includes("Kowalski"));
     });
   }
 
-  test("with full=true names the customers", async () => {
-    assert.match((await get("format=csv&full=true")).text, /Kowalski/);
-    assert.doesNotMatch((await get("format=csv&full=false")).text, /Kowalski/);
-  });
+  for (const [format, type, name, part] of [
+    ["csv", "text/csv", "fx-statement-2026-06-08.csv", "opening,,,,1000.00,PLN,1000.00"],
+    ["camt.053", "application/xml", "fx-statement-2026-06-08.xml", "<Nm>Jan Kowalski</Nm>"],
+  ] as const) {
+    test(`A statement as ${format} is ${type}, with a name for a file that tells nothing, and is not stored`, async () => {
+      const path = `/api/user/${adult(1)}/statement?format=${format}`;
+      const { status, headers, text } = await send(server.url, "GET", path);
+      assert.deepEqual(
+        [status, headers.get("content-type"), headers.get("cache-control")],
+        [200, `${type}; charset=utf-8`, "no-store"],
+      );
+      assert.equal(headers.get("content-disposition"), `attachment; filename="${name}"`);
+      assert.ok(text.includes(part), text);
+    });
+  }
+
+  for (const [account, query, code] of [
+    [adult(2), "format=csv", "account-not-found"],
+    ["123", "format=csv", "invalid-pesel"],
+    [adult(1), "", "invalid-request"],
+    [adult(1), "format=pdf", "invalid-request"],
+    [adult(1), "format=csv&limit=5", "invalid-request"],
+    [adult(1), "format=csv&from=2026-06-02&to=2026-06-01", "invalid-request"],
+    [adult(1), "format=camt.053&from=2026-06-09", "invalid-request"],
+  ] as const) {
+    test(`A statement of ?${query} of ${account.replace(/\d{11}/, "…")} is refused with ${code}`, async () => {
+      isProblem(await send(server.url, "GET", `/api/user/${account}/statement?${query}`), code);
+    });
+  }
 
   for (const [query, pointer] of [
     ["", "/format"],
@@ -63,28 +89,13 @@ describe("an export", () => {
     ["format=csv&full=yes", "/full"],
     ["format=csv&from=2026-06-02&to=2026-06-01", "/from"],
   ]) {
-    test(`of ?${query} is refused, naming ${pointer}`, async () => {
+    test(`An export of ?${query} is refused, naming ${pointer}`, async () => {
       const problem = isProblem(await get(query ?? ""), "invalid-request");
       assert.equal(problem.errors?.[0]?.pointer, pointer);
     });
   }
 
-  test("of ?format=csv&limit=1 is refused", async () => {
-    const { errors } = isProblem(await get("format=csv&limit=1"), "invalid-request");
-    assert.deepEqual(errors, [
-      {
-        pointer: "",
-        detail: "has an unknown parameter, whose name is withheld; known are format, from, to, at, full",
-      },
-    ]);
-  });
-
-  test("answers HEAD without a body", async () => {
-    const { status, text } = await send(server.url, "HEAD", "/api/export?format=csv");
-    assert.deepEqual([status, text], [200, ""]);
-  });
-
-  test("that cannot begin is answered with the problem", async (t) => {
+  test("An export that cannot begin is answered with the problem", async (t) => {
     const refusing = await serving(async function* () {
       if (Date.now() > 0) throw new FxError("overloaded", "Too many.", { retryAfterSeconds: 5 });
       yield "";
@@ -95,17 +106,17 @@ describe("an export", () => {
     assert.equal(answer.headers.get("retry-after"), "5");
   });
 
-  test("that fails later breaks off, and the log says why", async (t) => {
+  test("An export that fails later breaks off, and the log says why", async (t) => {
     const failing = await serving(async function* () {
       yield "id\n";
       throw new FxError("storage-unavailable", "The disk is gone.");
     });
     t.after(() => failing.close());
     await assert.rejects(send(failing.url, "GET", "/api/export?format=csv"));
-    assert.match(failing.log(), /"code":"storage-unavailable".*The disk is gone/);
+    await failing.logged(/"code":"storage-unavailable".*The disk is gone/);
   });
 
-  test("is made as fast as it is read, and no more of it once the reader is gone", async (t) => {
+  test("An export is made as fast as it is read, and ends when the reader disconnects", async (t) => {
     let made = 0;
     let ended = () => {};
     const over = new Promise<void>((resolve) => {
@@ -135,7 +146,7 @@ describe("an export", () => {
     await over;
   });
 
-  test("is broken off by a stop", async () => {
+  test("An export is broken off by a stop", async () => {
     const endless = await serving(async function* () {
       for (;;) yield "x".repeat(65_536);
     });

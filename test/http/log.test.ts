@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { adult } from "../support/fixture.ts";
@@ -63,13 +65,34 @@ test("docs/OPERATIONS.md has the fields of a request's line", async () => {
   assert.deepEqual([...fields].sort(), listed.sort());
 });
 
+test("The page, the documentation and the assets are logged and counted as operations are", async (t) => {
+  const page = mkdtempSync(join(tmpdir(), "fx-page-"));
+  t.after(() => rmSync(page, { recursive: true }));
+  mkdirSync(join(page, "assets"));
+  writeFileSync(join(page, "index.html"), '<base href="/">');
+  writeFileSync(join(page, "assets", "main.js"), "");
+  const own = await startServer({}, "", { page });
+  t.after(() => own.close());
+  for (const path of ["/", "/docs", "/assets/main.js", "/openapi.json"]) {
+    assert.equal((await send(own.url, "GET", path)).status, 200, path);
+  }
+  const { text } = await send(own.url, "GET", "/metrics");
+  for (const route of ["/", "/docs", "/assets/*", "/openapi.json"]) {
+    await own.logged(new RegExp(`"route":"${route.replace("*", "[*]")}","status":200`));
+    assert.ok(
+      text.includes(`fx_http_request_duration_seconds_count{method="GET",route="${route}",status="200"} 1`),
+      route,
+    );
+  }
+});
+
 describe("the trace that a request is part of", () => {
-  test("is in its line of the log", async () => {
+  test("A request's trace is in its line of the log", async () => {
     const { trace_id, span_id } = await lineOf({ traceparent: `00-${trace}-${span}-01` });
     assert.deepEqual({ trace_id, span_id }, { trace_id: trace, span_id: span });
   });
 
-  test("is taken from a later version, which may say more", async () => {
+  test("A request's trace is read from a later version, which may have more fields", async () => {
     assert.equal((await lineOf({ traceparent: `01-${trace}-${span}-01-more` })).trace_id, trace);
   });
 
@@ -85,7 +108,7 @@ describe("the trace that a request is part of", () => {
     "with a PESEL in the span": `00-${trace}-abc${pesel}de-01`,
   };
   for (const [what, traceparent] of Object.entries(invalid)) {
-    test(`is left out ${what}`, async () => {
+    test(`A request's trace is left out ${what}`, async () => {
       const line = await lineOf({ traceparent });
       assert.deepEqual(Object.keys(line), [
         "level",

@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { balanceOf } from "../../src/core/account.ts";
 import { pln } from "../../src/core/currency.ts";
-import { Histogram } from "../../src/core/histogram.ts";
 import { fetchOutcomes, type RatesStatus, type RateTable } from "../../src/core/rates.ts";
 import { openMetrics } from "../../src/http/metrics.ts";
 import { sendBulk } from "../support/bulk.ts";
-import { adult, now } from "../support/fixture.ts";
+import { adult } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -38,7 +37,7 @@ async function valuesOf(name: string): Promise<Record<string, number>> {
 describe("orders by pair", () => {
   const count = () => valuesOf("fx_pair_orders_total");
 
-  test("are counted by what became of them", async () => {
+  test("Orders are counted by pair and outcome", async () => {
     await exchange({}, { "idempotency-key": "k" });
     await exchange({}, { "idempotency-key": "k" });
     await exchange({ toBuy: 1e6 });
@@ -51,12 +50,12 @@ describe("orders by pair", () => {
     });
   });
 
-  test("are counted in bulks too", async () => {
+  test("Orders of a bulk are counted by pair", async () => {
     await sendBulk(server.url, [order, order, "{"]);
     assert.deepEqual(await count(), { 'from="PLN",to="USD",result="settled"': 2 });
   });
 
-  test("take no label from a client: a currency that is not quoted is other", async () => {
+  test("A currency that is not quoted has the label other", async () => {
     await exchange({ to: "ABC" });
     await exchange({ from: "ABD", to: "THB" });
     await exchange({ from: "x".repeat(500) });
@@ -67,12 +66,12 @@ describe("orders by pair", () => {
     });
   });
 
-  test("that cannot be read have the pair other", async () => {
+  test("An order that cannot be read has the pair other", async () => {
     await exchange({ pesel: 1 });
     assert.deepEqual(await count(), { 'from="other",to="other",result="invalid-request"': 1 });
   });
 
-  test("add up to the orders by result", async () => {
+  test("Orders by pair add up to the orders by result", async () => {
     await exchange();
     await exchange({ to: "ABC" });
     await sendBulk(server.url, [order]);
@@ -82,7 +81,7 @@ describe("orders by pair", () => {
 });
 
 describe("what was exchanged", () => {
-  test("is counted in units of each currency, on the customer's side", async () => {
+  test("Amounts exchanged are counted in units of each currency, as the customer sold and bought", async () => {
     await exchange();
     await exchange({ to: "JPY", toBuy: 100 });
     const volume = await valuesOf("fx_exchanged_total");
@@ -92,13 +91,13 @@ describe("what was exchanged", () => {
     assert.equal(volume['currency="PLN",side="sold"'], Number(100_000n - left) / 100);
   });
 
-  test("is 0 from the start for each currency that is quoted", async () => {
+  test("Amounts exchanged start at 0 for each quoted currency", async () => {
     const volume = await valuesOf("fx_exchanged_total");
     assert.equal(volume['currency="PLN",side="sold"'], 0);
     assert.equal(volume['currency="USD",side="bought"'], 0);
   });
 
-  test("leaves out what was answered again, and what was refused", async () => {
+  test("Amounts exchanged leave out repeated and refused orders", async () => {
     await exchange({}, { "idempotency-key": "k" });
     await exchange({}, { "idempotency-key": "k" });
     await exchange({ toBuy: 1e6 });
@@ -107,16 +106,16 @@ describe("what was exchanged", () => {
 });
 
 describe("commits", () => {
-  test("are counted with their size and their time", async () => {
-    const before = await valuesOf("fx_batch_requests_sum");
+  test("Commits are counted with their size and duration", async () => {
+    const before = await valuesOf("fx_commit_requests_sum");
     await sendBulk(server.url, [order, order, order]);
-    assert.equal((await valuesOf("fx_batch_requests_sum"))[""], (before[""] ?? 0) + 3);
-    const { "": batches } = await valuesOf("fx_batch_requests_count");
-    assert.deepEqual(await valuesOf("fx_commit_duration_seconds_count"), { "": batches });
+    assert.equal((await valuesOf("fx_commit_requests_sum"))[""], (before[""] ?? 0) + 3);
+    const { "": groups } = await valuesOf("fx_commit_requests_count");
+    assert.deepEqual(await valuesOf("fx_commit_duration_seconds_count"), { "": groups });
     assert.ok(((await valuesOf("fx_commit_duration_seconds_sum"))[""] ?? 0) > 0);
   });
 
-  test("are counted when they fail", async (t) => {
+  test("Failed commits are counted", async (t) => {
     const { "": before = 0 } = await valuesOf("fx_commit_duration_seconds_count");
     t.mock.method(server.store, "transact", async () => {
       throw new Error("the disk is gone");
@@ -125,7 +124,7 @@ describe("commits", () => {
     assert.deepEqual(await valuesOf("fx_commit_duration_seconds_count"), { "": before + 1 });
   });
 
-  test("leave a queue of what waits for them", async (t) => {
+  test("Requests that wait for a commit are in the gauge", async (t) => {
     const { store } = server;
     const transact = store.transact.bind(store);
     let release = () => {};
@@ -151,41 +150,14 @@ describe("commits", () => {
   });
 });
 
-test("the text is made in parts, with a rest after each metric", async () => {
-  let askedSinceRest = 0;
-  let most = 0;
-  const rates = (): RatesStatus => {
-    askedSinceRest += 1;
-    most = Math.max(most, askedSinceRest);
-    const fetches = { accepted: 0, unchanged: 0, refused: 0, failed: 0 };
-    return {
-      source: "demo",
-      recorded: true,
-      table: undefined,
-      notTraded: "There is no rate table yet.",
-      problem: undefined,
-      clock: undefined,
-      heldBack: undefined,
-      fetches,
-    };
-  };
-  const commits = () => ({ waiting: 0, sizes: new Histogram([1]), seconds: new Histogram([1]) });
-  const probes = { version: "1.2.3", store: "memory", rates, commits };
-  const metrics = openMetrics({ probes, now: () => now });
-  await metrics.text(async () => {
-    askedSinceRest = 0;
-  });
-  assert.equal(most, 1);
-});
-
 describe("the rate table", () => {
   /** The metrics of a process with this state of the rates, at `at`. */
   async function gauges(at: string, state: Partial<RatesStatus>): Promise<string> {
     const rates = { ...server.rates.status(), ...state };
-    const commits = () => ({ waiting: 0, sizes: new Histogram([1]), seconds: new Histogram([1]) });
+    const commits = { waiting: 0, observe: () => {} };
     const probes = { version: "1.2.3", store: "memory", rates: () => rates, commits };
     const metrics = openMetrics({ probes, now: () => new Date(at) });
-    return (await metrics.text(async () => {})).toString();
+    return metrics.text();
   }
 
   for (const [at, effectiveDate, seconds] of [
@@ -195,7 +167,7 @@ describe("the rate table", () => {
     ["2026-06-08T12:00:00Z", "2026-06-09", 0],
     ["2026-06-08T12:00:00Z", "2027-06-08", 0],
   ] as const) {
-    test(`has an age that is never negative: at ${at}, one of ${effectiveDate} is ${seconds} s old`, async () => {
+    test(`The rate table has an age that is never negative: at ${at}, one of ${effectiveDate} is ${seconds} s old`, async () => {
       const table = { ...(server.rates.status().table as RateTable), effectiveDate };
       assert.match(await gauges(at, { table }), new RegExp(`^fx_rates_table_age_seconds ${seconds}$`, "m"));
     });
@@ -205,27 +177,29 @@ describe("the rate table", () => {
     [undefined, 0],
     ["109/C/NBP/2026", 1],
   ] as const) {
-    test(`is told to be held back as ${value} where that is ${heldBack ?? "none"}`, async () => {
+    test(`fx_rates_held_back is ${value} where ${heldBack ?? "no table"} is held back`, async () => {
       const text = await gauges("2026-06-08T12:00:00Z", { heldBack });
       assert.match(text, new RegExp(`^fx_rates_held_back ${value}$`, "m"));
     });
   }
 
-  test("that orders do not settle at is told as fx_trading 0", async () => {
+  test("fx_trading is 0 where orders do not settle", async () => {
     assert.match(await gauges("2026-06-08T12:00:00Z", { notTraded: "It is too old." }), /^fx_trading 0$/m);
     assert.match(await gauges("2026-06-08T12:00:00Z", {}), /^fx_trading 1$/m);
+  });
+
+  test("fx_trading_suspended tells a suspension from any other reason why orders do not settle", async () => {
+    for (const [notTradedCode, value] of [
+      ["suspended", 1],
+      ["too-old", 0],
+    ] as const) {
+      const text = await gauges("2026-06-08T12:00:00Z", { notTraded: "Why.", notTradedCode });
+      assert.match(text, new RegExp(`^fx_trading_suspended ${value}$`, "m"));
+    }
   });
 });
 
 test("rate fetches are counted by outcome from 0", async () => {
   const expected = fetchOutcomes.map((outcome) => [`outcome="${outcome}"`, 0]);
   assert.deepEqual(await valuesOf("fx_rate_fetches_total"), Object.fromEntries(expected));
-});
-
-test("the delay of the event loop is told", async () => {
-  await send(server.url, "GET", "/metrics");
-  for (const what of ["p50", "p99", "max"]) {
-    const { "": seconds = Number.NaN } = await valuesOf(`nodejs_eventloop_lag_${what}_seconds`);
-    assert.ok(seconds >= 0, what);
-  }
 });

@@ -18,7 +18,7 @@ function send({ url }: TestServer, line: string, headers: Record<string, string>
 /** A request to the operation, as valid as it can be made. */
 function requestTo(operation: Operation): [line: string, headers: Record<string, string>] {
   const { method, path } = operation;
-  const values: Record<string, string> = { pesel, id: "019e9a70-3c5e", code: "USD" };
+  const values: Record<string, string> = { pesel, id: "019e9a70-3c5e", code: "USD", account: "cash" };
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
   const type = hasLines(operation, "body") ? "application/x-ndjson" : "application/json";
   return [`${method} ${filled}`, method === "POST" ? { "content-type": type } : {}];
@@ -27,7 +27,7 @@ function requestTo(operation: Operation): [line: string, headers: Record<string,
 const all = Object.entries<Operation>(operations);
 const withRole = all.filter(([, { role }]) => role !== "anyone");
 
-/** What a browser sends with a request of a page of another site, from the site's own script and from a form. */
+/** Headers that browsers send with requests from pages of other sites, by script and by form. */
 const elsewhere: readonly Record<string, string>[] = [
   { origin: "https://evil.example", "sec-fetch-site": "cross-site" },
   { origin: "http://localhost:3000", "sec-fetch-site": "same-site" },
@@ -52,9 +52,9 @@ describe("a server without tokens", () => {
 
   for (const host of [
     ...["rebound.example", "127.0.0.1.rebound.example", "localhost.rebound.example", "rebound.example:8080"],
-    ...["0.0.0.0", "10.1.2.3", "[::]", "localhost:80:80", "bank.example"],
+    ...["0.0.0.0", "10.1.2.3", "[::]", "localhost:80:80", "bank.example", "localhost..", "rebound.example."],
   ]) {
-    test(`answers nothing to a page whose name leads here: Host ${host}`, async () => {
+    test(`A server without tokens answers nothing to a page whose name leads to it: Host ${host}`, async () => {
       // The browser takes fx for the page's own server.
       const headers = { host, origin: `http://${host}`, "sec-fetch-site": "same-origin" };
       for (const [, operation] of all) {
@@ -70,17 +70,19 @@ describe("a server without tokens", () => {
     });
   }
 
-  test("answers to every name of this machine, to its own address, and to those that are allowed", async () => {
+  test("A server without tokens answers to every name of this machine, to its own address, and to those that are allowed", async () => {
     for (const host of [
       ...["localhost", "LOCALHOST:8080", "127.0.0.1", "127.1.2.3:1", "[::1]", "[::1]:8080"],
       ...["fx.bank.example", "FX.bank.example:8443", "[2001:db8::1]:80"],
+      // A final dot says that a name is absolute.
+      ...["localhost.", "fx.bank.example.", "FX.bank.example.:8443"],
     ]) {
       assert.equal((await send(server, "GET /api/rates", { host })).status, 200, host);
     }
   });
 
   for (const headers of elsewhere) {
-    test(`lets a page do nothing that has ${JSON.stringify(headers)}`, async () => {
+    test(`A server without tokens lets a page with ${JSON.stringify(headers)} do nothing`, async () => {
       for (const [, operation] of withRole) {
         const [line, type] = requestTo(operation);
         isProblem(await send(server, line, { ...headers, ...type }), "forbidden");
@@ -91,7 +93,7 @@ describe("a server without tokens", () => {
     });
   }
 
-  test("lets no form of another page close an account", async () => {
+  test("A server without tokens lets no form of another page close an account", async () => {
     const headers = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
     const empty = { ...opening, pesel: adult(2), pln: 0 };
     await send(server, "POST /api/user", {}, empty);
@@ -100,14 +102,14 @@ describe("a server without tokens", () => {
     assert.equal(seen.get("fx-account"), null);
   });
 
-  test("shows what is no secret to who follows a link from elsewhere", async () => {
+  test("A server without tokens shows its public pages to a reader who follows a link from elsewhere", async () => {
     const headers = { "sec-fetch-site": "cross-site" };
     for (const path of ["/docs", "/openapi.json", "/health/live"]) {
       assert.equal((await send(server, `GET ${path}`, headers)).status, 200, path);
     }
   });
 
-  test("answers its own pages, what people type, and what is no browser", async () => {
+  test("A server without tokens answers its own pages, typed addresses and other programs than browsers", async () => {
     for (const headers of [
       { origin: `http://${own}`, "sec-fetch-site": "same-origin" },
       { origin: `http://${own}` },
@@ -121,7 +123,7 @@ describe("a server without tokens", () => {
     }
   });
 
-  test("has no words for browsers of pages from elsewhere", async () => {
+  test("A server without tokens sends no CORS headers to pages from elsewhere", async () => {
     const headers = { origin: "https://evil.example", "access-control-request-method": "POST" };
     const preflight = await send(server, "OPTIONS /api/user", headers);
     isProblem(preflight, "method-not-allowed");
@@ -155,7 +157,7 @@ describe("pages of an origin that --cors names", () => {
   });
   after(() => server.close());
 
-  test("may do everything, and read the answers and their headers", async () => {
+  test("Pages of an origin that --cors names may do everything, and read the answers and their headers", async () => {
     for (const [line, body, status] of [
       ["POST /api/user", opening, 204],
       [`POST /api/exchange/${pesel}`, order, 200],
@@ -174,7 +176,7 @@ describe("pages of an origin that --cors names", () => {
     }
   });
 
-  test("may ask first, with the headers that fx reads", async () => {
+  test("Pages of an origin that --cors names may send preflights, with the headers that fx reads", async () => {
     const answer = await send(server, `OPTIONS /api/exchange/${pesel}`, {
       ...headers,
       "access-control-request-method": "POST",
@@ -188,7 +190,7 @@ describe("pages of an origin that --cors names", () => {
     assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
   });
 
-  test("are the only ones", async () => {
+  test("Pages of another origin than those that --cors names may do nothing", async () => {
     for (const other of [
       "https://counter.bank.example.evil.example",
       "http://counter.bank.example",
@@ -211,5 +213,5 @@ test("a refusal is a problem, and its line in the log has the code", async (t) =
   t.after(() => server.close());
   const answer = await send(server, "GET /api/users", { host: "rebound.example" });
   assert.match(answer.headers.get("content-type") ?? "", new RegExp(problemType.replace("+", "\\+")));
-  assert.match(server.log(), /"route":"\/api\/users","status":403,.*"code":"forbidden"/);
+  await server.logged(/"route":"\/api\/users","status":403,.*"code":"forbidden"/);
 });

@@ -31,6 +31,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   withdraw: { amount: 1, currency: "PLN" },
   rename: { name: "Jan", surname: "Nowak" },
   closeAccount: {},
+  blockAccount: { reason: "freeze" },
+  unblockAccount: { reason: "lifted" },
   reverse: { reason: "a slip" },
   compareCheckpoint: "{}",
 };
@@ -41,7 +43,11 @@ const queries: Readonly<Record<string, string>> = {
 
 const all = Object.entries<Operation>(operations);
 const pathOf = ({ path }: Operation) =>
-  path.replace("{pesel}", pesel).replace("{id}", receipt).replace("{code}", "USD");
+  path
+    .replace("{pesel}", pesel)
+    .replace("{id}", receipt)
+    .replace("{code}", "USD")
+    .replace("{account}", "cash");
 const typeOf = ({ lines }: Operation) => (lines === undefined ? "application/json" : "application/x-ndjson");
 
 function ask(id: string, operation: Operation, query: string, method: string = operation.method) {
@@ -78,14 +84,14 @@ function unfitQueries({ query }: Operation): string[] {
 
 const hex = (name: string) => name.charCodeAt(0).toString(16) + name.slice(1);
 
-describe("an operation is refused with parameters that it does not take, and nothing is done", () => {
+describe("parameters that an operation does not take", () => {
   for (const [id, operation] of all) {
-    test(id, async () => {
+    test(`${id} with parameters that it does not take is refused, and nothing is done`, async () => {
       const before = await state();
       for (const query of unfitQueries(operation)) {
         const { detail } = isProblem(await ask(id, operation, query), "invalid-request");
         assert.match(detail, /^The query is not valid: /, query);
-        // A name near that of a parameter is told.
+        // The message suggests a parameter of similar name, and only a bulk has `dryRun`.
         if (id !== "bulk") assert.ok(!/dry.?run/i.test(detail), detail);
         assert.ok(!/constructor|toString/i.test(detail), detail);
         if (operation.method === "GET") {
@@ -98,9 +104,9 @@ describe("an operation is refused with parameters that it does not take, and not
   }
 });
 
-describe("an unknown parameter is refused before anything else of the request is looked at", () => {
+describe("an unknown parameter", () => {
   for (const [id, operation] of all.filter(([, { path }]) => path.includes("{"))) {
-    test(id, async () => {
+    test(`${id} with an unknown parameter is refused before its path is looked at`, async () => {
       const path = operation.path.replace(/\{\w+\}/, "1");
       const { detail } = isProblem(
         await send(server.url, operation.method, `${path}?dryRun=true`, { headers: {} }),
@@ -110,7 +116,7 @@ describe("an unknown parameter is refused before anything else of the request is
     });
   }
   for (const [id, operation] of all.filter(([, { method }]) => method === "POST")) {
-    test(`${id}, whose body has not been sent yet`, async () => {
+    test(`${id} with an unknown parameter is refused before its body is sent`, async () => {
       const { socket, until, received } = await openConnection(server.url);
       socket.write(
         `POST ${pathOf(operation)}?dry-run=true HTTP/1.1\r\nHost: localhost\r\n` +
@@ -144,7 +150,7 @@ test("a preflight is answered whatever the parameters, since the request itself 
   assert.equal(answer.status, 204);
 });
 
-describe("a header that resembles one of those of orders is refused where money moves, and nothing is done", () => {
+describe("a header that resembles one of those of orders", () => {
   const movesMoney = all.filter(([id]) => id in bodies && id !== "compareCheckpoint");
   const nearKeys = [
     ...["X-Idempotency-Key", "Idempotency_Key", "IdempotencyKey", "Idempotency-Keys", "Idempotencykey"],
@@ -194,7 +200,7 @@ describe("a header that resembles one of those of orders is refused where money 
   }
 
   for (const [id, operation] of movesMoney) {
-    test(id, async () => {
+    test(`${id} with a header that resembles one of those of orders is refused, and nothing is done`, async () => {
       const before = await state();
       for (const name of nearKeys) await isRefused(id, operation, name, "k-1");
       for (const name of nearTables) await isRefused(id, operation, name, "224/C/NBP/2026");
@@ -203,7 +209,7 @@ describe("a header that resembles one of those of orders is refused where money 
       assert.equal(await state(), before);
     });
 
-    test(`${id} with its key given twice`, async () => {
+    test(`${id} with one of its headers given twice is refused`, async () => {
       for (const name of operation.headers?.length === 0 ? [] : (operation.headers ?? [])) {
         const { socket, until } = await openConnection(server.url);
         const body = JSON.stringify(bodies[id]);
@@ -217,7 +223,7 @@ describe("a header that resembles one of those of orders is refused where money 
     });
   }
 
-  test("every operation that is not refused so leaves the ledger as it is", async () => {
+  test("Every operation that takes such a header leaves the ledger as it is", async () => {
     const before = await state();
     for (const [id, operation] of all.filter(([id]) => !movesMoney.some(([other]) => other === id))) {
       await ask(id, operation, "");
@@ -225,7 +231,7 @@ describe("a header that resembles one of those of orders is refused where money 
     assert.equal(await state(), before);
   });
 
-  test("headers that other programs send do not resemble them", async () => {
+  test("Common headers of other programs are not taken for misspelt ones", async () => {
     const usual = {
       "x-request-id": "a",
       "x-api-key": "a",

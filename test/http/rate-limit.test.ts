@@ -8,7 +8,7 @@ import { adult } from "../support/fixture.ts";
 import { isProblem, send, sendWithHeaders } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
 
-/** More than fit into the seconds that sending them may take. */
+/** More requests than the limit allows in the seconds that sending them may take. */
 const many = 100;
 const limit = 5;
 
@@ -33,7 +33,7 @@ const tokens = {
 };
 
 describe("a server with a limit of 5 requests a second", () => {
-  test("answers the first, and refuses those beyond with 429 and when to try again", async (t) => {
+  test("A server with a rate limit answers the first requests, and refuses those beyond with 429 and when to try again", async (t) => {
     const { askOften } = await limited(t);
     const answers = await askOften();
     assert.ok(answers.filter(({ status }) => status === 200).length >= limit);
@@ -45,36 +45,36 @@ describe("a server with a limit of 5 requests a second", () => {
     }
   });
 
-  test("counts each token by itself", async (t) => {
+  test("The rate limit counts each token by itself", async (t) => {
     const { ask, askOften } = await limited(t, { tokens });
     assert.deepEqual(statuses(await askOften(bearer("ann"))), new Set([200, 429]));
     assert.equal((await ask(bearer("jan"))).status, 200);
   });
 
-  test("counts refused tokens against the address, so that nobody can try many", async (t) => {
+  test("The rate limit counts refused tokens against the address, so that nobody can try many", async (t) => {
     const { askOften } = await limited(t, { tokens });
     assert.deepEqual(statuses(await askOften(bearer("unknown"))), new Set([401, 429]));
   });
 
-  test("counts what leads nowhere, and the pages of the documentation", async (t) => {
+  test("The rate limit counts unknown paths and the pages of the documentation", async (t) => {
     const { askOften } = await limited(t);
     assert.ok(statuses(await askOften({}, "/nothing")).has(429));
     const other = await limited(t);
     assert.ok(statuses(await other.askOften({}, "/docs")).has(429));
   });
 
-  test("never refuses a probe", async (t) => {
+  test("The rate limit never refuses a probe", async (t) => {
     const { askOften } = await limited(t);
     assert.deepEqual(statuses(await askOften({}, "/health/live")), new Set([200]));
     assert.deepEqual(statuses(await askOften({}, "/health/ready")), new Set([200]));
   });
 
-  test("takes a client's address from a proxy that it trusts, and from nobody else", async (t) => {
+  test("The rate limit takes a client's address from a proxy that it trusts, and from nobody else", async (t) => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const behind = await limited(t, { trustProxy: ["loopback"] });
     assert.ok(statuses(await behind.askOften(from("203.0.113.7"))).has(429));
     assert.equal((await behind.ask(from("203.0.113.8"))).status, 200);
-    // What the client wrote itself stands before what the proxy adds.
+    // The proxy appends the client's address to what the client itself wrote.
     assert.ok(statuses(await behind.askOften(from("198.51.100.1, 203.0.113.9"))).has(429));
     const open = await limited(t);
     const answers = await Promise.all(
@@ -83,7 +83,7 @@ describe("a server with a limit of 5 requests a second", () => {
     assert.ok(statuses(answers).has(429));
   });
 
-  test("counts addresses of version 6 by network, since a client has a whole one", async (t) => {
+  test("The rate limit counts IPv6 addresses by network, since a client has a whole one", async (t) => {
     const { ask } = await limited(t, { trustProxy: ["loopback"] });
     const from = (network: string) =>
       Promise.all(
@@ -95,7 +95,7 @@ describe("a server with a limit of 5 requests a second", () => {
     assert.equal((await ask({ "x-forwarded-for": "2001:db8:0:2::1" })).status, 200);
   });
 
-  describe("counts what is no address in X-Forwarded-For for the proxy that sent it", () => {
+  describe("X-Forwarded-For without an address", () => {
     const texts = [
       "client-#",
       "unknown",
@@ -115,7 +115,7 @@ describe("a server with a limit of 5 requests a second", () => {
       "203.0.113.01#",
       "<#>",
     ]) {
-      test(text, async (t) => {
+      test(`The rate limit counts X-Forwarded-For: ${text} for the proxy that sent it`, async (t) => {
         const { ask, log } = await limited(t, { trustProxy: ["loopback"], tokens });
         const answers = await Promise.all(
           Array.from({ length: many }, (_, nth) =>
@@ -128,7 +128,7 @@ describe("a server with a limit of 5 requests a second", () => {
     }
   });
 
-  test("takes an address with a port or in brackets for the same client, whatever its port", async (t) => {
+  test("The rate limit takes an address with a port or in brackets for the same client, whatever its port", async (t) => {
     for (const [plain, written] of [
       ["203.0.113.7", (nth: number) => `203.0.113.7:${1000 + nth}`],
       ["2001:db8::1", (nth: number) => `[2001:db8::1]:${1000 + nth}`],
@@ -148,7 +148,7 @@ describe("a server with a limit of 5 requests a second", () => {
     }
   });
 
-  test("counts a network of version 6 once, however its addresses are written", async (t) => {
+  test("The rate limit counts an IPv6 network once, however its addresses are written", async (t) => {
     const { ask } = await limited(t, { trustProxy: ["loopback"] });
     const from = (address: string) => ask({ "x-forwarded-for": address });
     for (const written of ["1::2:1:2:3:4", "1:0:0:2:0:0:0:9", "1:0:0:2:ffff::", "[1::2:a:b:c:d]:9"]) {
@@ -163,7 +163,7 @@ describe("a server with a limit of 5 requests a second", () => {
     }
   });
 
-  test("counts the refused lines of a bulk, and answers them all", async (t) => {
+  test("The rate limit counts the refused lines of a bulk, and answers them all", async (t) => {
     const { url, ask } = await limited(t);
     const bulk = new BulkClient(url);
     const order = { pesel: adult(9), from: "PLN", to: "USD", toBuy: 1 };
@@ -188,7 +188,7 @@ test("a server without a limit refuses nobody", async (t) => {
   assert.deepEqual(statuses(await askOften()), new Set([200]));
 });
 
-test("what a proxy says of host, scheme and prefix changes nothing", async (t) => {
+test("Forwarded headers about host, scheme and prefix change nothing", async (t) => {
   const { url, ask } = await limited(t, { rateLimit: 0, trustProxy: ["loopback"] });
   const forwarded = {
     "x-forwarded-host": "evil.example",

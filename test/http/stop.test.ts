@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import type { KeyPair } from "../../src/http/server.ts";
 import { adult } from "../support/fixture.ts";
 import { openConnection } from "../support/raw-connection.ts";
 import { startServer } from "../support/server.ts";
 
+const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
+
 /** A server whose accounts take until `release` to be read, and which tells when it is closed. */
-async function startSlow(options: { readonly stopTimeoutMs?: number } = {}) {
+async function startSlow(options: { readonly stopTimeoutMs?: number; readonly tls?: KeyPair } = {}) {
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
     release = resolve;
@@ -16,7 +20,14 @@ async function startSlow(options: { readonly stopTimeoutMs?: number } = {}) {
       events.push("asked");
       await gate;
       events.push("answered");
-      return { pesel: adult(1), name: "Jan", surname: "Kowalski", balances: [], closed: false };
+      return {
+        pesel: adult(1),
+        name: "Jan",
+        surname: "Kowalski",
+        balances: [],
+        closed: false,
+        blocked: false,
+      };
     },
     close: async () => {
       events.push("service closed");
@@ -46,12 +57,17 @@ test("a stop does not wait for idle connections", async () => {
   await Promise.all([server.close(), idle.closed]);
 });
 
-test("a stop does not wait for connections over which nothing came", async () => {
-  const { server } = await startSlow();
-  const silent = await openConnection(server.url);
-  await Promise.all([server.close(), silent.closed]);
-  assert.doesNotMatch(server.log(), /time limit of the stop/);
-});
+for (const [over, tls] of [
+  ["http", undefined],
+  ["https", { cert: tlsFixture("server.crt"), key: tlsFixture("server.key") }],
+] as const) {
+  test(`a stop does not wait for connections over which no request came, over ${over}`, async () => {
+    const { server } = await startSlow(tls && { tls });
+    const silent = await openConnection(server.url, tls && { rejectUnauthorized: false });
+    await Promise.all([server.close(), silent.closed]);
+    assert.doesNotMatch(server.log(), /time limit of the stop/);
+  });
+}
 
 /** Resolves when a number has not changed for as many turns of the event loop as anything under way needs. */
 async function untilStill(value: () => number): Promise<void> {
@@ -63,6 +79,19 @@ async function untilStill(value: () => number): Promise<void> {
   }
 }
 
+for (const path of ["/api/bulk", "/api/bulk?dryRun=true", "/api/audit/comparison"]) {
+  test(`A stop does not wait for the rest of a body that is sent to ${path}`, async () => {
+    const server = await startServer();
+    const connection = await openConnection(server.url);
+    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson`;
+    connection.socket.write(`${head}\r\nContent-Length: 9000\r\n\r\n{`);
+    await untilStill(() => server.log().length);
+    await Promise.all([server.close(), connection.closed]);
+    assert.match(connection.received(), /"status":503/);
+    assert.doesNotMatch(server.log(), /time limit of the stop/);
+  });
+}
+
 const stuck: Readonly<Record<string, (connection: Awaited<ReturnType<typeof openConnection>>) => void>> = {
   "sent half a header": ({ socket }) => socket.write("GET /health/live HTTP/1.1\r\nHost:"),
   "sent half a body": ({ socket }) =>
@@ -72,12 +101,12 @@ const stuck: Readonly<Record<string, (connection: Awaited<ReturnType<typeof open
   "waits for an answer that does not come": ({ get }) => get(`/api/user/${adult(1)}`),
   "does not read its answers": ({ socket, get }) => {
     socket.pause();
-    get(...Array.from({ length: 20_000 }, () => "/openapi.json"));
+    get(...Array.from({ length: 16 }, () => "/docs/static/swagger-ui-bundle.js"));
   },
 };
 
 for (const [what, act] of Object.entries(stuck)) {
-  test(`at its time limit a stop closes a connection that ${what}, and the log says so`, async () => {
+  test(`A stop closes at its time limit a connection that ${what}, and the log says so`, async () => {
     const { server, events } = await startSlow({ stopTimeoutMs: 100 });
     const connection = await openConnection(server.url);
     act(connection);

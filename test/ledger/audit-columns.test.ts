@@ -28,7 +28,7 @@ interface Column {
   readonly type: string;
 }
 
-/** What an audit does not find, and why. */
+/** Changes that an audit does not find, with the reason. */
 const reasons: Readonly<Record<string, string>> = {
   "another refusal.position": "It says which refusals are deleted first, and no answer rests on it.",
   "another journal.position": "Nothing rests on it but the order of an account's entries, which it has kept.",
@@ -62,7 +62,9 @@ async function filled({ open }: SharedDatabase): Promise<void> {
   await service.change({ kind: "withdrawal", pesel: adult(2), amount: decimal("1000"), ...cash });
   await service.change({ kind: "closing", pesel: adult(2) });
   const later = tableOf("109/C/NBP/2026", "2026-06-08");
-  await store.acceptTable(later, acceptance(1, "anna@desk"));
+  await service.changeTrading({ reason: "The bank corrects its table", by: "anna" });
+  await service.changeTrading({ reason: undefined, by: "ewa" });
+  await store.acceptTable(later, acceptance(3, "anna@desk"));
   const next = new LedgerService(store, fixedRates(later, store), () => now);
   await next.exchange({ ...terms("sell 50 PLN for USD"), pesel: adult(1) });
   const poor = next.exchange({ ...terms("sell 9999 USD for PLN"), pesel: adult(), key: "poor", by: "anna" });
@@ -111,7 +113,9 @@ function changes(tables: Tables): Edit[] {
     [...new Set([rows[0] as Row, rows.at(-1) as Row])].flatMap((row) =>
       columns.flatMap((column) => {
         const value = row[column.column] ?? null;
-        return [otherThan(value, column), null, typeof value === "number" ? 0 : ""].flatMap((other) => {
+        const numbers = [0, "9223372036854775807"];
+        const others = [otherThan(value, column), null, ...(typeof value === "number" ? numbers : [""])];
+        return others.flatMap((other) => {
           if (other === value) return [];
           const changed = { ...row, [column.column]: other };
           const set = (into: Value) => `update ${table} set ${column.column} = ${quoted(into)} where `;
@@ -150,7 +154,7 @@ for (const { name, database } of adapters) {
   const sql = catalogue[name];
   if (database === undefined || sql === undefined) continue;
 
-  /** A position in PostgreSQL's journal is given by the database, unless it is told to take another. */
+  /** PostgreSQL gives positions itself, unless `overriding system value` is said. */
   const overriding = (edit: string) =>
     name.startsWith("postgres:") ? edit.replace(") values (", ") overriding system value values (") : edit;
 

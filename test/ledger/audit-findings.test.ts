@@ -4,6 +4,7 @@ import { type Exchange, priceExchange } from "../../src/core/exchange.ts";
 import type { Entry, EntryKind } from "../../src/core/journal.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { AuditFinding } from "../../src/core/service.ts";
+import { newEntryId } from "../../src/ledger/ids.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters } from "../support/adapters.ts";
@@ -26,9 +27,9 @@ const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () =>
  * number among these, or by its id.
  */
 async function append(store: Store, pesel: Pesel, entries: readonly Entry[]): Promise<void> {
-  await store.transact([{ pesel, key: undefined }], ({ account, nextId }) => {
+  await store.transact([{ pesel, key: undefined }], ({ account }) => {
     const before = account(pesel) ?? emptyAccount(pesel);
-    const ids = entries.map(nextId);
+    const ids = entries.map(newEntryId);
     return appending(
       entries.map((entry, index) => ({
         ...entry,
@@ -58,7 +59,8 @@ const buy = (fields: Partial<Entry & Exchange>) =>
   exchanged("buy 100 USD for PLN", { balances: usdBought, ...fields });
 
 const deposit = nth(2, "deposit", 101_000n, { credited: money(1000n) });
-/** Of that deposit. */
+const block = nth(2, "block", 100_000n, { note: "freeze", blocked: true });
+/** A reversal of that deposit. */
 function reversal(sequence: number, fields: Partial<Entry> = {}): Entry {
   const facts = { reverses: "2", note: "a slip", debited: money(1000n) };
   return nth(sequence, "reversal", 100_000n, { ...facts, ...fields });
@@ -81,9 +83,15 @@ const forgeries: [what: string, entries: readonly Entry[], findings: readonly un
     [
       [1, "first entry", "exchange", "opening"],
       [1, "negative balance", "-37000 minor units", "at least 0 PLN"],
-      ["-", "name", "Jan", ""],
-      ["-", "surname", "Kowalski", ""],
       ["-", "words of the names", "", "jan kowalski"],
+    ],
+  ],
+  [
+    "another holder in an entry that is no renaming",
+    [opened, buy({ holder: { name: "Ewa", surname: "Nowak" } })],
+    [
+      [2, "name in the entry", "Ewa", "Jan"],
+      [2, "surname in the entry", "Nowak", "Kowalski"],
     ],
   ],
   [
@@ -132,8 +140,8 @@ const forgeries: [what: string, entries: readonly Entry[], findings: readonly un
   ],
   [
     "a table that nobody has",
-    [opened, buy({ tableId: "no-such-table" })],
-    [[2, "rate table", "no-such-table", "no such table in the store"]],
+    [opened, buy({ tableId: "0".repeat(32) })],
+    [[2, "rate table", "0".repeat(32), "no such table in the store"]],
   ],
   [
     "a reversal of an opening",
@@ -196,6 +204,59 @@ const forgeries: [what: string, entries: readonly Entry[], findings: readonly un
       nth(3, "deposit", 1n, { credited: money(1n) }),
     ],
     [[3, "entry of a closed account", "deposit", "opening"]],
+  ],
+  ...(
+    [
+      ["an exchange", buy({ sequence: 3, blocked: true })],
+      ["a withdrawal", nth(3, "withdrawal", 99_900n, { debited: money(100n), blocked: true })],
+      ["a second block", nth(3, "block", 100_000n, { note: "again", blocked: true })],
+    ] as const
+  ).map(([what, entry]): (typeof forgeries)[number] => [
+    `${what} while the account is blocked`,
+    [opened, block, entry],
+    [[3, "entry of a blocked account", entry.kind, "unblock"]],
+  ]),
+  [
+    "a reversal of a deposit while the account is blocked",
+    [
+      opened,
+      deposit,
+      nth(3, "block", 101_000n, { note: "freeze", blocked: true }),
+      reversal(4, { blocked: true }),
+    ],
+    [[4, "entry of a blocked account", "reversal", "unblock"]],
+  ],
+  [
+    "the closing of a blocked account",
+    [
+      openingEntry(adult(), { minor: 0n }),
+      nth(2, "block", 0n, { note: "freeze", blocked: true }),
+      nth(3, "closing", 0n, { blocked: true }),
+    ],
+    [[3, "entry of a blocked account", "closing", "unblock"]],
+  ],
+  [
+    "an exchange that does not say that the account is blocked",
+    [opened, block, buy({ sequence: 3 })],
+    [
+      [3, "entry of a blocked account", "exchange", "unblock"],
+      [3, "block in the entry", "not blocked", "blocked"],
+    ],
+  ],
+  [
+    "a deposit that hides a block",
+    [opened, block, nth(3, "deposit", 101_000n, { credited: money(1000n) })],
+    [[3, "block in the entry", "not blocked", "blocked"]],
+  ],
+  [
+    "a deposit that says blocked without a block",
+    [opened, nth(2, "deposit", 101_000n, { credited: money(1000n), blocked: true })],
+    [[2, "block in the entry", "blocked", "not blocked"]],
+  ],
+  [
+    "an unblock without a block",
+    [opened, nth(2, "unblock", 100_000n, { note: "lifted" })],
+    [[2, "unblock", "no block", "a blocked account"]],
   ],
   [
     "other balances than the entries come to",
@@ -334,7 +395,7 @@ for (const { name, open, database } of adapters) {
       const store = await open(t);
       const service = serviceOn(store);
       await service.createAccount(opening());
-      store.lastPosition = async () => 7;
+      store.journalEnd = async () => ({ position: 7, entries: 7, found: 7 });
       const told: unknown[] = [];
       await service.audit({ onProgress: (done) => told.push(done) });
       assert.deepEqual(told, [{ accounts: 1, entries: 1, totalEntries: 7 }]);
@@ -344,7 +405,7 @@ for (const { name, open, database } of adapters) {
   if (database === undefined) continue;
   const openDatabase = database;
   describe(`an audit over ${name}, of rows that were edited,`, () => {
-    /** What is found of two accounts with two exchanges each, after an edit of the first one's rows. */
+    /** Findings about two accounts with two exchanges each, after an edit of the first one's rows. */
     async function findingsAfter(t: TestContext, ...edits: string[]) {
       const { open, run } = await openDatabase(t);
       const store = await open();
@@ -404,6 +465,19 @@ for (const { name, open, database } of adapters) {
         [1, "entry without an account", "sequence 1", "last sequence none"],
       ]);
     });
+
+    for (const pesel of ["00000000000", "-5", "9223372036854775807"]) {
+      test(`finds an entry that was given to ${pesel}, which is no PESEL, beside every other finding`, async (t) => {
+        const found = await findingsAfter(
+          t,
+          `update journal set entry = replace(entry, '"pesel":"${adult()}"', '"pesel":"${pesel}"') where pesel = ? and sequence = 3`,
+        );
+        assert.deepEqual(found.map(([entry, problem]) => [entry, problem]).sort(), [
+          ["-", "number of entries"],
+          [3, "entry without an account"],
+        ]);
+      });
+    }
 
     test("says of an account whose entries are gone that it has none", async (t) => {
       const [finding] = await findingsAfter(t, "delete from journal where pesel = ?");

@@ -3,9 +3,10 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { headText, isClean } from "../../src/core/checkpoint.ts";
 import type { AccountHead, AuditReport, LostHead } from "../../src/core/service.ts";
-import { customerId, identityKeyOf } from "../../src/ledger/customer-id.ts";
+import { customerId, identityKeyOf } from "../../src/ledger/ids.ts";
+import { entryHash } from "../../src/ledger/rows.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import type { Store } from "../../src/ledger/store.ts";
+import type { Store, StoredAccount } from "../../src/ledger/store.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
 import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
 
@@ -48,7 +49,7 @@ for (const { name, open, database } of adapters) {
     test("has the number of entries and the last hash of each account, by PESEL, and a digest of its lines", async (t) => {
       const store = await open(t);
       const { heads, report } = await checkpointOf(await ledgerOn(store));
-      const rows = await store.accounts({ limit: 10 });
+      const rows = (await store.accounts({ limit: 10 })) as StoredAccount[];
       const key = await identityKeyOf(store);
       assert.deepEqual(
         heads,
@@ -99,7 +100,7 @@ for (const { name, open, database } of adapters) {
       assert.deepEqual([report.findings, isClean(report)], [[], false]);
     });
 
-    test("of another ledger is told as such, and not as lost accounts", async (t) => {
+    test("from another ledger is reported as such, and not as lost accounts", async (t) => {
       const { heads } = await checkpointOf(await ledgerOn(await open(t)));
       const report = await (await ledgerOn(await open(t))).audit({ against: chunked(heads) });
       assert.deepEqual(report.against, { accounts: 3, found: 0, lost: [] });
@@ -157,9 +158,7 @@ async function forge({ run }: SharedDatabase, pesel: string): Promise<void> {
   const before = await read(1);
   const { entry } = await read(2);
   const forged = entry.replace('"key":null', '"key":"forged"');
-  const hash = createHash("sha256")
-    .update(before.hash + forged)
-    .digest("hex");
+  const hash = entryHash(forged, before.hash);
   await run(
     `update journal set entry = '${forged}', hash = '${hash}' ${where} and sequence = 2 returning pesel`,
   );

@@ -29,7 +29,7 @@ for (const { name, open } of adapters) {
     const clock = () => after(minutes);
     const at = (time: number, own = table) => {
       minutes = time;
-      // What this process takes for the table in force, whatever the ledger says.
+      // This process takes this rate table for the one in force, whatever the ledger says.
       return new LedgerService(store, { ...fixedRates(own), forOrder: () => own }, clock);
     };
     for (const index of [0, 1]) await at(0).createAccount(opening({ index }));
@@ -68,7 +68,7 @@ for (const { name, open } of adapters) {
             /newest entry is dated 2036-06-05T12:00:00.000Z, more than five minutes after this clock's 2026-06-08T12:01/,
         });
         assert.deepEqual(await store.account(adult()), before);
-        // What was done then is still the answer to its key, and others go on.
+        // The earlier results are still the answers to their keys, and other accounts go on.
         for (const change of ahead) {
           assert.equal((await at(1).change({ ...change, key: change.kind })).replayed, true);
         }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
+import type { ListedAccount } from "../../src/core/account.ts";
 import type { BulkRequest } from "../../src/core/change.ts";
 import { pln } from "../../src/core/currency.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
@@ -9,6 +10,7 @@ import { decodeEntry } from "../../src/ledger/rows.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
+import { exported } from "../support/bookkeeping.ts";
 import { Chance } from "../support/chance.ts";
 import { type Damageable, damageable, type Edit, editsOf, outcomeOf, withoutIds } from "../support/damage.ts";
 import { acceptance, adult, decimal, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
@@ -45,13 +47,15 @@ async function filled(t: TestContext, database: NonNullable<(typeof adapters)[nu
 
 type Filled = Awaited<ReturnType<typeof filled>>;
 
-/** What is asked for, one after the other, and what came of it. */
+/** Reads, one after the other, and their outcomes. */
 async function reads(service: LedgerService, { reversed }: Filled): Promise<Record<string, string>> {
   return {
     read: await outcomeOf(service.account(mine)),
     statement: await outcomeOf(service.statement(mine, { limit: 20, cursor: undefined })),
     "a page of the statement": await outcomeOf(service.statement(mine, { limit: 2, cursor: reversed })),
     receipt: await outcomeOf(service.receipt(reversed)),
+    position: await outcomeOf(service.position()),
+    export: await outcomeOf(exported(service, { format: "ndjson", full: true })),
     "a repeated key": await outcomeOf(service.exchange(bought)),
     "a repeated key of a refusal": await outcomeOf(service.exchange(refused)),
     opening: await outcomeOf(service.createAccount(opening({ index: 0, pln: "7" }))),
@@ -62,7 +66,7 @@ async function reads(service: LedgerService, { reversed }: Filled): Promise<Reco
   };
 }
 
-/** What is asked for at once, so that it comes into one group commit. */
+/** Requests that are sent at once, so that one group has them all, and their outcomes. */
 async function writes(service: LedgerService, { reversible }: Filled): Promise<Record<string, string>> {
   const done = async (asked: Promise<unknown>) => outcomeOf(asked.then(() => "done"));
   const asked = {
@@ -98,6 +102,7 @@ const textEdits = (rows: readonly Readonly<Record<string, unknown>>[]): Edit[] =
       const others: Readonly<Record<string, string>> = {
         "another sequence": entry.replace(`"sequence":${sequence}`, '"sequence":99'),
         "the next sequence": entry.replace(`"sequence":${sequence}`, `"sequence":${sequence + 1}`),
+        "the highest sequence": entry.replace(`"sequence":${sequence}`, '"sequence":9223372036854775807'),
         "another account": entry.replace(`"pesel":"${mine}"`, `"pesel":"${neighbours}"`),
         "no account": entry.replace(`"pesel":"${mine}"`, `"pesel":"${adult(7)}"`),
         "another id": entry.replace(id, "01a1fc0e-8c6f-70af-a44a-e5ac3576edce"),
@@ -132,11 +137,12 @@ const losses: Edit[] = [
   ["the key of ids", "delete from identity_key"],
 ].map(([what, sql]) => ({ what: `without ${what}`, sql: sql as string }));
 
-/** What a store does not see when it is asked so, and why. */
+/** Changes that a request does not notice, with the reason. */
 const unseen: readonly (readonly [change: RegExp, reason: string])[] = [
   [/^account\.(name|surname)/, "Nothing is found by the name in an account's row. An audit compares it."],
   [/^name_word\./, "Accounts are found by words in lists only."],
   [/^refusal\.position/, "The order in which refusals are deleted."],
+  [/^journal\.position.*: export/, "The order of an export."],
   [
     /^refusal\.(pesel|idempotency_key).*: a repeated key of a refusal/,
     "A refusal that is not found is decided again.",
@@ -197,6 +203,39 @@ for (const { name, database } of adapters) {
       t.diagnostic(`${edits.length} changes, ${refusedEdits} refused by the database, ${failed} failures`);
       assert.deepEqual(wrong, []);
       assert.ok(failed > 100);
+    });
+
+    test("lists every account beside a damaged one, which it shows as damaged, now and at a past time", async (t) => {
+      const { ledger } = await filled(t, database);
+      const list = async (at?: Date) => {
+        const later = new Date(now.getTime() + 60_000);
+        const service = new LedgerService(await ledger.open(), fixedRates(), () => later);
+        const items: ListedAccount[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await service.accounts({ limit: 2, cursor, at });
+          items.push(...page.items);
+          cursor = page.next;
+        } while (cursor !== undefined);
+        await service.close();
+        return new Map(items.map((item) => [item.pesel, item]));
+      };
+      await ledger.restore();
+      const right = await list();
+      let damaged = 0;
+      for (const sql of damages) {
+        for (const at of [undefined, now]) {
+          await ledger.restore();
+          assert.equal(await ledger.edit(sql), undefined);
+          const found = await list(at);
+          const own = found.get(mine);
+          if (own?.damaged) damaged += 1;
+          else if (own !== undefined) assert.deepEqual(own.balances, right.get(mine)?.balances);
+          found.delete(mine);
+          assert.deepEqual(found, new Map([...right].filter(([pesel]) => pesel !== mine)), sql);
+        }
+      }
+      assert.ok(damaged > damages.length, `${damaged} lists had a damaged account`);
     });
 
     test("harms nobody else in a group commit or a bulk, whatever is damaged and asked for", async (t) => {
@@ -295,4 +334,19 @@ async function answersTo(ledger: Damageable, orders: readonly Order[], isBulk: b
   } finally {
     await service.close();
   }
+}
+
+for (const { name, database } of adapters) {
+  if (database === undefined) continue;
+  test(`A follower gets the entries before a damaged one, and then hears of the damage, in ${name}`, async (t) => {
+    const shared = await database(t);
+    const service = serve(await shared.open());
+    for (const index of [0, 1, 2]) await service.createAccount(opening({ index }));
+    await shared.run(
+      "update journal set entry = replace(entry, 'Kowalski', 'Lis') where position = (select min(position) + 1 from journal)",
+    );
+    const { items, next } = await service.entries({ limit: 9 });
+    assert.deepEqual([items.length, items[0]?.id], [1, next]);
+    await assert.rejects(service.entries({ after: next, limit: 9 }), /ledger is damaged/);
+  });
 }

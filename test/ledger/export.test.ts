@@ -7,19 +7,19 @@ import { addDays, startOfDay } from "../../src/core/date.ts";
 import { entryKinds } from "../../src/core/journal.ts";
 import { formatMoney } from "../../src/core/money.ts";
 import type { RateTable } from "../../src/core/rates.ts";
-import { type ExchangeService, exportFormats } from "../../src/core/service.ts";
-import { customerId, identityKeyOf } from "../../src/ledger/customer-id.ts";
+import { bookFormats, type ExchangeService, exportFormats } from "../../src/core/service.ts";
+import { customerId, identityKeyOf } from "../../src/ledger/ids.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adapters } from "../support/adapters.ts";
 import { type Balances, bookkeepers, exported, shortest } from "../support/bookkeeping.ts";
 import { chanceFrom } from "../support/chance.ts";
-import { seedEveryKind, seededPesels, wildNote } from "../support/every-kind.ts";
+import { seedEveryKind, seededAccounts, seededPesels, wildNote } from "../support/every-kind.ts";
 import { adult, fixedRates, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { everyPage, refuses } from "../support/service.ts";
 
-/** What the books have to say of the ledger: of cash, the house, the spread and each customer, in each currency. */
+/** The balances that the books must have: of cash, the house, the spread and each customer, in each currency. */
 async function balancesOf(service: ExchangeService, store: Store): Promise<Balances> {
   const balances: Record<string, string> = {};
   const add = (account: string, currency: string, amount: string) => {
@@ -27,8 +27,10 @@ async function balancesOf(service: ExchangeService, store: Store): Promise<Balan
   };
   const amountOf = (money: Parameters<typeof formatMoney>[0]) => formatMoney(money).replace(/,| .*/g, "");
   const { currencies, spreadEarned } = await service.position();
-  for (const { currency, customers, house } of currencies) {
-    add("Assets:Cash", currency, amountOf({ currency, minor: customers + house }));
+  for (const { currency, customers, house, cash, bank } of currencies) {
+    add("Assets:Cash", currency, amountOf({ currency, minor: cash }));
+    add("Assets:Bank", currency, amountOf({ currency, minor: bank }));
+    add("Equity:Owner", currency, amountOf({ currency, minor: customers + house - cash - bank }));
     add("Equity:House", currency, amountOf({ currency, minor: -house }));
   }
   add("Income:Spread", "PLN", `-${amountOf(spreadEarned)}`);
@@ -53,7 +55,7 @@ function withTable(store: Store, instead: RateTable | undefined): Store {
   });
 }
 
-/** What an export books as the spread earned, in 10^−21 PLN, from its text in any format. */
+/** The spread earned in the books of an export, in 10^−21 PLN, from its text in any format. */
 function spreadIn(text: string): bigint {
   const postings = text.matchAll(
     /Income:Spread(?:[ ,]+|","amount":")(-?\d+)(?:\.(\d+))?[ ,"]+(?:currency":")?PLN/g,
@@ -68,7 +70,7 @@ const cuts = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 8 });
 
 for (const { name, open } of adapters) {
   describe(`an export over ${name}`, () => {
-    test("of the days of any partition adds up to the whole, and to what the position says, in every format", async (t) => {
+    test("by days adds up to the whole and to the position in every format, whatever the partition", async (t) => {
       const store = await open(t);
       const first = Date.parse("2026-05-29T10:00:00Z");
       let clock = first;
@@ -96,7 +98,7 @@ for (const { name, open } of adapters) {
       };
       const whole = (await service.position()).spreadEarned.minor * grosz;
       await fc.assert(
-        fc.asyncProperty(cuts, fc.constantFrom(...exportFormats), async (chosen, format) => {
+        fc.asyncProperty(cuts, fc.constantFrom(...bookFormats), async (chosen, format) => {
           const starts = chosen.sort((a, b) => a - b).map((days) => addDays("2026-05-29", days));
           let sum = 0n;
           for (let nth = 0; nth <= starts.length; nth += 1) {
@@ -132,7 +134,7 @@ for (const { name, open } of adapters) {
     test("has every entry once, in the order in which they were made", async (t) => {
       const service = await seedEveryKind(await open(t), 2);
       const made = await Promise.all(
-        seededPesels(2).map(async (pesel) => everyPage((page) => service.statement(pesel, page), 1000)),
+        seededAccounts(2).map(async (pesel) => everyPage((page) => service.statement(pesel, page))),
       );
       const lines = (await exported(service, { format: "ndjson" })).trim().split("\n");
       const entries = lines.map((line) => JSON.parse(line)).filter(({ id }) => id !== undefined);
@@ -156,7 +158,7 @@ describe("an export", () => {
     service = await seedEveryKind(store);
   });
 
-  test("of the seeded ledger has every kind of entry and every currency", async () => {
+  test("has every kind of entry and every currency in the seeded ledger", async () => {
     const lines = (await exported(service, { format: "ndjson" })).trim().split("\n");
     const entries = lines.slice(0, -2).map((line) => JSON.parse(line));
     assert.deepEqual(new Set(entries.map(({ kind }) => kind)), new Set(entryKinds));
@@ -164,7 +166,7 @@ describe("an export", () => {
     assert.deepEqual(currencies, new Set(["PLN", ...table.rates.keys()]));
   });
 
-  for (const format of exportFormats) {
+  for (const format of bookFormats) {
     test(`as ${format} tells nothing of a person unless it is full`, async () => {
       const isPersonal = new RegExp(
         [...seededPesels(), "Jan", "Kowalski", "Łęcka", "SUM", "cmd", "slip", "PLN-USD", "kasa"].join("|"),
@@ -175,7 +177,9 @@ describe("an export", () => {
         assert.ok(full.includes(told), told);
       }
     });
+  }
 
+  for (const format of exportFormats) {
     test(`as ${format} is whole if it ends with its last line`, async () => {
       const text = await exported(service, { format });
       assert.ok(isWholeExport(text));
@@ -241,7 +245,7 @@ describe("an export", () => {
     );
   });
 
-  test("of days has their entries, by the calendar of Warsaw, both days included", async () => {
+  test("by days has their entries, by the calendar of Warsaw, both days included", async () => {
     const request = { format: "ndjson", from: "2026-05-30", to: "2026-05-31" } as const;
     const lines = (await exported(service, request)).trim().split("\n");
     const times = lines.flatMap((line) => JSON.parse(line).time ?? []);
@@ -296,7 +300,7 @@ describe("an export", () => {
     await refuses(ask({ from: "2026-06-02", to: "2026-06-01" }), "invalid-request", /from is after to/);
   });
 
-  test("of a ledger without entries has none", async () => {
+  test("has no entries where the ledger has none", async () => {
     const own = new LedgerService(openSqlite(":memory:"), fixedRates());
     assert.equal(await exported(own, { format: "ndjson" }), '{"kind":"end","entries":0}\n');
   });
@@ -315,7 +319,7 @@ describe("an export", () => {
     assert.match(text, /"entries":60[12]\}\n$/);
   });
 
-  test("without the table of an exchange fails, and says so", async () => {
+  test("fails and says so where the rate table of an exchange is missing", async () => {
     const path = openSqlite(":memory:");
     const own = new LedgerService(path, await tradedRates(path));
     await own.createAccount(opening());
@@ -323,21 +327,21 @@ describe("an export", () => {
     const broken = withTable(path, undefined);
     await refuses(
       exported(new LedgerService(broken, fixedRates()), { format: "csv" }),
-      "internal",
-      /missing from the store. Run fx audit/,
+      "storage-unavailable",
+      /the rate table [\da-f]{32} is missing/,
     );
   });
 
-  test("and a position fail where a table lacks the rate of what was exchanged at it, as an audit says", async () => {
+  test("fails, as a position does, where a rate table lacks the rate of an exchanged currency", async () => {
     const whole = openSqlite(":memory:");
     const own = new LedgerService(whole, await tradedRates(whole));
     await own.createAccount(opening());
     await own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
     const without = new Map([...table.rates].filter(([currency]) => currency !== "USD"));
     const broken = new LedgerService(withTable(whole, { ...table, rates: without }), fixedRates());
-    const lacks = /settled at table 108\/C\/NBP\/2026, which has no rate of USD\. Run fx audit/;
-    await refuses(exported(broken, { format: "csv" }), "internal", lacks);
-    await refuses(broken.position(), "internal", lacks);
+    const lacks = /the rate table 108\/C\/NBP\/2026, at which USD was exchanged, has no rate of it/;
+    await refuses(exported(broken, { format: "csv" }), "storage-unavailable", lacks);
+    await refuses(broken.position(), "storage-unavailable", lacks);
     assert.equal((await broken.audit()).findings[0]?.problem, "exchange");
   });
 });

@@ -43,7 +43,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await service.exchange(all), { ...first, replayed: true });
     });
 
-    test("that was used before disturbs no order beside it", async (t) => {
+    test("disturbs no order in the same group when it is sent again", async (t) => {
       const { service } = await start(t);
       const first = await service.exchange(order);
       const answers = await Promise.all([
@@ -114,7 +114,7 @@ for (const adapter of adapters) {
       });
     });
 
-    test("of another token is refused beside it in one batch, and disturbs no order there", async (t) => {
+    test("is refused to another token in one group, and disturbs no other order there", async (t) => {
       const { service } = await start(t);
       const outcomes = () =>
         Promise.all(
@@ -148,7 +148,7 @@ for (const adapter of adapters) {
       assert.equal((await service.account(adult(2))).name, "Z\u00f3sia");
     });
 
-    test("of an opening is refused for an order", async (t) => {
+    test("is refused for an order where an opening used it", async (t) => {
       const { service } = await start(t);
       await service.createAccount(opening({ index: 2, key: "order-1" }));
       await assert.rejects(service.exchange({ ...order, pesel: adult(2) }), {

@@ -10,7 +10,7 @@ import { cash } from "../service-changes.contract.ts";
 import { adapters } from "../support/adapters.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
 
-const limitMs = 1000;
+const limitMs = 2000;
 const deposit = (key = "k") => cash("deposit", adult(), "7 PLN", { key });
 
 function standStill(ms: number): void {

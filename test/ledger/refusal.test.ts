@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { parseOpening } from "../../src/core/account.ts";
+import { pln } from "../../src/core/currency.ts";
 import type { ErrorCode, FxError } from "../../src/core/errors.ts";
+import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters } from "../support/adapters.ts";
@@ -17,7 +19,7 @@ const otherRates = tableOf("109/C/NBP/2026", "2026-06-09", {
   HUF: [49, 50],
 });
 
-/** What became of a request: the code of its refusal, and whether it was answered before. */
+/** The outcome of a request: the code of its refusal, and whether it was answered before. */
 async function outcome(answer: Promise<{ replayed: boolean }>): Promise<string> {
   const [what, replayed] = await answer.then(
     (settled) => ["settled", settled.replayed],
@@ -32,8 +34,7 @@ for (const adapter of adapters) {
       const store = options.store ?? (await adapter.open(t));
       const rates = await tradedRates(store);
       const clock = { now };
-      const retention = options.most === undefined ? undefined : { days: 30, most: options.most };
-      const service = new LedgerService(store, rates, () => clock.now, { retention });
+      const service = new LedgerService(store, rates, () => clock.now, { refusalsAtMost: options.most });
       if (options.store === undefined) await service.createAccount(opening());
       const order = (words: string, key?: string, index = 0, by?: string) =>
         service.exchange({ ...terms(words), pesel: adult(index), key, by });
@@ -41,6 +42,8 @@ for (const adapter of adapters) {
     }
     type Start = Awaited<ReturnType<typeof start>>;
 
+    const cash = (kind: "deposit" | "withdrawal", pesel: Pesel, amount: string, key?: string) =>
+      ({ kind, pesel, amount: decimal(amount), currency: pln, note: undefined, key }) as const;
     const minor = (clock: Date) =>
       parseOpening(
         { pesel: peselOf("0826180001"), name: "A", surname: "B", initial: decimal("1"), key: "k" },
@@ -83,6 +86,44 @@ for (const adapter of adapters) {
         async ({ clock }) => {
           clock.now = new Date("2026-06-19T12:00:00Z");
         },
+      ],
+      [
+        "account-not-empty",
+        ({ service }) => service.change({ kind: "closing", pesel: adult(), key: "k" }),
+        ({ service }) => service.change(cash("withdrawal", adult(), "1000")),
+      ],
+      [
+        "account-closed",
+        async ({ service }) => {
+          await service.createAccount(opening({ index: 3, pln: "0", key: "open" }));
+          await service.change({ kind: "closing", pesel: adult(3), key: "close" });
+          return service.change(cash("deposit", adult(3), "1", "k"));
+        },
+        ({ service }) => service.createAccount(opening({ index: 3 })),
+      ],
+      [
+        "account-blocked",
+        async ({ service }) => {
+          await service.createAccount(opening({ index: 4, key: "open" }));
+          await service.change({ kind: "block", pesel: adult(4), reason: "freeze", key: "block" });
+          return service.change(cash("withdrawal", adult(4), "1", "k"));
+        },
+        ({ service }) => service.change({ kind: "unblock", pesel: adult(4), reason: "lifted" }),
+      ],
+      [
+        "account-not-blocked",
+        ({ service }) => service.change({ kind: "unblock", pesel: adult(), reason: "lifted", key: "k" }),
+        ({ service }) => service.change({ kind: "block", pesel: adult(), reason: "freeze" }),
+      ],
+      [
+        "already-reversed",
+        async ({ service, order }) => {
+          const { receiptId: reverses } = await order("buy 1 USD for PLN", "buy");
+          const undone = { kind: "reversal", pesel: adult(), reverses, reason: "a slip" } as const;
+          await service.change({ ...undone, key: "first" });
+          return service.change({ ...undone, key: "k" });
+        },
+        async () => {},
       ],
     ];
     for (const [code, ask, change] of finals) {
@@ -199,7 +240,7 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled");
     });
 
-    test("that is given again after 30 days is the newest", async (t) => {
+    test("is the newest when it is given again after 30 days", async (t) => {
       const { order, clock } = await start(t, { most: 2 });
       await refuses(order("sell 1 USD for PLN", "a"), "insufficient-funds");
       clock.now = new Date(now.getTime() + 31 * dayMs);
@@ -208,7 +249,7 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "insufficient-funds before");
     });
 
-    test("of one token is free for another once it is not kept any more, and is that one's then", async (t) => {
+    test("leaves its key to another token once it is not kept any more", async (t) => {
       const { order, clock } = await start(t);
       const sell = (by: string) => order("sell 1 USD for PLN", "k", 0, by);
       await refuses(sell("anna"), "insufficient-funds");
@@ -222,7 +263,7 @@ for (const adapter of adapters) {
     if (adapter.database !== undefined) {
       const { database } = adapter;
 
-      test("of one token is kept from others after a restart, and by another process", async (t) => {
+      test("is kept from other tokens after a restart, and by another process", async (t) => {
         const { open } = await database(t);
         const first = await start(t, { store: await open() });
         await first.service.createAccount(opening());
@@ -283,7 +324,7 @@ for (const adapter of adapters) {
         assert.ok([...seen].every((answer) => ["settled", "insufficient-funds"].includes(answer)));
       });
 
-      test("of an unknown account is one answer for two processes that are asked at once", async (t) => {
+      test("for an unknown account is one answer of two processes that are asked at once", async (t) => {
         const { open, run } = await database(t);
         const [one, other] = [
           await start(t, { store: await open() }),

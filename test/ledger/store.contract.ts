@@ -1,62 +1,53 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import type { CurrencyCode } from "../../src/core/currency.ts";
 import { balanceLimit } from "../../src/core/money.ts";
 import { nameWords } from "../../src/core/names.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
-import type { Rate, RateTable } from "../../src/core/rates.ts";
-import { identityKeyOf } from "../../src/ledger/customer-id.ts";
-import { idsFrom } from "../../src/ledger/entry-id.ts";
+import type { RateTable } from "../../src/core/rates.ts";
+import { identityKeyOf, idsFrom, newEntryId } from "../../src/ledger/ids.ts";
 import { entryWithId, readJournal } from "../../src/ledger/journal-reader.ts";
-import type { Decision, Loaded, SealedEntry, Store, StoredAccount } from "../../src/ledger/store.ts";
-import type { Adapter } from "../support/adapters.ts";
-import { appending, emptyAccount, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
+import type { Refusal, SealedEntry } from "../../src/ledger/rows.ts";
+import type { Decision, LedgerView, Store, StoredAccount } from "../../src/ledger/store.ts";
+import { type Adapter, openTwice } from "../support/adapters.ts";
+import { appending, groszEntry, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { acceptance, adult, identified, now, table } from "../support/fixture.ts";
 import { publishedOf, tableOf } from "../support/rates.ts";
 
 const touch = (pesel: Pesel, key?: string) => ({ pesel, key });
-/** Of the fixture's source. */
+/** A rate table of the fixture's source. */
 const all = { source: "fixed", since: "" };
 const nothing = { accounts: [], entries: [] };
 
 async function create(store: Store, pesel: Pesel, fields: Parameters<typeof openingEntry>[1] = {}) {
-  return store.transact([touch(pesel)], ({ nextId }) => {
-    const entry = openingEntry(pesel, { id: nextId(), ...fields });
+  return store.transact([touch(pesel)], () => {
+    const entry = openingEntry(pesel, { id: newEntryId(), ...fields });
     return { ...appending([entry]), answer: entry };
   });
 }
 
 function sellGrosz(store: Store, pesel: Pesel): Promise<StoredAccount> {
-  return store.transact([touch(pesel)], (loaded) => {
-    const account = loaded.account(pesel) as StoredAccount;
-    return appending([groszEntry(account, { id: loaded.nextId() })], account);
+  return store.transact([touch(pesel)], (view) => {
+    const account = view.account(pesel) as StoredAccount;
+    return appending([groszEntry(account, { id: newEntryId() })], account);
   });
 }
 
 /** The entry that a request with the key led to. */
-function entryOf(loaded: Loaded, pesel: Pesel, key = "") {
-  const found = loaded.answered(pesel, key);
+function entryOf(view: LedgerView, pesel: Pesel, key = "") {
+  const found = view.answered(pesel, key);
   return found !== undefined && "entry" in found ? found.entry : undefined;
 }
 
-/** What every store must do, whatever it is made of. */
+/** The contract of every store. */
 export function storeContract(adapter: Adapter): void {
-  /** Two stores on one database; in memory, where there is no other, one store twice. */
-  async function opened(t: TestContext): Promise<Store[]> {
-    if (adapter.database === undefined) {
-      const store = await adapter.open(t);
-      return [store, store];
-    }
-    const { open } = await adapter.database(t);
-    return [await open(), await open()];
-  }
+  const opened = (t: TestContext) => openTwice(adapter, t);
 
   describe(`a transaction on ${adapter.name}`, () => {
     test("writes what was decided, and answers what was decided with it", async (t) => {
       const store = await adapter.open(t);
       const decisions: Decision<StoredAccount>[] = [];
-      const answer = await store.transact([touch(adult())], ({ nextId }) => {
-        const decision = appending([openingEntry(adult(), { id: nextId(), key: "open" })]);
+      const answer = await store.transact([touch(adult())], () => {
+        const decision = appending([openingEntry(adult(), { id: newEntryId(), key: "open" })]);
         decisions.push(decision);
         return decision;
       });
@@ -65,16 +56,18 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.account(adult()), decided?.answer);
       assert.deepEqual(
         await store.statement(adult(), { limit: 10 }),
-        decided?.writes.entries.map((sealed) => ({ ...sealed, reversedBy: undefined })),
+        decided?.writes.entries.map((sealed) => {
+          return { ...sealed, reversedBy: undefined };
+        }),
       );
     });
 
     test("sees what was committed before it", async (t) => {
       const store = await adapter.open(t);
       await create(store, adult());
-      const seen = await store.transact([touch(adult()), touch(adult(1))], (loaded) => ({
+      const seen = await store.transact([touch(adult()), touch(adult(1))], (view) => ({
         writes: nothing,
-        answer: [loaded.account(adult())?.sequence, loaded.account(adult(1))],
+        answer: [view.account(adult())?.sequence, view.account(adult(1))],
       }));
       assert.deepEqual(seen, [1, undefined]);
     });
@@ -84,15 +77,15 @@ export function storeContract(adapter: Adapter): void {
       await create(store, adult(2));
       await store.transact(
         [0, 1, 2].map(adult).map((pesel) => touch(pesel)),
-        (loaded) => {
-          const held = loaded.account(adult(2)) as StoredAccount;
+        (view) => {
+          const held = view.account(adult(2)) as StoredAccount;
           const decisions = [
-            appending([openingEntry(adult(1), { id: loaded.nextId() })]),
+            appending([openingEntry(adult(1), { id: newEntryId() })]),
             appending(
-              [1, 2].map((sequence) => groszEntry({ ...held, sequence }, { id: loaded.nextId() })),
+              [1, 2].map((sequence) => groszEntry({ ...held, sequence }, { id: newEntryId() })),
               held,
             ),
-            appending([openingEntry(adult(0), { id: loaded.nextId() })]),
+            appending([openingEntry(adult(0), { id: newEntryId() })]),
           ];
           const accounts = decisions.flatMap(({ writes }) => writes.accounts);
           const entries = decisions.flatMap(({ writes }) => writes.entries);
@@ -106,7 +99,7 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await store.journal({ limit: 10 })).length, 5);
     });
 
-    test("that throws while it decides has written nothing, and the next one goes through", async (t) => {
+    test("writes nothing if its decision throws, and the next one goes through", async (t) => {
       const store = await adapter.open(t);
       await create(store, adult());
       const failing = store.transact([touch(adult())], () => {
@@ -116,12 +109,12 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await sellGrosz(store, adult())).sequence, 2);
     });
 
-    test("that fails while it writes has written nothing, and the next one goes through", async (t) => {
+    test("writes nothing if one of its writes fails, and the next one goes through", async (t) => {
       const store = await adapter.open(t);
       await create(store, adult());
-      const failing = store.transact([touch(adult())], (loaded) => {
-        const account = loaded.account(adult()) as StoredAccount;
-        const entry = groszEntry(account, { id: loaded.nextId(), sequence: 0 });
+      const failing = store.transact([touch(adult())], (view) => {
+        const account = view.account(adult()) as StoredAccount;
+        const entry = groszEntry(account, { id: newEntryId(), sequence: 0 });
         return appending([entry], account);
       });
       await assert.rejects(failing, { code: "storage-unavailable" });
@@ -129,45 +122,18 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await sellGrosz(store, adult())).sequence, 2);
     });
 
-    test("says of an entry found by its key whose the account was after it", async (t) => {
-      const store = await adapter.open(t);
-      const holders = ["Nowak", "Lis"].map((surname) => ({ name: "Jan", surname }));
-      await store.transact([touch(adult())], ({ nextId }) => {
-        let head = emptyAccount(adult());
-        const entries = [undefined, undefined, ...holders, undefined].map((holder, index) => {
-          const fields = { id: nextId(), key: `key ${index + 1}`, ...(holder && { holder }) };
-          const kind = holder === undefined ? "closing" : "renaming";
-          const opening = openingEntry(adult(), fields);
-          const entry = index === 0 ? opening : nextEntry(head, kind, fields);
-          head = { ...head, sequence: entry.sequence, balances: opening.balances };
-          return entry;
-        });
-        return appending(entries);
-      });
-      const keys = [1, 2, 3, 4, 5].map((index) => `key ${index}`);
-      const surnames = await store.look(
-        keys.map((key) => touch(adult(), key)),
-        (loaded) =>
-          keys.map((key) => {
-            const found = loaded.answered(adult(), key);
-            return found !== undefined && "entry" in found ? found.holder.surname : undefined;
-          }),
-      );
-      assert.deepEqual(surnames, ["Kowalski", "Kowalski", "Nowak", "Lis", "Lis"]);
-    });
-
     test("finds an entry by its key, in its own account alone", async (t) => {
       const store = await adapter.open(t);
       const keys = ['ke"y\\,{}', "null", "~"];
       for (const [index, key] of keys.entries()) await create(store, adult(index), { key });
-      const found = await store.transact([touch(adult(), keys[0]), touch(adult(1), keys[1])], (loaded) => ({
+      const found = await store.transact([touch(adult(), keys[0]), touch(adult(1), keys[1])], (view) => ({
         writes: nothing,
-        answer: [entryOf(loaded, adult(), keys[0])?.key, entryOf(loaded, adult(1), "null")?.pesel],
+        answer: [entryOf(view, adult(), keys[0])?.key, entryOf(view, adult(1), "null")?.pesel],
       }));
       assert.deepEqual(found, [keys[0], adult(1)]);
-      const elsewhere = await store.transact([touch(adult(1), "~"), touch(adult(2), "unused")], (loaded) => ({
+      const elsewhere = await store.transact([touch(adult(1), "~"), touch(adult(2), "unused")], (view) => ({
         writes: nothing,
-        answer: [loaded.answered(adult(1), "~"), loaded.answered(adult(2), "unused")],
+        answer: [view.answered(adult(1), "~"), view.answered(adult(2), "unused")],
       }));
       assert.deepEqual(elsewhere, [undefined, undefined]);
     });
@@ -199,7 +165,7 @@ export function storeContract(adapter: Adapter): void {
       );
       assert.deepEqual(kept, names);
       assert.deepEqual(
-        (await store.statement(adult(2), { limit: 1 })).map(({ entry }) => entry.holder?.surname),
+        (await store.statement(adult(2), { limit: 1 })).map(({ entry }) => entry.holder.surname),
         [names[2]],
       );
     });
@@ -262,12 +228,12 @@ export function storeContract(adapter: Adapter): void {
         const stores = await Promise.all([open(), open()]);
         const opened = await Promise.all(
           Array.from({ length: 10 }, (_, index) =>
-            (stores[index % 2] as Store).transact([touch(adult())], (loaded) =>
-              loaded.account(adult()) === undefined
+            (stores[index % 2] as Store).transact([touch(adult())], (view) =>
+              view.account(adult()) === undefined
                 ? {
                     ...appending([
                       openingEntry(adult(), {
-                        id: loaded.nextId(),
+                        id: newEntryId(),
                         holder: { name: `Jan ${index}`, surname: "Kowalski" },
                       }),
                     ]),
@@ -279,13 +245,6 @@ export function storeContract(adapter: Adapter): void {
         );
         assert.equal(opened.filter(Boolean).length, 1);
         assert.equal((await stores[0].statement(adult(), { limit: 10 })).length, 1);
-      });
-
-      test("both start on an empty database and both find it whole", async (t) => {
-        const { open } = await database(t);
-        const [one, other] = await Promise.all([open(), open()]);
-        await create(one, adult());
-        assert.equal((await other.account(adult()))?.sequence, 1);
       });
 
       test("follow each other: what one wrote before it was closed is there for the next", async (t) => {
@@ -318,7 +277,7 @@ export function storeContract(adapter: Adapter): void {
       assert.notEqual(keys[0], keys[2]);
     });
 
-    test("what is not there is undefined or empty", async (t) => {
+    test("an empty ledger reads as undefined or empty", async (t) => {
       const store = await adapter.open(t);
       assert.equal(await store.account(adult()), undefined);
       assert.equal(await entryWithId(store, "0190b2c4-0000-7000-8000-000000000000"), undefined);
@@ -330,7 +289,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.statement(adult(), { limit: 10 }), []);
       assert.deepEqual(await store.journal({ limit: 10 }), []);
       assert.deepEqual(await store.tables(all), []);
-      assert.equal(await store.lastPosition(), 0);
+      assert.deepEqual(await store.journalEnd(), { position: 0, entries: 0, found: 0 });
     });
 
     test("a statement goes backwards from before an entry", async (t) => {
@@ -345,24 +304,12 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.statement(adult(), { before: 1, limit: 2 }), []);
     });
 
-    test("an entry of an account is found by its sequence, with whose the account was after it", async (t) => {
+    test("a server that lacks entries which another one had is told as lagging, and not as damaged", async (t) => {
       const { store } = await filled(t);
-      const account = (await store.account(adult())) ?? assert.fail();
-      for (const { entry, reversedBy } of await store.statement(adult(), { limit: 3 })) {
-        const holder = { name: account.name, surname: account.surname };
-        assert.deepEqual(await store.entryOf(adult(), entry.sequence), { entry, reversedBy, holder });
+      for (const pesel of [adult(), adult(99)]) {
+        const failure = { code: "storage-unavailable", message: /^The database lacks entries .* lags/ };
+        await assert.rejects(store.statement(pesel, { before: 5, limit: 1 }), failure);
       }
-      await assert.rejects(store.entryOf(adult(), 4), { code: "storage-unavailable" });
-    });
-
-    test("each that asks for an account's newest entry at once gets its own", async (t) => {
-      const { store, pesels } = await filled(t);
-      const asked = [pesels[2], pesels[0], adult(99), pesels[2], pesels[1]] as Pesel[];
-      const found = await Promise.all(asked.map((pesel) => store.statement(pesel, { limit: 1 })));
-      assert.deepEqual(
-        found.map((page) => page.map(({ entry }) => [entry.pesel, entry.sequence])),
-        asked.map((pesel) => (pesels.includes(pesel) ? [[pesel, 3]] : [])),
-      );
     });
 
     test("each that asks for an account at once gets its own", async (t) => {
@@ -408,7 +355,12 @@ export function storeContract(adapter: Adapter): void {
         positions,
         [...new Set(positions)].sort((a, b) => a - b),
       );
-      assert.equal(await store.lastPosition(), positions.at(-1));
+      const { length: count } = all;
+      assert.deepEqual(await store.journalEnd(), {
+        position: positions.at(-1),
+        entries: count,
+        found: count,
+      });
       const page = (from: number | undefined, to: number | undefined, limit: number) =>
         store.journal({ after: positions[from ?? -1], through: positions[to ?? -1], limit });
       assert.deepEqual(await page(1, 6, 3), all.slice(2, 5));
@@ -422,14 +374,14 @@ export function storeContract(adapter: Adapter): void {
 
     test("entries that are written together come in the order in which they were decided", async (t) => {
       const { store, pesels } = await filled(t);
-      const before = await store.lastPosition();
+      const { position: before } = await store.journalEnd();
       await store.transact(
         pesels.map((pesel) => touch(pesel)),
-        (loaded) => {
-          const held = [2, 0, 1].map((nth) => loaded.account(pesels[nth] as Pesel) as StoredAccount);
+        (view) => {
+          const held = [2, 0, 1].map((nth) => view.account(pesels[nth] as Pesel) as StoredAccount);
           const decided = [0, 1].flatMap((more) =>
             held.map((account) =>
-              groszEntry({ ...account, sequence: account.sequence + more }, { id: loaded.nextId() }),
+              groszEntry({ ...account, sequence: account.sequence + more }, { id: newEntryId() }),
             ),
           );
           const writes = held.map(
@@ -542,10 +494,10 @@ export function storeContract(adapter: Adapter): void {
 
     test("are found by the name that they have now", async (t) => {
       const store = await filled(t);
-      await store.transact([touch(adult())], (loaded) => {
-        const account = loaded.account(adult()) as StoredAccount;
+      await store.transact([touch(adult())], (view) => {
+        const account = view.account(adult()) as StoredAccount;
         const holder = { name: "Jan", surname: "Lis" };
-        return appending([nextEntry(account, "renaming", { id: loaded.nextId(), holder })], account);
+        return appending([nextEntry(account, "renaming", { id: newEntryId(), holder })], account);
       });
       assert.deepEqual(await find(store, "lis jan"), ["Lis"]);
       assert.deepEqual(await find(store, "kowalski"), []);
@@ -556,6 +508,28 @@ export function storeContract(adapter: Adapter): void {
       const holder = { name: "Ewa", surname: "Lis" };
       await assert.rejects(create(store, adult(7), { holder, sequence: 0 }), { code: "storage-unavailable" });
       assert.deepEqual(await find(store, "lis"), []);
+    });
+
+    test("have the words and refusals of one person beside their entries, oldest first", async (t) => {
+      const store = await filled(t);
+      const [account] = await store.accounts({ limit: 1, name: ["nowak"] });
+      const { pesel } = account ?? assert.fail();
+      const refusal = (key: string, of: Pesel): Refusal => ({
+        ...{ pesel: of, key, by: "till-1", digest: "d", message: "Two currencies are needed.", time: now },
+        code: "same-currency",
+      });
+      const limits = { since: new Date(0), most: 100 };
+      for (const kept of [refusal("b", pesel), refusal("x", adult(77)), refusal("a", pesel)]) {
+        const refusals = { kept: [kept], limits };
+        await store.transact([touch(kept.pesel, kept.key)], () => ({
+          writes: { ...nothing, refusals },
+          answer: 0,
+        }));
+      }
+      assert.deepEqual(await store.besideEntries(pesel), {
+        refusals: [refusal("b", pesel), refusal("a", pesel)],
+        words: ["anna", "kowalska", "maria", "nowak"],
+      });
     });
 
     test("give the words that they are found by", async (t) => {
@@ -582,8 +556,8 @@ export function storeContract(adapter: Adapter): void {
       const ids: string[] = [];
       for (const [index, ms] of times.entries()) {
         const pesel = adult(index);
-        await store.transact([touch(pesel)], ({ nextId }) => {
-          const id = timeText(ms) + nextId().slice(13);
+        await store.transact([touch(pesel)], () => {
+          const id = timeText(ms) + newEntryId().slice(13);
           ids[index] = id;
           return appending([openingEntry(pesel, { id })]);
         });
@@ -615,9 +589,39 @@ export function storeContract(adapter: Adapter): void {
       const { store, ids } = await spread(t);
       assert.equal((await found(store, ids[0]?.slice(0, 8) ?? "", 2)).length, 2);
     });
+  });
 
-    test("are none in an empty ledger", async (t) => {
-      assert.deepEqual(await found(await adapter.open(t), timeText(0)), []);
+  describe(`entries after an entry in ${adapter.name}`, () => {
+    test("Entries after an entry are those committed later, whatever their ids are, with their reversals", async (t) => {
+      const store = await adapter.open(t);
+      const first = openingEntry(adult(2), { id: `${"f".repeat(8)}${newEntryId().slice(8)}` });
+      const account = await store.transact([touch(adult(2))], () => appending([first]));
+      const sold = groszEntry(account);
+      const after = await store.transact([touch(adult(2))], () => appending([sold], account));
+      const undone = nextEntry(after, "reversal", { reverses: sold.id, note: "a slip" });
+      await store.transact([touch(adult(2))], () => appending([undone], after));
+      await store.transact([touch(adult(1))], () =>
+        appending([openingEntry(adult(1), { id: newEntryId() })]),
+      );
+      const all = (await store.entriesAfter(undefined, 9)) ?? assert.fail();
+      assert.deepEqual(
+        all.map(({ entry, reversedBy }) => [entry.pesel, entry.sequence, reversedBy]),
+        [
+          [adult(2), 1, undefined],
+          [adult(2), 2, undone.id],
+          [adult(2), 3, undefined],
+          [adult(1), 1, undefined],
+        ],
+      );
+      assert.deepEqual(await store.entriesAfter(undefined, 2), all.slice(0, 2));
+      assert.deepEqual(await store.entriesAfter(first.id, 2), all.slice(1, 3));
+      assert.deepEqual(await store.entriesAfter(all[3]?.entry.id, 2), []);
+    });
+
+    test("Entries after what is no entry are undefined, and not none", async (t) => {
+      const store = await adapter.open(t);
+      assert.deepEqual(await store.entriesAfter(undefined, 9), []);
+      assert.equal(await store.entriesAfter(newEntryId(), 9), undefined);
     });
   });
 
@@ -665,34 +669,6 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await store.tables(all))[2]?.id, tables[2]?.id);
     });
 
-    test("give the history of one currency, oldest first, of one number the rate that was in force last", async (t) => {
-      const store = await adapter.open(t);
-      const tables = ["11", "08", "09", "10"].map((day) => tableOf(`${day}/C/NBP/2026`, `2026-06-${day}`));
-      const corrected = tableOf("09/C/NBP/2026", "2026-06-09", { USD: [3.6, 3.7] });
-      const euroAlone = tableOf("12/C/NBP/2026", "2026-06-12", { EUR: [4.1, 4.2] });
-      await store.acceptTable(corrected, first);
-      await store.saveTables([
-        ...tables,
-        euroAlone,
-        identified(publishedOf("08/C/NBP/2026", "2026-06-08"), "demo"),
-      ]);
-      const usd = (since: string, until: string, currency = "USD") =>
-        store.rateHistory({ source: "fixed", currency: currency as CurrencyCode, since, until });
-      const found = await usd("2026-06-09", "2026-06-10");
-      assert.deepEqual(
-        found,
-        [corrected, tables[3] as RateTable].map(({ number, effectiveDate, rates }) => {
-          const { bid, ask } = rates.get("USD" as CurrencyCode) as Rate;
-          return { number, effectiveDate, bid, ask };
-        }),
-      );
-      const days = async (...range: Parameters<typeof usd>) =>
-        (await usd(...range)).map(({ number }) => number.slice(0, 2));
-      assert.deepEqual(await days("", "2026-06-30"), ["08", "09", "10", "11"]);
-      assert.deepEqual(await days("2026-06-11", "2026-06-30", "EUR"), ["12"]);
-      assert.deepEqual(await days("", "2026-06-30", "CHF"), []);
-    });
-
     test("come into force one after the other", async (t) => {
       const store = await adapter.open(t);
       assert.equal(await store.acceptTable(table, first), true);
@@ -701,7 +677,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.inForce(), { epoch: 2, table: next });
       const accepted = [table, next].map(({ id, source, number }, index) => {
         const overriddenBy = index === 1 ? "anna@desk" : undefined;
-        return { epoch: index + 1, id, source, number, at: now, overriddenBy };
+        return { epoch: index + 1, id, source, number, at: now, overriddenBy, isSuspended: false };
       });
       assert.deepEqual(await store.acceptedTables(), accepted);
     });
@@ -736,8 +712,8 @@ export function storeContract(adapter: Adapter): void {
       const store = await adapter.open(t);
       await create(store, adult());
       const accepted = { table, at: now, overriddenBy: undefined };
-      const failing = store.transact([touch(adult())], (loaded) => {
-        const account = loaded.account(adult()) as StoredAccount;
+      const failing = store.transact([touch(adult())], (view) => {
+        const account = view.account(adult()) as StoredAccount;
         const wrong = appending([groszEntry(account, { sequence: 0 })], account);
         return { ...wrong, writes: { ...wrong.writes, accepted } };
       });

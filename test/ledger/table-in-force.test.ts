@@ -3,10 +3,11 @@ import { describe, type TestContext, test } from "node:test";
 import type { RateTable } from "../../src/core/rates.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
+import { nextTable } from "../../src/rates/judge.ts";
 import { openRates } from "../../src/rates/open.ts";
-import { adapters } from "../support/adapters.ts";
+import { adapters, openTwice } from "../support/adapters.ts";
 import { adult, fixedRates, identified, now, opening, putInForce, terms } from "../support/fixture.ts";
-import { publishedOf } from "../support/rates.ts";
+import { publishedOf, tableOf } from "../support/rates.ts";
 import { exchangeReceipt } from "../support/service.ts";
 
 const hourMs = 3_600_000;
@@ -36,7 +37,6 @@ async function processOn(t: TestContext, store: Store, table: RateTable) {
     now: () => now,
     refreshMs: hourMs,
     retryMs: hourMs,
-    followMs: hourMs,
   });
   t.after(() => rates.close());
   return new LedgerService(store, rates, () => now);
@@ -51,16 +51,28 @@ const outcome = (promise: Promise<unknown>) =>
 
 for (const adapter of adapters) {
   describe(`the table in force of a ledger over ${adapter.name}`, () => {
-    async function stores(t: TestContext): Promise<[Store, Store]> {
-      if (adapter.database === undefined) {
-        const store = await adapter.open(t);
-        return [store, store];
-      }
-      const { open } = await adapter.database(t);
-      return [await open(), await open()];
+    const stores = (t: TestContext) => openTwice(adapter, t);
+
+    const { database } = adapter;
+    if (database !== undefined) {
+      test("A table is held back whose returned currency is far from its last rate, or cannot be compared", async (t) => {
+        const { open, run } = await database(t);
+        const store = await open();
+        const table = (day: number, gbp?: number) =>
+          tableOf(`10${day}/C/NBP/2026`, `2026-06-0${day}`, {
+            USD: [4, 4.1],
+            ...(gbp === undefined ? {} : { GBP: [gbp, gbp + 0.1] }),
+          });
+        for (const each of [table(1, 5), table(2)]) await putInForce(store, each);
+        const returned = table(3, 9);
+        const next = () => nextTable(store, [returned], table(2), undefined);
+        assert.match((await next()).heldBack?.reason ?? "", /GBP bid 5 to 9/);
+        await run("update rate_table set rates = replace(rates, '\"5\"', '\"9\"')");
+        await assert.rejects(next(), { code: "storage-unavailable", message: /damaged/ });
+      });
     }
 
-    test("is written by a process that trades, at its start", async (t) => {
+    test("A process that trades writes the table in force at its start", async (t) => {
       const [store] = await stores(t);
       assert.equal(await store.inForce(), undefined);
       const service = await processOn(t, store, first);
@@ -70,7 +82,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await store.inForce(), { epoch: 1, table: first });
     });
 
-    test("is missing until one has started: orders are refused, and everything else is done", async (t) => {
+    test("Orders are refused until a process has put a table in force, and everything else is done", async (t) => {
       const [store] = await stores(t);
       const service = new LedgerService(store, fixedRates(first), () => now);
       await service.createAccount(opening());
@@ -81,7 +93,7 @@ for (const adapter of adapters) {
       assert.deepEqual((await service.audit()).findings, []);
     });
 
-    test("stays as it was while orders settle and are refused", async (t) => {
+    test("The table in force stays as it was while orders settle and are refused", async (t) => {
       const [store] = await stores(t);
       const service = await processOn(t, store, first);
       await service.createAccount(opening());
@@ -96,7 +108,7 @@ for (const adapter of adapters) {
       assert.deepEqual((await service.audit()).findings, []);
     });
 
-    test("is one, the newer, where two processes with different tables start at once", async (t) => {
+    test("Two processes that start with different tables trade at the newer one", async (t) => {
       const [here, there] = await stores(t);
       const services = await Promise.all([processOn(t, here, first), processOn(t, there, second)]);
       for (let index = 0; index < 8; index += 1) await services[0]?.createAccount(opening({ index }));
@@ -109,7 +121,7 @@ for (const adapter of adapters) {
       assert.deepEqual([...new Set(receipts.map(({ tableId }) => tableId))], [second.id]);
     });
 
-    test("is of one source, where processes of two sources start at once", async (t) => {
+    test("Of two processes that start with two sources, one trades", async (t) => {
       const [here, there] = await stores(t);
       const services = await Promise.all([processOn(t, here, first), processOn(t, there, elsewhere)]);
       for (const index of [0, 1]) await services[0]?.createAccount(opening({ index }));
@@ -117,7 +129,7 @@ for (const adapter of adapters) {
       assert.deepEqual((await Promise.all(answers)).sort(), ["rates-unavailable", "settled"]);
     });
 
-    test("prices an order at once when another process has changed it", async (t) => {
+    test("An order is priced at the table that another process has just put in force", async (t) => {
       const [here, there] = await stores(t);
       const service = await processOn(t, here, first);
       await service.createAccount(opening());
@@ -129,7 +141,7 @@ for (const adapter of adapters) {
       assert.deepEqual((await service.audit()).findings, []);
     });
 
-    test("refuses an order that names another one, by number or id", async (t) => {
+    test("An order that names another table, by number or id, is refused", async (t) => {
       const [here, there] = await stores(t);
       const service = await processOn(t, here, first);
       await service.createAccount(opening());
@@ -141,7 +153,7 @@ for (const adapter of adapters) {
       for (const table of [corrected.id, corrected.number]) await service.exchange({ ...buy(), table });
     });
 
-    test("answers an order that was settled before from its key, whatever is in force", async (t) => {
+    test("A repeated key answers with the first receipt, whatever table is in force", async (t) => {
       const [here, there] = await stores(t);
       const service = await processOn(t, here, first);
       await service.createAccount(opening());

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const here = fileURLToPath(new URL(".", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "fx-openapi-"));
 
-// It takes two packages out of the registry, so it is not among the tests: npm run openapi.
+// Run by `npm run openapi`, and not with the tests, as it downloads two packages.
 let server: Served;
 before(async () => {
   server = await startFx();
@@ -26,7 +26,7 @@ test("Redocly's lint finds nothing wrong with the document", () => {
   npx("@redocly/cli@2.77.0", "lint", "openapi.json", "--config", join(here, "redocly.yaml"));
 });
 
-test("a program over the types that openapi-typescript generates compiles, and does the main job", () => {
+test("A client with the types of openapi-typescript compiles, opens an account and exchanges", () => {
   npx("openapi-typescript@7.13.0", "openapi.json", "--output", "schema.d.ts");
   copyFileSync(join(here, "program.ts"), join(folder, "program.ts"));
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
@@ -43,7 +43,7 @@ test("a program over the types that openapi-typescript generates compiles, and d
   run(root, process.execPath, "--import", "tsx", join(folder, "program.ts"), server.url);
 });
 
-/** As a dependency, openapi-typescript would ask for another TypeScript, and Redocly brings hundreds of packages. */
+/** Runs packages outside the dependencies: one needs another TypeScript, the other brings hundreds of packages. */
 function npx(...command: string[]): void {
   run(folder, "npx", "--yes", ...command);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { components, paths } from "./schema.d.ts";
 
-// What a client does with the types that were generated from the document. clients.ts generates, compiles and runs it.
+// A client with types generated from the document; clients.ts generates, compiles and runs it.
 const [, , url = ""] = process.argv;
 
 type Opening = components["schemas"]["Opening"];
@@ -129,18 +129,18 @@ assert.deepEqual(
   [null, { symbol: "USD", amount: 1 }],
 );
 
-/** What the types do not let through. */
+/** Requests that the generated types must refuse. */
 export const wrong = [
   // @ts-expect-error: neither toBuy nor toSell
   { pesel: maria, from: "PLN", to: "USD" } satisfies Order,
   // @ts-expect-error: an amount is a number
   { pesel: maria, from: "PLN", to: "USD", toBuy: "1" } satisfies Order,
-  // @ts-expect-error: a field that there is none of
+  // @ts-expect-error: an unknown field
   { pesel: maria, from: "PLN", to: "USD", toBuy: 1, tosell: 1 } satisfies Order,
   // @ts-expect-error: no initial balance
   { name: "Jan", surname: "Lis", pesel: maria } satisfies Opening,
   // @ts-expect-error: no currency
   { amount: 1 } satisfies Cash,
-  // @ts-expect-error: a kind that lines do not have
+  // @ts-expect-error: not a kind of line
   { kind: "closing", pesel: maria, amount: 1, currency: "PLN" } satisfies BulkLine,
 ];

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { Connection } from "../../src/postgres/connection.ts";
-import { selectAccounts } from "../../src/postgres/loaded-rows.ts";
+import type { PostgresOptions } from "../../src/postgres/store.ts";
 import { appending, openingEntry } from "../support/entries.ts";
-import { adult, fixedRates, opening } from "../support/fixture.ts";
+import { adult, fixedRates, opening, terms, tradedRates } from "../support/fixture.ts";
 import { inTransaction, untilBlocked } from "../support/postgres.ts";
 import { create, emptyDatabase, openStore, sellGrosz, touch } from "../support/postgres-store.ts";
 
@@ -26,8 +27,27 @@ function failuresOf(t: TestContext): string[] {
   return codes;
 }
 
-describe("transactions that get into each other's way", () => {
-  test("on the same accounts in opposite order all go through, once each", async (t) => {
+/** Has `interfere` done before a statement is sent. Statements of a connection keep their order. */
+function beforeStatements(t: TestContext, interfere: (text: string) => Promise<void>): void {
+  const query = Connection.prototype.query;
+  const lastOf = new WeakMap<Connection, Promise<unknown>>();
+  t.mock.method(
+    Connection.prototype,
+    "query",
+    function (this: Connection, ...args: Parameters<typeof query>) {
+      const sent = (lastOf.get(this) ?? Promise.resolve()).then(async () => {
+        await interfere(args[0]);
+        // Not awaited: the next statement does not wait for the answer.
+        return { answer: query.apply(this, args) };
+      });
+      lastOf.set(this, sent);
+      return sent.then(({ answer }) => answer);
+    },
+  );
+}
+
+describe("Conflicts of PostgreSQL transactions", () => {
+  test("Transactions on the same accounts in opposite order all go through, once each", async (t) => {
     const { url } = await emptyDatabase(t);
     const stores = await Promise.all([0, 1, 2].map(() => openStore(t, url)));
     const pesels = [0, 1, 2, 3].map(adult);
@@ -40,7 +60,7 @@ describe("transactions that get into each other's way", () => {
     for (const pesel of pesels) assert.equal((await stores[0]?.account(pesel))?.sequence, 46);
   });
 
-  test("on one account wait for its lock: nothing is decided twice", async (t) => {
+  test("Transactions on one account wait for its lock, and none is decided twice", async (t) => {
     const { url } = await emptyDatabase(t);
     const stores = [await openStore(t, url), await openStore(t, url)];
     await create(stores[0] as Store, adult());
@@ -51,7 +71,7 @@ describe("transactions that get into each other's way", () => {
     assert.equal(tries.count, 40);
   });
 
-  test("and open the same accounts in opposite order leave one of each", async (t) => {
+  test("Transactions that open the same accounts in opposite order leave one of each", async (t) => {
     const { url } = await emptyDatabase(t);
     const stores = [await openStore(t, url), await openStore(t, url)];
     const pesels = Array.from({ length: 20 }, (_, index) => adult(index));
@@ -73,33 +93,18 @@ describe("transactions that get into each other's way", () => {
   });
 
   for (const before of Array.from({ length: 8 }, (_, index) => index)) {
-    test(`by the same opening, committed before statement ${before + 1} of the other: both are answered`, async (t) => {
+    test(`The same opening, committed before statement ${before + 1} of the other: both are answered`, async (t) => {
       const { url } = await emptyDatabase(t);
       const services = await Promise.all(
         [0, 1].map(async () => new LedgerService(await openStore(t, url), fixedRates())),
       );
       const [here, there] = services as [LedgerService, LedgerService];
       const request = opening({ key: "opening" });
-      const query = Connection.prototype.query;
-      const lastOf = new WeakMap<Connection, Promise<unknown>>();
       let statements = 0;
-      t.mock.method(
-        Connection.prototype,
-        "query",
-        function (this: Connection, ...args: Parameters<typeof query>) {
-          const isNext = statements === before;
-          statements += 1;
-          const asked = (lastOf.get(this) ?? Promise.resolve()).then(async () => {
-            if (isNext) await there.createAccount(request);
-            return query.apply(this, args);
-          });
-          lastOf.set(
-            this,
-            asked.catch(() => {}),
-          );
-          return asked;
-        },
-      );
+      beforeStatements(t, async () => {
+        statements += 1;
+        if (statements === before + 1) await there.createAccount(request);
+      });
       const { receiptId } = await here.createAccount(request);
       t.mock.restoreAll();
       const statement = await here.statement(adult(), { limit: 10 });
@@ -111,39 +116,37 @@ describe("transactions that get into each other's way", () => {
     });
   }
 
-  test("by openings that another process commits whenever the accounts have been locked: all are answered", async (t) => {
-    const { url } = await emptyDatabase(t);
-    const services = await Promise.all(
-      [0, 1].map(async () => new LedgerService(await openStore(t, url), fixedRates())),
-    );
-    const [here, there] = services as [LedgerService, LedgerService];
-    const openings = [0, 1, 2, 3, 4, 5].map((index) => opening({ index, key: "opening" }));
-    const others = openings.slice(1);
-    const query = Connection.prototype.query;
-    let isOther = false;
-    t.mock.method(
-      Connection.prototype,
-      "query",
-      async function (this: Connection, ...args: Parameters<typeof query>) {
-        const isNext = args[0] === selectAccounts && !isOther;
-        const request = isNext ? others.shift() : undefined;
-        if (request !== undefined) {
-          isOther = true;
-          await there.createAccount(request);
-          isOther = false;
-        }
-        return query.apply(this, args);
-      },
-    );
-    const answers = await Promise.all(openings.map((each) => here.createAccount(each)));
-    assert.deepEqual(
-      answers.map(({ replayed }) => replayed),
-      [false, true, true, true, true, true],
-    );
-    assert.deepEqual((await here.audit()).findings, []);
-  });
+  const moments: [when: string, before: RegExp, opened: number][] = [
+    ["once the accounts have been locked", /^select wanted/, 1],
+    ["whenever they are about to be written", /^insert into account/, 5],
+  ];
+  for (const [when, statement, opened] of moments) {
+    test(`Openings that another process commits ${when} are all answered`, async (t) => {
+      const { url } = await emptyDatabase(t);
+      const services = await Promise.all(
+        [0, 1].map(async () => new LedgerService(await openStore(t, url), fixedRates())),
+      );
+      const [here, there] = services as [LedgerService, LedgerService];
+      const openings = [0, 1, 2, 3, 4, 5].map((index) => opening({ index, key: "opening" }));
+      const others = openings.slice(1);
+      let isOther = false;
+      beforeStatements(t, async (text) => {
+        const request = statement.test(text) && !isOther ? others.shift() : undefined;
+        if (request === undefined) return;
+        isOther = true;
+        await there.createAccount(request);
+        isOther = false;
+      });
+      const answers = await Promise.all(openings.map((each) => here.createAccount(each)));
+      assert.deepEqual(
+        answers.map(({ replayed }) => replayed),
+        openings.map((_, index) => index > 0 && index <= opened),
+      );
+      assert.deepEqual((await here.audit()).findings, []);
+    });
+  }
 
-  test("into a deadlock: the one that the server ends is run again", async (t) => {
+  test("A transaction that the server ends to break a deadlock is run again", async (t) => {
     const database = await emptyDatabase(t);
     const store = await openStore(t, database.url);
     const [first, second] = [0, 1].map(adult).sort() as [Pesel, Pesel];
@@ -162,7 +165,117 @@ describe("transactions that get into each other's way", () => {
     assert.equal(codes[0], "40P01");
   });
 
-  test("for longer than the deadline fail, and say that nothing was changed", async (t) => {
+  const locks: [of: string, options: PostgresOptions][] = [
+    ["a short lock_timeout", { lockTimeoutMs: 200 }],
+    ["a lock_timeout longer than statement_timeout", { lockTimeoutMs: 3000, statementTimeoutMs: 600 }],
+    ["a lock_timeout longer than a try", { lockTimeoutMs: 3000, deadlineMs: 3000 }],
+  ];
+  for (const [of, options] of locks) {
+    test(`An order on an account that another session keeps locked fails alone, with ${of}: its neighbours are settled meanwhile`, async (t) => {
+      const { url } = await emptyDatabase(t);
+      const store = await openStore(t, url, options);
+      const service = new LedgerService(store, await tradedRates(store));
+      for (const index of [0, 1, 2]) await service.createAccount(opening({ index }));
+      const order = (index: number) =>
+        service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult(index), key: `order-${index}` });
+      await inTransaction(url, async (run) => {
+        await run(`select from account where pesel = ${adult(1)} for update`);
+        const outcomes = await Promise.allSettled([0, 1, 2].map(order));
+        assert.deepEqual(
+          outcomes.map(({ status }) => status),
+          ["fulfilled", "rejected", "fulfilled"],
+        );
+        const [, failed] = outcomes as PromiseRejectedResult[];
+        assert.equal(failed?.reason.code, "storage-unavailable");
+        assert.match(failed?.reason.message, /holds the account locked\. Nothing was changed/);
+      });
+      assert.deepEqual(await Promise.all([0, 1, 2].map(async (index) => (await order(index)).replayed)), [
+        true,
+        false,
+        true,
+      ]);
+      assert.deepEqual((await service.audit()).findings, []);
+    });
+  }
+
+  test("An opening that waits for the account that another process has opened keeps nobody from committing", async (t) => {
+    const database = await emptyDatabase(t);
+    const [here, there] = await Promise.all(
+      [0, 1].map(async () => new LedgerService(await openStore(t, database.url), fixedRates())),
+    );
+    const request = opening({ key: "opening" });
+    let isOther = false;
+    let settled: Promise<void> | undefined;
+    beforeStatements(t, async (text) => {
+      if (settled !== undefined || isOther || !/^insert into account/.test(text)) return;
+      isOther = true;
+      await there?.createAccount(request);
+      isOther = false;
+      let tell = () => {};
+      const locked = new Promise<void>((resolve) => {
+        tell = resolve;
+      });
+      settled = inTransaction(database.url, async (run) => {
+        await run(
+          `set local lock_timeout = '500ms'; select from account where pesel = ${adult()} for update`,
+        );
+        tell();
+        await untilBlocked(database);
+        await run("select from fx_schema for no key update");
+      });
+      await locked;
+    });
+    const opened = await here?.createAccount(request);
+    await settled;
+    assert.equal(opened?.replayed, true);
+  });
+
+  test("An order whose commit waits for others longer than for a lock is not refused as on a locked account", async (t) => {
+    const database = await emptyDatabase(t);
+    const [first, second] = (await Promise.all(
+      [400, 2000].map(async (lockTimeoutMs) => {
+        const store = await openStore(t, database.url, { lockTimeoutMs });
+        return new LedgerService(store, await tradedRates(store));
+      }),
+    )) as [LedgerService, LedgerService];
+    await first.createAccount(opening());
+    const order = (service: LedgerService) =>
+      service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() }).catch((error) => error);
+    const orders: Promise<unknown>[] = [];
+    await inTransaction(database.url, async (run) => {
+      await run("select from fx_schema for no key update");
+      orders.push(order(first));
+      await untilBlocked(database);
+      orders.push(order(second));
+      // The first gives up after 400 ms, and then waits for the account, which the second holds.
+      await sleep(600);
+    });
+    for (const answer of await Promise.all(orders)) assert.ok(!(answer instanceof Error), String(answer));
+  });
+
+  test("An opening that lost a race before the database stopped answering does not fail as damage", async (t) => {
+    const { url } = await emptyDatabase(t);
+    const open = async (options?: PostgresOptions) =>
+      new LedgerService(await openStore(t, url, options), fixedRates());
+    const [here, there] = [await open({ deadlineMs: 2000 }), await open()];
+    let tries = 0;
+    let isOther = false;
+    beforeStatements(t, async (text) => {
+      if (isOther) return;
+      if (/^begin/.test(text)) tries += 1;
+      // A try has half of the deadline.
+      if (/^select wanted/.test(text) && tries !== 2) await sleep(1100);
+      if (!/^insert into account/.test(text)) return;
+      isOther = true;
+      await there.createAccount(opening({ key: "there" }));
+      isOther = false;
+    });
+    const failure = { code: "storage-unavailable", message: /did not answer in time\. Nothing was changed/ };
+    await assert.rejects(here.createAccount(opening({ key: "here" })), failure);
+    assert.equal(tries, 3);
+  });
+
+  test("A transaction that waits for a lock past the deadline says that nothing was changed", async (t) => {
     const { url } = await emptyDatabase(t);
     const patient = await openStore(t, url);
     const store = await openStore(t, url, { deadlineMs: 2000, lockTimeoutMs: 200 });

@@ -56,7 +56,7 @@ async function configure(t: TestContext, settings: Readonly<Record<string, strin
 
 const nameOf = ({ url }: Database) => new URL(url).pathname.slice(1);
 
-describe("a transaction's synchronous_commit", () => {
+describe("A transaction's synchronous_commit", () => {
   for (const [found, used] of [
     ["off", "on"],
     ["local", "on"],
@@ -64,14 +64,14 @@ describe("a transaction's synchronous_commit", () => {
     ["on", "on"],
     ["remote_apply", "remote_apply"],
   ]) {
-    test(`that the database sets to ${found} is ${used}`, async (t) => {
+    test(`synchronous_commit is ${used} in a transaction where the database sets it to ${found}`, async (t) => {
       const database = await emptyDatabase(t);
       await database.run(`alter database ${nameOf(database)} set synchronous_commit = ${found}`);
       assert.equal(await levelOf(await connect(t, database.url)), used);
     });
   }
 
-  test("that the server's configuration lowers later stays on", async (t) => {
+  test("synchronous_commit stays on in a transaction when the server's configuration lowers it", async (t) => {
     const connection = await connect(t, server.url);
     await connection.begin("");
     await configure(t, { synchronous_commit: "off" });
@@ -84,7 +84,17 @@ describe("a transaction's synchronous_commit", () => {
   });
 });
 
-test("orders that were answered outlive a server that is killed, though it is set to synchronous_commit = off", async (t) => {
+test("A transaction's small statements are not compiled before they are run", async (t) => {
+  const database = await emptyDatabase(t);
+  await (await openPostgres(database.url)).close();
+  const connection = await connect(t, database.url);
+  await connection.begin("");
+  const { rows } = await connection.query("explain (analyze, format json) select version from fx_schema");
+  assert.doesNotMatch(JSON.stringify(rows), /"JIT"/);
+  await connection.query("rollback");
+});
+
+test("Answered orders outlive a killed server that is set to synchronous_commit = off", async (t) => {
   await configure(t, { synchronous_commit: "off", wal_writer_delay: "10s" });
   const { url } = await createDatabase(server.url);
   const store = await openPostgres(url);
@@ -105,7 +115,7 @@ test("orders that were answered outlive a server that is killed, though it is se
   );
 });
 
-describe("a server that is told of:", () => {
+describe("Notices about a server", () => {
   async function noticesOf(t: TestContext, url: string, connections = 1): Promise<string[]> {
     const notices: string[] = [];
     const store = await openPostgres(url, { onNotice: (notice) => notices.push(notice) });
@@ -114,14 +124,7 @@ describe("a server that is told of:", () => {
     return notices;
   }
 
-  test("one that sets synchronous_commit to off, once for all connections", async (t) => {
-    const database = await emptyDatabase(t);
-    await database.run(`alter database ${nameOf(database)} set synchronous_commit = off`);
-    const notices = await noticesOf(t, database.url, 8);
-    assert.equal(notices.filter((notice) => /synchronous_commit is off/.test(notice)).length, 1);
-  });
-
-  test("one that sets synchronous_commit to off, by a line of the log of fx serve", async (t) => {
+  test("A server with synchronous_commit off is a warning in the log of fx serve", async (t) => {
     const database = await emptyDatabase(t);
     await database.run(`alter database ${nameOf(database)} set synchronous_commit = off`);
     const served = await startFx(["--rates", "demo"], { env: { FX_DB: database.url } });
@@ -139,13 +142,13 @@ describe("a server that is told of:", () => {
   });
 
   for (const setting of ["fsync", "full_page_writes"]) {
-    test(`one with ${setting} off, which fx cannot change`, async (t) => {
+    test(`A server with ${setting} off is noticed`, async (t) => {
       await configure(t, { [setting]: "off" });
       assert.match((await noticesOf(t, server.url)).join(), new RegExp(`${setting} is off`));
     });
   }
 
-  test("none that loses nothing", async (t) => {
+  test("A durable server is not noticed", async (t) => {
     assert.deepEqual(await noticesOf(t, server.url), []);
   });
 });

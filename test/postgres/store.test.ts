@@ -6,10 +6,10 @@ import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { create, emptyDatabase, openStore, sellGrosz, touch } from "../support/postgres-store.ts";
 
 for (const [what, code] of [
-  ["a block", "XX001"],
-  ["an index", "XX002"],
+  ["block", "XX001"],
+  ["index", "XX002"],
 ]) {
-  test(`${what} that is damaged fails the order that needs it, and none beside it`, async (t) => {
+  test(`A damaged ${what} fails the order that needs it, and none beside it`, async (t) => {
     const { url, run } = await emptyDatabase(t);
     const service = new LedgerService(await openStore(t, url), fixedRates());
     await run(`create function fail() returns trigger language plpgsql as
@@ -27,8 +27,8 @@ for (const [what, code] of [
   });
 }
 
-describe("the pool", () => {
-  test("answers more at once than it has connections", async (t) => {
+describe("The pool of connections", () => {
+  test("The pool answers more requests at once than it has connections", async (t) => {
     const { url, run } = await emptyDatabase(t);
     const store = await openStore(t, url, { poolSize: 2 });
     await create(store, adult());
@@ -40,7 +40,7 @@ describe("the pool", () => {
     assert.equal(connections, 2);
   });
 
-  test("closes after what is under way, and refuses what comes then", async (t) => {
+  test("The pool closes after the work under way and refuses later work", async (t) => {
     const { url } = await emptyDatabase(t);
     const store = await openStore(t, url, { poolSize: 2 });
     await create(store, adult());
@@ -49,7 +49,7 @@ describe("the pool", () => {
     await assert.rejects(store.account(adult()), { code: "storage-unavailable" });
   });
 
-  test("gives nobody a connection whose transaction could not be rolled back", async (t) => {
+  test("The pool gives nobody a connection whose transaction could not be rolled back", async (t) => {
     const { url } = await emptyDatabase(t);
     const store = await openStore(t, url, { poolSize: 1 });
     await create(store, adult());
@@ -70,7 +70,7 @@ describe("the pool", () => {
     assert.equal((await store.account(adult()))?.sequence, 1);
   });
 
-  test("goes on after the server ended its connections", async (t) => {
+  test("The pool recovers after the server ended its connections", async (t) => {
     const { url, run } = await emptyDatabase(t);
     const store = await openStore(t, url);
     await create(store, adult());

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, afterEach, before, describe, test } from "node:test";
+import { createServer as createTlsServer } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { type FetchLimits, openApi } from "../../src/rates/nbp.ts";
+import { openConnectProxy, withProxyVariables } from "../support/connect-proxy.ts";
 import {
   type Mode,
   type NbpStandIn,
@@ -34,7 +37,7 @@ after(() => bank.close());
 async function failure(mode: Mode): Promise<string> {
   await bank.mode(mode);
   try {
-    await openApi(bank.url, impatient[mode] ?? once).tables(10);
+    await openApi(bank.url, impatient[mode] ?? once).tables();
   } catch (error) {
     return (error as Error).message.replaceAll(bank.url, "BANK");
   }
@@ -42,15 +45,15 @@ async function failure(mode: Mode): Promise<string> {
 }
 
 describe("a fetch", () => {
-  test("asks for the newest tables", async () => {
-    const { tables } = await openApi(bank.url, once).tables(10);
+  test("A fetch asks for the newest tables", async () => {
+    const { tables } = await openApi(bank.url, once).tables();
     const [table] = tables;
     assert.equal(table?.number, "108/C/NBP/2026");
-    assert.deepEqual(bank.requests, ["/exchangerates/tables/C/last/10/?format=json"]);
+    assert.deepEqual(bank.requests, ["/exchangerates/tables/C/last/67/?format=json"]);
   });
 
-  test("takes every figure as it was printed", async () => {
-    const { tables } = await openApi(bank.url, once).tables(10);
+  test("A fetch takes every figure as it was printed", async () => {
+    const { tables } = await openApi(bank.url, once).tables();
     const [table] = tables;
     const printed = [...(table?.rates.values() ?? [])].map(
       ({ currency, bid, ask }) => `${currency} ${formatDecimal(bid, 4)} ${formatDecimal(ask, 4)}`,
@@ -60,23 +63,22 @@ describe("a fetch", () => {
     assert.ok(printed.includes("HUF 0.011793 0.012031"));
   });
 
-  test("takes several tables, oldest first", async () => {
+  test("A fetch gives tables oldest first", async () => {
     bank.tables = tablesUpTo("2026-06-08");
-    const { tables } = await openApi(bank.url, once).tables(67);
+    const { tables } = await openApi(bank.url, once).tables();
     assert.equal(tables.length, 67);
     assert.equal(tables.at(-1)?.effectiveDate, "2026-06-08");
-    assert.deepEqual(bank.requests, ["/exchangerates/tables/C/last/67/?format=json"]);
   });
 
-  test("goes under the path of the base URL and keeps its query", async () => {
-    await assert.rejects(openApi(`${bank.url}/mirror/api/?key=secret`, once).tables(10));
+  test("A fetch goes under the path of the base URL and keeps its query", async () => {
+    await assert.rejects(openApi(`${bank.url}/mirror/api/?key=secret`, once).tables());
     assert.deepEqual(bank.requests, [
-      "/mirror/api/exchangerates/tables/C/last/10/?key=secret&format=json",
+      "/mirror/api/exchangerates/tables/C/last/67/?key=secret&format=json",
       "/mirror/api/exchangerates/tables/C/?key=secret&format=json",
     ]);
   });
 
-  test("takes the newest table of an API that has no lists of tables", async (t) => {
+  test("A fetch takes the newest table of an API that has no lists of tables", async (t) => {
     const newest = await (await fetch(`${bank.url}/exchangerates/tables/C/`)).text();
     const server = createServer(({ url = "" }, response) => {
       const isNewest = url.startsWith("/exchangerates/tables/C/?");
@@ -85,16 +87,16 @@ describe("a fetch", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     t.after(() => server.close());
     const { port } = server.address() as AddressInfo;
-    const { tables } = await openApi(`http://127.0.0.1:${port}`, once).tables(10);
+    const { tables } = await openApi(`http://127.0.0.1:${port}`, once).tables();
     assert.deepEqual(
       tables.map(({ number }) => number),
       (JSON.parse(newest) as { no: string }[]).map(({ no }) => no),
     );
   });
 
-  test("tells no user, password or query in its messages", async () => {
+  test("A failed fetch tells no user, password or query", async () => {
     const address = bank.url.replace("//", "//someone:secret@");
-    await assert.rejects(openApi(`${address}/mirror/?key=secret`, once).tables(10), (error: Error) => {
+    await assert.rejects(openApi(`${address}/mirror/?key=secret`, once).tables(), (error: Error) => {
       assert.equal(error.message.includes("secret"), false, error.message);
       return true;
     });
@@ -104,22 +106,72 @@ describe("a fetch", () => {
   const hour = 3_600_000;
   const patient = { responseTimeoutMs: hour, requestTimeoutMs: hour };
   const aborted =
-    /^No answer from http:\S+\/exchangerates\/tables\/C\/last\/10\/: This operation was aborted\.$/;
+    /^No answer from http:\S+\/exchangerates\/tables\/C\/last\/67\/: This operation was aborted\.$/;
 
-  test("ends at once when it is aborted while the bank hangs", { timeout: 30_000 }, async () => {
+  test("An aborted fetch ends at once while the bank hangs", { timeout: 30_000 }, async () => {
     await bank.mode("hangs");
     const abort = new AbortController();
-    const fetched = assert.rejects(openApi(bank.url, patient).tables(10, abort.signal), { message: aborted });
+    const fetched = assert.rejects(openApi(bank.url, patient).tables(abort.signal), { message: aborted });
     await bank.asked();
     abort.abort();
     await fetched;
   });
 });
 
+describe("through a proxy, a fetch", () => {
+  test("A fetch through a proxy reaches a bank whose name only the proxy knows", async (t) => {
+    const proxy = await openConnectProxy(Number(new URL(bank.url).port));
+    t.after(() => proxy.close());
+    const HTTP_PROXY = proxy.url.replace("//", "//fx:secret@");
+    const { tables } = await withProxyVariables({ HTTP_PROXY }, () =>
+      openApi("http://bank.test/", once).tables(),
+    );
+    assert.equal(tables.at(-1)?.effectiveDate, "2026-06-08");
+    assert.deepEqual(proxy.connects, ["bank.test:80"]);
+    assert.deepEqual(proxy.authorizations, [`Basic ${Buffer.from("fx:secret").toString("base64")}`]);
+  });
+
+  test("A fetch through a proxy speaks TLS with the bank itself, and checks its certificate", async (t) => {
+    const file = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
+    const server = createTlsServer({ cert: file("server.crt"), key: file("server.key") });
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    t.after(() => server.close());
+    const proxy = await openConnectProxy((server.address() as AddressInfo).port);
+    t.after(() => proxy.close());
+    await withProxyVariables({ HTTPS_PROXY: proxy.url }, () =>
+      assert.rejects(openApi("https://bank.test", once).tables(), {
+        // Node 24 adds an advice.
+        message: new RegExp(
+          `^No answer from https://bank\\.test/\\S+ through the proxy ${proxy.url}: self-signed certificate.*\\.$`,
+        ),
+      }),
+    );
+    assert.deepEqual(proxy.connects, ["bank.test:443"]);
+  });
+
+  for (const [does, reason] of [
+    ["refuses", "Bad response: 403"],
+    ["hangs", "(Proxy timeout|Timeout awaiting 'request' for 300ms)"],
+  ] as const) {
+    test(`A fetch that a proxy ${does} fails with the proxy's name, and without its password`, async (t) => {
+      const proxy = await openConnectProxy(9, does);
+      t.after(() => proxy.close());
+      const HTTPS_PROXY = proxy.url.replace("//", "//fx:secret@");
+      await withProxyVariables({ HTTPS_PROXY }, () =>
+        assert.rejects(openApi("https://bank.test", { ...once, requestTimeoutMs: 300 }).tables(), {
+          message: new RegExp(
+            `^No answer from https://bank\\.test/\\S+ through the proxy ${proxy.url}: ${reason}\\.$`,
+          ),
+        }),
+      );
+    });
+  }
+});
+
 describe("a failed fetch says what came instead:", () => {
-  const path = "BANK/exchangerates/tables/C/last/10/";
+  const path = "BANK/exchangerates/tables/C/last/67/";
   const said: [Mode, string | RegExp][] = [
-    ["404", `${path.replace("last/10/", "")} answered 404: "${noDataText}".`],
+    ["404", `${path.replace("last/67/", "")} answered 404: "${noDataText}".`],
     ["400", `${path} answered 400: "${overLimitText}".`],
     ["500", `${path} answered 500: "Internal Server Error".`],
     ["html", `${path} did not answer with rate tables: not JSON but a web page.`],
@@ -129,7 +181,7 @@ describe("a failed fetch says what came instead:", () => {
     ["nonsense", `${path} did not answer with rate tables: table 1 of 1 is wrong: the table number is 7.`],
     [
       "refuses",
-      /^No answer from BANK\/exchangerates\/tables\/C\/last\/10\/: connect ECONNREFUSED 127\.0\.0\.1:\d+\.$/,
+      /^No answer from BANK\/exchangerates\/tables\/C\/last\/67\/: connect ECONNREFUSED 127\.0\.0\.1:\d+\.$/,
     ],
     ["hangs", `No answer from ${path}: Timeout awaiting 'response' for 300ms.`],
     ["drips", `No answer from ${path}: Timeout awaiting 'request' for 600ms.`],
@@ -154,14 +206,14 @@ describe("a failed fetch says what came instead:", () => {
     const { port } = await new Promise<AddressInfo>((listening) => {
       server.once("listening", () => listening(server.address() as AddressInfo));
     });
-    await assert.rejects(openApi(`http://127.0.0.1:${port}`, once).tables(10), /: not JSON but "\\u001f/);
+    await assert.rejects(openApi(`http://127.0.0.1:${port}`, once).tables(), /: not JSON but "\\u001f/);
     assert.deepEqual(asked, ["identity"]);
   });
 
   test("a redirect, which is not followed", async () => {
     assert.match(
       await failure("redirect"),
-      /^BANK\S+ answered 302: a redirect to "http:\/\/127\.0\.0\.1:9\/exchangerates\/tables\/C\/last\/10\/\?format=json"\.$/,
+      /^BANK\S+ answered 302: a redirect to "http:\/\/127\.0\.0\.1:9\/exchangerates\/tables\/C\/last\/67\/\?format=json"\.$/,
     );
   });
 });

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, type TestContext, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
-import type { CurrentRates } from "../../src/core/rates.ts";
+import { FxError } from "../../src/core/errors.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import { openRates } from "../../src/rates/open.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adapters } from "../support/adapters.ts";
 import { identified, putInForce } from "../support/fixture.ts";
@@ -28,58 +26,49 @@ afterEach(closeAll);
 
 const hour = 60 * minute;
 const dayMs = 24 * hour;
+/** In Warsaw. */
 const midnight = new Date("2026-06-09T22:00:00Z");
 const ahead = publishedOf("110/C/NBP/2026", "2026-06-10", { USD: [4.02, 4.1] });
 const later = publishedOf("111/C/NBP/2026", "2026-06-11", { USD: [4.03, 4.11] });
 const rules = { maxAgeDays: 7, acceptTable: undefined };
+/** Only `refresh` asks the source again. */
+const rarely = { refreshMs: hour, retryMs: hour };
 const of = ({ url }: { readonly url: string }, published: object) => identified(published, url);
 const after = (ms: number) => () => new Date(noon.getTime() + ms);
-
-/** Waits until an order settles at the table of this number. */
-async function untilTraded(rates: CurrentRates, ledger: Parameters<typeof traded>[1], number: string) {
-  const end = performance.now() + 30_000;
-  while ((await traded(rates, ledger).catch(() => "")) !== number) {
-    assert.ok(
-      performance.now() < end,
-      `${number} does not come into force: ${JSON.stringify(rates.status())}`,
-    );
-    await pause(5);
-  }
-}
 
 for (const adapter of adapters) {
   describe(`a ledger over ${adapter.name} that fails`, () => {
     for (const call of ["inForce", "acceptedTables", "acceptTable"] as const) {
-      test(`in ${call} at midnight has the table of the day as soon as it works, without the bank`, async (t: TestContext) => {
+      test(`A ledger that fails in ${call} at midnight has the day's table as soon as it works, without the bank`, async (t: TestContext) => {
         let time = noon;
         const bank = await standIn(newer, ahead);
         const { ledger, works } = faultyLedger(await adapter.open(t));
-        const rates = await openLive(bank, { ledger, now: () => time, refreshMs: hour, retryMs: hour });
+        const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
         assert.equal(await traded(rates, ledger), newer.no);
         await bank.mode("refuses");
         const whole = ledger[call].bind(ledger) as never;
         ledger[call] = async () => {
           works(false);
-          return (ledger.inForce as () => Promise<never>)();
+          throw new FxError("storage-unavailable", "The store failed: the disk is full.");
         };
         time = midnight;
-        await rates.events.next("failed");
-        if (call !== "inForce") assert.match(rates.status().problem ?? "", /disk is full|No answer/);
-        await pause(50);
+        await rates.refresh(rules);
+        assert.match(rates.status().problem ?? "", /disk is full/);
         ledger[call] = whole;
         works(true);
-        await untilTraded(rates, ledger, ahead.no);
+        await rates.refresh(rules);
+        assert.equal(await traded(rates, ledger), ahead.no);
       });
     }
   });
 }
 
 describe("two tables that wait for their dates", () => {
-  test("come into force each on its day, without the bank", async () => {
+  test("Waiting tables come into force each at midnight in Warsaw, without the bank", async () => {
     let time = noon;
     const ledger = openSqlite(":memory:");
     const bank = await standIn(newer, ahead, later);
-    const rates = await openLive(bank, { ledger, now: () => time, refreshMs: hour, retryMs: hour });
+    const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
     await bank.mode("refuses");
     for (const [date, number] of [
       ["2026-06-09T21:59:59Z", newer.no],
@@ -88,15 +77,16 @@ describe("two tables that wait for their dates", () => {
       ["2026-06-10T22:00:00Z", later.no],
     ] as const) {
       time = new Date(date);
-      await untilTraded(rates, ledger, number);
+      await rates.refresh(rules);
+      assert.equal(await traded(rates, ledger), number);
     }
   });
 
-  test("do not come into force where the bank has withdrawn them", async () => {
+  test("A waiting table that the bank withdraws does not come into force", async () => {
     let time = noon;
     const ledger = openSqlite(":memory:");
     const bank = await standIn(newer, ahead, later);
-    const rates = await openLive(bank, { ledger, now: () => time, refreshMs: hour });
+    const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
     bank.clock = () => time;
     bank.tables = json(newer, later);
     await rates.refresh(rules);
@@ -105,16 +95,17 @@ describe("two tables that wait for their dates", () => {
     assert.equal(await traded(rates, ledger), newer.no);
   });
 
-  test("are both kept while the bank's answers make no sense", async () => {
+  test("Waiting tables are kept while the bank's answers make no sense", async () => {
     let time = noon;
     const ledger = openSqlite(":memory:");
     const bank = await standIn(newer, ahead, later);
-    const rates = await openLive(bank, { ledger, now: () => time, refreshMs: hour, retryMs: hour });
+    const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
     bank.tables = json(newer, later, "{}");
     await rates.refresh(rules);
     assert.match(rates.status().problem ?? "", /table 3 of 3 is wrong/);
     time = midnight;
-    await untilTraded(rates, ledger, ahead.no);
+    await rates.refresh(rules);
+    assert.equal(await traded(rates, ledger), ahead.no);
   });
 });
 
@@ -125,7 +116,7 @@ describe("a clock", () => {
     ["six minutes ahead", 6 * minute, "6 minutes ahead of"],
     ["six minutes behind", -6 * minute, "6 minutes behind"],
   ] as const) {
-    test(`that is ${what} is told in the log and in the status`, async () => {
+    test(`A clock ${what} is told in the log and in the status`, async () => {
       const bank = await standIn(older);
       const rates = await openLive(bank, { now: after(ms) });
       bank.clock = () => noon;
@@ -139,7 +130,32 @@ describe("a clock", () => {
     });
   }
 
-  test("that differs by four minutes is right, and so is an answer that a cache has had for an hour", async () => {
+  test("A clock that was set right is not told as wrong any more, before the bank answers again", async () => {
+    let time = after(dayMs)();
+    const bank = await standIn(older);
+    const rates = await openLive(bank, { now: () => time, ...rarely });
+    bank.clock = () => noon;
+    await rates.refresh(rules);
+    assert.match(rates.status().clock ?? "", /24 hours ahead/);
+    await bank.mode("refuses");
+    time = noon;
+    assert.equal(rates.status().clock, undefined);
+    await rates.refresh(rules);
+    assert.equal(rates.status().clock, undefined);
+  });
+
+  test("A clock told as wrong is so until an answer says otherwise: one without a time says nothing of it", async () => {
+    let date: Date | undefined = after(-dayMs)();
+    const tables = [identified(older, "bank")];
+    const source = { name: "bank", recorded: false, tables: async () => ({ tables, date }) };
+    const rates = await openLive(await standIn(), { source, ...rarely });
+    assert.match(rates.status().clock ?? "", /24 hours ahead/);
+    date = undefined;
+    await rates.refresh(rules);
+    assert.match(rates.status().clock ?? "", /24 hours ahead/);
+  });
+
+  test("A clock four minutes off is right, and so is an answer that a cache has had for an hour", async () => {
     const bank = await standIn(older);
     const rates = await openLive(bank, { now: after(4 * minute) });
     bank.clock = () => noon;
@@ -151,41 +167,22 @@ describe("a clock", () => {
     assert.equal(rates.status().clock, undefined);
   });
 
-  test("that is ahead puts no table in force before its day by the source's clock", async () => {
-    const ledger = openSqlite(":memory:");
-    const bank = await standIn(newer, ahead);
-    await openLive(bank, { ledger });
-    const fast = await openRates({
-      source: bank.url,
-      ledger,
-      role: "serve",
-      now: after(dayMs),
-      followMs: 5,
-      refreshMs: 20,
-    });
-    await pause(100);
-    assert.equal((await ledger.inForce())?.table.number, newer.no);
-    assert.equal(await traded(fast, ledger), newer.no);
-    await fast.close();
-  });
-
-  test("that jumps ahead between two answers has the source asked before a table is put in force", async () => {
+  test("A clock that is ahead puts no table in force before its day by the source's clock", async () => {
     let time = noon;
     const ledger = openSqlite(":memory:");
     const bank = await standIn(newer, ahead);
-    const rates = await openLive(bank, { ledger, now: () => time, refreshMs: hour });
+    const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
     bank.clock = () => noon;
     time = new Date(noon.getTime() + dayMs);
-    await rates.events.next("clock");
-    await pause(50);
-    assert.equal((await ledger.inForce())?.table.number, newer.no);
+    await rates.refresh(rules);
+    assert.equal(await traded(rates, ledger), newer.no);
   });
 
   for (const [what, ms] of [
     ["right", 0],
     ["behind", -hour],
   ] as const) {
-    test(`that is ${what} settles nothing at a table of tomorrow that another process put in force`, async () => {
+    test(`A clock that is ${what} settles nothing at a table of tomorrow that another process put in force`, async () => {
       const ledger = openSqlite(":memory:");
       const bank = await standIn(newer);
       const rates = await openLive(bank, { ledger, now: after(ms) });
@@ -200,6 +197,57 @@ describe("a clock", () => {
       assert.notEqual(rates.status().notTraded, undefined);
     });
   }
+});
+
+describe("the age of a table", () => {
+  async function aged(now: string, maxAgeDays = 7) {
+    let time = noon;
+    const ledger = openSqlite(":memory:");
+    const rates = await openLive(await standIn(older), { ledger, now: () => time, maxAgeDays, ...rarely });
+    time = new Date(now);
+    return { rates, ledger };
+  }
+
+  for (const [now, maxAgeDays] of [
+    ["2026-06-15T21:59:59Z", 7],
+    ["2026-06-16T21:59:59Z", 8],
+  ] as const) {
+    test(`A table is young enough until ${now}, where ${maxAgeDays} days are allowed`, async () => {
+      const { rates, ledger } = await aged(now, maxAgeDays);
+      assert.equal(await quoted(rates), older.no);
+      assert.equal(await traded(rates, ledger), older.no);
+    });
+  }
+
+  for (const [now, maxAgeDays, limit] of [
+    ["2026-06-15T22:00:00Z", 7, "7 days"],
+    ["2026-06-16T22:00:00Z", 8, "8 days"],
+    ["2026-06-16T22:00:00Z", 1, "1 day"],
+  ] as const) {
+    test(`A table is too old at ${now}, where ${limit} are allowed`, async () => {
+      const { rates, ledger } = await aged(now, maxAgeDays);
+      const { message, retryAfterSeconds = 0 } = await unavailable(rates);
+      assert.equal(
+        message,
+        `The newest rate table, 108/C/NBP/2026, is of 2026-06-08, and fx trades at a table for at most ${limit}. ` +
+          `${rates.status().source} has no newer one.`,
+      );
+      assert.ok(retryAfterSeconds > 3500 && retryAfterSeconds <= 3600, String(retryAfterSeconds));
+      await assert.rejects(traded(rates, ledger), { code: "rates-unavailable", message });
+      assert.equal(rates.status().table?.number, older.no);
+    });
+  }
+
+  test("A command with too old a table says how its own fetch failed, and not to wait", async () => {
+    const bank = await standIn(older);
+    const ledger = openSqlite(":memory:");
+    await putInForce(ledger, of(bank, older));
+    await bank.mode("500");
+    const rates = await openLive(bank, { ledger, role: "settle", now: after(60 * dayMs), newerTableMs: 1 });
+    const { message, retryAfterSeconds } = await unavailable(rates);
+    assert.match(message, /for at most 7 days\. \S+ answered 500: "Internal Server Error"\.$/);
+    assert.equal(retryAfterSeconds, undefined);
+  });
 });
 
 describe("whether orders are settled, and why not, is said alike by orders, the status and the shown table", () => {
@@ -249,11 +297,19 @@ describe("whether orders are settled, and why not, is said alike by orders, the 
       return { ledger, rates, reason: /--change-source nbp/ };
     },
   };
+  const codes = [
+    ["too old", "too-old"],
+    ["not effective", "not-effective"],
+    ["none yet", "no-table"],
+    ["of another source", "other-source"],
+  ] as const;
   for (const [what, open] of Object.entries(cases)) {
-    test(`a table that is ${what}`, async () => {
+    test(`Orders, the status and the shown table give one reason for a table that is ${what}`, async () => {
       const { ledger, rates, reason } = await open();
-      const { notTraded = "" } = rates.status();
+      const [, code] = codes.find(([beginning]) => what.startsWith(beginning)) ?? [];
+      const { notTraded = "", notTradedCode = "" } = rates.status();
       assert.match(notTraded, reason);
+      assert.equal(notTradedCode, code);
       const refusal = await traded(rates, ledger).catch(({ message }) => message as string);
       assert.ok(refusal.startsWith(notTraded), refusal);
       const shown = await rates.latest().catch(({ message }) => ({ notTraded: message as string }));
@@ -266,22 +322,23 @@ describe("whether orders are settled, and why not, is said alike by orders, the 
     });
   }
 
-  test("a table that becomes too old while the process runs, and the one that comes then", async () => {
+  test("A table that becomes too old while the process runs is told, and so is the next one", async () => {
     let time = noon;
     const ledger = openSqlite(":memory:");
     const bank = await standIn(older);
     const rates = await openLive(bank, { ledger, now: () => time });
+    await rates.events.next("in-force");
     assert.equal(rates.status().notTraded, undefined);
     time = new Date("2026-06-15T22:00:00Z");
     await rates.events.next("not-trading");
     assert.notEqual(rates.status().notTraded, undefined);
     bank.tables = json(publishedOf("114/C/NBP/2026", "2026-06-16", { USD: [4, 4.08] }));
     await rates.events.next("in-force");
-    await untilTraded(rates, ledger, "114/C/NBP/2026");
+    assert.equal(await traded(rates, ledger), "114/C/NBP/2026");
     assert.equal(rates.status().notTraded, undefined);
   });
 
-  test("another reason is told again", async () => {
+  test("Another reason for not trading is told again", async () => {
     const bank = await standIn(ahead);
     await bank.mode("500");
     const rates = await openLive(bank);
@@ -289,40 +346,13 @@ describe("whether orders are settled, and why not, is said alike by orders, the 
     await bank.mode("answers");
     assert.match((await rates.events.next("not-trading")).problem, /takes effect on 2026-06-10/);
   });
-
-  test("the right table after a wrong one under its number is held back with the command that lets it through", async () => {
-    const ledger = openSqlite(":memory:");
-    const bank = await standIn(older);
-    const rates = await openLive(bank, { ledger });
-    bank.tables = json(leaped);
-    await rates.refresh({ ...rules, acceptTable: leaped.no });
-    assert.equal(await traded(rates, ledger), leaped.no);
-    bank.tables = json(newer);
-    await rates.refresh(rules);
-    const { problem = "" } = rates.status();
-    const [, id = ""] = /fx serve --accept-table (\S+)\.$/.exec(problem) ?? assert.fail(problem);
-    await rates.refresh({ ...rules, acceptTable: id });
-    assert.deepEqual((await ledger.inForce())?.table, of(bank, newer));
-  });
 });
 
-describe("a table after a gap", () => {
+describe("a currency that was missing", () => {
   const usual = { USD: [4, 4.08], EUR: [4.3, 4.39], CHF: [4.5, 4.6], GBP: [5, 5.1] } as const;
   const hundredfold = { ...usual, USD: [400, 408] } as const;
 
-  for (const days of [7, 8, 400]) {
-    test(`of ${days} days is held back where a rate is a hundred times as high`, async () => {
-      const effectiveDate = new Date(Date.parse("2026-06-08") + days * dayMs).toISOString().slice(0, 10);
-      const ledger = openSqlite(":memory:");
-      const bank = await standIn(publishedOf("109/C/NBP/2026", effectiveDate, hundredfold));
-      await putInForce(ledger, of(bank, publishedOf("108/C/NBP/2026", "2026-06-08", usual)));
-      const rates = await openLive(bank, { ledger, now: after(days * dayMs) });
-      assert.match((await rates.events.next("refused")).problem, /USD bid 4 to 400/);
-      assert.equal((await ledger.inForce())?.epoch, 1);
-    });
-  }
-
-  test("in which a currency was missing is compared with the currency's last rate, across tables and sources", async () => {
+  test("A returned currency is compared with its last rate, across tables and sources", async () => {
     const ledger = openSqlite(":memory:");
     const { USD: _, ...others } = usual;
     await putInForce(ledger, of({ url: "demo" }, publishedOf("100/C/NBP/2026", "2026-05-27", usual)));
@@ -332,38 +362,12 @@ describe("a table after a gap", () => {
     bank.tables = json(publishedOf("108/C/NBP/2026", "2026-06-08", hundredfold));
     assert.match((await rates.events.next("refused")).problem, /USD bid 4 to 400/);
     bank.tables = json(publishedOf("109/C/NBP/2026", "2026-06-09", usual));
-    await untilTraded(rates, ledger, "109/C/NBP/2026");
-  });
-
-  test("puts the newest one that passes in force, where the newest is held back", async () => {
-    const ledger = openSqlite(":memory:");
-    const bank = await standIn(older, newer, { ...leaped, no: "110/C/NBP/2026" });
-    await putInForce(ledger, of(bank, older));
-    const rates = await openLive(bank, { ledger });
-    assert.equal(await traded(rates, ledger), newer.no);
-    assert.match(rates.status().problem ?? "", /^Table 110\/C\/NBP\/2026 is held back/);
+    await rates.refresh(rules);
+    assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
   });
 });
 
-describe("a server of the old source, after a change of source", () => {
-  async function changed() {
-    const ledger = openSqlite(":memory:");
-    const bank = await standIn(older);
-    const before = await openLive(bank, { ledger });
-    const other = await standIn(newer);
-    await openLive(other, { ledger, changeSource: bank.url });
-    assert.equal((await ledger.inForce())?.table.source, other.url);
-    return { before };
-  }
-
-  test("goes on quoting at its own table, at once", async () => {
-    const { before } = await changed();
-    assert.equal(await quoted(before), older.no);
-    assert.match((await before.latest()).notTraded ?? "", /^The ledger trades at the rates of/);
-  });
-});
-
-test("a history has the tables of its days, whether or not the table in force has the currency, for every reader", async () => {
+test("A history has the tables of its days, whether or not the table in force has the currency, for every reader", async () => {
   const usual = { USD: [4, 4.08], EUR: [4.3, 4.39], CHF: [4.5, 4.6], GBP: [5, 5.1] } as const;
   const { USD: _, ...others } = usual;
   const tables = ["02", "03", "05", "08"].map((day, index) =>
@@ -377,6 +381,16 @@ test("a history has the tables of its days, whether or not the table in force ha
     const days = (await service.rateHistory("USD" as never, 9)).map(({ effectiveDate }) => effectiveDate);
     assert.deepEqual(days, ["2026-06-02", "2026-06-03", "2026-06-05", "2026-06-08"]);
     assert.equal((await service.rateHistory("EUR" as never, 9)).length, 5);
+    const dated = (await service.rateTables(7)).map(({ effectiveDate, rates }) => [
+      effectiveDate,
+      rates.size,
+    ]);
+    assert.deepEqual(dated, [
+      ["2026-06-03", 4],
+      ["2026-06-05", 4],
+      ["2026-06-08", 4],
+      ["2026-06-09", 3],
+    ]);
     await assert.rejects(service.rateHistory("USD" as never, 1), { code: "unsupported-currency" });
     await assert.rejects(service.rateHistory("PLN" as never, 9), { code: "unsupported-currency" });
   }

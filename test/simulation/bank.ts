@@ -1,14 +1,14 @@
 import { addDays, type CalendarDate } from "../../src/core/date.ts";
-import type { PublishedTable, RateTable } from "../../src/core/rates.ts";
+import { compareTables, type PublishedTable, type RateTable } from "../../src/core/rates.ts";
 import { type RateSource, type SourceAnswer, tablesOf } from "../../src/rates/source.ts";
 import { table } from "../support/fixture.ts";
 
-/** A bank that publishes by chance: moves of a few per cent, leaps, corrections, and tables of days to come. */
+/** A bank that publishes random tables: moves of a few per cent, leaps, corrections, and tables of future days. */
 export class Bank implements RateSource {
   readonly name: string;
   readonly recorded = false;
   readonly published: RateTable[];
-  /** Whether it answers, with what it published some time ago, or not at all. */
+  /** Whether it answers with its newest tables, with an older state, or not at all. */
   mood: "answers" | "lags" | "fails" = "answers";
   readonly #below: (limit: number) => number;
   #number = 108;
@@ -22,7 +22,7 @@ export class Bank implements RateSource {
   async tables(): Promise<SourceAnswer> {
     if (this.mood === "fails") throw new Error(`${this.name} does not answer.`);
     const lag = this.mood === "lags" ? this.#below(this.published.length) : 0;
-    return { tables: this.published.slice(0, this.published.length - lag) };
+    return { tables: this.published.slice(0, this.published.length - lag).sort(compareTables) };
   }
 
   publish(today: CalendarDate): void {

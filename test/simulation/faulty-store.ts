@@ -1,15 +1,15 @@
 import { FxError } from "../../src/core/errors.ts";
-import type { Decision, Loaded, Store, Touch } from "../../src/ledger/store.ts";
+import type { Decision, LedgerView, Lookup, Store } from "../../src/ledger/store.ts";
 
 /**
- * What goes wrong with the next commit:
+ * The fault of the next commit:
  * - "fails": the disk refuses it, and nothing is written;
- * - "answer lost": it is durable, and the store says that it failed;
- * - "dies before", "dies after": the process ends before or after the commit, and nobody is ever answered.
+ * - "answer lost": it is durable, but the store reports a failure;
+ * - "dies before", "dies after": the process ends before or after the commit, and no caller gets an answer.
  */
 export type Fault = "none" | "fails" | "answer lost" | "dies before" | "dies after";
 
-/** A store that fails on purpose. Whatever it does, `written` tells whether the commit is in the store behind it. */
+/** A store that fails on purpose. `written` tells for a fault whether its commit is durable. */
 export class FaultyStore implements Store {
   fault: Fault = "none";
   readonly #store: Store;
@@ -18,18 +18,18 @@ export class FaultyStore implements Store {
     this.#store = store;
   }
 
-  /** Whether a commit has met its end. */
+  /** Whether a "dies" fault has occurred. */
   died = false;
 
   static written(fault: Fault): boolean {
     return fault === "none" || fault === "answer lost" || fault === "dies after";
   }
 
-  async transact<T>(touched: readonly Touch[], decide: (loaded: Loaded) => Decision<T>): Promise<T> {
+  async transact<T>(lookups: readonly Lookup[], decide: (view: LedgerView) => Decision<T>): Promise<T> {
     const fault = this.fault;
-    if (fault === "none") return this.#store.transact(touched, decide);
-    if (FaultyStore.written(fault)) await this.#store.transact(touched, decide);
-    else await this.#store.transact(touched, (loaded) => abort(decide(loaded))).catch(ignoreAbort);
+    if (fault === "none") return this.#store.transact(lookups, decide);
+    if (FaultyStore.written(fault)) await this.#store.transact(lookups, decide);
+    else await this.#store.transact(lookups, (view) => abort(decide(view))).catch(ignoreAbort);
     if (fault.startsWith("dies")) {
       this.died = true;
       return new Promise(() => {});
@@ -37,22 +37,23 @@ export class FaultyStore implements Store {
     throw new FxError("storage-unavailable", "The disk failed on purpose.");
   }
 
-  look: Store["look"] = (touched, see) => this.#store.look(touched, see);
+  read: Store["read"] = (lookups, see) => this.#store.read(lookups, see);
   account: Store["account"] = (pesel) => this.#store.account(pesel);
   accounts: Store["accounts"] = (page) => this.#store.accounts(page);
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
-  entryOf: Store["entryOf"] = (pesel, sequence) => this.#store.entryOf(pesel, sequence);
   journal: Store["journal"] = (page) => this.#store.journal(page);
-  lastPosition: Store["lastPosition"] = () => this.#store.lastPosition();
+  entries: Store["entries"] = (page) => this.#store.entries(page);
+  journalEnd: Store["journalEnd"] = () => this.#store.journalEnd();
+  entriesAfter: Store["entriesAfter"] = (...page) => this.#store.entriesAfter(...page);
   entriesBetween: Store["entriesBetween"] = (...range) => this.#store.entriesBetween(...range);
   rows: Store["rows"] = (name, page) => this.#store.rows(name, page);
-  strayWords: Store["strayWords"] = (range) => this.#store.strayWords(range);
+  besideEntries: Store["besideEntries"] = (pesel) => this.#store.besideEntries(pesel);
+  orphanWords: Store["orphanWords"] = (range) => this.#store.orphanWords(range);
   inForce: Store["inForce"] = () => this.#store.inForce();
   acceptedTables: Store["acceptedTables"] = () => this.#store.acceptedTables();
   acceptTable: Store["acceptTable"] = (table, accepted) => this.#store.acceptTable(table, accepted);
   saveTables: Store["saveTables"] = (tables) => this.#store.saveTables(tables);
   tables: Store["tables"] = (range) => this.#store.tables(range);
-  rateHistory: Store["rateHistory"] = (range) => this.#store.rateHistory(range);
   table: Store["table"] = (id) => this.#store.table(id);
   ping: Store["ping"] = () => this.#store.ping();
   close: Store["close"] = () => this.#store.close();

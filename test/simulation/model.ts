@@ -3,15 +3,16 @@ import type { Request } from "../../src/core/change.ts";
 import { minorUnitDigits, pln } from "../../src/core/currency.ts";
 import { type Decimal, formatDecimal } from "../../src/core/decimal.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
+import { housePlaceOf } from "../../src/core/house.ts";
 import type { EntryKind } from "../../src/core/journal.ts";
 import { balanceLimit } from "../../src/core/money.ts";
 import type { RateTable } from "../../src/core/rates.ts";
 import { fractionOf, priceByFractions } from "../support/fractions.ts";
 
-/** What fx should answer: the balances after, as "currency: minor units", or the code of the refusal. */
+/** The answer that fx should give: the new balances as "currency: minor units", or the code of the refusal. */
 export type Expected = Answer & { readonly replayed: boolean };
 
-/** Refusals that a later request with the same key gets again. */
+/** Refusals that are replayed for the same key. */
 const final: readonly ErrorCode[] = [
   "account-not-found",
   "account-exists",
@@ -21,6 +22,8 @@ const final: readonly ErrorCode[] = [
   "amount-too-small",
   "already-reversed",
   "account-closed",
+  "account-blocked",
+  "account-not-blocked",
   "account-not-empty",
 ];
 
@@ -30,29 +33,33 @@ export type Side = readonly [currency: string, minor: bigint];
 
 export interface ModelEntry {
   readonly kind: EntryKind;
-  /** The token that it was asked for with. */
+  /** Name of the request's token. */
   by?: string | undefined;
   readonly debited?: Side | undefined;
   readonly credited?: Side | undefined;
-  readonly holder?: Holder | undefined;
+  /** The account's holder after it. */
+  holder?: Holder | undefined;
   readonly note?: string | undefined;
-  /** What it undoes. */
+  /** The entry that it reverses. */
   readonly reverses?: ModelEntry | undefined;
-  /** What undoes it. */
+  /** The entry that reverses it. */
   reversedBy?: ModelEntry | undefined;
-  /** Known once it was read from the ledger. */
+  /** The id, once it was read from the ledger. */
   id?: string | undefined;
 }
 
 interface ModelAccount {
   readonly balances: ReadonlyMap<string, bigint>;
   readonly closed: boolean;
+  readonly blocked: boolean;
   readonly entries: ModelEntry[];
-  /** Of the newest entry. */
   readonly timeMs: number;
 }
 
-/** No entry is dated further ahead of the clock. */
+/** An account of the house before its first entry. */
+const unused: ModelAccount = { balances: new Map(), closed: false, blocked: false, entries: [], timeMs: 0 };
+
+/** The furthest that an entry's time may be ahead of the clock. */
 export const aheadAtMostMs = 5 * 60_000;
 
 class Refused extends Error {
@@ -68,18 +75,19 @@ function refuse(code: ErrorCode): never {
   throw new Refused(code);
 }
 
-/** fx without a store, a batch or a hash: maps and plain fractions. What the real one is compared with. */
+/** The reference model: fx without a store, groups or hashes, with maps and plain fractions. */
 export class Model {
   readonly accounts = new Map<string, ModelAccount>();
   table: RateTable | undefined;
+  isSuspended = false;
   clock = 0;
-  /** By PESEL and key. */
+  /** First answers by PESEL and key. */
   readonly #answered = new Map<
     string,
     { readonly by: string | undefined; readonly asked: string; readonly answer: Answer }
   >();
 
-  /** The first answer to a key is the answer to it. */
+  /** The expected answer; a known key gets its first answer again. */
   answer(request: Request): Expected {
     const { pesel, key, by } = request;
     const earlier = key === undefined ? undefined : this.#answered.get(pesel + key);
@@ -99,22 +107,27 @@ export class Model {
 
   #decide(request: Request): Answer {
     const account = this.accounts.get(request.pesel);
+    const place = housePlaceOf(request.pesel);
+    const isHouse = place !== undefined;
     try {
       const entry = this.#entryFor(request, account);
       const balances = new Map(account?.balances);
       for (const [[currency, minor], sign] of flows(entry)) {
         const changed = (balances.get(currency) ?? 0n) + sign * minor;
-        if (changed < 0n) refuse("insufficient-funds");
-        if (changed > balanceLimit) refuse("balance-limit");
+        if (changed < 0n && !isHouse) refuse("insufficient-funds");
+        if (changed > balanceLimit || changed < -balanceLimit) refuse("balance-limit");
         balances.set(currency, changed);
       }
       const timeMs = Math.max(account?.timeMs ?? 0, this.clock);
       if (timeMs > this.clock + aheadAtMostMs) refuse("storage-unavailable");
       const entries = account?.entries ?? [];
       entry.by = request.by;
+      entry.holder ??= isHouse ? { name: "House", surname: place } : entries.at(-1)?.holder;
       entries.push(entry);
       if (entry.reverses !== undefined) entry.reverses.reversedBy = entry;
-      this.accounts.set(request.pesel, { balances, closed: entry.kind === "closing", entries, timeMs });
+      const closed = entry.kind === "closing";
+      const blocked = entry.kind === "block" || (account?.blocked === true && entry.kind !== "unblock");
+      this.accounts.set(request.pesel, { balances, closed, blocked, entries, timeMs });
       return { balances };
     } catch (error) {
       if (error instanceof Refused) return { refused: error.code };
@@ -122,7 +135,9 @@ export class Model {
     }
   }
 
-  #entryFor(request: Request, account: ModelAccount | undefined): ModelEntry {
+  #entryFor(request: Request, existing: ModelAccount | undefined): ModelEntry {
+    const isHouse = housePlaceOf(request.pesel) !== undefined;
+    const account = existing ?? (isHouse ? unused : undefined);
     const { kind } = request;
     if (kind === "opening") {
       if (account?.closed === false) refuse("account-exists");
@@ -133,12 +148,19 @@ export class Model {
     }
     if (account === undefined) refuse("account-not-found");
     if (account.closed) refuse("account-closed");
+    if (account.blocked && ["exchange", "withdrawal", "closing", "block"].includes(kind)) {
+      refuse("account-blocked");
+    }
     switch (kind) {
       case "exchange":
         return this.#exchange(request);
       case "deposit": {
         const { note, currency } = request;
-        if (currency !== pln && !(this.table ?? refuse("rates-unavailable")).rates.has(currency)) {
+        if (
+          currency !== pln &&
+          !isHouse &&
+          !(this.table ?? refuse("rates-unavailable")).rates.has(currency)
+        ) {
           refuse("unsupported-currency");
         }
         return { kind, credited: cash(request), note };
@@ -148,6 +170,7 @@ export class Model {
       case "reversal": {
         const reverses = account.entries.find(({ id }) => id === request.reverses) ?? refuse("not-found");
         if (!["exchange", "deposit", "withdrawal"].includes(reverses.kind)) refuse("not-reversible");
+        if (account.blocked && reverses.credited !== undefined) refuse("account-blocked");
         if (reverses.reversedBy !== undefined) refuse("already-reversed");
         const { debited: credited, credited: debited } = reverses;
         return { kind, reverses, debited, credited, note: request.reason };
@@ -157,11 +180,17 @@ export class Model {
       case "closing":
         if ([...account.balances.values()].some((minor) => minor !== 0n)) refuse("account-not-empty");
         return { kind };
+      case "block":
+        return { kind, note: request.reason };
+      case "unblock":
+        if (!account.blocked) refuse("account-not-blocked");
+        return { kind, note: request.reason };
     }
   }
 
   #exchange(order: Request & { kind: "exchange" }): ModelEntry {
     const { from, to, side, amount } = order;
+    if (this.isSuspended) refuse("trading-suspended");
     const table = this.table ?? refuse("rates-unavailable");
     if (order.table !== undefined && ![table.number, table.id].includes(order.table)) refuse("rate-changed");
     if ([from, to].some((code) => code !== pln && !table.rates.has(code))) refuse("unsupported-currency");
@@ -172,7 +201,7 @@ export class Model {
   }
 }
 
-/** What an entry takes from its account, and then what it gives. */
+/** The amounts that an entry debits and credits. */
 export function flows({ debited, credited }: ModelEntry): [side: Side, sign: bigint][] {
   return [
     ...(debited ? [[debited, -1n] as [Side, bigint]] : []),
@@ -187,7 +216,7 @@ function cash({ currency, amount }: Request & { kind: "deposit" | "withdrawal" }
   return [currency, minor];
 }
 
-/** undefined where the amount is finer than the minor unit. */
+/** @returns undefined if the amount is finer than the minor unit */
 function minorOf(amount: Decimal, digits: number): bigint | undefined {
   const [numerator, denominator] = fractionOf({
     ...amount,
@@ -196,7 +225,7 @@ function minorOf(amount: Decimal, digits: number): bigint | undefined {
   return denominator === 1n ? numerator : undefined;
 }
 
-/** What is asked for, apart from the account, the key, the token and the table that an order is pinned to. */
+/** A request as text, without key, token and pinned rate table. */
 function askedFor(request: Request): string {
   const { pesel: _pesel, key: _key, by: _by, ...facts } = { ...request, table: undefined };
   return JSON.stringify(facts, (_, value) =>

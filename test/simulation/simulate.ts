@@ -6,6 +6,7 @@ import { warsawDate } from "../../src/core/date.ts";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { parseTerms } from "../../src/core/exchange.ts";
+import { houseNumber, housePlaceOf, housePlaces } from "../../src/core/house.ts";
 import type { Receipt } from "../../src/core/journal.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { CurrentRates, RateTable } from "../../src/core/rates.ts";
@@ -23,17 +24,20 @@ import { aheadAtMostMs, type Expected, flows, Model, type ModelEntry, type Side 
 const dayMs = 86_400_000;
 const accounts = 6;
 const steps = 25;
-const commandsPerStep = 8;
+const requestsPerStep = 8;
 const currencies = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR", "THB"];
 
 /**
- * Plays one seed against a ledger that several processes work on: clients that send every kind of request, and repeat
- * and misuse keys, their own and those of other tokens; banks that publish, correct and predate tables; processes that look at their bank now and then, or
- * trade at another one; clocks that jump back, and for which a table is not effective yet; and commits that fail, whose answers are lost, or in which the process
- * dies. Every answer and, after every step, every account and entry is compared with the model. After every step,
- * customers and house together have what was paid in and not out, no time of an account goes back, and no exchange has
- * left anybody richer than the table in force allows. At the end the audit must be clean. The same seed plays the same
- * game.
+ * Plays one seed against a ledger shared by several processes, with
+ * - clients that send every kind of request, and repeat and misuse keys, also those of other tokens;
+ * - banks that publish, correct and predate tables;
+ * - processes that poll their bank now and then, or trade at another one;
+ * - clocks that jump back, also to before the table in force;
+ * - commits that fail, whose answers are lost, or in which the process dies.
+ *
+ * Every answer is compared with the model, and after every step every account and entry. After every step, customers
+ * and house together have the deposits less the withdrawals, an account's times never go back, and no exchange ends in
+ * a profit at the table in force. At the end the audit must be clean. A seed is reproducible.
  */
 export async function simulate(seed: number, database: { open(): Promise<Store> }): Promise<void> {
   const game = new Game(seed, () => database.open());
@@ -44,13 +48,13 @@ export async function simulate(seed: number, database: { open(): Promise<Store> 
   }
 }
 
-/** A store in memory, as a database that outlives the process that has it open. */
+/** A store in memory that outlives the process that closes it, as a database does. */
 export function surviving(store: Store): { open(): Promise<Store> } {
   store.close = async () => {};
   return { open: async () => store };
 }
 
-/** One process: what it has open, and the bank that it asks. */
+/** A process with its open store, and its bank. */
 interface Process {
   readonly bank: Bank;
   readonly store: FaultyStore;
@@ -66,7 +70,7 @@ class Game {
   readonly #banks: readonly Bank[];
   readonly #processes: Process[] = [];
   #clock = now.getTime();
-  /** The latest that the clock has been. */
+  /** The highest value of the clock so far. */
   #newest = this.#clock;
 
   constructor(seed: number, open: () => Promise<Store>) {
@@ -105,6 +109,7 @@ class Game {
     }
     const { service, store, rates, bank } = this.#processes[place] as Process;
     await this.#tellTable(this.#processes[place] as Process);
+    if (this.#below(5) === 0) await this.#changeTrading();
     store.fault = this.#pick<Fault>([
       "none",
       "none",
@@ -116,7 +121,7 @@ class Game {
     ]);
     const { fault } = store;
     const before = new Set(this.#entries());
-    await this.#turn(service, store, 1 + this.#below(commandsPerStep));
+    await this.#turn(service, store, 1 + this.#below(requestsPerStep));
     store.fault = "none";
     if (fault.startsWith("dies")) {
       await rates.close();
@@ -128,7 +133,20 @@ class Game {
     this.#requireNoGain(added.filter(({ kind }) => kind === "exchange"));
   }
 
-  /** Lets the model know at which table a process settles. */
+  /** Any process suspends or resumes trading, for all of them. */
+  async #changeTrading(): Promise<void> {
+    const { service } = this.#pick(this.#processes);
+    const reason = this.#below(3) === 0 ? this.#pick(["a check", "the bank's error"]) : undefined;
+    const answer = service.changeTrading({ reason, by: this.#pick([undefined, "anna"]) });
+    const { refused } = (await answer.then(
+      ({ suspension }) => assert.equal(suspension?.reason, reason),
+      ({ code }) => ({ refused: code }),
+    )) ?? { refused: undefined };
+    if (refused === undefined) this.#model.isSuspended = reason !== undefined;
+    else assert.deepEqual([refused, this.#model.table], ["rates-unavailable", undefined]);
+  }
+
+  /** Tells the model the table at which a process settles. */
   async #tellTable({ store, bank }: Process): Promise<void> {
     const inForce = await store.inForce();
     const today = warsawDate(new Date(this.#clock));
@@ -136,7 +154,7 @@ class Game {
     this.#model.table = isTraded ? inForce.table : undefined;
   }
 
-  /** Forward from the newest time there was, or back from it: by up to five minutes, or by up to two days. */
+  /** Sets the clock ahead of its highest value or back from it, by up to five minutes or up to two days. */
   #turnClock(): void {
     const isBack = this.#below(8) === 0;
     const furthest = this.#below(2) === 0 ? aheadAtMostMs : 2 * dayMs;
@@ -145,7 +163,7 @@ class Game {
     this.#model.clock = this.#clock;
   }
 
-  /** No process looks at its bank, and nobody exchanges: an audit would tell of what came before its table. */
+  /** A step with a wrong clock, without banks and exchanges: an audit reports entries dated before their table. */
   async #stepWithWrongClock(): Promise<void> {
     const process = this.#pick(this.#processes);
     const { service, store } = process;
@@ -154,14 +172,14 @@ class Game {
     await this.#turn(
       service,
       store,
-      1 + this.#below(commandsPerStep),
+      1 + this.#below(requestsPerStep),
       (request) => request.kind !== "exchange",
     );
     store.fault = "none";
     await this.#compare(service);
   }
 
-  /** A process that opens its rates, or looks at its bank again: both look at the ledger, and judge alike. */
+  /** Opens or refreshes the rates of a process: both read the ledger and judge alike. */
   async #look(bank: Bank, store: FaultyStore): Promise<Process> {
     const { id, number } = this.#pick(bank.published);
     const override = this.#below(3) === 0 ? this.#pick([id, number]) : undefined;
@@ -175,10 +193,9 @@ class Game {
       now: () => new Date(this.#clock),
       maxAgeDays: 36_500,
       acceptTable: override,
-      waits: { newestMs: dayMs, anyMs: dayMs },
+      newerTableMs: dayMs,
       refreshMs: dayMs,
       retryMs: dayMs,
-      followMs: dayMs,
     });
     return { bank, store, rates, service: new LedgerService(store, rates, () => new Date(this.#clock)) };
   }
@@ -187,7 +204,7 @@ class Game {
     return [...this.#model.accounts.values()].flatMap(({ entries }) => entries);
   }
 
-  /** What an exchange gives is worth no more than what it takes, at the bids of the table in force. */
+  /** Requires that no exchange gives more value than it takes, at the bids of the table in force. */
   #requireNoGain(exchanges: readonly ModelEntry[]): void {
     const { table } = this.#model;
     for (const exchange of exchanges) {
@@ -200,7 +217,7 @@ class Game {
     }
   }
 
-  /** The tables that were in force took effect one after the other, and none came back, but for changes of source. */
+  /** Requires that epochs have no gap, and that no table comes into force again except after a change of source. */
   async #compareTables(): Promise<void> {
     const accepted = await (this.#processes[0] as Process).store.acceptedTables();
     assert.deepEqual(
@@ -210,11 +227,13 @@ class Game {
     for (const [index, { id, source }] of accepted.entries()) {
       const change = accepted.slice(0, index).findLastIndex((earlier) => earlier.source !== source);
       const ofSource = accepted.slice(change + 1, index);
-      assert.ok(!ofSource.some((earlier) => earlier.id === id), "a table came back");
+      // To suspend or resume trading begins an epoch of the same table.
+      const replaced = ofSource.slice(0, ofSource.findLastIndex((earlier) => earlier.id !== id) + 1);
+      assert.ok(!replaced.some((earlier) => earlier.id === id), "a table came back");
     }
   }
 
-  /** Sends commands together, so that they share a commit, and checks what each is answered. */
+  /** Sends requests together, so that they share a commit, and checks each answer. */
   async #turn(
     service: LedgerService,
     store: FaultyStore,
@@ -222,13 +241,13 @@ class Game {
     isWanted: (request: Request) => boolean = () => true,
   ): Promise<void> {
     const { fault } = store;
-    const commands = Array.from({ length: count }, () => this.#command()).filter(isWanted);
-    const answers = commands.map((request) => answerOf(send(service, request)));
+    const requests = Array.from({ length: count }, () => this.#nextRequest()).filter(isWanted);
+    const answers = requests.map((request) => answerOf(send(service, request)));
     if (FaultyStore.written(fault)) {
-      const expected = commands.map((request) => this.#model.answer(request));
+      const expected = requests.map((request) => this.#model.answer(request));
       if (fault === "none") {
         for (const [index, answer] of (await Promise.all(answers)).entries()) {
-          compareAnswer(answer, expected[index] as Expected, commands[index] as Request);
+          compareAnswer(answer, expected[index] as Expected, requests[index] as Request);
         }
       }
     }
@@ -258,20 +277,29 @@ class Game {
       );
       assert.deepEqual(balances, Object.fromEntries(expected.balances), `balances of account ${index}`);
       assert.equal(held.closed, expected.closed, `whether account ${index} is closed`);
+      assert.equal(held.blocked, expected.blocked, `whether account ${index} is blocked`);
       const { name, surname } = held;
-      const holder = expected.entries.findLast((entry) => entry.holder !== undefined)?.holder;
+      const holder = expected.entries.at(-1)?.holder;
       assert.deepEqual({ name, surname }, holder, `holder of account ${index}`);
       const { items } = await service.statement(adult(index), { limit: 1000 });
       compareEntries(items.toReversed(), expected.entries, `account ${index}`);
     }
+    for (const { pesel, balances } of await service.house()) {
+      const expected = this.#model.accounts.get(pesel);
+      const held = balances.map(({ currency, minor }) => [currency, minor]);
+      assert.deepEqual(new Map(held as never), new Map(expected?.balances), "the house's balances");
+      const { items } = await service.statement(pesel, { limit: 1000 });
+      compareEntries(items.toReversed(), expected?.entries ?? [], "the house");
+    }
     await this.#comparePosition(service);
   }
 
-  /** Customers and house together have what was paid in and not out. */
+  /** Requires that customers and house together have the deposits less the withdrawals, beside the house's own money. */
   async #comparePosition(service: LedgerService): Promise<void> {
     const deposited = new Map<string, bigint>([[pln, 0n]]);
     const held = new Map<string, bigint>([[pln, 0n]]);
-    for (const { balances, entries } of this.#model.accounts.values()) {
+    for (const [pesel, { balances, entries }] of this.#model.accounts) {
+      if (housePlaceOf(pesel) !== undefined) continue;
       for (const [currency, minor] of balances) held.set(currency, (held.get(currency) ?? 0n) + minor);
       for (const entry of entries) {
         if ((entry.reverses ?? entry).kind === "exchange") continue;
@@ -281,28 +309,44 @@ class Game {
       }
     }
     const { currencies } = await service.position();
-    const expected = [...held.keys()].sort(compareCurrencies as never).map((currency) => {
+    const [cash, bank] = housePlaces.map((place) => this.#model.accounts.get(houseNumber(place))?.balances);
+    const all = new Set([held, cash, bank].flatMap((totals) => [...(totals?.keys() ?? [])]));
+    const expected = [...all].sort(compareCurrencies as never).map((currency) => {
       const customers = held.get(currency) ?? 0n;
-      return { currency, customers, house: (deposited.get(currency) ?? 0n) - customers };
+      const brought = deposited.get(currency) ?? 0n;
+      return {
+        ...{ currency, customers, house: brought - customers },
+        ...{ cash: brought + (cash?.get(currency) ?? 0n), bank: bank?.get(currency) ?? 0n },
+      };
     });
     assert.deepEqual(currencies, expected, "the position");
   }
 
-  /** A new request, an earlier one sent again, or an earlier key with another body. */
-  #command(): Request {
+  /** A new request, a repeated one, or a new one under a used key. */
+  #nextRequest(): Request {
     const earlier = this.#sent.length > 0 && this.#below(4) === 0 ? this.#pick(this.#sent) : undefined;
     const by = this.#pick([undefined, "counter 1", "counter 2"]);
     if (earlier !== undefined && this.#below(4) > 0) return this.#below(4) > 0 ? earlier : { ...earlier, by };
     const key = earlier?.key ?? (this.#below(3) > 0 ? `key-${this.#below(1e9)}` : undefined);
-    const request = { ...this.#request(adult(this.#below(accounts)), key), by };
+    const asked =
+      this.#below(10) === 0 ? this.#ofHouse(key) : this.#request(adult(this.#below(accounts)), key);
+    const request = { ...asked, by };
     if (key !== undefined) this.#sent.push(request);
     return request;
+  }
+
+  #ofHouse(key: string | undefined): Request {
+    const pesel = houseNumber(this.#pick(housePlaces));
+    if (this.#below(5) === 0) {
+      return { kind: "reversal", pesel, reverses: this.#receipt(pesel), reason: "a slip", key };
+    }
+    return { kind: this.#pick(["deposit", "withdrawal"] as const), pesel, ...this.#cash(), key };
   }
 
   #request(pesel: Pesel, key: string | undefined): Request {
     const holder = { name: this.#pick(["Jan", "Łucja"]), surname: this.#pick(["Kowalski", "Żółć-Nowak"]) };
     const isOpen = this.#model.accounts.get(pesel)?.closed === false;
-    switch (isOpen || this.#below(3) === 0 ? this.#below(12) : 0) {
+    switch (isOpen || this.#below(3) === 0 ? this.#below(13) : 0) {
       case 0: {
         const initial = this.#pick([
           "0",
@@ -329,6 +373,8 @@ class Game {
         return { kind: "renaming", pesel, ...holder, key };
       case 7:
         return this.#emptying(pesel, key);
+      case 8:
+        return this.#block(pesel, key);
       default:
         return this.#exchange(pesel, key);
     }
@@ -344,7 +390,7 @@ class Game {
     };
   }
 
-  /** Of an entry that can be undone, most of the time. */
+  /** Usually the id of an entry that can be reversed. */
   #receipt(pesel: Pesel): string {
     const own = this.#model.accounts.get(pesel)?.entries ?? [];
     const moves = own.filter(({ kind }) => kind !== "opening" && kind !== "renaming");
@@ -356,7 +402,14 @@ class Game {
     return [...(this.#model.accounts.get(pesel)?.balances ?? [])].filter(([, minor]) => minor > 0n);
   }
 
-  /** Takes all of a currency out, or closes the account where nothing is left in it. */
+  /** Usually lifts a block where there is one, so that accounts do not stay blocked. */
+  #block(pesel: Pesel, key: string | undefined): Request {
+    const isBlocked = this.#model.accounts.get(pesel)?.blocked === true;
+    const kind = isBlocked === this.#below(5) > 0 ? "unblock" : "block";
+    return { kind, pesel, reason: "freeze 12/2026", key };
+  }
+
+  /** Withdraws all of one currency, or closes the account if it is empty. */
   #emptying(pesel: Pesel, key: string | undefined): Request {
     const held = this.#held(pesel);
     if (held.length === 0 || this.#below(4) === 0) return { kind: "closing", pesel, key };
@@ -430,7 +483,7 @@ function compareAnswer(answer: Answer, expected: Expected, request: Request): vo
   }
 }
 
-/** Compares an account's entries, oldest first, and lets the model know their ids. */
+/** Compares an account's entries, oldest first, and tells the model their ids. */
 function compareEntries(entries: readonly Receipt[], expected: readonly ModelEntry[], about: string): void {
   assert.deepEqual(
     entries.map(({ kind, sequence }) => [kind, sequence]),

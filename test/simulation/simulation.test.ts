@@ -2,12 +2,12 @@ import { test } from "node:test";
 import { adapters } from "../support/adapters.ts";
 import { simulate, surviving } from "./simulate.ts";
 
-/** How many seeds each kind of store plays in the suite. `npm run simulate -- --seeds N` plays more. */
+/** Number of seeds for each kind of store. `npm run simulate -- --seeds N` plays more. */
 const seeds: Record<string, number> = { "memory:": 40, "sqlite:": 15 };
 
 for (const adapter of adapters) {
   const count = seeds[adapter.name] ?? 5;
-  test(`${count} simulated days over ${adapter.name} agree with the model`, async (t) => {
+  test(`${count} random simulations over ${adapter.name} agree with the model`, async (t) => {
     for (let seed = 1; seed <= count; seed += 1) {
       await simulate(
         seed,

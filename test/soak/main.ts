@@ -1,4 +1,4 @@
-/** Half of the load that a server can take, with disturbances, for so long: `npm run soak -- --minutes N`. */
+/** Runs a server at half its capacity with disturbances: `npm run soak -- --minutes N`. */
 import { parseArgs } from "node:util";
 import { soak } from "./soak.ts";
 

@@ -18,34 +18,34 @@ const accounts = 300;
 const clients = 16;
 const linesOfBulk = 20;
 const warmUpSeconds = 5;
-/** Between two disturbances. */
+/** Interval of the disturbances. */
 const disturbEverySeconds = 7;
-/** What may become of a request, other than that it is done, while nothing is wrong with the request itself. */
+/** Errors after which a valid request is repeated. */
 const failures = ["storage-unavailable", "overloaded", "rates-unavailable"];
 
 export interface SoakReport {
   readonly seconds: number;
-  /** Requests a second: as many as the server took in the warm-up, and half of that. */
+  /** Requests per second: the server's maximum in the warm-up, and half of it. */
   readonly capacity: number;
   readonly rate: number;
   readonly answered: number;
-  /** Orders, deposits and lines that are in the journal once. */
+  /** Orders, deposits and lines that are in the journal exactly once. */
   readonly settled: number;
-  /** Answers and lost connections after which a request was sent again with its key. */
+  /** Repeated requests by the answer or lost connection that caused the repetition. */
   readonly sentAgain: Readonly<Record<string, number>>;
   readonly disturbances: Readonly<Record<string, number>>;
-  /** What became of reading the rates. */
+  /** Number of refreshes of the rates by outcome. */
   readonly fetches: Readonly<Record<string, number>>;
-  /** Until a request was done, however often it was sent. */
+  /** Time until a request was done, over all its attempts. */
   readonly waitMs: { readonly median: number; readonly max: number };
   readonly memory: Readonly<Record<string, string>>;
   readonly isFlat: boolean;
 }
 
 /**
- * `fx serve` over PostgreSQL at half of the load that it can take, while rates are read again, the bank fails now and
- * then, and the database is restarted. Whatever was answered must be in the journal once, the audit clean, and the heap
- * and the handles at the end what they were in the middle.
+ * Runs `fx serve` over PostgreSQL at half its capacity, while rates are refreshed, the bank fails now and then, and the
+ * database is restarted. Every answered request must be in the journal exactly once, the audit clean, and heap and
+ * handles at the end as in the middle.
  */
 export async function soak(seconds: number): Promise<SoakReport> {
   const folder = mkdtempSync(join(tmpdir(), "fx-soak-"));
@@ -135,9 +135,9 @@ export async function soak(seconds: number): Promise<SoakReport> {
   }
 }
 
-/** Clients that send a request again with its key until it is done. */
+/** Clients that repeat a request with its key until it is done. */
 class Load {
-  /** Of everything that was answered as done. */
+  /** Receipts of all requests answered as done. */
   readonly receiptByKey = new Map<string, string>();
   readonly sentAgain: Record<string, number> = {};
   waitMs: number[] = [];
@@ -158,7 +158,7 @@ class Load {
     }
   }
 
-  /** @param rate requests a second; without it, as fast as they are answered. Gives how many were */
+  /** Sends `rate` requests per second, or as many as are answered, and returns the number of answers. */
   async run(seconds: number, rate?: number): Promise<number> {
     this.waitMs = [];
     const startedAt = performance.now();
@@ -215,7 +215,7 @@ class Load {
     }
   }
 
-  /** Sends the lines again that were not done. */
+  /** Sends lines as a bulk, and repeats those that were not done. */
   async #bulk(key: string): Promise<void> {
     let lines = Array.from({ length: linesOfBulk }, (_, nth) => ({
       ...{ pesel: adult((this.#count + nth) % accounts), from: "PLN", to: "USD", toBuy: 0.01 },

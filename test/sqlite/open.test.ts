@@ -37,7 +37,7 @@ async function ledgerFile(t: TestContext): Promise<string> {
   return path;
 }
 
-describe("a SQLite ledger of another schema", () => {
+describe("A SQLite ledger of another schema", () => {
   const others: [what: string, sql: string, version: number][] = [
     ["a newer one", "pragma user_version = 2", 2],
     ["one of an unreleased fx", "pragma user_version = 7", 7],
@@ -45,7 +45,7 @@ describe("a SQLite ledger of another schema", () => {
     ["one of that version with other tables", "alter table accepted_table rename to table_in_force", 1],
   ];
   for (const [what, sql, version] of others) {
-    test(`is refused, and stays as it is: ${what}`, async (t) => {
+    test(`A ledger of another schema is refused and stays as it is: ${what}`, async (t) => {
       const path = await ledgerFile(t);
       const database = new DatabaseSync(path);
       database.exec(sql);
@@ -66,7 +66,7 @@ describe("a SQLite ledger of another schema", () => {
   }
 });
 
-describe("a SQLite ledger is durable, or is not opened:", () => {
+describe("The durability of a SQLite ledger", () => {
   const openAs = (t: TestContext, place: string) => {
     const database = new DatabaseSync(place);
     t.after(() => database.close());
@@ -82,7 +82,7 @@ describe("a SQLite ledger is durable, or is not opened:", () => {
     return path;
   };
 
-  test("a database that keeps another journal without an error is refused", (t) => {
+  test("A database that keeps another journal without an error is refused", (t) => {
     const path = fileWithoutLog(t);
     for (const place of [`${pathToFileURL(path)}?vfs=unix-dotfile`, "file:any?vfs=memdb"]) {
       const database = openAs(t, place);
@@ -94,7 +94,7 @@ describe("a SQLite ledger is durable, or is not opened:", () => {
     }
   });
 
-  test("one that was left with another journal gets its log and full synchronization", (t) => {
+  test("A file that was left with another journal gets its log and full synchronization", (t) => {
     const path = fileWithoutLog(t);
     const database = openAs(t, path);
     database.exec("pragma journal_mode = delete; pragma synchronous = off");
@@ -104,8 +104,8 @@ describe("a SQLite ledger is durable, or is not opened:", () => {
   });
 });
 
-describe("a SQLite ledger that is open for reading", () => {
-  test("answers, and takes no writes", async (t) => {
+describe("A SQLite ledger that is open for reading", () => {
+  test("A ledger that is open for reading answers and takes no writes", async (t) => {
     const service = serve(t, openSqlite(await ledgerFile(t), { access: "read" }));
     assert.equal((await service.account(adult(1))).balances[1]?.minor, 1000n);
     assert.equal((await service.audit()).entries, 4);
@@ -115,7 +115,7 @@ describe("a SQLite ledger that is open for reading", () => {
     });
   });
 
-  test("follows a server that has it open", async (t) => {
+  test("A reader sees the commits of a server that has the ledger open", async (t) => {
     const path = await ledgerFile(t);
     const server = serve(t, openSqlite(path));
     await server.createAccount(opening({ index: 2 }));
@@ -124,7 +124,7 @@ describe("a SQLite ledger that is open for reading", () => {
     assert.equal((await reader.account(adult(2))).balances[1]?.minor, 1000n);
   });
 
-  test("answers no more once another process writes to what nobody had open", async (t) => {
+  test("A reader that works without locks fails once another process writes", async (t) => {
     const path = await ledgerFile(t);
     const alone = join(folder(t), "alone.db");
     await backUpSqlite(path, alone);
@@ -137,7 +137,7 @@ describe("a SQLite ledger that is open for reading", () => {
     await assert.rejects(reader.account(adult(2)), refusal);
   });
 
-  test("is created neither for reading nor for writing", async (t) => {
+  test("A missing ledger is created neither for reading nor for writing", async (t) => {
     const path = join(folder(t), "none.db");
     for (const access of ["read", "write"] as const) {
       assert.throws(() => openSqlite(path, { access }), { message: /There is no database at .*none\.db/ });
@@ -146,7 +146,7 @@ describe("a SQLite ledger that is open for reading", () => {
   });
 });
 
-describe("a SQLite file that is replaced while it is open", () => {
+describe("A SQLite file that is replaced while it is open", () => {
   const gone = {
     code: "storage-unavailable",
     message: /ledger\.db was replaced or removed while fx had it open/,
@@ -156,7 +156,7 @@ describe("a SQLite file that is replaced while it is open", () => {
     ["another renamed over it", (path: string, other: string) => renameSync(other, path)],
     ["its removal", (path: string) => rmSync(path)],
   ] as const) {
-    test(`by ${what} answers no order, read or ping`, async (t) => {
+    test(`After ${what}, an open file answers no order, read or ping`, async (t) => {
       const path = await ledgerFile(t);
       const other = join(folder(t), "other.db");
       await backUpSqlite(path, other);
@@ -171,7 +171,7 @@ describe("a SQLite file that is replaced while it is open", () => {
     });
   }
 
-  test("during a commit is told instead of an answer", async (t) => {
+  test("A file that is moved during a commit fails the commit", async (t) => {
     const path = await ledgerFile(t);
     const store = openSqlite(path);
     t.after(() => store.close());
@@ -185,7 +185,7 @@ describe("a SQLite file that is replaced while it is open", () => {
   });
 });
 
-describe("a large SQLite file beside a log that a killed server left", () => {
+describe("A large SQLite file beside a log that a killed server left", () => {
   /** Files of a ledger of more than 64 MiB: a backup, and what was there when its server was killed later. */
   async function killed(t: TestContext): Promise<{ backup: string; file: string; log: string }> {
     const path = await ledgerFile(t);
@@ -206,7 +206,7 @@ describe("a large SQLite file beside a log that a killed server left", () => {
     return { backup, file, log };
   }
 
-  test("is refused if it was put there after the log", async (t) => {
+  test("A file that was put beside an older log is refused", async (t) => {
     const { backup, log } = await killed(t);
     const path = join(folder(t), "ledger.db");
     renameSync(log, `${path}-wal`);
@@ -215,7 +215,7 @@ describe("a large SQLite file beside a log that a killed server left", () => {
     assert.throws(() => openSqlite(path), { code: "storage-unavailable", message: /do not fit together/ });
   });
 
-  test("is taken with the log that belongs to it", async (t) => {
+  test("A file with its own log is opened", async (t) => {
     const { file, log } = await killed(t);
     const path = join(folder(t), "ledger.db");
     renameSync(log, `${path}-wal`);
@@ -225,13 +225,12 @@ describe("a large SQLite file beside a log that a killed server left", () => {
   });
 });
 
-describe("a SQLite ledger whose schema was changed", () => {
+describe("A SQLite ledger whose schema was changed", () => {
   const changes = [
     "drop index journal_id",
     "drop index journal_account",
     "drop index journal_key",
     "drop index journal_reverses",
-    "drop index journal_name",
     "drop index refusal_key",
     "drop index name_word_word",
     "drop index rate_table_effective_date",
@@ -240,7 +239,7 @@ describe("a SQLite ledger whose schema was changed", () => {
     "alter table refusal add column more text",
   ];
   for (const sql of changes) {
-    test(`is refused whatever it is opened for: ${sql}`, async (t) => {
+    test(`A ledger with a changed schema is refused: ${sql}`, async (t) => {
       const path = await ledgerFile(t);
       const database = new DatabaseSync(path);
       database.exec(sql);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import {
-  copyFileSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -14,11 +13,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
+import type { Change } from "../../src/core/change.ts";
+import { pln } from "../../src/core/currency.ts";
+import { FxError } from "../../src/core/errors.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
+import type { SqlParameter } from "../../src/sql/statements.ts";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
-import { openSqlite } from "../../src/sqlite/store.ts";
-import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
+import { openDatabase } from "../../src/sqlite/open.ts";
+import { openSqlite, SqliteStore } from "../../src/sqlite/store.ts";
+import { exported } from "../support/bookkeeping.ts";
+import { adult, decimal, now, opening, terms, tradedRates } from "../support/fixture.ts";
 import { sellGrosz } from "../support/postgres-store.ts";
 
 function folder(t: TestContext): string {
@@ -43,18 +48,35 @@ async function ledgerFile(t: TestContext, accounts = 3): Promise<string> {
   return path;
 }
 
-describe("opening a SQLite file", () => {
-  test("finds everything again after a restart", async (t) => {
-    const service = await serve(await ledgerFile(t));
-    t.after(() => service.close());
-    assert.deepEqual((await service.account(adult(2))).balances, [
-      { currency: "PLN", minor: 96300n },
-      { currency: "USD", minor: 1000n },
-    ]);
-    assert.equal((await service.audit()).entries, 6);
-  });
+const deposit = (index: number): Change => {
+  const amount = decimal("5");
+  return { kind: "deposit", pesel: adult(index), amount, currency: pln, note: undefined };
+};
 
-  const refused: [what: string, spoil: (path: string) => void, message: RegExp][] = [
+/** Deletes the newest row of the journal's table, and leaves those of its indexes, as an outdated page would. */
+function loseNewestEntry(path: string): void {
+  const isIndex = "type = 'index' and tbl_name = 'journal' and sql is not null";
+  const database = new DatabaseSync(path);
+  const indexes = database.prepare(`select * from sqlite_schema where ${isIndex}`).all() as Record<
+    string,
+    never
+  >[];
+  database.enableDefensive(false);
+  database.exec("pragma writable_schema = on");
+  database.exec(`delete from sqlite_schema where ${isIndex}; pragma schema_version = 9001`);
+  database.close();
+  const without = new DatabaseSync(path);
+  without.exec("delete from journal where position = (select max(position) from journal)");
+  without.enableDefensive(false);
+  without.exec("pragma writable_schema = on");
+  const insert = without.prepare("insert into sqlite_schema values (?, ?, ?, ?, ?)");
+  for (const row of indexes) insert.run(...Object.values(row));
+  without.exec("pragma schema_version = 9002");
+  without.close();
+}
+
+describe("Opening a SQLite file", () => {
+  const refused: [what: string, damage: (path: string) => void, message: RegExp][] = [
     ["a file that was emptied", (path) => truncateSync(path), /is empty, which no ledger is/],
     ["a file cut in half", (path) => truncateSync(path, statSync(path).size / 2), /damaged/],
     [
@@ -65,11 +87,6 @@ describe("opening a SQLite file", () => {
     ["a page overwritten", (path) => overwrite(path, 4096 * 3), /damaged/],
     ["the header overwritten", (path) => overwrite(path, 0), /not a SQLite database/],
     [
-      "a file of another version of fx",
-      (path) => edit(path, "pragma user_version = 99"),
-      /another version of fx \(schema 99; this one has schema 1\)/,
-    ],
-    [
       "a database of another program",
       (path) => {
         for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
@@ -78,43 +95,41 @@ describe("opening a SQLite file", () => {
       /not one of fx/,
     ],
   ];
-  for (const [what, spoil, message] of refused) {
-    test(`refuses ${what}, and leaves it as it is`, async (t) => {
+  for (const [what, damage, message] of refused) {
+    test(`Opening refuses ${what} and leaves it as it is`, async (t) => {
       const path = await ledgerFile(t, 30);
-      spoil(path);
+      damage(path);
       const before = readFileSync(path);
       assert.throws(() => openSqlite(path), { code: "storage-unavailable", message });
       assert.deepEqual(readFileSync(path), before);
     });
   }
 
-  test("refuses a log whose database is missing", async (t) => {
+  test("A log whose database is missing is refused", async (t) => {
     const path = join(folder(t), "ledger.db");
     writeFileSync(`${path}-wal`, "left behind");
     assert.throws(() => openSqlite(path), /missing, but its log/);
   });
 
-  test("refuses a folder that does not exist, by its name", (t) => {
+  test("A folder that does not exist is refused by its name", (t) => {
     assert.throws(() => openSqlite(join(folder(t), "no", "ledger.db")), /folder .*no does not exist/);
   });
 });
 
-describe("two processes over one file", () => {
-  test("each sees what the other committed", async (t) => {
-    const path = await ledgerFile(t);
-    const [one, other] = [await serve(path), await serve(path)];
-    t.after(() => Promise.all([one.close(), other.close()]));
-    for (let round = 0; round < 20; round += 1) {
-      await Promise.all(
-        [one, other].map((service) => service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult(0) })),
-      );
-    }
-    assert.equal((await one.account(adult(0))).balances[1]?.minor, 5000n);
-    assert.deepEqual((await other.audit()).findings, []);
+test("A number that no JavaScript number holds is a finding of the audit, and damage of its own account alone", async (t) => {
+  const path = await ledgerFile(t);
+  edit(path, `update account set sequence = 9223372036854775807 where pesel = ${adult(1)}`);
+  const service = await serve(path);
+  t.after(() => service.close());
+  const { findings, accounts } = await service.audit();
+  assert.deepEqual([findings.map(({ account }) => account), accounts], [[adult(1)], 3]);
+  await assert.rejects(service.account(adult(1)), {
+    message: /^The ledger is damaged: the number of entries/,
   });
+  assert.equal((await service.account(adult(2))).balances.length, 2);
 });
 
-test("a read shows what another process committed since the last one, in the same turn of the event loop, too", async (t) => {
+test("A read shows what another process committed since the last one, even in the same turn of the event loop", async (t) => {
   const path = await ledgerFile(t, 1);
   const [one, other] = [openSqlite(path), openSqlite(path)];
   t.after(() => Promise.all([one.close(), other.close()]));
@@ -123,7 +138,7 @@ test("a read shows what another process committed since the last one, in the sam
   assert.equal((await one.account(adult(0)))?.sequence, (before?.sequence ?? 0) + 1);
 });
 
-test("a commit that fails half-way writes nothing, and the next one goes through", async (t) => {
+test("A commit that fails half-way writes nothing, and the next one goes through", async (t) => {
   const path = await ledgerFile(t, 1);
   const service = await serve(path);
   t.after(() => service.close());
@@ -136,7 +151,101 @@ test("a commit that fails half-way writes nothing, and the next one goes through
   assert.deepEqual((await service.audit()).findings, []);
 });
 
-test("a page that is damaged fails the order that needs it, and none beside it", async (t) => {
+for (const accountsKept of [1, 2, 3, 4]) {
+  test(`A group is answered rightly where the cache of ${accountsKept} accounts is full in the middle of it`, async (t) => {
+    const store = openSqlite(":memory:", { accountsKept });
+    const service = new LedgerService(store, await tradedRates(store), () => now);
+    t.after(() => service.close());
+    for (const index of [0, 1, 2, 3]) await service.createAccount(opening({ index }));
+    for (const index of [1, 2]) await service.account(adult(index));
+    const answers = await Promise.all([0, 1, 2, 3].map((index) => service.change(deposit(index))));
+    assert.deepEqual(
+      answers.map(({ account }) => account.balances[0]?.minor),
+      Array(4).fill(100_500n),
+    );
+  });
+}
+
+test("A row that is lost from its table, and not from its indexes, fails a position, and the orders of its account alone", async (t) => {
+  const path = await ledgerFile(t);
+  const service = await serve(path);
+  t.after(() => service.close());
+  loseNewestEntry(path);
+  await assert.rejects(service.position(), {
+    message: /^The ledger is damaged: the journal lacks 1 entries/,
+  });
+  const outcomes = await Promise.all(
+    [0, 1, 2].map((index) =>
+      service.change(deposit(index)).then(
+        () => "done",
+        ({ message }: Error) => message.slice(0, 22),
+      ),
+    ),
+  );
+  assert.deepEqual(outcomes, ["done", "done", "The ledger is damaged:"]);
+});
+
+for (const position of ["9007199254740993", "9223372036854775807", "0", "-9223372036854775808"]) {
+  test(`A position and an export fail where an entry was given the place ${position}`, async (t) => {
+    const path = await ledgerFile(t);
+    edit(path, `update journal set position = ${position} where position = 4`);
+    const service = await serve(path);
+    t.after(() => service.close());
+    const damaged = { message: /^The ledger is damaged: the journal lacks 1 entries/ };
+    await assert.rejects(service.position(), damaged);
+    await assert.rejects(exported(service, { format: "csv", full: false }), damaged);
+  });
+}
+
+test("A list of accounts goes on after one that has no entries left", async (t) => {
+  const path = await ledgerFile(t, 4);
+  const pesels = [0, 1, 2, 3].map(adult).sort();
+  edit(path, `delete from journal where pesel = ${pesels[1]}`);
+  const service = await serve(path);
+  t.after(() => service.close());
+  const seen: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const { items, next } = await service.accounts({ limit: 2, cursor });
+    seen.push(...items.map(({ pesel, damaged }) => `${pesel}${damaged ? ", damaged" : ""}`));
+    cursor = next;
+  } while (cursor !== undefined);
+  assert.deepEqual(
+    seen,
+    pesels.map((pesel, index) => (index === 1 ? `${pesel}, damaged` : pesel)),
+  );
+});
+
+test("A list of accounts whose database goes away in the middle is not told as damaged", async (t) => {
+  const path = await ledgerFile(t, 2);
+  const store = openSqlite(path);
+  const service = new LedgerService(store, await tradedRates(store), () => now);
+  t.after(() => service.close());
+  store.statement = () => Promise.reject(new FxError("storage-unavailable", "The database is away."));
+  await assert.rejects(service.accounts({ limit: 1 }), { message: "The database is away." });
+});
+
+test("A server that catches up while a statement is read is not told as damaged", async (t) => {
+  const path = await ledgerFile(t, 1);
+  let lags = true;
+  class Lagging extends SqliteStore {
+    protected override async select(sql: string, ...parameters: readonly SqlParameter[]) {
+      const rows = await super.select(sql, ...parameters);
+      if (!lags) return rows;
+      lags = false;
+      return rows.slice(1);
+    }
+  }
+  const store = new Lagging(openDatabase(path, {}), {});
+  t.after(() => store.close());
+  const found = await store.statement(adult(0), { before: 3, limit: 2 });
+  assert.deepEqual(
+    found.map(({ entry }) => entry.sequence),
+    [2, 1],
+  );
+});
+
+test("A damaged page fails the order that needs it, and none beside it", async (t) => {
   const path = join(folder(t), "ledger.db");
   const indexes = Array.from({ length: 500 }, (_, index) => index);
   const first = await serve(path);
@@ -144,7 +253,7 @@ test("a page that is damaged fails the order that needs it, and none beside it",
   await first.close();
   const service = await serve(path);
   t.after(() => service.close());
-  // Of the words of names, which are by PESEL, those of the lowest ones.
+  // The page with the lowest PESELs' words of names.
   const leaves = "select pageno from dbstat where name = 'name_word' and pagetype = 'leaf' order by path";
   const database = new DatabaseSync(path);
   const { pageno } = database.prepare(leaves).get() as { pageno: number };
@@ -163,8 +272,8 @@ test("a page that is damaged fails the order that needs it, and none beside it",
   assert.equal(outcomes[1], "done");
 });
 
-describe("a backup", () => {
-  test("of a ledger in use is one moment of it, whole and audited", async (t) => {
+describe("A backup", () => {
+  test("A backup of a ledger in use is whole, audited and of one moment", async (t) => {
     const path = await ledgerFile(t);
     const service = await serve(path);
     t.after(() => service.close());
@@ -182,14 +291,7 @@ describe("a backup", () => {
     assert.equal((await restored.audit()).entries, report.entries);
   });
 
-  test("replaces nothing", async (t) => {
-    const path = await ledgerFile(t);
-    const target = join(folder(t), "backup.db");
-    copyFileSync(path, target);
-    await assert.rejects(backUpSqlite(path, target), { message: /exists. Name a new file/ });
-  });
-
-  test("leaves alone what is not its own, whatever it is called", async (t) => {
+  test("A backup leaves the files of others alone, whatever their names", async (t) => {
     const path = await ledgerFile(t);
     const target = join(folder(t), "backup.db");
     const others = ["partial", "partial-wal", "new", "bak"].map((ending) => `${target}.${ending}`);
@@ -199,7 +301,7 @@ describe("a backup", () => {
     assert.equal(readdirSync(join(target, "..")).length, others.length + 1);
   });
 
-  test("does not take a name that another process took meanwhile", async (t) => {
+  test("A backup does not take a name that another process took meanwhile", async (t) => {
     const path = await ledgerFile(t);
     const target = join(folder(t), "backup.db");
     const takeName = () => writeFileSync(target, "not of fx");
@@ -209,7 +311,7 @@ describe("a backup", () => {
   });
 
   for (const ending of ["-wal", "-shm", "-journal"]) {
-    test(`is not put beside a ${ending} that SQLite would take for its own`, async (t) => {
+    test(`A backup is not put beside a ${ending} that SQLite would take for its own`, async (t) => {
       const path = await ledgerFile(t);
       const target = join(folder(t), "backup.db");
       writeFileSync(target + ending, "not of fx");
@@ -220,16 +322,16 @@ describe("a backup", () => {
     });
   }
 
-  test("of an edited ledger leaves no file, only the findings", async (t) => {
+  test("A backup of an edited ledger gives the findings and leaves no file", async (t) => {
     const path = await ledgerFile(t);
-    edit(path, `update journal set entry = replace(entry, '"sold":"', '"sold":"1') where sequence = 2`);
+    edit(path, `update journal set entry = replace(entry, '"debited":"', '"debited":"1') where sequence = 2`);
     const target = join(folder(t), "backup.db");
     assert.ok((await backUpSqlite(path, target)).findingsTotal >= 3);
     assert.equal(existsSync(target), false);
     assert.deepEqual(readdirSync(join(target, "..")), []);
   });
 
-  test("to where no file can be written says why, and leaves nothing", async (t) => {
+  test("A backup to a place where no file can be written says why and leaves nothing", async (t) => {
     const path = await ledgerFile(t);
     const target = join(folder(t), "none", "backup.db");
     await assert.rejects(backUpSqlite(path, target), {
@@ -241,12 +343,6 @@ describe("a backup", () => {
       message: /cannot be written \(ENOTDIR: not a directory\)\.$/,
     });
     assert.equal(readdirSync(join(path, "..")).filter((name) => name.includes("backup")).length, 0);
-  });
-
-  test("of nothing is refused", async (t) => {
-    const path = join(folder(t), "none.db");
-    await assert.rejects(backUpSqlite(path, `${path}.bak`), { message: /no database at/ });
-    assert.equal(existsSync(path), false);
   });
 });
 

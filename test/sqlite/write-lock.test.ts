@@ -46,7 +46,7 @@ async function lock(t: TestContext, path: string): Promise<() => Promise<void>> 
   };
 }
 
-test("while another process holds SQLite's lock, only what writes waits", async (t) => {
+test("While another process holds SQLite's lock, only writes wait", async (t) => {
   const { url, exchange, lock } = await start(t, 60_000);
   const unlock = await lock();
   let isAnswered = false;
@@ -63,7 +63,7 @@ test("while another process holds SQLite's lock, only what writes waits", async 
   assert.equal((await asked).status, 200);
 });
 
-test("an order that waited for SQLite's lock in vain is overloaded, and was not begun", async (t) => {
+test("An order that waits for SQLite's lock in vain is overloaded and was not begun", async (t) => {
   const { url, exchange, lock } = await start(t, 50);
   const unlock = await lock();
   const answer = await exchange();
@@ -75,7 +75,7 @@ test("an order that waited for SQLite's lock in vain is overloaded, and was not 
   assert.equal(entries.length, 2);
 });
 
-test("a table that is to be kept waits for SQLite's lock, too", async (t) => {
+test("Keeping a rate table waits for SQLite's lock", async (t) => {
   const { store, lock } = await start(t, 50);
   const unlock = await lock();
   await refuses(store.saveTables([table]), "overloaded");

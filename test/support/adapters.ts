@@ -7,27 +7,25 @@ import type { OpenOptions, Store } from "../../src/ledger/store.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 
-/** One kind of store, as `--db` names it. */
+/** A kind of store, named as in `--db`. */
 export interface Adapter {
   readonly name: string;
-  /** Opens a new, empty store. It is gone when the test is over. */
+  /** Opens a new, empty store that lives until the end of the test. */
   open(t: TestContext): Promise<Store>;
-  /** A new, empty database that several stores, and processes, can open; undefined where that cannot be. */
+  /** Makes a new, empty database that several stores and processes can open; undefined if the kind has none. */
   readonly database: ((t: TestContext) => Promise<SharedDatabase>) | undefined;
 }
 
 export interface SharedDatabase {
-  /** For `--db` and `--url`. */
+  /** The value for `--db` and `--url`. */
   readonly url: string;
   open(): Promise<Store>;
   openWith(options: OpenOptions): Promise<Store>;
-  /** Runs one statement of SQL behind the ledger's back, and gives its rows. */
+  /** Runs one SQL statement behind the ledger's back, and returns its rows. */
   run(sql: string): Promise<readonly unknown[]>;
 }
 
-/**
- * Every kind of store, without PostgreSQL if FX_TEST_POSTGRES is "none". A suite that holds for all runs over this list.
- */
+/** Every kind of store, for suites that hold for all; without PostgreSQL if FX_TEST_POSTGRES is "none". */
 export const adapters: readonly Adapter[] = [
   { name: "memory:", open: async (t) => closing(t, openSqlite(":memory:")), database: undefined },
   adapterOf("sqlite:", async (t) => {
@@ -45,6 +43,16 @@ export const adapters: readonly Adapter[] = [
   ...(process.env.FX_TEST_POSTGRES === "none" ? [] : [adapterOf("postgres:", postgresDatabase)]),
 ];
 
+/** Two stores over one new database, as two processes have them; the same one twice where only one can be open. */
+export async function openTwice(adapter: Adapter, t: TestContext): Promise<[Store, Store]> {
+  if (adapter.database === undefined) {
+    const store = await adapter.open(t);
+    return [store, store];
+  }
+  const { open } = await adapter.database(t);
+  return [await open(), await open()];
+}
+
 async function postgresDatabase(t: TestContext): Promise<Omit<SharedDatabase, "open">> {
   const { createDatabase } = await import("./postgres.ts");
   const { url, run, drop } = await createDatabase();
@@ -61,7 +69,7 @@ function adapterOf(name: string, create: (t: TestContext) => Promise<Omit<Shared
   return { name, database, open: async (t) => (await database(t)).open() };
 }
 
-/** A test may close its stores itself; what it leaves open is closed after it, before its database goes. */
+/** Closes a store after its test, before its database is deleted. A test may also close it itself. */
 function closing(t: TestContext, store: Store): Store {
   t.after(() => store.close().catch(() => {}));
   return store;

@@ -1,4 +1,4 @@
-/** hledger and beancount for tests, from Debian's packages: programs of others that check an export. */
+/** hledger and beancount, from Debian's packages: independent programs that check an export. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,14 +8,14 @@ import { formatDecimal } from "../../src/core/decimal.ts";
 import type { ExchangeService, ExportRequest } from "../../src/core/service.ts";
 import { decimal } from "./fixture.ts";
 
-/** By account and currency, without those that are 0: "-12.3" by "Equity:House USD". */
+/** Non-zero amounts by account and currency: "-12.3" by "Equity:House USD". */
 export type Balances = Readonly<Record<string, string>>;
 
 export interface Bookkeeper {
   readonly format: "hledger" | "beancount";
-  /** For a test's `skip`: why it cannot be tried here, or false. */
+  /** The reason to skip a test, or false. */
   readonly missing: string | false;
-  /** What the strictest check of it says against the file: nothing. */
+  /** Runs the strictest check, and returns its complaints: none for a valid file. */
   check(text: string): string;
   balances(text: string): Balances;
 }
@@ -26,7 +26,7 @@ export const bookkeepers: readonly Bookkeeper[] = [
     missing: isThere("hledger") ? false : "hledger is not installed (apt-get install hledger)",
     check: (text) => run(text, "hledger", ["-f", "FILE", "check", "--strict", "ordereddates"]),
     balances: (text) => {
-      // With all of the places, which it rounds otherwise.
+      // All decimal places; by default hledger rounds.
       const exact = ["-c", "1000.000000000000000000000 PLN"];
       const options = ["--flat", "--no-total", "--layout=bare", "-O", "csv"];
       return balancesIn(run(text, "hledger", ["-f", "FILE", "balance", ...options, ...exact]));
@@ -52,7 +52,7 @@ export async function exported(
   return text;
 }
 
-/** "-12.3" for "-12.30". */
+/** The shortest form of an amount: "-12.3" for "-12.30". */
 export function shortest(amount: string): string {
   return formatDecimal(decimal(amount));
 }

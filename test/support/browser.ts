@@ -13,10 +13,10 @@ const usual = [
   "google-chrome-stable",
 ];
 
-/** The browser of the file's tests, or why there is none. Where FX_TEST_CHROMIUM names one, it has to start. */
+/** The browser of the file's tests, or the reason for none. One named by FX_TEST_CHROMIUM has to start. */
 const started = named === "none" ? "FX_TEST_CHROMIUM=none leaves the browser out" : await start();
 
-/** For the `skip` of tests that need a browser. */
+/** The reason to skip browser tests, or false. */
 export const noBrowser = typeof started === "string" ? started : false;
 
 async function start(): Promise<Browser | string> {
@@ -24,7 +24,7 @@ async function start(): Promise<Browser | string> {
   if (path === undefined) return "no Chromium is installed (apt-get install chromium)";
   try {
     const args = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-component-update"];
-    // In another locale Chromium finds no file whose path has letters beyond ASCII.
+    // In other locales Chromium does not find files with non-ASCII paths.
     const env = { ...process.env, LC_ALL: "C.UTF-8" };
     const browser = await chromium.launch({ executablePath: path, args, env });
     after(() => browser.close());
@@ -51,20 +51,19 @@ function isExecutable(path: string): boolean {
 
 export interface Visit {
   readonly page: Page;
-  /** The requests that the page has sent. */
   readonly requests: readonly Request[];
-  /** Those of them that ask for a change. */
+  /** The requests that change something. */
   readonly changes: () => readonly Request[];
-  /** Another tab, watched like the first. */
+  /** Opens another tab, watched like the first. */
   readonly anotherTab: () => Promise<Page>;
 }
 
-/** The browser's own line for a request that was refused, or was not answered. */
+/** The browser's own message for a failed request. */
 const refused = /^Failed to load resource: (the server responded with a status of|net::ERR_)/;
 
 /**
- * Opens a page of a server in a browser profile of its own. When the test is over, it fails if the page has asked for
- * anything of another origin, or has written on the console, or an error was left uncaught.
+ * Opens a page of a server in a fresh browser profile. Afterwards the test fails if the page has sent a request to
+ * another origin, written to the console, or left an error uncaught.
  */
 export async function visit(
   t: TestContext,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
-import { type ProblemJson, problem } from "../../src/wire/schemas.ts";
+import { type ProblemJson, problem } from "../../src/wire/problem.ts";
 
 export interface BulkAnswerJson {
   readonly line: number | null;
@@ -16,7 +16,7 @@ export interface BulkAnswerJson {
 
 export const linesType = { "content-type": "application/x-ndjson" };
 
-/** A bulk that is written and read by hand. */
+/** A bulk request that a test writes and reads step by step. */
 export class BulkClient {
   readonly request: ClientRequest;
   readonly #response: Promise<IncomingMessage>;
@@ -26,7 +26,7 @@ export class BulkClient {
     this.request = request(`${url}/api/bulk`, { method: "POST", headers: linesType, ...options });
     this.request.flushHeaders();
     this.#response = once(this.request, "response").then(([response]) => response as IncomingMessage);
-    // A client that is cut off does not wait for the answers.
+    // A client that is cut off does not wait for answers.
     this.#response.catch(() => {});
     this.request.on("error", () => {});
   }
@@ -35,7 +35,7 @@ export class BulkClient {
     return this.#response;
   }
 
-  /** Writes lines: text and bytes as they are, anything else as JSON. */
+  /** Writes lines: text and bytes verbatim, anything else as JSON. */
   write(...lines: readonly unknown[]): boolean {
     return this.request.write(textOf(lines));
   }
@@ -44,14 +44,13 @@ export class BulkClient {
     this.request.end(textOf(lines));
   }
 
-  /** The next answer; undefined at the end. */
   async next(): Promise<BulkAnswerJson | undefined> {
     this.#answers ??= readAnswers(await this.#response);
     const { value, done } = await this.#answers.next();
     return done ? undefined : value;
   }
 
-  /** All answers that are left. */
+  /** The remaining answers. */
   async rest(): Promise<BulkAnswerJson[]> {
     const answers: BulkAnswerJson[] = [];
     for (let answer = await this.next(); answer !== undefined; answer = await this.next())
@@ -64,7 +63,7 @@ export class BulkClient {
   }
 }
 
-/** Sends lines, and gives their answers. */
+/** Sends lines in one bulk request, and returns their answers. */
 export async function sendBulk(
   url: string,
   lines: readonly unknown[],
@@ -75,7 +74,7 @@ export async function sendBulk(
   return client.rest();
 }
 
-/** An answer's line, its status, and its code if it has one: "3 400 invalid-request". */
+/** A short text of an answer with line, status and code: "3 400 invalid-request". */
 export function brief({
   line,
   status,

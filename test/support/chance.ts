@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1. mulberry32: the same from the same seed, everywhere. */
+/** mulberry32: pseudo-random numbers from 0 to 1, the same for the same seed on every platform. */
 export function chanceFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -9,7 +9,7 @@ export function chanceFrom(seed: number): () => number {
   };
 }
 
-/** Choices that a seed repeats. */
+/** Random choices that are reproducible by their seed. */
 export class Chance {
   readonly #next: () => number;
 
@@ -17,22 +17,22 @@ export class Chance {
     this.#next = chanceFrom(seed);
   }
 
-  /** A whole number from 0, below `limit`. */
+  /** A whole number from 0 to `limit` - 1. */
   below(limit: number): number {
     return Math.floor(this.#next() * limit);
   }
 
-  /** True so often of a hundred times. */
+  /** True with this probability. */
   percent(share: number): boolean {
     return this.#next() * 100 < share;
   }
 
-  /** @param list with one or more */
+  /** @param list must not be empty */
   pick<T>(list: readonly T[]): T {
     return list[this.below(list.length)] as T;
   }
 
-  /** A name, as often as its weight says. */
+  /** A name chosen by weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const names = Object.entries<number>(weights) as [Name, number][];
     let rest = this.#next() * names.reduce((sum, [, weight]) => sum + weight, 0);

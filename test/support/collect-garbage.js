@@ -1,4 +1,4 @@
-// Loaded into a server whose memory is watched: without it, what nobody has collected yet looks like growth.
+// Preloaded into a server whose memory is watched: uncollected garbage would look like growth.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { isMainThread } from "node:worker_threads";

@@ -5,10 +5,10 @@ import { openTerminal } from "../../src/cli/terminal/terminal.ts";
 
 export const program = buildProgram(new Context(openTerminal(process, {}, true), "0.0.0"));
 
-/** Every command of fx, groups included. */
+/** Every command of fx, with the groups. */
 export const commands: readonly Command[] = commandsUnder(program);
 
-/** Those that print JSON if asked to. */
+/** The commands that have --json. */
 export const jsonCommands = commands.filter(({ options }) => options.some(({ long }) => long === "--json"));
 
 function commandsUnder(command: Command): Command[] {

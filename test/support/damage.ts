@@ -6,7 +6,7 @@ import type { SharedDatabase } from "./adapters.ts";
 export type Value = string | number | null;
 type Row = Readonly<Record<string, Value>>;
 
-/** A column that can be changed by hand: those that a database computes from others cannot. */
+/** A column that SQL can change: not a generated one. */
 export interface Column {
   readonly table: string;
   readonly column: string;
@@ -14,21 +14,21 @@ export interface Column {
   readonly mayBeNull: boolean;
 }
 
-/** One row with another value in one column. */
+/** A change of one column in one row. */
 export interface Edit {
   readonly what: string;
   readonly sql: string;
 }
 
-/** A ledger that can be changed behind the back of fx, and be put back as it was. */
+/** A ledger that can be changed behind fx's back and restored. */
 export interface Damageable {
   readonly columns: readonly Column[];
   rowsOf(table: string): Promise<readonly Row[]>;
-  /** @returns why the database refuses it; undefined if it is done */
+  /** @returns the database's refusal; undefined if the edit is done */
   edit(sql: string): Promise<string | undefined>;
   restore(): Promise<void>;
   open(): Promise<Store>;
-  /** Entries that share their account and number with another. */
+  /** Number of entries that share account and sequence number with another one. */
   doubled(): Promise<number>;
 }
 
@@ -43,7 +43,7 @@ const catalogue = {
     "where table_schema = current_schema() and is_generated = 'NEVER' order by 1, ordinal_position",
 };
 
-/** To be called when nobody has the ledger open. */
+/** Takes a snapshot. Nobody may have the ledger open. */
 export async function damageable(database: SharedDatabase): Promise<Damageable> {
   const isPostgres = !database.url.startsWith("sqlite:");
   const found = await database.run(isPostgres ? catalogue.postgres : catalogue.sqlite);
@@ -85,7 +85,7 @@ function sqliteSnapshot({ url }: SharedDatabase): () => Promise<void> {
   copyFileSync(path, `${path}.before`);
   return async () => {
     for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
-    // Another file, because a connection that is closed holds its locks until its statements are collected.
+    // A new inode: a closed connection holds its locks until its statements are collected.
     copyFileSync(`${path}.before`, `${path}.again`);
     renameSync(`${path}.again`, path);
   };
@@ -97,7 +97,8 @@ async function postgresSnapshot(
   rowsOf: (table: string) => Promise<readonly Row[]>,
 ): Promise<() => Promise<void>> {
   const tables = [...new Set(columns.map(({ table }) => table))];
-  let sql = `truncate ${tables.join(", ")};`;
+  // Not truncate, which would make new files for each table and index.
+  let sql = tables.map((table) => `delete from ${table};`).join("");
   for (const table of tables) {
     for (const row of await rowsOf(table)) {
       sql += `insert into ${table} (${Object.keys(row).join(", ")}) overriding system value values (${Object.values(row).map(quoted).join(", ")});`;
@@ -112,7 +113,7 @@ export function quoted(value: Value): string {
   return value === null || typeof value === "number" ? String(value) : `'${value.replaceAll("'", "''")}'`;
 }
 
-/** Each row of the table with each other value of each column: none, another row's, one that leads nowhere, and garbage. */
+/** An edit for each row, each column and each of: no value, another row's value, a dangling reference, and garbage. */
 export async function editsOf(ledger: Damageable, table: string): Promise<Edit[]> {
   const rows = await ledger.rowsOf(table);
   const columns = ledger.columns.filter((one) => one.table === table);
@@ -124,7 +125,7 @@ export async function editsOf(ledger: Damageable, table: string): Promise<Edit[]
         ...(mayBeNull ? [null] : []),
         ...others.slice(0, 1),
         ...others.slice(-1),
-        ...(isNumber ? [Number(now) + 1, Number(now) - 1, 99] : ["x", "", `${now}x`]),
+        ...(isNumber ? [Number(now) + 1, Number(now) - 1, 99, "9223372036854775807"] : ["x", "", `${now}x`]),
       ]);
       values.delete(now);
       return [...values].map((value) => {
@@ -144,7 +145,7 @@ function shown(value: Value): string {
   return String(value).slice(0, 40);
 }
 
-/** The outcome of a request, without what differs from run to run. */
+/** The outcome of a request, as text without volatile parts. */
 export async function outcomeOf(asked: Promise<unknown>): Promise<string> {
   try {
     return text(await asked);
@@ -155,14 +156,13 @@ export async function outcomeOf(asked: Promise<unknown>): Promise<string> {
   }
 }
 
-/** @param kept ids that are the same in every run */
 function text(answer: unknown): string {
   return JSON.stringify(answer, (_, value: unknown) =>
     typeof value === "bigint" ? `${value}n` : value instanceof Map ? [...value] : value,
   );
 }
 
-/** Without the ids of new entries. */
+/** Masks the ids of new entries. */
 export function withoutIds(outcome: string, known: ReadonlySet<string>): string {
   return outcome.replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, (id) => (known.has(id) ? id : "new"));
 }

@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import type { CurrencyCode } from "../../src/core/currency.ts";
 import type { Exchange } from "../../src/core/exchange.ts";
-import type { Entry, EntryKind } from "../../src/core/journal.ts";
+import { accountAfter, type Entry, type EntryKind } from "../../src/core/journal.ts";
 import type { Money } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
-import { sealEntry } from "../../src/ledger/seal.ts";
+import { sealEntry } from "../../src/ledger/rows.ts";
 import type { Decision, StoredAccount } from "../../src/ledger/store.ts";
 import { now, table } from "./fixture.ts";
 
@@ -12,11 +12,10 @@ export function money(minor: bigint, currency = "PLN"): Money {
   return { currency: currency as CurrencyCode, minor };
 }
 
-/** What an entry of no kind says beside its head. */
+/** Members of an entry that most kinds leave out. */
 const nothing = {
   key: undefined,
   by: undefined,
-  holder: undefined,
   reverses: undefined,
   note: undefined,
   debited: undefined,
@@ -36,13 +35,14 @@ export function openingEntry(
     sequence: 1,
     time: now,
     holder: { name: "Jan", surname: "Kowalski" },
+    blocked: false,
     credited: money(minor),
     balances: [money(minor)],
     ...fields,
   };
 }
 
-/** The entry after `account`'s last, by which one grosz is sold: not one that the bank would make. */
+/** The next entry of `account`, the sale of one grosz; fx itself would refuse it. */
 export function groszEntry(account: StoredAccount, fields: Partial<Entry & Exchange> = {}): Entry {
   const {
     side,
@@ -75,28 +75,27 @@ export function groszEntry(account: StoredAccount, fields: Partial<Entry & Excha
   });
 }
 
-/** The entry after `account`'s last, of any kind, which leaves the balances as they are unless `fields` has them. */
+/** The next entry of `account`, of any kind. It keeps the balances unless `fields` has them. */
 export function nextEntry(account: StoredAccount, kind: EntryKind, fields: Partial<Entry> = {}): Entry {
-  const { pesel, sequence, balances } = account;
-  const head = { id: uuidv7(), pesel, sequence: sequence + 1, time: now, balances };
+  const { pesel, name, surname, blocked, sequence, balances } = account;
+  const holder = { name, surname };
+  const head = { id: uuidv7(), pesel, sequence: sequence + 1, time: now, holder, blocked, balances };
   return { ...nothing, kind, ...head, ...fields };
 }
 
 /** An account before its first entry. */
 export function emptyAccount(pesel: Pesel, fields: Partial<StoredAccount> = {}): StoredAccount {
-  const head = { sequence: 0, hash: "", time: new Date(0), closed: false };
+  const head = { sequence: 0, hash: "", time: new Date(0), closed: false, blocked: false };
   return { pesel, name: "Jan", surname: "Kowalski", balances: [], ...head, ...fields };
 }
 
-/** What a transaction writes that appends these entries to one account. */
+/** A decision that appends these entries to one account. */
 export function appending(entries: readonly Entry[], account?: StoredAccount): Decision<StoredAccount> {
   let head = account;
   const all = entries.map((entry) => {
     const sealed = sealEntry(entry, head?.hash ?? "");
-    const { pesel, balances, sequence, time } = entry;
-    const { name, surname } = entry.holder ?? head ?? { name: "", surname: "" };
-    const closed = entry.kind === "closing";
-    head = { pesel, name, surname, balances, sequence, hash: sealed.hash, time, closed };
+    const { sequence, time } = entry;
+    head = { ...accountAfter(entry), sequence, hash: sealed.hash, time };
     return sealed;
   });
   if (head === undefined) throw new Error("nothing to append");

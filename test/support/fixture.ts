@@ -13,10 +13,11 @@ import {
   type TableInForce,
   type TableLedger,
 } from "../../src/core/rates.ts";
+import { suspensionText } from "../../src/core/suspension.ts";
 import { parseRateTable } from "../../src/rates/published.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 
-/** The day on which tests take place, unless they say otherwise. */
+/** The day of the tests unless they set another. */
 export const today = "2026-06-08";
 export const now = new Date("2026-06-08T12:00:00Z");
 
@@ -25,20 +26,20 @@ export const table = identified(
   JSON.parse(readFileSync(new URL("../fixtures/nbp/table-c-2026-06-08.json", import.meta.url), "utf8"))[0],
 );
 
-/** A table in the bank's shape as one of a source. */
+/** A published table as the table of a source. */
 export function identified(published: unknown, source = "fixed"): RateTable {
   return tablesOf(source, [parseRateTable(published)])[0] as RateTable;
 }
 
-/** `fixedRates` over a ledger that has their table in force, as it has once a process that trades is open. */
+/** `fixedRates` over a ledger in which their table is in force, as after the start of a trading process. */
 export async function tradedRates(ledger: TableLedger, first: RateTable = table) {
   await putInForce(ledger, first, new Date("2026-05-01T12:00:00Z"));
   return fixedRates(first, ledger);
 }
 
 /**
- * Rates of one table, at which orders settle as soon as the ledger has one in force. `use` has them give another table,
- * which is put in force in `ledger`, or none. `halt` says why they are not traded on from now on.
+ * Rates of one table, for orders as soon as the ledger has a table in force. `use` replaces the table and puts it in
+ * force in `ledger`; without an argument there is none. `halt` stops trading for a reason.
  */
 export function fixedRates(
   first: RateTable | undefined = table,
@@ -57,6 +58,7 @@ export function fixedRates(
     if (halted !== undefined) throw new FxError("rates-unavailable", halted);
     return last();
   };
+  const codeOf = () => (halted !== undefined ? "too-old" : own === undefined ? "no-table" : undefined);
   const forOrder = (inForce: TableInForce | undefined) => {
     current();
     if (inForce !== undefined) return inForce.table;
@@ -76,18 +78,25 @@ export function fixedRates(
       const table = last();
       const { source, effectiveDate: before } = table;
       const previous = (await ledger?.tables({ source, since: "0001-01-01", before }))?.at(-1);
-      return { table, previous, recorded: true, notTraded: halted };
+      const shown = { table, previous, recorded: true };
+      const suspension = (await ledger?.inForce())?.suspension;
+      if (suspension === undefined) {
+        return { ...shown, suspension, notTraded: halted, notTradedCode: codeOf() };
+      }
+      return { ...shown, suspension, notTraded: suspensionText(suspension), notTradedCode: "suspended" };
     },
     refresh: async () => {},
-    history: async (currency, days) => {
+    tables: async (days) => {
       const { source, effectiveDate: until } = last();
-      return (await ledger?.rateHistory({ source, currency, since: addDays(until, 1 - days), until })) ?? [];
+      const range = { source, since: addDays(until, 1 - days), before: addDays(until, 1) };
+      return (await ledger?.tables(range)) ?? [];
     },
     status: () => ({
       source: "fixed",
       recorded: true,
       table: own,
       notTraded: halted ?? (own === undefined ? "There is no rate table yet." : undefined),
+      notTradedCode: codeOf(),
       problem: undefined,
       clock: undefined,
       heldBack: undefined,
@@ -103,7 +112,7 @@ export async function putInForce(ledger: TableLedger, table: RateTable, at = now
   await ledger.acceptTable(table, { ...acceptance(inForce?.epoch ?? 0), at });
 }
 
-/** How a table comes into force after the one of `epoch`. */
+/** The acceptance of a table after the one of `epoch`. */
 export function acceptance(epoch: number, overriddenBy?: string): Acceptance {
   return { epoch, at: now, overriddenBy };
 }
@@ -115,7 +124,7 @@ export function peselOf(tenDigits: string): string {
   return `${tenDigits}${(10 - (sum % 10)) % 10}`;
 }
 
-/** The `index`-th of 63 million different adults: nine million were born in the 1970s, as many in the 1960s, and so on. */
+/** The `index`-th of 63 million different adults, nine million for each decade of birth. */
 export function adult(index = 0): Pesel {
   const born = `${7 - Math.floor(index / 9_000_000)}${index % 10}0${1 + (Math.floor(index / 10) % 9)}1${Math.floor(index / 90) % 10}`;
   return parsePesel(peselOf(`${born}${String(Math.floor(index / 900) % 10_000).padStart(4, "0")}`), today);
@@ -140,7 +149,7 @@ export function opening(fields: { index?: number; pln?: string; key?: string; na
   );
 }
 
-/** "sell 100 PLN for USD" or "buy 100 USD for PLN". */
+/** Parses "sell 100 PLN for USD" or "buy 100 USD for PLN". */
 export function terms(words: string): ExchangeTerms {
   const [verb, amount, currency, , other] = words.split(" ") as [string, string, string, string, string];
   return verb === "sell"

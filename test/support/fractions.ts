@@ -3,7 +3,7 @@ import type { ExchangeTerms } from "../../src/core/exchange.ts";
 import { knownDigits, type Money } from "../../src/core/money.ts";
 import type { RateTable } from "../../src/core/rates.ts";
 
-/** A fraction in lowest terms: a second way to the figures, which shares no arithmetic with src/core/exchange.ts. */
+/** A fraction in lowest terms, for an independent calculation that shares no arithmetic with src/core/exchange.ts. */
 export type Fraction = readonly [numerator: bigint, denominator: bigint];
 
 export function fractionOf({ coefficient, scale }: Decimal): Fraction {
@@ -19,7 +19,7 @@ function reduce(numerator: bigint, denominator: bigint): Fraction {
 const times = (a: Fraction, b: Fraction): Fraction => reduce(a[0] * b[0], a[1] * b[1]);
 const over = (a: Fraction, b: Fraction): Fraction => reduce(a[0] * b[1], a[1] * b[0]);
 
-/** Sold and bought in minor units, in steps a person would take; undefined where nothing is bought. */
+/** The minor units sold and bought, calculated step by step; undefined if nothing is bought. */
 export function priceByFractions(terms: ExchangeTerms, table: RateTable): [bigint, bigint] | undefined {
   const rate = (code: ExchangeTerms["from"], side: "bid" | "ask"): Fraction => {
     const quoted = table.rates.get(code);
@@ -39,7 +39,7 @@ export function priceByFractions(terms: ExchangeTerms, table: RateTable): [bigin
   return [n % d === 0n ? n / d : n / d + 1n, bought[0]];
 }
 
-/** What money is worth at the bid, in 10^−12 PLN. */
+/** Value of money at the bid, in 10^−12 PLN. */
 export function valueAtBid({ currency, minor }: Money, table: RateTable): bigint {
   const bid = table.rates.get(currency)?.bid ?? { coefficient: 1n, scale: 0 };
   return minor * bid.coefficient * 10n ** BigInt(12 - bid.scale - knownDigits(currency));

@@ -6,12 +6,11 @@ import type { TestContext } from "node:test";
 
 export interface Disk {
   readonly path: string;
-  /** Leaves no room for another byte. */
   fill(): void;
   makeRoom(): void;
 }
 
-/** Why there can be no disk of its own, if so. */
+/** The reason why a small disk cannot be mounted, if any. */
 export function diskRefusal(): string | undefined {
   try {
     mount().unmount();
@@ -54,7 +53,7 @@ function mount(): { readonly path: string; unmount(): void } {
   return {
     path,
     unmount() {
-      // At once: a process that a failed test has left has files open there.
+      // Lazily, as a process left by a failed test has files open there.
       execFileSync("umount", ["--lazy", path]);
       remove();
     },

@@ -3,26 +3,25 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import { maskPesels } from "../../src/core/mask.ts";
-import { statusOf } from "../../src/wire/problem.ts";
-import { type ProblemJson, problem } from "../../src/wire/schemas.ts";
+import { type ProblemJson, problem, statusOf } from "../../src/wire/problem.ts";
 
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The text as JSON; undefined if it is none. */
+  /** The text as JSON; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
 export interface HttpRequest {
   readonly headers?: Record<string, string>;
-  /** Text goes as it is, anything else as JSON. */
+  /** Text and bytes are sent verbatim, anything else as JSON. */
   readonly body?: unknown;
 }
 
 const jsonHeaders = { "content-type": "application/json" };
 
-/** Sends one request to `url` followed by `path`. */
+/** Sends one request to `url` + `path`. */
 export async function send(
   url: string,
   method: string,
@@ -40,7 +39,7 @@ export async function send(
   return { status: response.status, headers: response.headers, text: answer, json: parse(answer) };
 }
 
-/** The same with headers such as Host, which a browser sets and `fetch` does not let anyone set. */
+/** Sends a request with any headers; `fetch` does not allow some, such as Host. */
 export async function sendWithHeaders(
   url: string,
   line: string,
@@ -63,7 +62,7 @@ export async function sendWithHeaders(
   };
 }
 
-/** Checks that `answer` is a problem with this code, of the right form and without a PESEL. */
+/** Asserts that an answer is a well-formed problem with this code and without a PESEL. */
 export function isProblem(answer: HttpAnswer, code?: ErrorCode): ProblemJson {
   assert.equal(answer.headers.get("content-type"), "application/problem+json; charset=utf-8", answer.text);
   const body = problem.strict().parse(answer.json);

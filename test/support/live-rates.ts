@@ -4,7 +4,7 @@ import type { CurrentRates, TableLedger } from "../../src/core/rates.ts";
 import { type FetchLimits, openApi } from "../../src/rates/nbp.ts";
 import { openRates, type RatesOptions } from "../../src/rates/open.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { type Mode, type NbpStandIn, startNbpStandIn } from "./nbp-stand-in.ts";
+import { type NbpStandIn, startNbpStandIn } from "./nbp-stand-in.ts";
 import { publishedOf, ratesEvents } from "./rates.ts";
 
 export const noon = new Date("2026-06-09T10:00:00Z");
@@ -14,12 +14,11 @@ export const newer = publishedOf("109/C/NBP/2026", "2026-06-09", { USD: [4.01, 4
 export const leaped = publishedOf("109/C/NBP/2026", "2026-06-09", { USD: [8, 8.16] });
 export const json = (...tables: (object | string)[]) =>
   tables.map((table) => (typeof table === "string" ? table : JSON.stringify(table)));
-/** For a bank that does not answer in time. */
+/** Short limits, for a bank that does not answer in time. */
 export const impatient = { limits: { responseTimeoutMs: 50, requestTimeoutMs: 100 } };
-export const optionsFor = (mode: Mode) => (mode === "hangs" || mode === "drips" ? impatient : {});
 const cleanups: (() => Promise<void>)[] = [];
 
-/** For afterEach: closes what a test has opened. */
+/** Closes everything that a test has opened; for afterEach. */
 export async function closeAll(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
@@ -31,7 +30,7 @@ export async function standIn(...tables: (object | string)[]): Promise<NbpStandI
   return bank;
 }
 
-/** Rates of `bank` that refresh every 10 ms, at noon of 9 June 2026, and their events. */
+/** Rates of `bank` at noon of 9 June 2026 that refresh every 10 ms, with their events. */
 export async function openLive(
   bank: NbpStandIn,
   { limits, ...options }: Partial<RatesOptions> & { readonly limits?: Partial<FetchLimits> } = {},
@@ -46,15 +45,14 @@ export async function openLive(
     onEvent: events.onEvent,
     refreshMs: 10,
     retryMs: 10,
-    followMs: 10,
-    waits: { newestMs: 60_000, anyMs: 60_000 },
+    newerTableMs: 60_000,
     ...options,
   });
   cleanups.push(() => rates.close());
   return Object.assign(rates, { events });
 }
 
-/** The error with which the rates refuse to quote. */
+/** Asserts that no quote is available, and returns the error. */
 export async function unavailable(rates: CurrentRates): Promise<FxError> {
   const error = await rates.forQuote().catch((error: unknown) => error);
   assert.ok(error instanceof FxError, "a table is in force");
@@ -62,17 +60,17 @@ export async function unavailable(rates: CurrentRates): Promise<FxError> {
   return error;
 }
 
-/** The number of the table that an order would settle at. */
+/** Number of the table that orders settle at. */
 export async function traded(rates: CurrentRates, ledger?: TableLedger): Promise<string> {
   return rates.forOrder(await ledger?.inForce()).number;
 }
 
-/** The number of the table that a quote would be priced at. */
+/** Number of the table that quotes use. */
 export async function quoted(rates: CurrentRates): Promise<string> {
   return (await rates.forQuote()).number;
 }
 
-/** A ledger that can be made to fail, and that counts how often it is read. */
+/** A ledger that can fail on demand and counts its reads. */
 export function faultyLedger(store: TableLedger = openSqlite(":memory:")) {
   let works = true;
   let reads = 0;
@@ -86,7 +84,6 @@ export function faultyLedger(store: TableLedger = openSqlite(":memory:")) {
     acceptedTables: () => unlessBroken(() => store.acceptedTables()),
     acceptTable: (table, accepted) => unlessBroken(() => store.acceptTable(table, accepted)),
     saveTables: (tables) => unlessBroken(() => store.saveTables(tables)),
-    rateHistory: (range) => unlessBroken(() => store.rateHistory(range)),
     tables: (range) => unlessBroken(() => store.tables(range)),
   };
   return {

@@ -1,8 +1,8 @@
-/** What a server's metrics say about its memory and what it holds open, sampled while something goes on. */
+/** Samples a server's metrics of memory, open files and handles. */
 export interface MemoryWatch {
-  /** Whether the end of the time needs hardly more than its middle. */
+  /** Whether the last quarter of the time needs hardly more than the second one. */
   isFlat(): boolean;
-  /** The least of the second quarter of the time and of the last. */
+  /** Minima of the second and the last quarter of the time. */
   report(): Readonly<Record<string, string>>;
   stop(): void;
 }
@@ -14,12 +14,12 @@ interface Sample {
   readonly handles: number;
 }
 
-/** The environment of a server that is watched: its heap has only what it needs. */
+/** Environment of a watched server: it collects garbage often. */
 export const watched = {
   NODE_OPTIONS: `--import=${new URL("collect-garbage.js", import.meta.url)}`,
 };
 
-/** So much more is no growth: caches fill, and the allocator is lazy. */
+/** Growth below this is tolerated: caches fill, and the allocator is lazy. */
 const slack: Sample = { heapMb: 8, memoryMb: 64, files: 6, handles: 6 };
 
 export function watchMemory(url: string, token?: string, everyMs = 250): MemoryWatch {
@@ -34,7 +34,7 @@ export function watchMemory(url: string, token?: string, everyMs = 250): MemoryW
       const text = await answer.text();
       if (answer.ok) samples.push(sampleIn(text));
     } catch {
-      // The server is busy or away.
+      // The server is busy or down.
     }
     isAsking = false;
   }, everyMs);

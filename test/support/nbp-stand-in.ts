@@ -1,28 +1,20 @@
-/**
- * A stand-in for the bank's API on loopback, which can be made to fail in many ways while it runs. In tests:
- * `startNbpStandIn()`. By hand, with the recorded tables moved to end today, so that they are traded on:
- *
- *   node --import tsx test/support/nbp-stand-in.ts 8099
- *   npx fx serve --rates http://127.0.0.1:8099
- *   curl -X POST http://127.0.0.1:8099/mode/html     (see `modes`; "refuses" closes the port for 20 s)
- */
+/** A stand-in for the bank's API on loopback, with many failure modes. */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { addDays, warsawDate } from "../../src/core/date.ts";
+import { addDays } from "../../src/core/date.ts";
 import { publishedDemo } from "../../src/rates/recorded.ts";
 
 const fixture = (name: string) =>
   readFileSync(new URL(`../fixtures/nbp/${name}`, import.meta.url), "utf8").trim();
 
-/** The bank's table 108/C/NBP/2026 as it printed it, as the text of one element of its array. */
+/** The bank's table 108/C/NBP/2026 as published: the text of one element of its array. */
 export const publishedTable = fixture("table-c-2026-06-08.json").slice(1, -1);
 export const noDataText = fixture("404-no-data.txt");
 export const overLimitText = fixture("400-tables-last-over-67.txt");
 
-/** The 67 recorded tables of 2022, moved so that the last one takes effect on `last`. */
+/** The 67 recorded tables of 2022, moved so that the last takes effect on `last`. */
 export function tablesUpTo(last: string): string[] {
   const tables = publishedDemo();
   const shift = Math.round((Date.parse(last) - Date.parse(tables.at(-1)?.effectiveDate ?? "")) / 86_400_000);
@@ -41,7 +33,7 @@ export function tablesUpTo(last: string): string[] {
 const text = (status: number, body: string) => (_request: IncomingMessage, response: ServerResponse) => {
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(body);
 };
-/** Compressed, unless the request rules that out: without `accept-encoding`, any coding is allowed. */
+/** Answers JSON, compressed unless the request rules that out; without `accept-encoding`, any coding is allowed. */
 const json = (body: string) => (request: IncomingMessage, response: ServerResponse) => {
   const isPlain = request.headers["accept-encoding"] === "identity";
   const headers = { "content-type": "application/json; charset=utf-8" };
@@ -49,7 +41,7 @@ const json = (body: string) => (request: IncomingMessage, response: ServerRespon
   response.end(isPlain ? body : gzipSync(body));
 };
 
-/** What the stand-in does with a request, other than to answer it, and "refuses", which closes its port. */
+/** Failure modes other than "refuses", which closes the port. */
 const failures = {
   hangs: () => {},
   hangsUp: (request: IncomingMessage) => request.socket.destroy(),
@@ -84,28 +76,27 @@ const failures = {
 };
 
 export type Mode = "answers" | "refuses" | keyof typeof failures;
-export const modes: readonly Mode[] = ["answers", "refuses", ...(Object.keys(failures) as Mode[])];
 
 export interface NbpStandIn {
-  /** To give to fx as the base URL. */
+  /** The base URL for fx. */
   readonly url: string;
-  /** The texts of the tables it has, oldest first. Change it at will. */
+  /** The texts of its tables, oldest first; may be changed at any time. */
   tables: string[];
-  /** The paths that were asked for, in order, whatever became of it. */
+  /** The requested paths, in order, whatever the answers. */
   readonly requests: string[];
-  /** The time that its answers carry. Change it at will. */
+  /** The clock of the Date header; may be changed at any time. */
   clock: () => Date;
-  /** For how long a cache has had its answers. */
+  /** The Age header's value in answers, as from a cache. */
   ageSeconds: number;
   /** Resolves with the next request. */
   asked(): Promise<void>;
-  /** The most requests that were ever open at once. */
+  /** Peak number of simultaneous requests. */
   readonly mostAtOnce: number;
   mode(mode: Mode): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function startNbpStandIn(tables: string[] = [publishedTable], port = 0): Promise<NbpStandIn> {
+export async function startNbpStandIn(tables: string[] = [publishedTable]): Promise<NbpStandIn> {
   const standIn = { tables, requests: [] as string[], clock: () => new Date(), ageSeconds: 0, mostAtOnce: 0 };
   let mode: Mode = "answers";
   let open = 0;
@@ -130,12 +121,10 @@ export async function startNbpStandIn(tables: string[] = [publishedTable], port 
     response.on("close", () => {
       open -= 1;
     });
-    const wanted = /^\/mode\/(.+)$/.exec(path)?.[1];
-    if (request.method === "POST" && wanted !== undefined) void control(wanted, response);
-    else if (mode === "answers" || mode === "refuses") answer(path, request, response);
+    if (mode === "answers" || mode === "refuses") answer(path, request, response);
     else failures[mode](request, response);
   });
-  // A connection that is kept alive would be found dead, where a closed port has to be found.
+  // A kept-alive connection would be found dead where a test needs a closed port.
   server.maxRequestsPerSocket = 1;
   const listen = (at: number) =>
     new Promise<void>((resolve, reject) => {
@@ -146,7 +135,7 @@ export async function startNbpStandIn(tables: string[] = [publishedTable], port 
       server.close(() => resolve());
       server.closeAllConnections();
     });
-  await listen(port);
+  await listen(0);
   const { port: bound } = server.address() as AddressInfo;
 
   const setMode = async (next: Mode) => {
@@ -154,25 +143,10 @@ export async function startNbpStandIn(tables: string[] = [publishedTable], port 
     if (next === "refuses") await stopListening();
     else if (!server.listening) await listen(bound);
   };
-  const control = async (wanted: string, response: ServerResponse) => {
-    const known = modes.find((candidate) => candidate === wanted);
-    response
-      .writeHead(known === undefined ? 404 : 200)
-      .end(known === undefined ? `modes: ${modes.join(" ")}\n` : `${known}\n`);
-    if (known === undefined) return;
-    await new Promise((resolve) => response.once("close", resolve));
-    await setMode(known);
-    if (known === "refuses") setTimeout(() => void setMode("answers"), 20_000);
-  };
   return Object.assign(standIn, {
     url: `http://127.0.0.1:${bound}`,
     asked: () => new Promise<void>((resolve) => onAsked.push(resolve)),
     mode: setMode,
     close: stopListening,
   });
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const { url } = await startNbpStandIn(tablesUpTo(warsawDate(new Date())), Number(process.argv[2] ?? 8099));
-  process.stderr.write(`${url} answers. curl -X POST ${url}/mode/MODE, of: ${modes.join(" ")}\n`);
 }

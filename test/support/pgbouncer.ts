@@ -1,13 +1,13 @@
-/** A real PgBouncer for tests, on loopback, from Debian's package. */
+/** PgBouncer on loopback, from Debian's package. */
 import { execFileSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { folderFor, freePort, run, runSql, unprivileged } from "./postgres.ts";
 
 export interface PgBouncer {
-  /** The URL of the database, through it. */
+  /** The URL of the database through PgBouncer. */
   readonly url: string;
-  /** Changes a setting while it runs, from the next transaction on. */
+  /** Changes a setting at run time, from the next transaction on. */
   set(name: string, value: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -15,11 +15,11 @@ export interface PgBouncer {
 const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
 const program = folders.map((folder) => join(folder, "pgbouncer")).find((path) => existsSync(path));
 
-/** For a test's `skip`: why PgBouncer cannot be tried here, or false. */
+/** The reason to skip a test, or false. */
 export const withoutPgBouncer =
   program === undefined ? "pgbouncer is not installed (apt-get install pgbouncer)" : false;
 
-/** Starts one in front of the database of this URL. It ends when this process does. */
+/** Starts PgBouncer in front of a database. It ends with this process. */
 export async function startPgBouncer(
   databaseUrl: string,
   settings: Readonly<Record<string, string>> = {},

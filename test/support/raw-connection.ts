@@ -2,24 +2,23 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 
-/** A connection that requests are written to by hand. */
+/** A connection over which a test writes raw requests. */
 export interface RawConnection {
   readonly socket: Socket;
-  /** Sends GETs of these paths, without waiting for answers. */
+  /** Sends GETs of these paths, pipelined. */
   get(...paths: readonly string[]): void;
-  /** What has come so far. */
+  /** Everything received so far. */
   received(): string;
   /** The statuses of the answers so far. */
   statuses(): number[];
-  /** Resolves when what has come matches. */
+  /** Resolves when the received text matches. */
   until(pattern: RegExp): Promise<void>;
-  /** Ends it with a TCP reset, over TLS too. */
+  /** Ends the connection by a TCP reset, also over TLS. */
   reset(): void;
-  /** Resolves when the connection is closed. */
   readonly closed: Promise<unknown>;
 }
 
-/** @param tls for a connection over TLS */
+/** @param tls options for a connection over TLS */
 export async function openConnection(url: string, tls?: ConnectionOptions): Promise<RawConnection> {
   const place = { host: "127.0.0.1", port: Number(new URL(url).port) };
   const beneath = connect(place);
@@ -48,7 +47,7 @@ export async function openConnection(url: string, tls?: ConnectionOptions): Prom
   };
 }
 
-/** A GET as it goes over the connection. */
+/** The bytes of a GET request. */
 export function getRequest(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 }

@@ -1,4 +1,4 @@
-/** The reverse proxies of docs/OPERATIONS.md, as Debian packages them, with the configuration that stands there. */
+/** The reverse proxies of docs/OPERATIONS.md, from Debian's packages, with the page's configuration. */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -7,9 +7,9 @@ import { delimiter, join } from "node:path";
 import { freePort, run } from "./postgres.ts";
 
 export interface ReverseProxy {
-  /** Of what it shows, over TLS. */
+  /** The proxy's address, over TLS. */
   readonly url: string;
-  /** Everything that it has logged so far. */
+  /** The complete log so far. */
   log(): string;
   stop(): Promise<void>;
 }
@@ -21,11 +21,18 @@ export function programOf(name: (typeof proxies)[number]): string | undefined {
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-/** Its certificate, which is for localhost and signed by itself. */
+/** The proxy's self-signed certificate for localhost. */
 export const certificate = fixture("server.crt");
 
-/** Starts one before the server on this port of loopback. It ends when this process does. */
-export async function startProxy(name: (typeof proxies)[number], target: number): Promise<ReverseProxy> {
+/**
+ * Starts a proxy in front of a server on this loopback port. It ends with this process.
+ * @param waitSeconds replaces the documented time to wait for a byte of an answer
+ */
+export async function startProxy(
+  name: (typeof proxies)[number],
+  target: number,
+  waitSeconds?: number,
+): Promise<ReverseProxy> {
   const folder = mkdtempSync(join(tmpdir(), `fx-${name}-`));
   const files = {
     "certificate.pem": certificate,
@@ -47,7 +54,10 @@ export async function startProxy(name: (typeof proxies)[number], target: number)
     .replace("listen 443", `listen 127.0.0.1:${port}`)
     .replace("bind :443", `bind 127.0.0.1:${port}`)
     .replaceAll(/\/(etc\/fx|var\/log\/nginx)\//g, `${folder}/`)
-    .replace("/dev/log", `127.0.0.1:${syslog.address().port}`);
+    .replace("/dev/log", `127.0.0.1:${syslog.address().port}`)
+    .replace(/(proxy_read_timeout|timeout server) +\d+s/g, (whole, setting) =>
+      waitSeconds === undefined ? whole : `${setting} ${waitSeconds}s`,
+    );
   const config = join(folder, `${name}.conf`);
   const around = `pid ${folder}/pid;\nerror_log stderr notice;\nevents {}\nhttp {\n${documented}}\n`;
   writeFileSync(config, name === "nginx" ? around : documented);

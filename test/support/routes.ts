@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 
-/** Every route of a server as "GET /api/user/{pesel}", without HEAD. */
+/** Every route of a server, such as "GET /api/user/{pesel}", without HEAD. */
 export function routesOf(app: FastifyInstance): string[] {
   const parents: string[] = [];
   return app

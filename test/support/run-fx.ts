@@ -1,9 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { setTimeout as pause } from "node:timers/promises";
 import { launcher } from "./shell.ts";
 
-/** What came out of a command. `exit` is null if a signal ended it. */
+/** The result of a command. `exit` is null if a signal ended it. */
 export interface Ran {
   readonly stdout: string;
   readonly stderr: string;
@@ -13,27 +12,26 @@ export interface Ran {
 export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  /** A file at whose end standard output is written, instead of a pipe. */
+  /** A file to which standard output is appended, instead of a pipe. */
   readonly stdout?: string;
   readonly cwd?: string;
-  /** Another launcher than this folder's. */
+  /** The launcher, if not this folder's. */
   readonly fx?: string;
 }
 
-/** A built `fx serve`, and where it listens. */
+/** A running `fx serve` of the build. */
 export interface Served {
   readonly url: string;
   readonly pid: number | undefined;
-  /** Everything it has printed so far. */
+  /** Everything that it has printed so far. */
   readonly output: () => Ran;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Resolves when it has ended. */
   readonly ended: Promise<Ran>;
-  /** Ends it, if it has not. */
+  /** Ends it if it still runs. */
   readonly stop: () => Promise<Ran>;
 }
 
-/** What a failed test has left running would keep the file's process alive for good. */
+/** Processes that a failed test leaves behind would keep the test file's process alive. */
 const running = new Set<ChildProcessWithoutNullStreams>();
 if (process.env.NODE_TEST_CONTEXT !== undefined) {
   const { after } = await import("node:test");
@@ -42,14 +40,14 @@ if (process.env.NODE_TEST_CONTEXT !== undefined) {
   });
 }
 
-/** Runs the built `fx` with pipes for its streams. */
+/** Runs the built `fx` with pipes as its streams. */
 export function runFx(args: readonly string[], surroundings: Surroundings = {}): Promise<Ran> {
   const { child, ended } = spawnFx(args, surroundings);
   child.stdin.end(surroundings.stdin ?? "");
   return ended;
 }
 
-/** Starts `fx serve` on a free port and resolves when it says that it listens. */
+/** Starts `fx serve` on a free port and resolves when it listens. */
 export async function startFx(
   args: readonly string[] = ["--demo"],
   surroundings: Surroundings = {},
@@ -70,7 +68,7 @@ export async function startFx(
   return { url, pid: child.pid, output, signal, ended, stop };
 }
 
-/** Starts the built `fx` with nothing of this machine's settings. */
+/** Starts the built `fx` without this machine's settings. */
 export function spawnFx(
   args: readonly string[],
   { env = {}, cwd, stdout: file, fx = launcher }: Surroundings = {},
@@ -98,13 +96,4 @@ export function spawnFx(
     return output();
   });
   return { child, output, ended };
-}
-
-/** Waits until something is so. */
-export async function until(isSo: () => boolean, timeoutMs = 60_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error(`Waited ${timeoutMs} ms in vain for ${isSo}`);
-    await pause(5);
-  }
 }

@@ -1,20 +1,20 @@
 import { PassThrough, Writable } from "node:stream";
 import { startServer } from "../../src/cli/commands/serve/server.ts";
-import { loadConfig } from "../../src/cli/config.ts";
 import { runCommand } from "../../src/cli/run.ts";
 import { openTerminal } from "../../src/cli/terminal/terminal.ts";
 import type { Ran, Surroundings } from "./run-fx.ts";
+import { configOf } from "./settings.ts";
 
 interface HereSurroundings extends Pick<Surroundings, "env" | "stdin" | "cwd"> {
-  /** As at a terminal of that width, where nobody types: stdout is then all that it shows. */
+  /** Width of a terminal where nobody types; stdout then has everything that it shows. */
   readonly columns?: number;
 }
 
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * What `runFx` gives, from the source and in this process, in a fraction of the time: for what a command says and does,
- * where the build, the streams and the end of the process are not the point. One runs after the other.
+ * A fast `runFx`, from the source and in this process, for tests of a command's output and effect. Build, process
+ * streams and process exit are not covered. Commands run one at a time.
  */
 export function runHere(args: readonly string[], surroundings: HereSurroundings = {}): Promise<Ran> {
   const ran = last.then(() => runOnce(args, surroundings));
@@ -37,7 +37,7 @@ async function runOnce(
     stderr: stderr.stream,
   };
   const terminal = openTerminal(
-    // Of a process's streams, a command uses what any stream has.
+    // A command uses only what these streams have in common with those of a process.
     streams as unknown as Parameters<typeof openTerminal>[0],
     { HOME: "/nonexistent", ...env },
     args.includes("--no-color"),
@@ -50,7 +50,7 @@ async function runOnce(
     return { stdout: stdout.text(), stderr: stderr === stdout ? "" : stderr.text(), exit };
   } finally {
     process.chdir(folder);
-    // What a command leaves to the end of its process.
+    // A command leaves its signal handlers to the end of its process.
     for (const [index, signal] of signals.entries()) {
       const added = process.listeners(signal).filter((listener) => !listeners[index]?.includes(listener));
       for (const listener of added) process.removeListener(signal, listener);
@@ -69,8 +69,8 @@ function collector(properties: object): { stream: Writable; text: () => string }
   return { stream: Object.assign(stream, properties), text: () => text };
 }
 
-/** What `fx serve` runs, in this process and on a free port, with these FX_* settings. */
+/** Runs the server of `fx serve` in this process, on a free port and with these FX_* settings. */
 export function serveHere(env: Readonly<Record<string, string>>): ReturnType<typeof startServer> {
-  const { settings } = loadConfig({}, { FX_PORT: "0", FX_LOG_LEVEL: "silent", HOME: "/nonexistent", ...env });
+  const { settings } = configOf([], { FX_PORT: "0", FX_LOG_LEVEL: "silent", ...env });
   return startServer(settings, { version: "0.0.0", prepare: async () => {} });
 }

@@ -12,8 +12,9 @@ import { errorsOf, type Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import type { Caller } from "../../src/wire/role.ts";
 import { type fixedRates, now, table, tradedRates } from "./fixture.ts";
+import { until } from "./until.ts";
 
-/** An instance of fx over a store in memory, at one fixed table, as of `now` until its clock is set. */
+/** An instance of fx over a store in memory, with one fixed table. Its clock stands at `now` until it is set. */
 export async function openInstance(store: Store = openSqlite(":memory:")) {
   const rates = await tradedRates(store);
   const clock = { now };
@@ -28,15 +29,16 @@ export interface TestServer {
   readonly rates: ReturnType<typeof fixedRates>;
   readonly clock: { now: Date };
   readonly service: ExchangeService;
-  /** Whose token the requests have from now on. */
+  /** The caller of later requests, as if identified by a token. */
   caller: Caller | undefined;
-  /** Everything logged so far. */
   log(): string;
-  /** Fails if an operation has answered with a code that src/wire/operations.ts does not list for it. */
+  /** Resolves once the log matches: a client may have an answer before its line is written. */
+  logged(pattern: RegExp): Promise<void>;
+  /** @throws if an operation has answered with a code that src/wire/operations.ts does not list for it */
   close(): Promise<void>;
 }
 
-/** A server that listens on loopback; `replace` puts other methods in place of the service's. */
+/** Starts a server on loopback; `replace` has substitutes for methods of its service. */
 export async function startServer(
   replace: Partial<ExchangeService> = {},
   prefix = "",
@@ -67,7 +69,7 @@ export async function startServer(
       schemaVersion,
       ping: () => store.ping(),
       rates: () => rates.status(),
-      commits: () => ledger.commits,
+      commits: ledger.commits,
     },
     now: () => clock.now,
     prefix,
@@ -88,6 +90,7 @@ export async function startServer(
     service,
     caller: undefined,
     log: () => lines.join(""),
+    logged: (pattern) => until(() => pattern.test(lines.join(""))),
     close: async () => {
       await app.close();
       assert.deepEqual([...undeclared], [], "an answer's code is not among the errors of its operation");
@@ -96,7 +99,7 @@ export async function startServer(
   return server;
 }
 
-/** Collects, as "exchange: underage", each code with which an operation answers though its `errors` do not name it. */
+/** Collects error codes that an operation answers but does not declare, as "exchange: underage". */
 function undeclaredCodes(app: FastifyInstance): ReadonlySet<string> {
   const found = new Set<string>();
   app.server.prependListener("request", ({ method, url = "" }, response) => {
@@ -117,5 +120,5 @@ function undeclaredCodes(app: FastifyInstance): ReadonlySet<string> {
 }
 
 function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/?]*")}(\\?|$)`);
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/?]+")}(\\?|$)`);
 }

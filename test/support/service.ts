@@ -4,9 +4,16 @@ import type { Exchange } from "../../src/core/exchange.ts";
 import type { Receipt } from "../../src/core/journal.ts";
 import { maskPesels } from "../../src/core/mask.ts";
 import { formatMoney, type Money } from "../../src/core/money.ts";
-import type { AuditReport, BulkLine, ExchangeService, Page, PageRequest } from "../../src/core/service.ts";
+import {
+  type AuditReport,
+  type BulkLine,
+  type ExchangeService,
+  longestPage,
+  type Page,
+  type PageRequest,
+} from "../../src/core/service.ts";
 
-/** The receipt of an exchange. */
+/** The receipt of an entry that must be an exchange. */
 export async function exchangeReceipt(
   service: Pick<ExchangeService, "receipt">,
   id: string,
@@ -16,7 +23,7 @@ export async function exchangeReceipt(
   return { ...entry, ...entry.exchange };
 }
 
-/** Waits for a refusal with this code and message, and gives it. */
+/** Asserts a refusal with this code and message, and returns the error. */
 export async function refuses(
   answer: Promise<unknown>,
   code: ErrorCode,
@@ -35,7 +42,7 @@ export async function refuses(
   return assert.fail(`not refused with ${code}`);
 }
 
-/** What an audit counted and found. */
+/** An audit's report without the digest. */
 export function counted({ digest: _, ...report }: AuditReport): Omit<AuditReport, "digest"> {
   return report;
 }
@@ -44,7 +51,7 @@ export function texts(balances: readonly Money[]): string[] {
   return balances.map(formatMoney);
 }
 
-/** An account without what only a store knows of it. */
+/** An account without the fields that only a store uses. */
 export function plain(account: { pesel: string; name: string; surname: string; balances: readonly Money[] }) {
   const { pesel, name, surname, balances } = account;
   return { pesel, name, surname, balances: texts(balances) };
@@ -52,7 +59,7 @@ export function plain(account: { pesel: string; name: string; surname: string; b
 
 export async function everyPage<T>(
   load: (page: PageRequest) => Promise<Page<T>>,
-  limit: number,
+  limit = longestPage,
 ): Promise<T[]> {
   const items: T[] = [];
   let cursor: string | undefined;
@@ -65,7 +72,7 @@ export async function everyPage<T>(
   return items;
 }
 
-/** Says of every request which token it came with, as a server's handlers do. */
+/** Adds the token's name to every request, as a server's handlers do. */
 export function withToken(service: ExchangeService, by: string | undefined): ExchangeService {
   async function* named(lines: AsyncIterable<readonly BulkLine[]>) {
     for await (const chunk of lines) {
@@ -76,6 +83,7 @@ export function withToken(service: ExchangeService, by: string | undefined): Exc
     createAccount: (opening) => service.createAccount({ ...opening, by }),
     exchange: (order) => service.exchange({ ...order, by }),
     change: (change) => service.change({ ...change, by }),
+    changeTrading: (request) => service.changeTrading({ ...request, by }),
     bulk: (lines) => service.bulk(named(lines)),
   };
   return new Proxy(service, {

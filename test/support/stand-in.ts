@@ -3,14 +3,13 @@ import { after } from "node:test";
 
 export interface StandIn {
   readonly url: string;
-  /** The requests that have arrived whole, as text. */
+  /** Complete requests received so far, as text. */
   readonly requests: readonly string[];
 }
 
 /**
- * A server that takes requests and gives these raw answers in turn, the last one for good: it hangs for "hang", for
- * "die" drops the connection without an answer, and from "gone" on nobody listens. It stands until the tests of the
- * file are over.
+ * A server that gives these raw answers in turn, the last one for good: "hang" does not answer, "die" drops the
+ * connection, and from "gone" on nobody listens. It stands until the end of the file's tests.
  */
 export async function openStandIn(...answers: string[]): Promise<StandIn> {
   const requests: string[] = [];
@@ -39,13 +38,13 @@ export async function openStandIn(...answers: string[]): Promise<StandIn> {
   return { url: `http://127.0.0.1:${address.port}`, requests };
 }
 
-/** A raw answer that says nothing of fx, such as a proxy's. */
+/** A raw answer without fx's headers, such as a proxy's. */
 export function rawAnswer(status: number, body = "<html>", headers = "Content-Type: text/html"): string {
   const head = `HTTP/1.1 ${status} Whatever\r\n${headers}\r\nConnection: close`;
   return `${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** The raw answer with the problem details of an error code. */
+/** A raw answer with a problem of this code. */
 export function problemAnswer(status: number, code: string, headers = ""): string {
   const body = JSON.stringify({
     type: `urn:fx:error:${code}`,
@@ -56,4 +55,10 @@ export function problemAnswer(status: number, code: string, headers = ""): strin
     code,
   });
   return rawAnswer(status, body, `Content-Type: application/problem+json${headers && `\r\n${headers}`}`);
+}
+
+/** An id of a receipt that was made so many seconds ago. */
+export function receiptFrom(secondsAgo: number): string {
+  const time = (Date.now() - 1000 * secondsAgo).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
 }

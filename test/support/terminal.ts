@@ -5,14 +5,14 @@ import { stripVTControlCharacters } from "node:util";
 import { launcher, quoted } from "./shell.ts";
 
 export interface AtTerminal {
-  /** What the screen has shown, colour and all. */
+  /** Everything written to the screen, with control sequences. */
   readonly screen: string;
-  /** What is left of it, as plain text: without what was written over. */
+  /** The final plain text, without overwritten parts. */
   readonly text: string;
   readonly exit: number | null;
 }
 
-/** Typed when what it waits for has been shown. A function is called then with the id of the command's process. */
+/** Text typed once `after` has been shown. A function gets the id of the command's process. */
 export type Reply = readonly [after: string, typed: string | ((pid: number) => string)];
 
 export interface TerminalOptions {
@@ -23,12 +23,12 @@ export interface TerminalOptions {
   readonly cwd?: string;
 }
 
-/** Runs the built `fx` at a real terminal. */
+/** Runs the built `fx` at a pseudo-terminal. */
 export function runAtTerminal(args: readonly string[], options: TerminalOptions = {}): Promise<AtTerminal> {
   return runCommandAtTerminal([process.execPath, launcher, ...args], options);
 }
 
-/** Runs any command at a real terminal, which util-linux's `script` makes. */
+/** Runs any command at a pseudo-terminal made by `script` of util-linux. */
 export async function runCommandAtTerminal(
   words: readonly string[],
   options: TerminalOptions = {},
@@ -64,7 +64,7 @@ export async function runCommandAtTerminal(
   return { screen, text, exit: child.exitCode };
 }
 
-/** The process that `script` runs, as Linux tells it. */
+/** The process that `script` runs, from /proc. */
 function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")[0]);
 }

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type { BatchFile } from "../../src/web/operator/batch-file.ts";
-import type { AnsweredLine } from "../../src/web/operator/batch-run.ts";
+import type { AnsweredLine, BatchFile } from "../../src/web/operator/batch-file.ts";
 import { type BatchEvent, isBusy, noBatch, stepBatch } from "../../src/web/operator/batch-state.ts";
 
 const file = { id: "b", lines: [] } as unknown as BatchFile;
 const result = (state: AnsweredLine["state"]) => ({ state }) as AnsweredLine;
-/** Of any run, also of one that was left behind. */
+/** The number of any run, also of an earlier one. */
 const nth = fc.nat({ max: 6 });
 const event: fc.Arbitrary<BatchEvent> = fc.oneof(
   fc.constant<BatchEvent>({ is: "chosen", name: "orders.csv" }),
@@ -26,7 +25,7 @@ const event: fc.Arbitrary<BatchEvent> = fc.oneof(
 );
 
 describe("a batch on the page", () => {
-  test("is carried out only after its dry run, is not left while it works, and takes nothing from another run", () => {
+  test("A batch on the page is carried out only after its dry run, is not left while it works, and takes nothing from another run", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (events) => {
         let state = noBatch;
@@ -52,5 +51,24 @@ describe("a batch on the page", () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test("A line of a batch of 400,000 lines costs no more than one of 4,000", () => {
+    const more = Array.from({ length: 256 }, () => result("done"));
+    const secondsFor = (chunks: number) => {
+      let state = stepBatch(noBatch, { is: "chosen", name: "orders.csv" });
+      state = stepBatch(state, { is: "read", nth: state.nth, file });
+      const began = performance.now();
+      for (let chunk = 0; chunk < chunks; chunk += 1) {
+        state = stepBatch(state, { is: "results", nth: state.nth, more });
+      }
+      assert.equal(state.count.done, chunks * more.length);
+      return (performance.now() - began) / 1000;
+    };
+    const [few, many] = [16, 1600].map((chunks) =>
+      Math.min(...Array.from({ length: 5 }, () => secondsFor(chunks))),
+    );
+    // Copying all results with each chunk takes a hundred times as long a line.
+    assert.ok((many ?? 0) / 100 < 10 * (few ?? 0) + 0.001, `${many} s for 1600 chunks, ${few} s for 16`);
   });
 });

@@ -6,9 +6,11 @@ import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
 import { type Order, orderOut } from "../../src/web/customer.ts";
 import { Desk, type Wish } from "../../src/web/desk.ts";
 import { Reads } from "../../src/web/reads.ts";
+import type { EntryJson } from "../../src/wire/entries.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
+import { storage } from "./storage.ts";
 
-/** What becomes of one request, however late its answer is. */
+/** The fate of one request, however late its answer is. */
 const fates = [
   "answered",
   "done, and its answer lost",
@@ -19,20 +21,12 @@ const fates = [
   "storage-unavailable",
   "insufficient-funds",
   "rate-changed",
+  "idempotency-key-reused",
 ] as const;
 type Fate = (typeof fates)[number];
 
 function refusal(code: ErrorCode): ProblemAnswer {
   return new ProblemAnswer(encodeProblem(new FxError(code, "Not now."), "1"));
-}
-
-/** As the browser's: what is kept by name. */
-function storage(kept = new Map<string, string>()) {
-  return {
-    getItem: (name: string) => kept.get(name) ?? null,
-    setItem: (name: string, text: string) => void kept.set(name, text),
-    removeItem: (name: string) => void kept.delete(name),
-  };
 }
 
 /** A server whose answers come when `scheduler` lets them, and whose requests fare as `fateOf` says. */
@@ -83,6 +77,8 @@ function serverOf(scheduler: fc.Scheduler, fateOf: () => Fate) {
         if (fate.startsWith("done")) throw new NoAnswer();
         if (fate === "unauthorized" || fate === "overloaded" || fate === "storage-unavailable")
           throw refusal(fate);
+        // The key of a request that came with another token.
+        if (fate === "idempotency-key-reused" && !isFirst) throw refusal(fate);
         // Whatever becomes of a repeated request, it gets the first answer.
         if (!done.has(key)) throw refusal(refused.get(key) ?? (fate as ErrorCode));
         return { body: undefined as T, receiptId: `of ${key}`, isReplayed };
@@ -112,7 +108,7 @@ const deed = fc.record({
 });
 
 describe("what is under way at the counter", () => {
-  test("no order is lost, doubled or carried out unseen, however late, lost or refused its answers are", async () => {
+  test("No order is lost, doubled or carried out unseen, however late, lost or refused its answers are", async () => {
     let [sent, done] = [0, 0];
     await fc.assert(
       fc.asyncProperty(
@@ -183,7 +179,7 @@ describe("what is under way at the counter", () => {
     assert.ok(sent > done && done > 20, `${done} of ${sent} sent orders were done`);
   });
 
-  /** One account at a server, whose answers come when they are let go. */
+  /** A server with one account, which holds each answer back until `letGo`. */
   async function counterOf(changeOf: (version: number) => { version: number; isReplayed: boolean }) {
     let version = 1;
     const held: (() => void)[] = [];
@@ -216,7 +212,7 @@ describe("what is under way at the counter", () => {
     return { desk, reads, shown, letGo, held, setVersion: (next: number) => (version = next) };
   }
 
-  test("the late account of a question is not put over what was read after it", async () => {
+  test("The late account of a question is not put over what was read after it", async () => {
     const { desk, reads, shown, letGo, setVersion } = await counterOf(() => assert.fail());
     void desk.ask("1", { kind: "closing" });
     setVersion(2);
@@ -248,7 +244,7 @@ describe("what is under way at the counter", () => {
     });
   }
 
-  test("an order that is not in the statement so far keeps its key, and is settled by the same key only", async () => {
+  test("An order that is not in the statement so far keeps its key, and is settled by the same key only", async () => {
     const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
     const fated: Fate[] = ["answered", "lost on its way", "answered", "answered"];
     const server = serverOf(scheduler, () => fated.shift() ?? "answered");
@@ -269,7 +265,7 @@ describe("what is under way at the counter", () => {
     assert.deepEqual([desk.out, [...server.done.keys()]], [[], [key]]);
   });
 
-  test("an order without an answer survives a reload under its key, and is sent again as it was", async () => {
+  test("An order without an answer survives a reload under its key, and is sent again as it was", async () => {
     const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
     const fated: Fate[] = ["answered", "done, and its answer lost", "answered"];
     const server = serverOf(scheduler, () => fated.shift() ?? "answered");
@@ -290,7 +286,83 @@ describe("what is under way at the counter", () => {
     assert.equal(server.done.size, 1);
   });
 
-  test("two tabs that know the same order without an answer carry it out once", async () => {
+  for (const fate of ["done, and its answer lost", "lost on its way"] as const) {
+    test(`An order that was ${fate} is not taken for refused because its key was used with another token`, async () => {
+      const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
+      const fated: Fate[] = ["answered", fate];
+      const server = serverOf(scheduler, () => fated.shift() ?? "answered");
+      const kept = storage();
+      const desk = new Desk(server, new Reads(), kept);
+      await desk.ask("1", { kind: "deposit", money: { symbol: "PLN", amount: 5 } });
+      const { at } = desk.customer("1");
+      assert.ok(at?.stage === "asked");
+      const { key } = at.order;
+      await desk.confirm("1", key);
+      const change = () => Promise.reject(refusal("idempotency-key-reused"));
+      const ofAnotherTeller = new Desk({ get: server.get, change }, new Reads(), kept);
+      await ofAnotherTeller.confirm("1", key);
+      const { receiptId, told: message } = ofAnotherTeller.customer("1");
+      const isDone = server.done.has(key);
+      assert.deepEqual(
+        [receiptId, message?.what, ofAnotherTeller.out.length],
+        isDone ? [`of ${key}`, undefined, 0] : [undefined, { text: "notSoFar" }, 1],
+      );
+    });
+  }
+
+  test("A sign-in that ran out while an order was priced leaves the ticket as it was, without a message", async () => {
+    const get = () => Promise.reject(refusal("unauthorized"));
+    const desk = new Desk({ get, change: () => assert.fail() }, new Reads(), storage());
+    desk.tell("1", { is: "typed", ticket: { typed: "7" } });
+    await desk.ask("1", wishes[0] as Wish);
+    const { at, told: message, ticket } = desk.customer("1");
+    assert.deepEqual([at, message, ticket.typed], [undefined, undefined, "7"]);
+  });
+
+  test("A typed new name is kept for its customer; a reversal is sent with the reason typed for it, and not without one", async () => {
+    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
+    const server = serverOf(scheduler, () => "answered");
+    const desk = new Desk(server, new Reads(), storage());
+    desk.tell("1", { is: "typed", renaming: { name: "Jan", surname: "Nowy" } });
+    assert.deepEqual(desk.customer("1").renaming, { name: "Jan", surname: "Nowy" });
+    const entry = { id: "e", kind: "deposit", time: "2026-06-08T12:00:00Z" } as EntryJson;
+    for (const reason of ["wrong sum", "wrong currency"]) {
+      await desk.ask("1", { kind: "reversal", entry });
+      const { at } = desk.customer("1");
+      assert.ok(at?.stage === "asked");
+      const { key } = at.order;
+      const { length } = server.sent;
+      await desk.confirm("1", key);
+      assert.equal(server.sent.length, length, "it was sent without a reason");
+      assert.deepEqual(desk.customer("1").told?.what, { text: "reasonMissing" });
+      desk.tell("1", { is: "gives reason", key, reason });
+      desk.tell("1", { is: "gives reason", key: "of another order", reason: "another" });
+      await desk.confirm("1", key);
+      assert.equal(server.sent.at(-1)?.body, JSON.stringify({ reason }));
+    }
+    assert.deepEqual(desk.customer("1").renaming, { name: "Jan", surname: "Nowy" });
+  });
+
+  test("The form for a new account begins empty once its account was opened after the form had been closed", async () => {
+    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
+    const fated: Fate[] = ["lost on its way"];
+    const server = serverOf(scheduler, () => fated.shift() ?? "answered");
+    const desk = new Desk(server, new Reads(), storage());
+    const holder = { name: "Adam", surname: "Drugi" };
+    desk.setOpening({ pesel: " 1", ...holder });
+    await desk.carryOut("1", { kind: "opening", ...holder, pln: 0 }, holder);
+    desk.endOpening();
+    desk.beginOpening("");
+    assert.equal(desk.opening.name, "Adam", "an opening without an answer stays in its form");
+    await desk.confirm("1", desk.opening.key ?? "");
+    desk.beginOpening("");
+    assert.deepEqual([desk.opening.pesel, desk.opening.name, desk.isOpened], ["", "", false]);
+    desk.setOpening({ pesel: "2", name: "Ewa" });
+    desk.endOpening();
+    assert.deepEqual([desk.opening.pesel, desk.opening.name], ["", ""], "the next customer would see it");
+  });
+
+  test("Two tabs that know the same order without an answer carry it out once", async () => {
     const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
     const fated: Fate[] = ["answered", "lost on its way"];
     const server = serverOf(scheduler, () => fated.shift() ?? "answered");

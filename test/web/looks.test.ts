@@ -15,8 +15,11 @@ import { ask, balancesOn, entriesOn, eventually, find, openAccount, parts } from
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const anna = "80010112340";
 
-/** What axe-core finds against WCAG 2.2 AA and good practice, as "rule: element". */
+/** The findings of axe-core against WCAG 2.2 AA and good practice, as "rule: element". */
 async function faults(page: Page): Promise<string[]> {
+  // In the middle of a transition, colours have another contrast.
+  await page.evaluate(`Promise.allSettled(
+    document.getAnimations().filter((each) => each instanceof CSSTransition).map(({ finished }) => finished))`);
   await page.evaluate(axe);
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
   const found = await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(tags)} })`);
@@ -25,7 +28,7 @@ async function faults(page: Page): Promise<string[]> {
   );
 }
 
-/** What of the page is wider than the window. */
+/** The elements that are wider than the window. */
 const sticksOut = `(() => document.documentElement.scrollWidth <= innerWidth ? [] :
   [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
     .map((e) => e.tagName + "." + e.className))()`;
@@ -43,7 +46,7 @@ describe("the page", { skip: noBrowser }, () => {
     await rates.getByRole("rowheader").first().waitFor();
     await look("rates");
     await rates.getByRole("button", { name: "USD" }).click();
-    await page.getByRole("region", { name: "History of USD" }).locator("canvas").waitFor();
+    await page.getByRole("region", { name: "History of USD" }).locator(".plot svg").waitFor();
     await look("history");
     await newAccount.click();
     await openAccount.click();
@@ -90,18 +93,24 @@ describe("the page", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Position" }).click();
     await page.getByRole("rowheader", { name: "EUR" }).waitFor();
     await look("the position");
+    await page.getByRole("button", { name: "Till" }).click();
+    await page.getByRole("textbox", { name: "Counted PLN" }).fill("1");
+    await look("the till");
     await page.getByRole("button", { name: "Audit" }).click();
     await page.getByRole("button", { name: "Run the audit" }).click();
     await page.getByText("The books agree").waitFor();
     await look("the audit");
   }
 
-  for (const [colorScheme, width] of [
-    ["light", 1440],
-    ["dark", 360],
+  // 720 pixels are a window of 1440 at a zoom of 200 %.
+  for (const [colorScheme, width, forcedColors] of [
+    ["light", 1440, "none"],
+    ["dark", 360, "none"],
+    ["light", 720, "active"],
   ] as const) {
-    test(`has nothing that axe-core finds, ${colorScheme}, ${width} pixels wide, and is no wider`, async (t) => {
-      const { page } = await visit(t, server.url, { colorScheme, viewport: { width, height: 800 } });
+    test(`The page has nothing that axe-core finds, ${colorScheme}, ${width} pixels wide, forced colours ${forcedColors}, and is no wider`, async (t) => {
+      const viewport = { width, height: 800 };
+      const { page } = await visit(t, server.url, { colorScheme, viewport, forcedColors });
       await everyView(page, async (view) => {
         assert.deepEqual(await faults(page), [], view);
         assert.deepEqual(await page.evaluate(sticksOut), [], view);
@@ -109,7 +118,7 @@ describe("the page", { skip: noBrowser }, () => {
     });
   }
 
-  test("is Polish for a Polish browser, with Polish numbers, and has nothing that axe-core finds", async (t) => {
+  test("The page is Polish for a Polish browser, with Polish numbers, and has nothing that axe-core finds", async (t) => {
     const { page } = await visit(t, server.url, { locale: "pl-PL" });
     assert.equal(await page.locator("html").getAttribute("lang"), "pl");
     await page.getByRole("searchbox", { name: "Szukaj" }).fill(anna);
@@ -129,7 +138,7 @@ describe("the page", { skip: noBrowser }, () => {
     assert.doesNotMatch(words, /\b(Amount|Balance|Exchange|Receipt|Statement|Rates)\b/);
   });
 
-  test("changes its language at a button, and keeps it", async (t) => {
+  test("The page changes its language at a button, and keeps it", async (t) => {
     const { page } = await visit(t, server.url);
     assert.equal(await page.locator("html").getAttribute("lang"), "en");
     await page.getByRole("button", { name: "Polski" }).click();
@@ -140,7 +149,7 @@ describe("the page", { skip: noBrowser }, () => {
     await parts(page).rates.waitFor();
   });
 
-  test("does the whole job on a phone of 360 pixels, by touch", async (t) => {
+  test("The page does the whole job on a phone of 360 pixels, by touch", async (t) => {
     const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
     const { page } = await visit(t, server.url, phone);
     const form = parts(page);
@@ -152,9 +161,10 @@ describe("the page", { skip: noBrowser }, () => {
     await form.openAccount.tap();
     await page.getByRole("heading", { name: "Jan Telefon" }).waitFor();
     await form.amount.fill("100");
+    // A second tap at once, at the same place, would be a double tap, which does nothing at another button.
+    await setTimeout(1000);
     await form.exchange.tap();
     await form.confirm.waitFor();
-    // A second tap at once would be a double tap on Exchange, which confirms nothing.
     await setTimeout(1000);
     await form.confirm.tap();
     await form.receipt.waitFor();
@@ -162,7 +172,7 @@ describe("the page", { skip: noBrowser }, () => {
     assert.deepEqual(await page.evaluate(sticksOut), []);
   });
 
-  test("does the whole job by the keyboard alone, and shows where one is", async (t) => {
+  test("The page does the whole job by the keyboard alone, and shows where one is", async (t) => {
     const { page } = await visit(t, server.url);
     const { keyboard } = page;
     const { rates, receipt, statement } = parts(page);
@@ -219,7 +229,7 @@ describe("the page", { skip: noBrowser }, () => {
     await statement.waitFor();
   });
 
-  test("has each promised name once, however a test or a screen reader looks for it", async (t) => {
+  test("The page has each promised name once, however a test or a screen reader looks for it", async (t) => {
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel: adult(63), first: "Jan", surname: "Nazwa" });
     const own = parts(page);
@@ -234,14 +244,14 @@ describe("the page", { skip: noBrowser }, () => {
     for (const part of [pesel, first, surname, initial, open]) assert.equal(await part.count(), 1, `${part}`);
   });
 
-  test("is at most 100 kB over the wire, with what only operators load", async (t) => {
+  test("The page is at most 100 kB over the wire", async (t) => {
     const folder = new URL("../../dist/web/assets", import.meta.url);
     const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
     const paths = names.filter((name) => !/\.(br|gz)$/.test(name)).map((name) => `/assets/${name}`);
     let total = 0;
     for (const path of ["/", ...paths]) {
-      // What browsers ask for over TLS, and on loopback.
-      const asked = request(`${server.url}${path}`, { headers: { "accept-encoding": "gzip, deflate, br" } });
+      // The smallest encoding that every browser takes, also over plain http.
+      const asked = request(`${server.url}${path}`, { headers: { "accept-encoding": "gzip" } });
       const [response] = (await once(asked.end(), "response")) as [IncomingMessage];
       for await (const chunk of response) total += chunk.length;
     }
@@ -249,7 +259,7 @@ describe("the page", { skip: noBrowser }, () => {
     assert.ok(total > 20_000 && total <= 100_000, `${total} bytes`);
   });
 
-  test("shows itself early on a slow processor, and nothing jumps", async (t) => {
+  test("The page shows itself early on a slow processor, and nothing jumps", async (t) => {
     const { page } = await visit(t, server.url);
     const session = await page.context().newCDPSession(page);
     await session.send("Emulation.setCPUThrottlingRate", { rate: 4 });
@@ -279,7 +289,7 @@ describe("the page", { skip: noBrowser }, () => {
     assert.ok(shifted < 0.05, `layout shift ${shifted}`);
   });
 
-  test("scrolls through 10,000 entries without standing still", async (t) => {
+  test("The page scrolls through 10,000 entries without standing still", async (t) => {
     const pesel = adult(64);
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel, first: "Dużo", surname: "Wpisów", initial: "100000" });

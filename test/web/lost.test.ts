@@ -5,43 +5,36 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { warsawDate } from "../../src/core/date.ts";
-import { type AnswerCode, FxError } from "../../src/core/errors.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { encodeProblem } from "../../src/wire/problem.ts";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult, identified, putInForce } from "../support/fixture.ts";
 import { type NbpStandIn, startNbpStandIn, tablesUpTo } from "../support/nbp-stand-in.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
-import { ask, balancesOn, entriesOn, eventually, fillTicket, find, openAccount, parts } from "./teller.ts";
+import {
+  ask,
+  balancesOn,
+  drawn,
+  entriesOn,
+  eventually,
+  fillTicket,
+  find,
+  openAccount,
+  parts,
+  postTo,
+} from "./teller.ts";
 
 const buy100 = { from: "PLN", to: "USD", side: "Buy", amount: "100" } as const;
 
-/** What becomes of the page's next orders, until it is told otherwise. */
+/** Gives the page's next orders a fate, until the route is removed. */
 type Fate = "carried out and unanswered" | "never arrives" | "held back";
 
-async function spoilOrders(page: Page, fate: Fate, then = async () => {}): Promise<void> {
+async function intercept(page: Page, fate: Fate, then = async () => {}): Promise<void> {
   await page.route("**/api/exchange/*", async (route) => {
     if (fate === "held back") return;
     if (fate === "carried out and unanswered") await route.fetch();
     await then();
     await route.abort();
   });
-}
-
-/** Has the server refuse one request, as one that is busy would, and answer those after it. */
-async function answerOnce(
-  page: Page,
-  url: string,
-  code: AnswerCode,
-  send: () => Promise<void>,
-): Promise<void> {
-  await page.unroute(url);
-  const problem = encodeProblem(new FxError(code, "Not now."), "1");
-  await page.route(url, (route) => route.fulfill({ status: problem.status, json: problem }), { times: 1 });
-  const answered = page.waitForResponse(url);
-  await send();
-  await answered;
-  await parts(page).alert.waitFor();
 }
 
 describe("an order from the page", { skip: noBrowser }, () => {
@@ -64,7 +57,7 @@ describe("an order from the page", { skip: noBrowser }, () => {
       .filter((request) => request.url().includes("/api/exchange/"))
       .map((request) => request.headers()["idempotency-key"]);
 
-  test("is carried out once, however often Confirm is clicked", async (t) => {
+  test("An order is carried out once, however often Confirm is clicked", async (t) => {
     const { page, confirm, changes } = await offered(t, 11);
     await confirm.evaluate((button: { click(): void }) => {
       for (let nth = 0; nth < 5; nth += 1) button.click();
@@ -74,18 +67,7 @@ describe("an order from the page", { skip: noBrowser }, () => {
     assert.equal(keysOf(changes()).length, 1);
   });
 
-  test("is carried out once by a double click of the mouse, and by Exchange clicked twice", async (t) => {
-    const { page, exchange, confirm, changes } = await offered(t, 12);
-    await page.getByRole("button", { name: "Cancel" }).click();
-    await exchange.dblclick();
-    await confirm.waitFor();
-    assert.equal(keysOf(changes()).length, 0);
-    await confirm.dblclick();
-    assert.equal(await entriesOn(page, 2), 2);
-    assert.equal((await balancesOn(page)).USD, "100.00");
-  });
-
-  test("is not confirmed by the second click of a double click on Exchange, or by Enter held down", async (t) => {
+  test("An order is not confirmed by the second click of a double click on Exchange, or by Enter held down", async (t) => {
     const { page, exchange, confirm, changes } = await offered(t, 39);
     const cancel = page.getByRole("button", { name: "Cancel" });
     await cancel.click();
@@ -107,91 +89,14 @@ describe("an order from the page", { skip: noBrowser }, () => {
     assert.equal(keysOf(changes()).length, 1);
   });
 
-  test("is carried out once when its answer is lost and it is confirmed again", async (t) => {
-    const { page, confirm, alert, changes } = await offered(t, 13);
-    await spoilOrders(page, "carried out and unanswered");
-    await confirm.click();
-    assert.match(await alert.innerText(), /not known whether it was done/);
-    await page.unroute("**/api/exchange/*");
-    await confirm.click();
-    assert.equal(await entriesOn(page, 2), 2);
-    assert.equal((await balancesOn(page)).USD, "100.00");
-    const [first, again, ...others] = keysOf(changes());
-    assert.ok(first !== undefined && first === again && others.length === 0);
-  });
-
-  for (const [index, code] of (["overloaded", "rate-limited", "rates-unavailable"] as const).entries()) {
-    test(`is carried out once when its answer is lost, and the next one is ${code}`, async (t) => {
-      const { page, confirm, alert, changes } = await offered(t, 40 + index);
-      await spoilOrders(page, "carried out and unanswered");
-      await confirm.click();
-      await alert.waitFor();
-      await answerOnce(page, "**/api/exchange/*", code, () => confirm.click());
-      await confirm.click();
-      assert.equal(await entriesOn(page, 2), 2);
-      assert.equal((await balancesOn(page)).USD, "100.00");
-      const keys = keysOf(changes());
-      assert.deepEqual([keys.length, new Set(keys).size], [3, 1]);
-    });
-  }
-
-  test("and a deposit is made once, too", async (t) => {
-    const { page, alert } = await offered(t, 43);
-    const make = async () => {
-      await page.getByRole("button", { name: "Deposit" }).click();
-      await page.getByRole("button", { name: "Yes, do it" }).click();
-    };
-    await page.getByText("Cash and corrections").click();
-    await page.getByRole("textbox", { name: "Sum" }).fill("50");
-    await page.route("**/deposits", async (route) => {
-      await route.fetch();
-      await route.abort();
-    });
-    await make();
-    await alert.waitFor();
-    const again = page.getByRole("button", { name: "Yes, do it" });
-    await answerOnce(page, "**/deposits", "overloaded", () => again.click());
-    await again.click();
-    assert.equal(await entriesOn(page, 2), 2);
-    assert.equal((await balancesOn(page)).PLN, "1,050.00");
-  });
-
-  test("cannot be changed into another while its outcome is not known", async (t) => {
-    const { page, confirm, alert, from, amount } = await offered(t, 14);
-    await spoilOrders(page, "never arrives");
-    await confirm.click();
-    await alert.waitFor();
-    assert.deepEqual([await from.isDisabled(), await amount.isDisabled()], [true, true]);
-  });
-
-  for (const [fate, words, entries] of [
-    ["carried out and unanswered", /Statement/, 2],
-    ["never arrives", /not been done so far/, 1],
-  ] as const) {
-    test(`that is ${fate} is looked up in the statement instead`, async (t) => {
-      const { page, confirm, alert, exchange, receipt, changes } = await offered(t, entries + 14);
-      await spoilOrders(page, fate);
-      await confirm.click();
-      await alert.waitFor();
-      await page.getByRole("button", { name: "See whether it was done" }).click();
-      if (entries === 2) await exchange.waitFor();
-      else await alert.getByText("not been done so far").waitFor();
-      assert.match(await page.locator("main").innerText(), words);
-      assert.equal(await entriesOn(page, entries), entries);
-      if (entries === 2) await receipt.waitFor();
-      assert.equal(await receipt.count(), entries - 1);
-      assert.equal(keysOf(changes()).length, 1);
-    });
-  }
-
   for (const [fate, entries] of [
     ["carried out and unanswered", 2],
     ["held back", 1],
   ] as const) {
-    test(`that is ${fate} is not sent again by a reload, and is shown as unsettled until it is looked up`, async (t) => {
+    test(`An order that is ${fate} is not sent again by a reload, and is shown as unsettled until it is looked up`, async (t) => {
       const { page, pesel, name, confirm, changes } = await offered(t, entries + 17);
       const asked = page.waitForRequest("**/api/exchange/*");
-      await spoilOrders(page, fate);
+      await intercept(page, fate);
       await confirm.click();
       await asked;
       if (entries === 2) await parts(page).alert.waitFor();
@@ -214,27 +119,25 @@ describe("an order from the page", { skip: noBrowser }, () => {
       }
       await parts(page).exchange.waitFor();
       await confirm.waitFor({ state: "detached" });
+      await eventually(
+        () => parts(page).receipt.count(),
+        (count) => count === entries - 1,
+      );
       assert.equal(keysOf(changes()).length, 1);
       assert.equal(await page.evaluate("sessionStorage.length"), 0);
     });
   }
 
-  test("has a new key after a refusal", async (t) => {
+  test("An order that is asked for again after a refusal has a new key", async (t) => {
     const { page, pesel, confirm, alert, changes } = await offered(t, 20);
-    const spent = await fetch(`${server.url}/api/user/${pesel}/withdrawals`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ amount: 999, currency: "PLN" }),
-    });
-    assert.equal(spent.status, 200, await spent.text());
+    const price = page.locator(".ticket .price");
+    const asked = await price.innerText();
+    await postTo(server.url, `user/${pesel}/withdrawals`, { amount: 999, currency: "PLN" });
     await confirm.click();
     assert.match(await alert.innerText(), /not enough|holds|balance/i);
     assert.equal(await confirm.count(), 0);
-    await fetch(`${server.url}/api/user/${pesel}/deposits`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ amount: 999, currency: "PLN" }),
-    });
+    assert.equal(await price.innerText(), asked, "the refusal stands beside another price");
+    await postTo(server.url, `user/${pesel}/deposits`, { amount: 999, currency: "PLN" });
     await ask(page, buy100);
     await confirm.click();
     await eventually(
@@ -243,6 +146,37 @@ describe("an order from the page", { skip: noBrowser }, () => {
     );
     const [first, second, ...others] = keysOf(changes());
     assert.ok(first !== undefined && second !== undefined && first !== second && others.length === 0);
+  });
+});
+
+describe("an order of unknown outcome", { skip: noBrowser }, () => {
+  test("An order of unknown outcome is shown as such while the server is away: looked up, reloaded, and beside an account that cannot be read", async (t) => {
+    const server = await startFx(["--demo"]);
+    t.after(() => server.stop());
+    const { page } = await visit(t, server.url);
+    const { confirm, alert } = parts(page);
+    await openAccount(page, { pesel: adult(21), first: "Jan", surname: "Nieznany" });
+    await ask(page, buy100);
+    await intercept(page, "carried out and unanswered");
+    await confirm.click();
+    await alert.getByText("not known whether it was done").waitFor();
+    await page.route("**/api/**", (route) => route.abort());
+    await page.getByRole("button", { name: "See whether it was done" }).click();
+    const both = alert.getByText(/not known whether it was done.*No answer came from the server/s);
+    await both.waitFor();
+    await page.reload();
+    await alert.getByText("not known yet whether an order was done").waitFor();
+    await page.unroute("**/api/**");
+    await page.route("**/api/user/**", (route) => route.abort());
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("button", { name: "Show" }).click();
+    await alert.getByText("not known whether it was done").waitFor();
+    await page.unroute("**/api/user/**");
+    await page.unroute("**/api/exchange/*");
+    await confirm.click();
+    await page.getByRole("heading", { name: "Jan Nieznany" }).waitFor();
+    assert.equal(await entriesOn(page, 2), 2);
+    assert.equal((await balancesOn(page)).USD, "100.00");
   });
 });
 
@@ -269,12 +203,12 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
     server = await startFx([...settings(), "--port", port]);
   }
 
-  test("carries out once what was confirmed again after a restart of the server", async (t) => {
+  test("The page carries out once what was confirmed again after a restart of the server", async (t) => {
     const { page } = await visit(t, server.url);
     const { confirm, alert } = parts(page);
     await openAccount(page, { pesel: adult(31), first: "Jan", surname: "Kowalski" });
     await ask(page, buy100);
-    await spoilOrders(page, "carried out and unanswered", restart);
+    await intercept(page, "carried out and unanswered", restart);
     await confirm.click();
     await alert.getByText("not known").waitFor();
     await page.unroute("**/api/exchange/*");
@@ -283,7 +217,7 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
     assert.equal((await balancesOn(page)).USD, "100.00");
   });
 
-  test("says that no answer came while the server is away, and goes on when it is back", async (t) => {
+  test("The page says that no answer came while the server is away, and goes on when it is back", async (t) => {
     const { page } = await visit(t, server.url);
     const { confirm, alert, exchange } = parts(page);
     await openAccount(page, { pesel: adult(32), first: "Ewa", surname: "Kowalska" });
@@ -295,12 +229,18 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
     await exchange.click();
     await alert.getByText("No answer").waitFor();
     server = await startFx([...settings(), "--port", port]);
+    const again = page.waitForResponse(/api\/rates$/);
+    await page.evaluate(`dispatchEvent(new Event("focus"))`);
+    await again;
+    await drawn(page);
+    // A price that came later would seem to be what got no answer.
+    assert.match(await page.locator(".ticket .price").innerText(), /–/);
     await ask(page, buy100);
     await confirm.click();
     assert.equal(await entriesOn(page, 2), 2);
   });
 
-  test("shows a rate that moved before Confirm, and settles at it only when it is confirmed, under a new key", async (t) => {
+  test("The page shows a rate that moved before Confirm, and settles at it only when it is confirmed, under a new key", async (t) => {
     const { page, changes } = await visit(t, server.url);
     const { confirm, alert, rates } = parts(page);
     await openAccount(page, { pesel: adult(33), first: "Ola", surname: "Kowal" });
@@ -333,7 +273,7 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
 });
 
 describe("a batch on the page of a server at the bank's rates", { skip: noBrowser }, () => {
-  test("is carried out at the rates that its question showed, or asks again", async (t) => {
+  test("A batch is carried out at the rates that its question showed, or asks again", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "fx-web-"));
     const tables = tablesUpTo(warsawDate(new Date()));
     const bank = await startNbpStandIn(tables.slice(0, -1));
@@ -396,8 +336,11 @@ describe("the page of a server without rates", { skip: noBrowser }, () => {
   });
   after(() => server?.stop());
 
-  for (const locale of ["en-GB", "pl-PL"]) {
-    test(`says why no orders are settled at a rate table that is too old, in ${locale}`, async (t) => {
+  for (const [locale, words] of [
+    ["en-GB", "The rate table is 9 days old"],
+    ["pl-PL", "Najnowsza tabela jest za stara."],
+  ] as const) {
+    test(`The page says why no orders are settled at a rate table that is too old, in ${locale}`, async (t) => {
       const { page } = await visit(t, server.url, { locale });
       const reason = "The rate table is 9 days old, and none older than 7 days is traded at.";
       const rates = {
@@ -413,15 +356,17 @@ describe("the page of a server without rates", { skip: noBrowser }, () => {
         recorded: false,
         tradable: false,
         reason,
+        reasonCode: "too-old",
+        suspension: null,
         previous: null,
       };
       await page.route("**/api/rates", (route) => route.fulfill({ json: old }));
       await page.goto(server.url);
-      await page.locator(".banner").getByText(reason).waitFor();
+      await page.locator(".banner").getByText(words).waitFor();
     });
   }
 
-  test("says so, opens accounts, and says why it cannot exchange", async (t) => {
+  test("The page of a server without rates says so, opens accounts, and says why it cannot exchange", async (t) => {
     const { page, changes } = await visit(t, server.url);
     const { exchange, alert, amount, to } = parts(page);
     await page.getByText("no rates yet").waitFor();

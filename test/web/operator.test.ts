@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
+import type { MoneyJson } from "../../src/wire/fields.ts";
 import { noBrowser, visit } from "../support/browser.ts";
 import { runFx, type Served, startFx } from "../support/run-fx.ts";
+import { find } from "./teller.ts";
 
 const orders = [
   "pesel;from;to;toBuy;toSell;uwagi",
@@ -43,7 +45,133 @@ describe("the page for operators", { skip: noBrowser }, () => {
   const figure = (page: Page, label: string) =>
     page.locator("dl.tiles div", { has: page.getByText(label, { exact: true }) }).locator("dd");
 
-  test("tries a batch first, carries it out, and gives what fx batch gives and can go on with", async (t) => {
+  test("The page saves the register of a period, and an operator all data of one person", async (t) => {
+    const { page } = await visit(t, server.url);
+    await open(page, "Position");
+    const day = new Date().toISOString().slice(0, 10);
+    await page.getByLabel("Since").fill("2026-01-01");
+    await page.getByLabel("Until").fill("2999-12-31");
+    const register = await saved(page, "Save the file");
+    assert.equal(register.name, "fx-2026-01-01-2999-12-31.register.csv");
+    assert.match(register.text, /^\ufeffLp\.;Data[\s\S]*;sprzedaż;[\s\S]*koniec ewidencji: \d+;+\r\n$/);
+    await page.getByLabel("Format").selectOption({ label: "Journal: hledger" });
+    assert.match((await saved(page, "Save the file")).text, /; end of export/);
+    await open(page, "Counter");
+    await find(page, "80010112340", "Anna Nowak");
+    const person = await saved(page, "Save all data of this person");
+    assert.equal(person.name, "all data of Anna Nowak.json");
+    const { account, entries, time } = JSON.parse(person.text);
+    assert.deepEqual([account.pesel, entries[0].kind, time.slice(0, 10)], ["80010112340", "opening", day]);
+  });
+
+  test("The view of the position puts the house's own money into the drawer, and shows it there", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    await open(page, "Position");
+    const form = page.locator("form", { hasText: "The house's own money" });
+    await form.getByLabel("Sum").fill("0,001");
+    await form.getByRole("button", { name: "Put in" }).click();
+    await form.getByRole("alert").waitFor();
+    assert.equal(changes().length, 0);
+    await form.getByLabel("Sum").fill("700");
+    await form.getByLabel("In", { exact: true }).selectOption("GBP");
+    await form.getByRole("button", { name: "Put in" }).dblclick();
+    await form.getByText("Done. Receipt").waitFor();
+    await form.getByRole("button", { name: "Put in" }).click();
+    await form.getByText("Type an amount.").waitFor();
+    assert.ok(await form.getByText("Done. Receipt").isVisible());
+    assert.equal(changes().length, 1);
+    const row = page.getByRole("table", { name: "Position" }).getByRole("row", { name: "GBP" });
+    await row.getByText("700.00").waitFor();
+  });
+
+  for (const [when, goOn] of [
+    ["in the same view", async () => {}],
+    [
+      "from another view",
+      async (page: Page) => {
+        await open(page, "Counter");
+        await page
+          .locator(".banner", { hasText: "The drawer" })
+          .getByRole("button", { name: "Show" })
+          .click();
+      },
+    ],
+    [
+      "after a reload",
+      async (page: Page) => {
+        page.on("dialog", (dialog) => void dialog.accept());
+        await page.reload();
+        await page
+          .locator(".banner", { hasText: "The drawer" })
+          .getByRole("button", { name: "Show" })
+          .click();
+      },
+    ],
+  ] as const) {
+    for (const way of ["Yes, do it", "See whether it was done"]) {
+      test(`An entry of the house without an answer is made once, settled ${when} by "${way}"`, async (t) => {
+        const { page, changes } = await visit(t, server.url);
+        const inDrawer = async () => {
+          const { cash } = (await (await fetch(`${server.url}/api/house`)).json()) as {
+            cash: readonly MoneyJson[];
+          };
+          return cash.find(({ symbol }) => symbol === "CHF")?.amount ?? 0;
+        };
+        const before = await inDrawer();
+        await page.route(
+          "**/api/house/deposits",
+          async (route) => {
+            await route.fetch();
+            await route.abort();
+          },
+          { times: 1 },
+        );
+        await open(page, "Position");
+        const form = page.locator("form", { hasText: "The house's own money" });
+        await form.getByLabel("Sum").fill("700");
+        await form.getByLabel("In", { exact: true }).selectOption("CHF");
+        await form.getByRole("button", { name: "Put in" }).click();
+        await form.getByText("No answer came").waitFor();
+        await goOn(page);
+        assert.ok(await form.getByLabel("Sum").isDisabled());
+        assert.ok(await form.getByRole("button", { name: "Put in" }).isDisabled());
+        await form.getByRole("button", { name: way }).click();
+        await form.getByText("Done. Receipt").waitFor();
+        assert.ok(await form.getByRole("button", { name: "Put in" }).isEnabled());
+        assert.equal(new Set(changes().map((request) => request.headers()["idempotency-key"])).size, 1);
+        assert.equal(await inDrawer(), before + 700);
+      });
+    }
+  }
+
+  test("The view of the position suspends trading for a reason, and every view says so until it is resumed", async (t) => {
+    const { page } = await visit(t, server.url);
+    await open(page, "Position");
+    await page.getByRole("button", { name: "Suspend trading" }).click();
+    await page.getByLabel("Reason").fill("the bank corrects its table");
+    await page.getByRole("button", { name: "Suspend trading" }).click();
+    await open(page, "Counter");
+    const banner = page.locator(".banner", { hasText: "the bank corrects its table" });
+    await banner.waitFor();
+    const refused = await runFx([
+      "exchange",
+      "80010112340",
+      "--from",
+      "PLN",
+      "--to",
+      "USD",
+      "--to-buy",
+      "1",
+      "--url",
+      server.url,
+      "--yes",
+    ]);
+    assert.equal(refused.exit, 6, refused.stderr);
+    await page.getByRole("button", { name: "Resume trading" }).click();
+    await banner.waitFor({ state: "detached" });
+  });
+
+  test("The view of batches tries a batch first, carries it out, and gives what fx batch gives and can go on with", async (t) => {
     const path = files(t)("orders.csv", orders);
     const { page, changes } = await visit(t, server.url);
     await open(page, "Batch");
@@ -91,7 +219,22 @@ describe("the page for operators", { skip: noBrowser }, () => {
     assert.match(first ?? "", /^80010112340;PLN;USD;99999999;;"a;b";again:/);
   });
 
-  test("finishes a batch that fx batch began", async (t) => {
+  test("The page saves the proof of a receipt as fx receipt proof prints it", async (t) => {
+    const { page } = await visit(t, server.url);
+    await find(page, "80010112340", "Anna Nowak");
+    await page
+      .getByRole("button", { name: /^Receipt of/ })
+      .last()
+      .click();
+    const { name, text } = await saved(page, "Save proof");
+    const id = name.replace(/\.proof$/, "");
+    assert.equal(`${text}\n`, (await runFx(["receipt", "proof", id, "--url", server.url])).stdout);
+    await page.route("**/proof", (route) => route.abort());
+    await page.getByRole("button", { name: "Save proof" }).click();
+    await page.locator(".receipt").getByText("No answer came").waitFor();
+  });
+
+  test("The view of batches finishes a batch that fx batch began", async (t) => {
     const path = files(t)("more.ndjson", '{"pesel":"80010112340","from":"PLN","to":"EUR","toBuy":1.25}\n');
     await runFx(["batch", path, "--url", server.url, "--yes"]);
     const { page } = await visit(t, server.url);
@@ -102,31 +245,17 @@ describe("the page for operators", { skip: noBrowser }, () => {
     assert.equal(await page.getByRole("button", { name: "Carry out" }).count(), 0);
   });
 
-  test("reads a file as Excel in Poland saves it, once it is told the encoding", async (t) => {
-    const latin = Buffer.from("name;surname;pesel;pln\r\nZo\xbfia;Kowal;44051401359;1 000,50\r\n", "latin1");
-    const path = files(t)("accounts.csv", latin);
-    const { page } = await visit(t, server.url);
-    await open(page, "Batch");
-    await drop(page, path);
-    await page.getByRole("button", { name: "Read it as windows-1250" }).click();
-    await page.getByRole("button", { name: "Carry out the lines: 1" }).click();
-    await page.getByText("The batch is done.").waitFor();
-    const answer = await fetch(new URL("api/user/44051401359", server.url));
-    const { name } = (await answer.json()) as { name: string };
-    assert.equal(name, "Zożia");
-  });
-
   for (const [encoding, s] of [
     ["iso-8859-2", "\xb6"],
     ["windows-1250", "\x9c"],
   ] as const) {
-    test(`shows how the names of a file in ${encoding} read in each encoding, and again before they are carried out`, async (t) => {
+    test(`The view of batches shows how the names of a file in ${encoding} read in each encoding, and again before they are carried out`, async (t) => {
       const text = `name;surname;pesel;pln\r\nAnna;Nowak;80010112340;1\r\nEwa;Wi${s}niewska;44051401359;1\r\n`;
       const path = files(t)("accounts.csv", Buffer.from(text, "latin1"));
       const { page } = await visit(t, server.url);
       await open(page, "Batch");
       await drop(page, path);
-      await page.getByRole("alert").getByText("Line 3").waitFor();
+      await page.getByRole("alert").getByText("accounts.csv, line 3").waitFor();
       assert.equal(await page.getByRole("button", { name: /^Read it as/ }).count(), 2);
       const offer = page.locator("main p", {
         has: page.getByRole("button", { name: `Read it as ${encoding}` }),
@@ -134,11 +263,11 @@ describe("the page for operators", { skip: noBrowser }, () => {
       assert.match(await offer.innerText(), /Wiśniewska/);
       await page.getByRole("button", { name: `Read it as ${encoding}` }).click();
       await page.getByText("This was a dry run").waitFor();
-      await page.getByText("letters beyond A to Z: Ewa Wiśniewska").waitFor();
+      await page.getByText("letters beyond A to Z, 1 in all: Ewa Wiśniewska").waitFor();
     });
   }
 
-  test("says what is wrong with a file, and begins nothing", async (t) => {
+  test("The view of batches says what is wrong with a file, and begins nothing", async (t) => {
     const file = files(t);
     const { page, changes } = await visit(t, server.url);
     await open(page, "Batch");
@@ -153,7 +282,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
     assert.equal(changes().length, 0);
   });
 
-  test("goes on after a connection that broke, and does no line twice", async (t) => {
+  test("The view of batches goes on after a connection that broke, and does no line twice", async (t) => {
     const path = files(t)(
       "broken.csv",
       "pesel,from,to,toBuy\n75061598768,PLN,GBP,1\n75061598768,PLN,GBP,1\n",
@@ -177,17 +306,5 @@ describe("the page for operators", { skip: noBrowser }, () => {
     const answer = await fetch(new URL("api/user/75061598768", server.url));
     const { currencies } = (await answer.json()) as { currencies: { symbol: string; amount: number }[] };
     assert.equal(currencies.find(({ symbol }) => symbol === "GBP")?.amount, 2);
-  });
-
-  test("audits the ledger, and shows the position", async (t) => {
-    const { page, requests } = await visit(t, server.url);
-    await open(page, "Audit");
-    await page.getByRole("button", { name: "Run the audit" }).click();
-    await page.getByText("The books agree.").waitFor();
-    assert.equal(await figure(page, "Disagreements").innerText(), "0");
-    assert.ok(requests.some((request) => request.url().endsWith("/api/audit/checkpoint")));
-    await open(page, "Position");
-    const table = page.getByRole("table", { name: "Position" });
-    await table.getByRole("rowheader", { name: "EUR" }).waitFor();
   });
 });

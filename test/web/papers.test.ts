@@ -1,35 +1,20 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
+import type { TillJson } from "../../src/wire/ledger.ts";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
-import { entriesOn, eventually, find, openAccount, parts } from "./teller.ts";
-
-const anna = { pesel: "80010112340", name: "Anna Nowak" };
+import { ask, entriesOn, eventually, find, openAccount, parts } from "./teller.ts";
 
 describe("the page for tellers on paper, and what stands around it", { skip: noBrowser }, () => {
   let server: Served;
   before(async () => {
-    server = await startFx(["--demo"]);
+    server = await startFx(["--demo", "--office-name", "Kantor Wawel", "--office-tax", "676-000-00-00"]);
   });
   after(() => server?.stop());
 
-  test("shows the balances before and after a period", async (t) => {
-    const { page } = await visit(t, server.url);
-    await find(page, anna.pesel, anna.name);
-    const ends = page.locator(".ends");
-    assert.equal(await ends.count(), 0);
-    await parts(page).until.fill("2020-12-31");
-    await entriesOn(page, 0);
-    await parts(page).since.fill("2020-01-01");
-    await parts(page).until.fill("");
-    await entriesOn(page, 3);
-    const text = (await ends.innerText()).replace(/\s+/g, " ");
-    assert.match(text, /Before it – After it 6,677\.25 PLN · 250\.50 EUR · 500\.00 USD/);
-  });
-
-  test("prints the whole statement, also of what was not scrolled to, or the receipt alone", async (t) => {
+  test("The page prints the whole statement, also of what was not scrolled to, or the receipt alone", async (t) => {
     const pesel = adult(11);
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel, first: "Długi", surname: "Wyciąg", initial: "1000" });
@@ -54,12 +39,24 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
       (title) => title === "printed",
     );
     assert.equal(await parts(page).statement.locator("tbody tr").count(), 1201);
-    assert.deepEqual(await onPaper(page), { receipt: false, statement: true, rates: false });
+    assert.deepEqual(await onPaper(page), {
+      receipt: false,
+      statement: true,
+      rates: false,
+      office: "Kantor Wawel Tax number 676-000-00-00",
+      signatures: 2,
+    });
     await page.evaluate(`dispatchEvent(new Event("afterprint"))`);
-    assert.deepEqual(await onPaper(page), { receipt: true, statement: false, rates: false });
+    assert.deepEqual(await onPaper(page), {
+      receipt: true,
+      statement: false,
+      rates: false,
+      office: "Kantor Wawel Tax number 676-000-00-00",
+      signatures: 2,
+    });
   });
 
-  test("closes an account when it is empty, and shows then that it is closed", async (t) => {
+  test("The page closes an account when it is empty, and shows then that it is closed", async (t) => {
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel: adult(12), first: "Pusta", surname: "Kasa", initial: "5" });
     const close = page.getByRole("button", { name: "Close this account" });
@@ -76,7 +73,88 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     assert.equal(await parts(page).exchange.count(), 0);
   });
 
-  test("keeps a long name and the largest balance inside a phone's width", async (t) => {
+  test("A teller sees that an account is blocked, why and since when, before there is an amount to type, and an operator lifts it", async (t) => {
+    const { page } = await visit(t, server.url);
+    const pesel = adult(14);
+    await openAccount(page, { pesel, first: "Ewa", surname: "Zajęta", initial: "5" });
+    await page.getByText("Cash and corrections").click();
+    await page.getByRole("button", { name: "Block this account" }).click();
+    const yes = page.getByRole("button", { name: "Yes, do it" });
+    await yes.click();
+    assert.match(await parts(page).alert.innerText(), /reason first/);
+    await page.getByRole("textbox", { name: "Reason" }).fill("freeze 12/2026");
+    await yes.click();
+    const blocked = page.getByRole("region", { name: "This account is blocked." });
+    await blocked.getByText("freeze 12/2026").waitFor();
+    await blocked.getByText("Blocked since").waitFor();
+    const { exchange, amount } = parts(page);
+    const withdraw = page.getByRole("button", { name: "Withdraw" });
+    assert.deepEqual([await exchange.count(), await amount.count(), await withdraw.count()], [0, 0, 0]);
+    const deposit = { amount: 1, currency: "PLN" };
+    for (let nth = 0; nth < 101; nth += 1) await post(server, `user/${pesel}/deposits`, deposit);
+    await page.reload();
+    await find(page, "zajęta", "Ewa Zajęta");
+    await blocked.getByText("freeze 12/2026").waitFor();
+    await blocked.getByRole("button", { name: "Unblock this account" }).click();
+    await page.getByRole("textbox", { name: "Reason" }).fill("lifted 15/2026");
+    await yes.click();
+    await exchange.waitFor();
+    assert.equal(await blocked.count(), 0);
+  });
+
+  test("A block that comes while an amount is typed refuses the order, and the page then shows it", async (t) => {
+    const { page } = await visit(t, server.url);
+    const pesel = adult(15);
+    await openAccount(page, { pesel, first: "Jan", surname: "Spóźniony" });
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    await post(server, `user/${pesel}/block`, { reason: "freeze" });
+    await parts(page).confirm.click();
+    await page.getByRole("region", { name: "This account is blocked." }).getByText("freeze").waitFor();
+    assert.equal(await parts(page).exchange.count(), 0);
+  });
+
+  test("The sheet of the till expects the float and what came less what went, keeps what is typed, and prints alone", async (t) => {
+    const { page } = await visit(t, server.url);
+    const till = async () => {
+      const { currencies } = (await (await fetch(`${server.url}/api/till`)).json()) as TillJson;
+      const { in: came = 0, out = 0 } = currencies.find(({ symbol }) => symbol === "PLN") ?? {};
+      return Number(came) - Number(out);
+    };
+    await openAccount(page, { pesel: adult(16), first: "Ala", surname: "Kasowa", initial: "70.30" });
+    await post(server, `user/${adult(16)}/withdrawals`, { amount: 20.2, currency: "PLN" });
+    await page.getByRole("button", { name: "Till" }).click();
+    const row = page.getByRole("row", { name: /^PLN/ });
+    const cells = async () => (await row.getByRole("cell").allInnerTexts()).map((text) => text.trim());
+    const expected = Math.round((await till()) * 100 + 10_010) / 100;
+    await page.getByRole("textbox", { name: "Float PLN" }).fill("100,10");
+    await page.getByRole("textbox", { name: "Counted PLN" }).fill(String(expected - 1));
+    const shown = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2 }).format(expected);
+    const [, , , expects, , difference] = await cells();
+    assert.deepEqual([expects, difference], [shown, "−1.00"]);
+    await page.evaluate(`globalThis.print = () => { document.title = "printed"; }`);
+    await page.getByRole("button", { name: "Print" }).click();
+    await eventually(
+      () => page.title(),
+      (title) => title === "printed",
+    );
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.getByRole("row", { name: /^AUD/ }).isVisible(), false);
+    assert.deepEqual(
+      [await row.isVisible(), await page.locator(".signatures span:visible").count()],
+      [true, 2],
+    );
+    assert.equal(await page.getByRole("navigation").isVisible(), false);
+    await page.emulateMedia({ media: null });
+    await page.reload();
+    await page.getByRole("button", { name: "Till" }).click();
+    await row.waitFor();
+    assert.equal((await cells())[5], "−1.00");
+    await page.getByRole("button", { name: "Polski" }).click();
+    await page.getByRole("textbox", { name: "Policzono PLN" }).fill(String(expected).replace(".", ","));
+    assert.equal((await cells())[5], "0,00");
+  });
+
+  test("The page keeps a long name and the largest balance inside a phone's width", async (t) => {
     const { page } = await visit(t, server.url, { viewport: { width: 360, height: 800 } });
     const first = "Wolfeschlegelsteinhausenbergerdorff-Aleksandra";
     const surname = "Brzęczyszczykiewicz-Chrząszczyżewoszycka";
@@ -85,7 +163,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
   });
 
-  test("shows the API under the page's policy, and asks it", async (t) => {
+  test("The page shows the API under the page's policy, and asks it", async (t) => {
     const { page } = await visit(t, `${server.url}/docs`);
     await page.locator(".opblock-summary", { hasText: "/health/live" }).click();
     await page.getByRole("button", { name: "Try it out" }).click();
@@ -94,7 +172,17 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
   });
 });
 
-/** What a printer gets. */
+async function post({ url }: Served, path: string, body: object): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const { status } = await fetch(`${url}/api/${path}`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+  });
+  assert.equal(status, 200);
+}
+
+/** The parts that a printer gets. */
 async function onPaper(page: Page) {
   await page.emulateMedia({ media: "print" });
   const { receipt, statement, rates } = parts(page);
@@ -102,6 +190,8 @@ async function onPaper(page: Page) {
     receipt: await receipt.isVisible(),
     statement: await statement.isVisible(),
     rates: await rates.isVisible(),
+    office: (await page.locator("address:visible").allInnerTexts()).join().replace(/\s+/g, " "),
+    signatures: await page.locator(".signatures span:visible").count(),
   };
   await page.emulateMedia({ media: null });
   return seen;

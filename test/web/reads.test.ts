@@ -10,7 +10,7 @@ import { encodeProblem } from "../../src/wire/problem.ts";
 const told = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("what the page reads", () => {
-  test("is shown under the key that was asked for, and is the newest, however late answers come", async () => {
+  test("An answer is shown under the key that was asked for, and is the newest, however late answers come", async () => {
     const deed = fc.record({
       does: fc.constantFrom("watch", "leave", "stale", "put", "ask", "answer"),
       key: fc.constantFrom("a", "b", "ab"),
@@ -18,13 +18,13 @@ describe("what the page reads", () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.array(deed, { maxLength: 40 }), async (scheduler, deeds) => {
         const reads = new Reads();
-        /** What the server has under each key, which grows with each change. */
+        /** The server's version of each key, which grows with each change. */
         const server = new Map([
           ["a", 0],
           ["b", 0],
           ["ab", 0],
         ]);
-        /** What was shown last under each key. */
+        /** The version shown last under each key. */
         const shown = new Map<string, number>();
         const watched = new Map<string, () => void>();
         for (const { does, key } of deeds) {
@@ -50,7 +50,7 @@ describe("what the page reads", () => {
             const begun = reads.begin();
             void load().then((value) => reads.put(key, value, begun));
           }
-          // What has changed the server is read again.
+          // A change makes its key stale.
           if (does === "put") reads.stale(key);
           if (does === "answer" && scheduler.count() > 0) await scheduler.waitOne();
           await told();
@@ -76,7 +76,7 @@ describe("what the page reads", () => {
     );
   });
 
-  test("is asked for once by many, and aborted when the last of them leaves", async () => {
+  test("A read is asked for once by many parts, and aborted when the last of them leaves", async () => {
     const reads = new Reads();
     const signals: AbortSignal[] = [];
     const load = (signal: AbortSignal) => {
@@ -91,7 +91,7 @@ describe("what the page reads", () => {
     assert.equal(signals[0]?.aborted, true);
   });
 
-  test("is read again on focus if others change it, and nothing that a click had asked for once starts again", async () => {
+  test("A read is repeated on focus if others change its answer, and nothing that a click had asked for once starts again", async () => {
     const reads = new Reads();
     const loads = new Map<string, number>();
     const changing = [
@@ -116,7 +116,7 @@ describe("what the page reads", () => {
     assert.deepEqual([count(changing), count(once)], [changing.map(() => 2), once.map(() => 1)]);
   });
 
-  test("stays with its time when no answer comes, and goes when the server says that it is not there", async () => {
+  test("An answer stays with its time when no other comes, and goes when the server says that it is not there", async () => {
     const reads = new Reads();
     const gone = new ProblemAnswer(encodeProblem(new FxError("account-not-found", "None."), "1"));
     const answers: unknown[] = [7, new NoAnswer(), gone];

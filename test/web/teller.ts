@@ -1,5 +1,6 @@
+import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Locator, Page } from "playwright-core";
+import type { Locator, Page, Request, Route } from "playwright-core";
 
 export interface Customer {
   readonly pesel: string;
@@ -17,28 +18,28 @@ export interface Order {
   readonly amount: string;
 }
 
-/** What the page names in English, by the names that are promised: a part of another's name would be found, too. */
+/** The parts of the page by their promised English names, exactly. */
 export const parts = (page: Page) => ({
-  rates: page.getByRole("table", { name: "Rates" }),
-  search: page.getByRole("searchbox", { name: "Search" }),
-  newAccount: page.getByRole("button", { name: "New account" }),
-  openAccount: page.getByRole("button", { name: "Open account" }),
-  pesel: page.getByRole("textbox", { name: "PESEL" }),
-  first: page.getByRole("textbox", { name: "First name" }),
-  surname: page.getByRole("textbox", { name: "Surname" }),
-  initial: page.getByRole("textbox", { name: "Initial balance" }),
-  from: page.getByRole("combobox", { name: "From" }),
-  to: page.getByRole("combobox", { name: "To" }),
-  buy: page.getByRole("radio", { name: "Buy" }),
-  sell: page.getByRole("radio", { name: "Sell" }),
-  amount: page.getByRole("textbox", { name: "Amount" }),
-  exchange: page.getByRole("button", { name: "Exchange" }),
-  confirm: page.getByRole("button", { name: "Confirm" }),
-  receipt: page.getByRole("region", { name: "Receipt" }),
-  balances: page.getByRole("table", { name: "Balances" }),
-  statement: page.getByRole("table", { name: "Statement" }),
-  since: page.getByLabel("Since"),
-  until: page.getByLabel("Until"),
+  rates: page.getByRole("table", { name: "Rates", exact: true }),
+  search: page.getByRole("searchbox", { name: "Search", exact: true }),
+  newAccount: page.getByRole("button", { name: "New account", exact: true }),
+  openAccount: page.getByRole("button", { name: "Open account", exact: true }),
+  pesel: page.getByRole("textbox", { name: "PESEL", exact: true }),
+  first: page.getByRole("textbox", { name: "First name", exact: true }),
+  surname: page.getByRole("textbox", { name: "Surname", exact: true }),
+  initial: page.getByRole("textbox", { name: "Initial balance", exact: true }),
+  from: page.getByRole("combobox", { name: "From", exact: true }),
+  to: page.getByRole("combobox", { name: "To", exact: true }),
+  buy: page.getByRole("radio", { name: "Buy", exact: true }),
+  sell: page.getByRole("radio", { name: "Sell", exact: true }),
+  amount: page.getByRole("textbox", { name: "Amount", exact: true }),
+  exchange: page.getByRole("button", { name: "Exchange", exact: true }),
+  confirm: page.getByRole("button", { name: "Confirm", exact: true }),
+  receipt: page.getByRole("region", { name: "Receipt", exact: true }),
+  balances: page.getByRole("table", { name: "Balances", exact: true }),
+  statement: page.getByRole("table", { name: "Statement", exact: true }),
+  since: page.getByLabel("Since", { exact: true }),
+  until: page.getByLabel("Until", { exact: true }),
   alert: page.getByRole("alert"),
 });
 
@@ -106,4 +107,54 @@ export async function entriesOn(page: Page, count: number): Promise<number> {
     () => rows.count(),
     (found) => found === count,
   );
+}
+
+/** Holds back the answers to the requests that match until it is called, which waits until they have been drawn. */
+export async function holdBack(page: Page, matches: (url: URL) => boolean): Promise<() => Promise<void>> {
+  const held: Route[] = [];
+  let isHeld = true;
+  await page.route(matches, (route) => (isHeld ? void held.push(route) : route.continue()));
+  return async () => {
+    await eventually(
+      async () => held.length,
+      (count) => count > 0,
+    );
+    isHeld = false;
+    const ends = held.map((route) => ended(page, route.request()));
+    // The page may have dropped the request.
+    for (const route of held) await route.continue().catch(() => {});
+    await Promise.all(ends);
+    await drawn(page);
+  };
+}
+
+/** Waits until a request has its whole answer, or none. */
+async function ended(page: Page, request: Request): Promise<void> {
+  if (request.failure() !== null) return;
+  await new Promise<void>((resolve) => {
+    const look = (each: Request) => each === request && resolve();
+    page.on("requestfinished", look);
+    page.on("requestfailed", look);
+  });
+}
+
+/** Waits until the page has shown what it knows. */
+export async function drawn(page: Page): Promise<void> {
+  await page.evaluate("new Promise((end) => requestAnimationFrame(() => requestAnimationFrame(end)))");
+}
+
+/** Sets the page's clock forward, as if nobody had used the page meanwhile. */
+export async function leaveAlone(page: Page, minutes: number): Promise<void> {
+  await page.evaluate(`{
+    const before = Date.now;
+    Date.now = () => before() + ${minutes * 60_000};
+    document.dispatchEvent(new Event("visibilitychange"));
+  }`);
+}
+
+/** Changes something at the server, as another till would. */
+export async function postTo(url: string, path: string, body: object): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`${url}/api/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  assert.ok(answer.ok, await answer.text());
 }

@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import type * as z from "zod";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
-import { parseAtQuery, parseStatementQuery } from "../../src/wire/queries.ts";
+import { atQuery, opening as openingShape } from "../../src/wire/accounts.ts";
+import { encodeBody } from "../../src/wire/bulk.ts";
+import { statementQuery } from "../../src/wire/entries.ts";
+import type { Operation } from "../../src/wire/operation.ts";
+import { operations } from "../../src/wire/operations.ts";
+import { order as orderShape } from "../../src/wire/orders.ts";
 import {
   encodeIdempotencyKey,
-  encodeOpening,
-  encodeOrder,
   parseIdempotencyKey,
   parseJson,
-  parseOpeningBody,
-  parseOrderBody,
+  parseRequest,
 } from "../../src/wire/requests.ts";
 import { adult, decimal, opening, terms } from "../support/fixture.ts";
 
@@ -20,13 +23,14 @@ function isRefused(act: () => unknown, code: string): void {
 }
 
 describe("numbers in a body", () => {
-  test("are read by their exact decimal value", () => {
+  test("Numbers in a body are read by their exact decimal value", () => {
     const body = parseJson('{"name":"a","surname":"b","pesel":"c","pln":9999999999999.99}');
-    assert.equal(formatDecimal(parseOpeningBody(body).initial), "9999999999999.99");
+    const { pln } = parseRequest(openingShape, body);
+    assert.equal(pln && formatDecimal(pln), "9999999999999.99");
   });
 
   for (const number of ["0.1", "1e3", "-0", "100.0000000000000000000", "123456789012345", "1E-2"]) {
-    test(`${number} is taken`, () => {
+    test(`The number ${number} in a body is taken`, () => {
       assert.deepEqual(parseJson(`{"a":${number}}`), { a: Number(number) });
     });
   }
@@ -38,29 +42,21 @@ describe("numbers in a body", () => {
     "1e-330",
     "0.30000000000000000001",
   ]) {
-    test(`${number}, which a double would round, is refused`, () => {
+    test(`The number ${number} in a body, which a double would round, is refused`, () => {
       isRefused(() => parseJson(`{"a":${number}}`), "invalid-request");
     });
   }
 
-  test("are not looked at in what has not the shape of a request", () => {
-    const wide = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`a${index}`, 1e300]));
-    for (const body of [Array(17).fill(1e300), { a: { b: 1e300 } }, { a: [1e300] }, wide]) {
-      const text = JSON.stringify(body).replaceAll("1e+300", "1.00000000000000001");
-      assert.deepEqual(parseJson(text), JSON.parse(text));
-    }
-  });
-
-  test("are not looked for in strings", () => {
+  test("Numbers in the strings of a body are left alone", () => {
     const body = { "1.00000000000000001": '\\"12345678901234567"' };
     assert.deepEqual(parseJson(JSON.stringify(body)), body);
   });
 });
 
 describe("a query", () => {
-  const detailOf = (parse: (query: unknown) => unknown, query: object) => {
+  const detailOf = (shape: z.ZodType, query: object) => {
     try {
-      parse(query);
+      parseRequest(shape, query, "query");
     } catch (error) {
       assert.ok(error instanceof FxError && error.code === "invalid-request");
       return error.fields?.map(({ pointer, detail }) => `${pointer} ${detail}`).join();
@@ -68,31 +64,42 @@ describe("a query", () => {
     return assert.fail("not refused");
   };
 
-  test("has a time with its offset, where + may have become a space", () => {
+  test("A query has a time with its offset, where + may have become a space", () => {
     const noon = "2026-06-08T12:00:00.000Z";
     for (const at of [noon, "2026-06-08T14:00:00+02:00", "2026-06-08T14:00:00 02:00"]) {
-      assert.equal(parseAtQuery({ at })?.toISOString(), noon);
+      assert.equal(parseRequest(atQuery, { at }).at?.toISOString(), noon);
     }
-    assert.equal(parseAtQuery({}), undefined);
+    assert.deepEqual(parseRequest(atQuery, {}), {});
   });
 
-  test("with another time is refused, and so is one with a misspelt name", () => {
+  test("A query with a time of another form, or with a misspelt name, is refused", () => {
     const detail = "/at must be a date and time with an offset, such as 2026-06-08T12:00:00Z";
     for (const at of ["", "2026-06-08", "2026-06-08T12:00:00", ["2026-06-08T12:00:00Z"]]) {
-      assert.equal(detailOf(parseAtQuery, { at }), typeof at === "string" ? detail : "/at must be a string");
+      assert.equal(detailOf(atQuery, { at }), typeof at === "string" ? detail : "/at must be a string");
     }
-    assert.equal(detailOf(parseAtQuery, { At: "" }), "/At is not a known field");
+    assert.equal(detailOf(atQuery, { At: "" }), "/At is not a known field");
   });
 
-  test("of a period has dates that exist, in their order", () => {
+  test("A page has 50 items, and 200 at most, in every list", () => {
+    const queries = Object.values<Operation>(operations).flatMap(({ query = [] }) => query);
+    const ofLists = queries.filter(({ shape }) => "limit" in shape);
+    assert.equal(ofLists.length, 4);
+    for (const query of ofLists) {
+      assert.equal(parseRequest(query, {}).limit, 50);
+      assert.equal(parseRequest(query, { limit: "200" }).limit, 200);
+      assert.equal(detailOf(query, { limit: "201" }), "/limit must be at most 200");
+    }
+  });
+
+  test("A query for a period has dates that exist, in their order", () => {
     const period = { from: "2026-06-01", to: "2026-06-30" };
-    assert.deepEqual(parseStatementQuery(period), { limit: 50, key: undefined, ...period });
+    assert.deepEqual(parseRequest(statementQuery, period), { limit: 50, ...period });
     assert.equal(
-      detailOf(parseStatementQuery, { from: "2026-06-31" }),
+      detailOf(statementQuery, { from: "2026-06-31" }),
       "/from must be a date, such as 2026-06-08",
     );
     assert.equal(
-      detailOf(parseStatementQuery, { from: "2026-06-02", to: "2026-06-01" }),
+      detailOf(statementQuery, { from: "2026-06-02", to: "2026-06-01" }),
       "/to must not be before from",
     );
   });
@@ -111,7 +118,7 @@ describe("gap: a field given twice", () => {
     return undefined;
   };
 
-  test("is refused by its name", () => {
+  test("A field given twice is refused by its name", () => {
     assert.equal(refusedFor('{"toBuy":10,"toBuy":20}'), "/toBuy");
     assert.equal(refusedFor('{"a":"x:y", "toBuy" : 10 ,"toBuy"\n:10}'), "/toBuy");
     assert.throws(() => parseJson('{"toBuy":10,"toBuy":20}'), {
@@ -119,12 +126,12 @@ describe("gap: a field given twice", () => {
     });
   });
 
-  test("is refused in two spellings too", () => {
+  test("A field given twice in two spellings is refused", () => {
     assert.equal(refusedFor('{"toBuy":10,"to\\u0042uy":20}'), "/toBuy");
     assert.equal(refusedFor('{"__proto__":1,"__proto__":2}'), "");
   });
 
-  test("is found whatever else the fields have in them, and no other is refused", () => {
+  test("A field given twice is found in any body, and no other field is refused", () => {
     const name = fc.string({ unit: "binary", maxLength: 3 });
     const value = fc.oneof(fc.boolean(), fc.double({ noNaN: true }), fc.string({ unit: "binary" }));
     const member = fc.tuple(name, fc.oneof(value, fc.constantFrom('a":1,"a', "a:b", "{[")));
@@ -138,6 +145,16 @@ describe("gap: a field given twice", () => {
       { numRuns: 2000 },
     );
   });
+});
+
+test("A body of brackets in brackets, deeper than the stack, is refused as invalid-request", () => {
+  for (const [open, close] of [
+    ["[", "]"],
+    ['{"a":', "}"],
+  ] as const) {
+    const body = `${open.repeat(100_000)}1${close.repeat(100_000)}`;
+    isRefused(() => parseRequest(orderShape, parseJson(body)), "invalid-request");
+  }
 });
 
 test("every 16 KiB of JSON are read or refused at once", () => {
@@ -157,38 +174,42 @@ test("every 16 KiB of JSON are read or refused at once", () => {
     numbered("1e300"),
     numbered("{}"),
   ];
-  const began = performance.now();
-  for (let times = 0; times < 10; times += 1) {
-    for (const body of bodies) isRefused(() => parseOrderBody(parseJson(body)), "invalid-request");
+  for (const body of bodies) {
+    // The best of several: another process may have had the processor.
+    let shortestMs = Number.POSITIVE_INFINITY;
+    for (let times = 0; times < 20; times += 1) {
+      const began = performance.now();
+      isRefused(() => parseRequest(orderShape, parseJson(body)), "invalid-request");
+      shortestMs = Math.min(shortestMs, performance.now() - began);
+    }
+    assert.ok(shortestMs < 20, `${body.slice(0, 20)} took ${shortestMs} ms`);
   }
-  assert.ok(performance.now() - began < 10 * bodies.length * 10);
 });
 
 describe("an order for the wire", () => {
-  test("is what the other end reads", () => {
+  test("An order encoded for the wire is read as the same order", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 999_999_999_999_999n }), fc.nat(2), (coefficient, scale) => {
         const order = { ...terms("sell 1 PLN for USD"), amount: { coefficient, scale } };
-        const { pesel, toSell, toBuy } = parseOrderBody(
-          parseJson(JSON.stringify(encodeOrder(adult(), order))),
-        );
+        const body = JSON.stringify(encodeBody({ kind: "exchange", pesel: adult(), ...order }));
+        const { pesel, toSell, toBuy } = parseRequest(orderShape, parseJson(body));
         assert.equal(toSell && formatDecimal(toSell), formatDecimal(order.amount));
         assert.deepEqual([pesel, toBuy], [adult(), undefined]);
       }),
     );
   });
 
-  test("whose amount a JSON number cannot say is refused, not rounded", () => {
+  test("An order whose amount no JSON number holds exactly is refused, not rounded", () => {
     for (const amount of ["1.00000000000000000001", "9007199254740993", "1e400", "0.12345678901234567"]) {
       const order = { ...terms("sell 1 PLN for USD"), amount: decimal(amount) };
-      isRefused(() => encodeOrder(adult(), order), "invalid-request");
-      isRefused(() => encodeOpening(opening({ pln: amount })), "invalid-request");
+      isRefused(() => encodeBody({ kind: "exchange", pesel: adult(), ...order }), "invalid-request");
+      isRefused(() => encodeBody({ kind: "opening", ...opening({ pln: amount }) }), "invalid-request");
     }
   });
 });
 
 describe("an idempotency key", () => {
-  test("is the same at both ends of the wire", () => {
+  test("An idempotency key is the same at both ends of the wire", () => {
     const visible = fc.string({
       unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
     });
@@ -200,12 +221,12 @@ describe("an idempotency key", () => {
     );
   });
 
-  test("may be bare", () => {
+  test("An idempotency key may be bare", () => {
     assert.equal(parseIdempotencyKey("order-1"), "order-1");
     assert.equal(parseIdempotencyKey("a".repeat(255)), "a".repeat(255));
   });
 
-  test("of a wrong form is refused", () => {
+  test("An idempotency key of a wrong form is refused", () => {
     for (const key of ["", '""', "a b", '"a b"', '"a', "a".repeat(256), "klucz-ż", "a\n"]) {
       isRefused(() => parseIdempotencyKey(key), "invalid-request");
     }

@@ -3,48 +3,48 @@ import type { Command } from "commander";
 import type { Config } from "../config.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { command, setting } from "../options.ts";
+import { findingsExit } from "../exits.ts";
+import { command } from "../options.ts";
+import { settingOption } from "../settings.ts";
 import { withoutSecrets } from "../target.ts";
 import { ProgressLine } from "../terminal/progress.ts";
-import { auditProgress, tellReport } from "./audit/audit.ts";
-
-interface BackupOptions extends CommandOptions {
-  readonly db?: string;
-}
+import { auditProgress, tellAdvice, tellReport } from "./audit/audit.ts";
 
 export function defineBackup(program: Command, context: Context): void {
-  command(program, "backup", "copy a SQLite database, which may be in use, and audit the copy", [
+  command(program, "backup", "Copy a SQLite database, which may be in use, and audit the copy", [
     "fx backup fx-2026-11-21.db --db sqlite:fx.db",
     "FX_DB=sqlite:fx.db fx backup copy.db --json",
   ])
     .argument("<file>", "the copy: a new file, which is there only if all went well")
-    .addOption(setting("db").conflicts("url"))
-    .addOption(setting("url"))
+    .addOption(settingOption("db").conflicts("url"))
+    .addOption(settingOption("url"))
     .option("--json", "print one JSON document")
-    .action(async (file: string, options: BackupOptions) => {
+    .action(async (file: string, options: CommandOptions) => {
       const { stdout, stderr } = context.terminal;
-      const source = sourceOf(context.config(options), file);
+      const source = sourceOf(context.config(), file);
       if (existsSync(file))
         throw new UsageError(`${file} exists. Name a new file: a backup replaces nothing.`);
-      context.watchSignals();
+      context.signals.watch();
       const { backUpSqlite } = await import("../../sqlite/backup.ts");
       const progress = new ProgressLine(stderr);
       const report = await backUpSqlite(source, file, (done) => progress.show(auditProgress(done))).finally(
         () => progress.clear(),
       );
       const copy = report.findingsTotal === 0 ? file : null;
-      if (copy === null) context.exit = 1;
+      if (copy === null) context.exit = findingsExit;
       if (options.json) {
-        const { encodeAudit } = await import("../../wire/audit.ts");
-        return context.document({ file: copy, ...encodeAudit(report) });
+        const { audit } = await import("../../wire/audit.ts");
+        context.document({ file: copy, ...audit.encode(report) });
+      } else {
+        await tellReport(stdout, report, [["copy", copy ?? "none: the ledger has the findings above"]]);
       }
-      await tellReport(stdout, report, [["copy", copy ?? "none: the ledger has the findings above"]]);
+      tellAdvice(stderr, report, options.json === true);
     });
 }
 
 /** The path of the database that is to be copied: --db or FX_DB, unless --url names one. */
-function sourceOf({ settings, origins }: Config, file: string): string {
-  const place = origins.db === "flag" || (origins.db !== "default" && origins.url !== "flag") ? "db" : "url";
+function sourceOf({ settings, sources }: Config, file: string): string {
+  const place = sources.db === "cli" || (sources.db !== "default" && sources.url !== "cli") ? "db" : "url";
   const source = settings[place];
   if (source.kind === "sqlite") return source.path;
   if (source.kind === "postgres") {

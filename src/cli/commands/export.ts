@@ -2,7 +2,8 @@ import { type Command, Option } from "commander";
 import type { CalendarDate } from "../../core/date.ts";
 import { type ExportFormat, exportFormats } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { command, dateArgument, setting, timeArgument } from "../options.ts";
+import { command, withAtOption, withPeriodOptions } from "../options.ts";
+import { settingOption } from "../settings.ts";
 import { writeParts } from "../terminal/pages.ts";
 
 interface ExportOptions extends CommandOptions {
@@ -16,17 +17,20 @@ interface ExportOptions extends CommandOptions {
 const needs = { rates: false, access: "read" } as const;
 
 export function defineExport(program: Command, context: Context): void {
-  command(program, "export", "print the journal as double entry, for hledger, beancount or a spreadsheet", [
-    "fx export --format hledger > fx.journal",
-    "fx export --format csv --from 2026-10-01 --to 2026-10-31 > october.csv",
-  ])
-    .addOption(new Option("--format <format>", "whose format").choices(exportFormats).makeOptionMandatory())
-    .option("--from <date>", "the first day, in Warsaw (default: that of the first entry)", dateArgument)
-    .option("--to <date>", "the last day, in Warsaw (default: that of the last entry)", dateArgument)
-    .option("--at <time>", "the journal as it was then, at least 10 s ago", timeArgument)
-    .option("--full", "with PESELs, names, notes, reasons, keys and the names of tokens")
-    .addOption(setting("url"))
-    .addOption(setting("allowPlainHttp"))
+  withAtOption(
+    withPeriodOptions(
+      command(program, "export", "Print the journal in double entry, or the register of an exchange office", [
+        "fx export --format hledger > fx.journal",
+        "fx export --format csv --from 2026-10-01 --to 2026-10-31 > october.csv",
+        "fx export --format register --from 2026-10-01 --to 2026-10-31 > register.csv",
+      ]).addOption(
+        new Option("--format <format>", "file format").choices(exportFormats).makeOptionMandatory(),
+      ),
+    ),
+  )
+    .option("--full", "include PESELs, names, notes, reasons, keys and the names of tokens")
+    .addOption(settingOption("url"))
+    .addOption(settingOption("allowPlainHttp"))
     .action(async ({ format, from, to, at, full = false, ...options }: ExportOptions) => {
       const service = await context.service(options, needs);
       await writeParts(context.terminal.stdout, service.export({ format, from, to, at, full }));

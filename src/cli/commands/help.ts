@@ -1,10 +1,11 @@
 import type { Command } from "commander";
-import { definitions, flagOf, settingNames } from "../config.ts";
 import type { Context } from "../context.ts";
-import { exitTable, UsageError } from "../errors.ts";
-import { meanings } from "../options.ts";
-import { writeTable, writeText } from "../terminal/output.ts";
-import { type Screen, write } from "../terminal/terminal.ts";
+import { UsageError } from "../errors.ts";
+import { exitTable } from "../exits.ts";
+import { command } from "../options.ts";
+import { flagOf, settingNames, settingOf, variableOf } from "../settings.ts";
+import { writeTable } from "../terminal/output.ts";
+import type { Screen } from "../terminal/terminal.ts";
 
 export const topics: Readonly<
   Record<string, { readonly about: string; readonly tell: (stdout: Screen) => Promise<void> }>
@@ -12,29 +13,24 @@ export const topics: Readonly<
   "exit-codes": { about: "how a command ends, and whether money moved", tell: tellExits },
   settings: { about: "flags, environment variables and the config file", tell: tellSettings },
   environment: { about: "every environment variable that fx reads", tell: tellEnvironment },
-  json: { about: "what --json prints", tell: tellJson },
 };
 
 export function defineHelp(program: Command, context: Context): void {
-  const about = Object.entries(topics).map(([topic, { about }]) => `  ${topic.padEnd(12)}${about}`);
-  program
-    .command("help [topic...]")
-    .description("explain a command or a topic")
-    .addHelpText(
-      "after",
-      `\nTopics:\n${about.join("\n")}\n\nExamples:\n  $ fx help exchange\n  $ fx help exit-codes`,
-    )
+  const about = Object.entries(topics).map(([topic, { about }]) => `  ${topic.padEnd(13)}${about}`);
+  command(program, "help", "Explain a command or a topic", ["fx help exchange", "fx help exit-codes"])
+    .argument("[topic...]", "a command, or one of the topics below")
+    .addHelpText("after", `\nTopics:\n${about.join("\n")}`)
     .action(async (words: readonly string[]) => {
       const topic = topics[words.join(" ")];
       if (topic !== undefined) return topic.tell(context.terminal.stdout);
-      let command = program;
+      let found = program;
       for (const word of words) {
-        const next = command.commands.find((candidate) => candidate.name() === word);
+        const next = found.commands.find((candidate) => candidate.name() === word);
         if (next === undefined)
           throw new UsageError(`There is no help on ${words.join(" ")}. fx help lists the commands.`);
-        command = next;
+        found = next;
       }
-      command.outputHelp();
+      found.outputHelp();
     });
 }
 
@@ -47,7 +43,7 @@ async function tellExits(stdout: Screen): Promise<void> {
       { title: "Money moved?" },
       { title: "Do" },
     ],
-    exitTable.map(({ exit, meaning, moved, next }) => [String(exit), meaning, moved, next]),
+    exitTable.map((row) => row.map(String)),
   );
 }
 
@@ -56,67 +52,36 @@ async function tellSettings(stdout: Screen): Promise<void> {
     stdout,
     [{ title: "Flag" }, { title: "Environment" }, { title: "Config file" }, { title: "Default" }],
     settingNames.map((name) => [
-      definitions[name].isSecret ? "" : flagOf(name),
-      definitions[name].env,
+      settingOf(name).isSecret ? "" : flagOf(name),
+      variableOf(name),
       name,
-      String(definitions[name].fallback ?? ""),
+      settingOf(name).fallback ?? "",
     ]),
   );
 }
 
 async function tellEnvironment(stdout: Screen): Promise<void> {
-  const ofSettings = settingNames.map((name) => [definitions[name].env, meanings[name][1]]);
+  const ofSettings = settingNames.map((name) => [variableOf(name), settingOf(name).meaning]);
   await writeTable(
     stdout,
     [{ title: "Variable" }, { title: "Meaning", wraps: true }],
     [
       ...ofSettings,
+      ["FX_CONFIG", "the config file, like --config"],
       ["FX_…_FILE", "for each of these, a file that holds the value: how containers are given secrets"],
       ["FX_FORCE_TTY", "format output as for a terminal of this many columns"],
-      ["XDG_CONFIG_HOME", "the folder of fx/config.json, by default ~/.config"],
+      ["XDG_CONFIG_HOME, HOME", "the folder of fx/config.json; without the first, .config in the second"],
       ["NO_COLOR", "no colour, unless it is empty"],
       ["FORCE_COLOR", "colour even in a pipe; 0 for none"],
       ["TERM", "dumb is a terminal without colour, where no line is written over"],
       ["LC_ALL, LC_CTYPE, LANG", "a terminal of another character set than UTF-8 gets ASCII"],
-      ["TZ", "in which times are shown at a terminal; in a pipe they are UTC"],
+      [
+        "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY",
+        "the proxy to servers and to the bank, for addresses of that form or of any",
+      ],
+      ["NO_PROXY", "hosts that are reached directly, separated by commas"],
       ["NODE_EXTRA_CA_CERTS", "a PEM file of further authorities to trust (read by Node.js)"],
-      ["PGHOST, PGPORT, PGSSL…", "as of libpq, for what a postgres:// address leaves out"],
+      ["PGHOST, PGPASSWORD, PGSSL…", "as of libpq, for what a postgres:// address leaves out"],
     ],
   );
-}
-
-/** The documents of each command with --json, in the shapes of docs/JSON.md. */
-const documents = [
-  ["account create", "the account, with key and replayed"],
-  ["account show", "the account: name, surname, pesel, currencies, and closed if it is"],
-  ["exchange", "the account after it, with receipt, key and replayed"],
-  ["account deposit, account withdraw", "the same; with --dry-run, the account as it would be"],
-  ["account rename, account close", "the same"],
-  ["receipt reverse", "the same"],
-  ["account list", "an array of accounts"],
-  ["account history", "an array of entries, newest first"],
-  ["receipt", "one entry"],
-  ["quote, exchange --dry-run", "the quote: side, sold, bought, bid, ask, rate, table, effectiveDate"],
-  ["rates", "table, tradingDate, effectiveDate, rates, source, recorded, tradable, reason, previous"],
-  ["rates history", "symbol and rates: table, effectiveDate, bid, ask"],
-  ["batch", "a document a line, for each line of the file"],
-  ["position", "currencies with customers and house, spreadEarned"],
-  [
-    "audit",
-    "ok, accounts, entries, findings, findingsTotal, digest; file with --checkpoint, against with --against",
-  ],
-  ["backup", "file, ok, accounts, entries, findings, findingsTotal, digest"],
-  ["token list", "an array of tokens: name, role, created, expires"],
-  ["doctor", "ok, version, configFile, settings, checks"],
-] as const;
-
-async function tellJson(stdout: Screen): Promise<void> {
-  if (stdout.rich) {
-    const about =
-      "With --json a command prints one JSON document on stdout, in the shapes of the HTTP service, and a failure as " +
-      "{code, message, hint, exit} on stderr. PESELs are not masked in it.";
-    writeText(stdout, about);
-    write(stdout, "");
-  }
-  await writeTable(stdout, [{ title: "Command" }, { title: "Document", wraps: true }], documents);
 }

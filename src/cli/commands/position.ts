@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { Money } from "../../core/money.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { command, serviceCommand, withAtOption } from "../options.ts";
 import { amountText, moneyText, writeRecord, writeTable } from "../terminal/output.ts";
@@ -7,33 +6,36 @@ import { write } from "../terminal/terminal.ts";
 
 const needs = { rates: false, access: "read" } as const;
 
+const columns = [
+  { title: "Currency" },
+  { title: "Customers", align: "right" },
+  { title: "House", align: "right" },
+  { title: "In the drawer", align: "right" },
+  { title: "At the bank", align: "right" },
+] as const;
+
 export function definePosition(program: Command, context: Context): void {
-  const { stdout } = context.terminal;
   withAtOption(
     serviceCommand(
-      command(program, "position", "show what customers hold and where the house stands", [
-        "fx position",
-        "fx position --at 2026-06-30T23:59:59+02:00",
-      ]),
+      command(
+        program,
+        "position",
+        "Show what customers hold, the house's position, its money and the spread earned",
+        ["fx position", "fx position --at 2026-06-30"],
+      ),
       needs,
     ),
   ).action(async ({ at, ...options }: CommandOptions & { readonly at?: Date }) => {
+    const { stdout } = context.terminal;
     const service = await context.service(options, needs);
     const position = await service.position(at);
     if (options.json) {
-      const { encodePosition } = await import("../../wire/codecs.ts");
-      return context.document(encodePosition(position));
+      const { position: shape } = await import("../../wire/ledger.ts");
+      return context.document(shape.encode(position));
     }
-    const columns = [
-      { title: "Currency" },
-      { title: "Customers", align: "right" },
-      { title: "House", align: "right" },
-    ] as const;
-    const amount = (money: Money) => amountText(stdout, money);
-    const rows = position.currencies.map(({ currency, customers, house }) => [
+    const rows = position.currencies.map(({ currency, customers, house, cash, bank }) => [
       currency,
-      amount({ currency, minor: customers }),
-      amount({ currency, minor: house }),
+      ...[customers, house, cash, bank].map((minor) => amountText(stdout, { currency, minor })),
     ]);
     await writeTable(stdout, columns, rows);
     if (stdout.rich) write(stdout, "");

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Decimal } from "../../core/decimal.ts";
-import { type ExchangeTerms, parseTerms, type Quote } from "../../core/exchange.ts";
+import { type ExchangeTerms, parseTerms } from "../../core/exchange.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { amountArgument, command, serviceCommand } from "../options.ts";
@@ -18,33 +18,32 @@ const needs = { rates: true, access: "read" } as const;
 
 export function defineQuote(program: Command, context: Context): void {
   withTermsOptions(
-    command(program, "quote", "say what an exchange would come to now", [
+    command(program, "quote", "Show a quote at the current rates", [
       "fx quote --from PLN --to USD --to-buy 100",
       "fx quote --from EUR --to CHF --to-sell 250 --json",
     ]),
   ).action(async (options: TermsOptions) => {
     const terms = termsOf(options);
     const service = await context.service(options, needs);
-    await tellQuote(context, options, await service.quote(terms));
+    const quote = await service.quote(terms);
+    const { stdout } = context.terminal;
+    if (!options.json) return writeRecord(stdout, quotePairs(stdout, quote));
+    const { quote: shape } = await import("../../wire/exchanges.ts");
+    context.document(shape.encode(quote));
   });
 }
 
-export async function tellQuote(context: Context, options: CommandOptions, quote: Quote): Promise<void> {
-  const { stdout } = context.terminal;
-  if (!options.json) return writeRecord(stdout, quotePairs(stdout, quote));
-  const { encodeQuote } = await import("../../wire/codecs.ts");
-  context.document(encodeQuote(quote));
-}
-
-/** The options that say what is to be exchanged. */
+/** The options that say what to exchange. */
 export function withTermsOptions(command: Command): Command {
   return serviceCommand(command, needs)
     .requiredOption("--from <currency>", "currency to sell, such as PLN")
     .requiredOption("--to <currency>", "currency to buy, such as USD")
     .addOption(
-      new Option("--to-buy <amount>", "buy exactly this much").argParser(amountArgument).conflicts("toSell"),
+      new Option("--to-buy <amount>", "buy exactly this amount; one of --to-buy and --to-sell is required")
+        .argParser(amountArgument)
+        .conflicts("toSell"),
     )
-    .addOption(new Option("--to-sell <amount>", "sell exactly this much").argParser(amountArgument));
+    .addOption(new Option("--to-sell <amount>", "sell exactly this amount").argParser(amountArgument));
 }
 
 /** @throws UsageError, FxError */

@@ -5,111 +5,89 @@ import type { Receipt } from "../../core/journal.ts";
 import type { ExchangeService } from "../../core/service.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { command, serviceCommand } from "../options.ts";
+import { command, serviceCommand, showCommand, withReasonOption } from "../options.ts";
 import { receiptPairs } from "../terminal/figures.ts";
 import { writeRecord } from "../terminal/output.ts";
-import { changeOrder } from "./change.ts";
-import { type SettleOptions, settle, withSettleOptions } from "./settle.ts";
+import { defineProof } from "./receipt/proof.ts";
+import { type ReasonOptions, settle, withSettleOptions } from "./settle.ts";
 
 interface ShowOptions extends CommandOptions {
   readonly pesel?: string;
   readonly key?: string;
 }
 
-interface ReverseOptions extends SettleOptions {
-  readonly reason: string;
-}
-
 const needs = { rates: false, access: "read" } as const;
-const idMeaning = "its id, or the first 8 characters of that or more, or the value of the header Fx-Receipt";
+export const idDescription =
+  "its id, the first 8 characters of it or more (below the role operator 18), or a header Fx-Receipt";
 
 export function defineReceipt(program: Command, context: Context): void {
-  const { stdout } = context.terminal;
-  const receipt = program
-    .command("receipt")
-    .description("show receipts, and reverse what was done")
-    .addHelpText(
-      "after",
-      '\nExamples:\n  $ fx receipt 019e9a70-3c5e\n  $ fx receipt reverse 019e9a70-3c5e --reason "wrong amount"',
-    );
+  const examples = [
+    "fx receipt 019e9a70-3c5e",
+    "fx receipt 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --json",
+    "fx receipt --pesel 44051401359 --key monday-1",
+  ];
+  const receipt = command(program, "receipt", "Show or prove a receipt, or reverse what was done", examples);
+  showCommand(receipt, "Show a receipt", ["fx receipt show 019e9a70-3c5e", ...examples], (show) =>
+    serviceCommand(show, needs)
+      .argument("[id]", idDescription)
+      .option("--pesel <pesel>", "with --key: PESEL of the account, or - to read it from standard input")
+      .option("--key <key>", "with --pesel: idempotency key of the request")
+      .action((id: string | undefined, options: ShowOptions) => showReceipt(context, id, options)),
+  );
 
-  serviceCommand(
-    command(
-      receipt,
-      "show",
-      "show one receipt (the same as fx receipt)",
-      [
-        "fx receipt show 019e9a70-3c5e",
-        "fx receipt 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --json",
-        "fx receipt --pesel 44051401359 --key monday-1",
-      ],
-      { isDefault: true },
-    ),
-    needs,
-  )
-    .argument("[id]", idMeaning)
-    .option("--pesel <pesel>", "with --key: the account, 11 digits, or - to read it from standard input")
-    .option("--key <key>", "with --pesel: the idempotency key of what was done")
-    .action(async (argument: string | undefined, options: ShowOptions) => {
-      const find = await receiptFinder(context, argument, options);
-      const found = await find(await context.service(options, needs));
-      if (!options.json) return writeRecord(stdout, receiptPairs(stdout, found));
-      const { encodeEntry } = await import("../../wire/codecs.ts");
-      context.document(encodeEntry(found));
-    });
+  defineProof(receipt, context, idDescription, receiptId);
 
-  withSettleOptions(
-    serviceCommand(
-      command(
-        receipt,
-        "reverse",
-        "undo an exchange, a deposit or a withdrawal; at a terminal, after a question",
-        ['fx receipt reverse 019e9a70-3c5e --reason "wrong amount"'],
-      ),
-      needs,
-    )
-      .argument("<id>", idMeaning)
-      .requiredOption("--reason <text>", "kept with the entry: up to 200 characters"),
-    "only show what it would come to, change nothing",
-  ).action((argument: string, options: ReverseOptions) =>
-    settle(context, options, async (key) => {
-      const reason = parseReason(options.reason);
-      return {
-        rates: false,
-        order: async (service) => {
-          const undone = await service.receipt(receiptId(argument));
-          const change = { kind: "reversal", pesel: undone.pesel, reverses: undone.id, reason, key } as const;
-          return changeOrder(context, options, service, change, undone);
-        },
-      };
-    }),
+  const reverse = command(
+    receipt,
+    "reverse",
+    "Reverse an exchange, a deposit or a withdrawal; at a terminal, ask first",
+    ['fx receipt reverse 019e9a70-3c5e --reason "wrong amount"'],
+  );
+  withReasonOption(withSettleOptions(serviceCommand(reverse, needs)).argument("<id>", idDescription)).action(
+    (id: string, options: ReasonOptions) =>
+      settle(context, options, async (key) => {
+        const reason = parseReason(options.reason);
+        return {
+          intent: async (service) => {
+            const undone = await service.receipt(receiptId(id));
+            const { pesel } = undone;
+            return { request: { kind: "reversal", pesel, reverses: undone.id, reason, key }, undone };
+          },
+        };
+      }),
   );
 }
 
-/** @throws UsageError */
-async function receiptFinder(
-  context: Context,
-  id: string | undefined,
-  { pesel: argument, key }: ShowOptions,
-): Promise<(service: ExchangeService) => Promise<Receipt>> {
-  if (id !== undefined && argument === undefined && key === undefined) {
-    return (service) => service.receipt(receiptId(id));
-  }
-  if (id !== undefined || argument === undefined || key === undefined) {
+async function showReceipt(context: Context, id: string | undefined, options: ShowOptions): Promise<void> {
+  const { pesel: argument, key } = options;
+  const byKey = argument !== undefined && key !== undefined;
+  const byId = id !== undefined && argument === undefined && key === undefined;
+  if (byKey === byId || (byKey && id !== undefined)) {
     throw new UsageError("Give the id of a receipt, or --pesel and --key.");
   }
-  const pesel = await context.pesel(argument);
-  return async (service) => {
-    const { items } = await service.statement(pesel, { limit: 1, key });
-    const [found] = items;
-    if (found !== undefined) return found;
-    throw new FxError("not-found", "The account has no receipt with this key.", {
-      hint: "Nothing was done with it so far. A request that may be under way can be sent again with the same key.",
-    });
-  };
+  const pesel = byKey ? await context.questions.pesel(argument) : undefined;
+  const service = await context.service(options, needs);
+  const receipt =
+    pesel === undefined || key === undefined
+      ? await service.receipt(receiptId(id ?? ""))
+      : await receiptOf(service, pesel, key);
+  if (!options.json)
+    return writeRecord(context.terminal.stdout, receiptPairs(context.terminal.stdout, receipt));
+  const { entry } = await import("../../wire/entries.ts");
+  context.document(entry.encode(receipt));
 }
 
-/** Of an id, or of a path or URL that ends with one, such as the header Fx-Receipt. */
-function receiptId(text: string): string {
+/** @throws FxError not-found, and those of a statement */
+async function receiptOf(service: ExchangeService, pesel: Receipt["pesel"], key: string): Promise<Receipt> {
+  const { items } = await service.statement(pesel, { limit: 1, key });
+  const [found] = items;
+  if (found !== undefined) return found;
+  throw new FxError("not-found", "The account has no receipt with this key.", {
+    hint: "Nothing was done with it so far. If a request may be under way, send it again with the same key.",
+  });
+}
+
+/** The id in a path or URL that ends with it, such as the header Fx-Receipt. */
+export function receiptId(text: string): string {
   return text.trim().replace(/^.*\/api\/receipts\//, "");
 }

@@ -2,120 +2,147 @@ import { type Command, Option } from "commander";
 import { type Role, roles } from "../../wire/role.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { command, setting } from "../options.ts";
+import { command } from "../options.ts";
+import { settingOption } from "../settings.ts";
 import { timeText, writeRecord, writeTable, writeText } from "../terminal/output.ts";
 import { write } from "../terminal/terminal.ts";
 import type { KeptToken } from "../tokens/file.ts";
 
-interface TokenOptions extends CommandOptions {
-  readonly tokens?: string;
-}
-
-interface CreateOptions extends TokenOptions {
-  readonly role: Role;
+interface LifetimeOptions extends CommandOptions {
   /** In milliseconds. */
   readonly expires?: number;
 }
 
-export function defineToken(program: Command, context: Context): void {
-  const { stdout, stderr } = context.terminal;
-  const token = program
-    .command("token")
-    .description("who may ask the server, and for what")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  $ fx token create till-3 --role teller --tokens tokens.json\n  $ fx serve --tokens tokens.json",
-    );
+interface CreateOptions extends LifetimeOptions {
+  readonly role: Role;
+}
 
-  command(token, "create", "make a token, and print it once", [
+export function defineToken(program: Command, context: Context): void {
+  const token = command(program, "token", "Manage the tokens that a server accepts", [
+    "fx token create till-3 --role teller --tokens tokens.json",
+    "fx serve --tokens tokens.json",
+  ]);
+
+  command(token, "create", "Create a token and print it once", [
     "fx token create till-3 --role teller --expires 90d --tokens tokens.json",
     "FX_TOKENS=tokens.json fx token create backup --role operator > backup.token",
   ])
-    .argument("<name>", "who or what it is for; the journal and the log have it")
-    .addOption(new Option("--role <role>", "what it allows").choices(roles).makeOptionMandatory())
-    .option("--expires <time>", "after how many days or hours it stops counting, as in 90d or 12h", lifetime)
-    .addOption(setting("tokens"))
-    .action(async (name: string, { role, expires, ...options }: CreateOptions) => {
-      const path = pathOf(context, options);
-      const [{ changeTokenFile, nameFault }, { createToken, hashOf }] = await Promise.all([
-        import("../tokens/file.ts"),
-        import("../tokens/token.ts"),
-      ]);
-      const fault = nameFault(name);
-      if (fault !== undefined) throw new UsageError(`The name of a token ${fault}.`);
-      const secret = createToken();
-      const now = Date.now();
-      const made: KeptToken = {
-        name,
-        role,
-        created: new Date(now).toISOString(),
-        expires: expires === undefined ? null : new Date(now + expires).toISOString(),
-        sha256: hashOf(secret).toString("hex"),
-      };
-      await changeTokenFile(path, (tokens) => {
-        if (!tokens.some((other) => other.name === name)) return [...tokens, made];
-        throw new UsageError(
-          `There is a token ${name} in ${path}. fx token revoke ${name} takes it out of force.`,
-        );
-      });
-      writeText(stderr, "The token is shown only this once: the file keeps a hash of it.");
-      write(stdout, secret);
-    });
+    .argument("<name>", "who or what uses it; the journal and the log have the name")
+    .addOption(new Option("--role <role>", "what the token allows").choices(roles).makeOptionMandatory())
+    .option("--expires <time>", "lifetime in days or hours, such as 90d or 12h (default: no end)", lifetime)
+    .addOption(settingOption("tokens", "; required here or in FX_TOKENS"))
+    .action((name: string, options: CreateOptions) => createToken(context, name, options));
 
-  command(token, "list", "list the tokens, which nobody can read any more", [
-    "fx token list --tokens tokens.json",
+  command(token, "rotate", "Replace a token's secret: same name and role, and the old secret ends", [
+    "fx token rotate till-3 --tokens tokens.json > till-3.token",
   ])
-    .addOption(setting("tokens"))
-    .option("--json", "print one JSON document")
-    .action(async (options: TokenOptions) => {
-      const path = pathOf(context, options);
-      const { readTokenFile } = await import("../tokens/file.ts");
-      const { tokens } = await readTokenFile(path);
-      if (options.json) return context.document(tokens.map(({ sha256, ...shown }) => shown));
-      await writeTable(
-        stdout,
-        [
-          { title: "Name" },
-          { title: "Role" },
-          { title: "Created" },
-          { title: "Expires" },
-          { title: "State" },
-        ],
-        tokens.map(({ name, role, created, expires }) => [
-          name,
-          role,
-          timeText(stdout, new Date(created)),
-          expires === null ? "" : timeText(stdout, new Date(expires)),
-          expires !== null && Date.parse(expires) <= Date.now() ? "expired" : "in force",
-        ]),
-      );
-    });
+    .argument("<name>", "name of the token")
+    .option("--expires <time>", "lifetime of the new secret (default: that of the old one)", lifetime)
+    .addOption(settingOption("tokens", "; required here or in FX_TOKENS"))
+    .action((name: string, options: LifetimeOptions) => rotateToken(context, name, options));
 
-  command(token, "revoke", "take a token out of force; a running server follows within a second", [
+  command(token, "list", "List tokens (secrets are not shown)", ["fx token list --tokens tokens.json"])
+    .addOption(settingOption("tokens", "; required here or in FX_TOKENS"))
+    .option("--json", "print one JSON document")
+    .action((options: CommandOptions) => listTokens(context, options));
+
+  command(token, "revoke", "Revoke a token; a running server follows within a second", [
     "fx token revoke till-3 --tokens tokens.json",
   ])
-    .argument("<name>", "the token's")
-    .addOption(setting("tokens"))
-    .action(async (name: string, options: TokenOptions) => {
-      const path = pathOf(context, options);
-      const { changeTokenFile, readTokenFile } = await import("../tokens/file.ts");
-      const requireName = (tokens: readonly KeptToken[]) => {
-        if (tokens.some((other) => other.name === name)) return;
-        throw new UsageError(`There is no token ${name} in ${path}. fx token list shows the tokens.`);
-      };
-      // First, so that no file is made.
-      requireName((await readTokenFile(path)).tokens);
-      await changeTokenFile(path, (tokens) => {
-        requireName(tokens);
-        return tokens.filter((other) => other.name !== name);
-      });
-      writeRecord(stdout, [["revoked", name]]);
+    .argument("<name>", "name of the token")
+    .addOption(settingOption("tokens", "; required here or in FX_TOKENS"))
+    .action(async (name: string, options: CommandOptions) => {
+      await changeToken(pathOf(options), name, () => []);
+      writeRecord(context.terminal.stdout, [["revoked", name]]);
     });
 }
 
+async function createToken(
+  context: Context,
+  name: string,
+  { role, expires, ...options }: CreateOptions,
+): Promise<void> {
+  const path = pathOf(options);
+  const { changeTokenFile, nameFault } = await import("../tokens/file.ts");
+  const fault = nameFault(name);
+  if (fault !== undefined) throw new UsageError(`The name of a token ${fault}.`);
+  const { secret, sha256 } = await newSecret();
+  await changeTokenFile(path, (tokens) => {
+    if (tokens.every((other) => other.name !== name)) {
+      return [...tokens, { name, role, ...lifetimeFrom(expires), sha256 }];
+    }
+    throw new UsageError(
+      `There is a token ${name} in ${path}. fx token rotate ${name} replaces it, fx token revoke ${name} ends it.`,
+    );
+  });
+  tellSecret(context, secret);
+}
+
+async function rotateToken(context: Context, name: string, options: LifetimeOptions): Promise<void> {
+  const { secret, sha256 } = await newSecret();
+  await changeToken(pathOf(options), name, ({ role, created, expires }) => {
+    const before = expires === null ? undefined : Date.parse(expires) - Date.parse(created);
+    return [{ name, role, ...lifetimeFrom(options.expires ?? before), sha256 }];
+  });
+  tellSecret(context, secret);
+}
+
+async function listTokens(context: Context, options: CommandOptions): Promise<void> {
+  const { stdout } = context.terminal;
+  const { readTokenFile } = await import("../tokens/file.ts");
+  const tokens = await readTokenFile(pathOf(options));
+  if (options.json) return context.document(tokens.map(({ sha256, ...shown }) => shown));
+  const titles = ["Name", "Role", "Created", "Expires", "State"].map((title) => ({ title }));
+  const rows = tokens.map(({ name, role, created, expires }) => [
+    name,
+    role,
+    timeText(stdout, new Date(created)),
+    expires === null ? "" : timeText(stdout, new Date(expires)),
+    expires !== null && Date.parse(expires) <= Date.now() ? "expired" : "in force",
+  ]);
+  await writeTable(stdout, titles, rows);
+}
+
+/**
+ * @param replace gives the token that takes the place of the one of this name, or none
+ * @throws UsageError if there is none of this name
+ */
+async function changeToken(
+  path: string,
+  name: string,
+  replace: (old: KeptToken) => readonly KeptToken[],
+): Promise<void> {
+  const { changeTokenFile } = await import("../tokens/file.ts");
+  await changeTokenFile(path, (tokens) => {
+    if (tokens.every((token) => token.name !== name)) {
+      throw new UsageError(`There is no token ${name} in ${path}. fx token list shows the tokens.`);
+    }
+    return tokens.flatMap((token) => (token.name === name ? replace(token) : [token]));
+  });
+}
+
+async function newSecret(): Promise<{ secret: string; sha256: string }> {
+  const { createToken, hashOf } = await import("../tokens/token.ts");
+  const secret = createToken();
+  return { secret, sha256: hashOf(secret).toString("hex") };
+}
+
+/** @param ms undefined for a token that does not expire */
+function lifetimeFrom(ms: number | undefined): Pick<KeptToken, "created" | "expires"> {
+  const now = Date.now();
+  return {
+    created: new Date(now).toISOString(),
+    expires: ms === undefined ? null : new Date(now + ms).toISOString(),
+  };
+}
+
+function tellSecret({ terminal: { stdout, stderr } }: Context, secret: string): void {
+  writeText(stderr, "The token is shown only this once: the file keeps a hash of it.");
+  write(stdout, secret);
+}
+
 /** The file that the settings name. */
-function pathOf(context: Context, options: TokenOptions): string {
-  const { tokens } = context.config(options).settings;
+function pathOf({ tokens }: CommandOptions): string {
   if (tokens !== undefined) return tokens;
   throw new UsageError("Name the file of the server's tokens with --tokens or FX_TOKENS.");
 }
@@ -126,5 +153,5 @@ function lifetime(text: string): number {
   const [, count = "", unit = ""] = /^([1-9]\d{0,3})([dh])$/.exec(text) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? 0);
   if (ms > 0) return ms;
-  throw new UsageError(`"${text}" is not a time to live. Write one such as 90d or 12h.`);
+  throw new UsageError(`"${text}" is not a lifetime. Write one such as 90d or 12h; the longest is 9999d.`);
 }

@@ -1,16 +1,17 @@
 import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
 import type { ReadStream } from "node:tty";
 import { Argument, type Command } from "commander";
 import type { Account } from "../../core/account.ts";
+import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
-import type { Pesel } from "../../core/pesel.ts";
-import type { ExchangeService } from "../../core/service.ts";
 import { visible } from "../../core/visible.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, UsageError } from "../errors.ts";
-import { command, setting, wholeArgument } from "../options.ts";
+import { command, wholeArgument } from "../options.ts";
+import { settingOption } from "../settings.ts";
 import { balancesText, tableText } from "../terminal/figures.ts";
-import { fold, writeText } from "../terminal/output.ts";
+import { fold, timeText, writeText } from "../terminal/output.ts";
 import { openKeyboard, resized, type Screen, showPage, write } from "../terminal/terminal.ts";
 import { type Board, readBoard, writeBoard } from "./rates/board.ts";
 
@@ -18,39 +19,38 @@ interface WatchOptions extends CommandOptions {
   readonly every: number;
 }
 
-interface Screenful {
+interface Page {
   readonly board: Board;
   readonly account: Account | undefined;
 }
 
 export function defineWatch(program: Command, context: Context): void {
-  command(program, "watch", "keep the rates and an account on the screen, until q", [
+  command(program, "watch", "Show the rates, and an account, and keep them up to date until q", [
     "fx watch",
     "fx watch 44051401359 --every 2",
   ])
-    .addArgument(
-      new Argument(
-        "[pesel]",
-        "11 digits, or - to read it from standard input; without it only the rates are shown",
-      ),
-    )
-    .option("--every <seconds>", "how often to look", wholeArgument(1, 3600), 5)
-    .addOption(setting("url"))
-    .addOption(setting("allowPlainHttp"))
-    .addOption(setting("rates", ", for a store in this process"))
+    .addArgument(new Argument("[pesel]", "account to show, or - to read its PESEL from standard input"))
+    .option("--every <seconds>", "seconds between updates", wholeArgument(1, 3600), 5)
+    .addOption(settingOption("url"))
+    .addOption(settingOption("allowPlainHttp"))
+    .addOption(settingOption("rates", ", for a store in this process"))
     .action(async (argument: string | undefined, options: WatchOptions) => {
       const { stdout } = context.terminal;
       const keyboard = openKeyboard(context.terminal);
       if (keyboard === undefined || !stdout.live) {
         throw new UsageError("fx watch needs a terminal. In a script, use fx rates and fx account show.");
       }
-      const pesel = argument === undefined ? undefined : await context.pesel(argument);
+      const pesel = argument === undefined ? undefined : await context.questions.pesel(argument);
       const service = await context.service(options, { rates: true, access: "read" });
-      // A failure at the start ends the command; a later one is shown, and the query is tried again.
-      const first = await readPage(service, pesel, resized(stdout));
-      await show(context, keyboard, options.every, first, (before) =>
-        readPage(service, pesel, resized(stdout), before),
-      );
+      const read = async (before?: Page): Promise<Page> => {
+        const [board, account] = await Promise.all([
+          readBoard(service, resized(stdout), before?.board),
+          pesel === undefined ? undefined : service.account(pesel),
+        ]);
+        return { board, account };
+      };
+      // A failure at the start ends the command. A later one is shown, and the query is repeated.
+      await show(context, keyboard, options.every, await read(), read);
     });
 }
 
@@ -59,15 +59,14 @@ async function show(
   context: Context,
   keyboard: ReadStream,
   everySeconds: number,
-  first: Screenful,
-  read: (before: Screenful) => Promise<Screenful>,
+  first: Page,
+  read: (before: Page) => Promise<Page>,
 ): Promise<void> {
   const { stdout } = context.terminal;
-  let page = first;
-  let readAt = clock();
-  const fine = () => `${readAt}, every ${everySeconds} s, q ends`;
-  let state = fine();
-  let paint = stdout.paint.dim;
+  const clock = () => timeText(stdout, new Date()).slice("2026-01-31 ".length);
+  const upToDate = () => `${readAt}, every ${everySeconds} s, q ends`;
+  let [page, readAt] = [first, clock()];
+  let status = { text: upToDate(), paint: stdout.paint.dim };
   let wake = () => {};
   const ended = new Promise<"ended">((resolve) => {
     context.takeScreen(keyboard, (key) => {
@@ -76,16 +75,16 @@ async function show(
     });
     for (const event of ["end", "error"]) keyboard.once(event, () => resolve("ended"));
   });
-  const draw = () => {
+  const draw = async () => {
     const screen = resized(stdout);
-    pageText(screen, page).then(
-      (text) => showPage(screen, text, paint(fold(visible(state), screen.columns)[0] ?? "")),
-      () => {},
-    );
+    const { text, paint } = status;
+    showPage(screen, await textOf(screen, page), paint(fold(visible(text), screen.columns)[0] ?? ""));
   };
-  stdout.stream.on("resize", draw);
+  // A page that cannot be drawn is drawn again with the next update.
+  const redraw = () => void draw().catch(() => {});
+  stdout.stream.on("resize", redraw);
   for (;;) {
-    draw();
+    redraw();
     let timer: NodeJS.Timeout | undefined;
     const woken = new Promise<void>((resolve) => {
       wake = resolve;
@@ -97,34 +96,20 @@ async function show(
     try {
       const answer = await Promise.race([ended, read(page)]);
       if (answer === "ended") break;
-      page = answer;
-      readAt = clock();
-      state = fine();
-      paint = stdout.paint.dim;
+      [page, readAt] = [answer, clock()];
+      status = { text: upToDate(), paint: stdout.paint.dim };
     } catch (error) {
-      state = `as of ${readAt}. ${describeFailure(error).message}`;
-      paint = stdout.paint.red;
+      const { message } = describeFailure(error);
+      const hint = error instanceof FxError && error.hint !== undefined ? ` ${error.hint}` : "";
+      status = { text: `as of ${readAt}. ${message}${hint}`, paint: stdout.paint.red };
     }
   }
-  stdout.stream.removeListener("resize", draw);
+  stdout.stream.removeListener("resize", redraw);
   context.giveBackScreen();
 }
 
-async function readPage(
-  service: ExchangeService,
-  pesel: Pesel | undefined,
-  screen: Screen,
-  before?: Screenful,
-): Promise<Screenful> {
-  const [board, account] = await Promise.all([
-    readBoard(service, screen, before?.board),
-    pesel === undefined ? undefined : service.account(pesel),
-  ]);
-  return { board, account };
-}
-
 /** The account comes first, so that a low terminal cuts off rates and no balances. */
-async function pageText(screen: Screen, { board, account }: Screenful): Promise<string> {
+async function textOf(screen: Screen, { board, account }: Page): Promise<string> {
   const stream = new PassThrough();
   const page = { ...screen, stream };
   if (account !== undefined) {
@@ -137,9 +122,5 @@ async function pageText(screen: Screen, { board, account }: Screenful): Promise<
   if (notTraded !== undefined) writeText(page, `Not traded at: ${notTraded}`, screen.paint.yellow);
   write(page, "");
   await writeBoard(page, board);
-  return String(stream.read());
-}
-
-function clock(): string {
-  return new Date().toLocaleTimeString("sv-SE");
+  return text(stream.end());
 }

@@ -1,35 +1,57 @@
-import type { Account } from "../../core/account.ts";
+import type { Account, ListedAccount } from "../../core/account.ts";
 import type { CurrencyCode } from "../../core/currency.ts";
 import { formatDecimal } from "../../core/decimal.ts";
 import type { Exchange, Quote } from "../../core/exchange.ts";
+import { housePlaceOf } from "../../core/house.ts";
 import type { Entry, Receipt } from "../../core/journal.ts";
 import { maskPesels } from "../../core/mask.ts";
 import type { LatestTable, Rate } from "../../core/rates.ts";
-import { amountText, type Cell, type Column, moneyText, type Pairs, rateText, timeText } from "./output.ts";
+import {
+  amountText,
+  type Cell,
+  type Column,
+  moneyText,
+  type Pairs,
+  rateText,
+  timeText,
+  warsawTime,
+} from "./output.ts";
 import type { Screen } from "./terminal.ts";
 
 export function accountPairs(screen: Screen, account: Account): Pairs {
   return [...holderPairs(account), ...accountState(screen, account)];
 }
 
-export function holderPairs({ name, surname, pesel }: Account): Pairs {
+export function holderPairs({ name, surname, pesel }: Pick<Account, "name" | "surname" | "pesel">): Pairs {
+  const place = housePlaceOf(pesel);
+  if (place !== undefined) return [["house", place]];
   return [
     ["holder", `${name} ${surname}`],
     ["pesel", maskPesels(pesel)],
   ];
 }
 
-/** Whether it is closed, and each currency held, the amounts right-aligned at a terminal. */
-export function accountState(screen: Screen, { balances, closed }: Account): Pairs {
+/** Whether it is closed or blocked, and each currency held, the amounts right-aligned at a terminal. */
+export function accountState(screen: Screen, { balances, closed, blocked }: Account): Pairs {
   const amounts = balances.map((balance) => amountText(screen, balance));
   const widest = screen.rich ? Math.max(0, ...amounts.map(({ length }) => length)) : 0;
   return [
-    ...optional("account", closed ? "closed" : undefined),
+    ...optional("account", closed ? "closed" : blocked ? "blocked" : undefined),
     ...balances.map(({ currency }, index) => [currency, (amounts[index] ?? "").padStart(widest)] as const),
   ];
 }
 
-export function exchangePairs(screen: Screen, exchange: Exchange): Pairs {
+/** Since when, why and by whom an account is blocked. */
+export function blockPairs(screen: Screen, block: Entry | undefined): Pairs {
+  if (block === undefined) return [];
+  return [
+    ["blocked since", timeText(screen, block.time)],
+    ...optional("reason", block.note),
+    ...optional("by", block.by),
+  ];
+}
+
+function exchangePairs(screen: Screen, exchange: Exchange): Pairs {
   const { sold, bought, bid, ask, table, effectiveDate } = exchange;
   return [
     ["sold", moneyText(screen, sold)],
@@ -45,12 +67,12 @@ export function quotePairs(screen: Screen, quote: Quote): Pairs {
 }
 
 export function receiptPairs(screen: Screen, receipt: Receipt): Pairs {
-  const { id, kind, time, pesel, key, by, reversedBy } = receipt;
+  const { id, kind, time, pesel, key, by, holder, reversedBy } = receipt;
   return [
     ["receipt", id],
     ["kind", kind],
     ["time", timeText(screen, time)],
-    ["pesel", maskPesels(pesel)],
+    ...holderPairs({ pesel, ...holder }).toReversed(),
     ...factPairs(screen, receipt),
     ...optional("reversed by", reversedBy),
     ...optional("key", key && maskPesels(key)),
@@ -58,23 +80,24 @@ export function receiptPairs(screen: Screen, receipt: Receipt): Pairs {
   ];
 }
 
-/** What an entry says beside what all of them say. */
+/** The facts that depend on the kind of the entry. */
 export function factPairs(
   screen: Screen,
-  { kind, holder, note, debited, credited, exchange, reverses }: Pick<Entry, "kind"> & Partial<Entry>,
+  { kind, holder, note, debited, credited, exchange, reverses }: Entry,
 ): Pairs {
   if (kind === "exchange" && exchange !== undefined) return exchangePairs(screen, exchange);
   return [
-    ...optional(kind === "renaming" ? "new name" : "holder", holder && `${holder.name} ${holder.surname}`),
+    ...optional("new name", kind === "renaming" ? `${holder.name} ${holder.surname}` : undefined),
     ...optional("out", debited && moneyText(screen, debited)),
     ...optional("in", credited && moneyText(screen, credited)),
     ...optional("table", exchange && `${exchange.table} of ${exchange.effectiveDate}`),
-    ...optional(kind === "reversal" ? "reason" : "note", note),
+    ...optional(kind === "deposit" || kind === "withdrawal" ? "note" : "reason", note),
     ...optional("reverses", reverses),
   ];
 }
 
-function optional(name: string, value: string | undefined): Pairs {
+/** A pair, or none where there is no value. */
+export function optional(name: string, value: string | undefined): Pairs {
   return value === undefined ? [] : [[name, value]];
 }
 
@@ -85,27 +108,29 @@ export const accountColumns: readonly Column[] = [
   { title: "Balances", wraps: true },
 ];
 
-export function accountCells(screen: Screen, account: Account): string[] {
+export function accountCells(screen: Screen, account: ListedAccount): string[] {
   const { pesel, name, surname } = account;
   return [maskPesels(pesel), name, surname, balancesText(screen, account)];
 }
 
 /** The holder and the balances in a line. */
-export function accountText(screen: Screen, account: Account): string {
+export function accountLine(screen: Screen, account: Account): string {
   return `${account.name} ${account.surname}, ${balancesText(screen, account)}`;
 }
 
 export function balancesText(
   screen: Screen,
-  { balances, closed }: Pick<Account, "balances" | "closed">,
+  { balances, closed, blocked, damaged }: Pick<ListedAccount, "balances" | "closed" | "blocked" | "damaged">,
 ): string {
+  if (damaged) return "damaged: run fx audit";
   if (closed) return "closed";
-  return balances.map((balance) => moneyText(screen, balance)).join(", ");
+  const held = balances.map((balance) => moneyText(screen, balance)).join(", ");
+  return blocked ? `blocked: ${held}` : held;
 }
 
 export const entryColumns: readonly Column[] = [
   { title: "#", align: "right" },
-  { title: "Time" },
+  { title: "Time (Warsaw)" },
   { title: "Kind" },
   { title: "Out", align: "right" },
   { title: "In", align: "right" },
@@ -114,7 +139,7 @@ export const entryColumns: readonly Column[] = [
   { title: "By", optional: true, sparse: true },
 ];
 
-/** Of an id: its time, which at a terminal is enough to find a receipt by. */
+/** The length of the part of an id that holds its time: at a terminal, enough to find a receipt. */
 const shortId = 13;
 
 export function entryCells(screen: Screen, entry: Entry): string[] {
@@ -124,7 +149,8 @@ export function entryCells(screen: Screen, entry: Entry): string[] {
   );
   const receipt = screen.rich ? id.slice(0, shortId) : id;
   const table = exchange?.table ?? "";
-  return [String(sequence), timeText(screen, time), kind, out ?? "", came ?? "", receipt, table, by];
+  const when = screen.rich ? warsawTime(time) : time.toISOString();
+  return [String(sequence), when, kind, out ?? "", came ?? "", receipt, table, by];
 }
 
 export const rateColumns: readonly Column[] = [

@@ -65,6 +65,7 @@ export async function writeTable(
   screen: Screen,
   columns: readonly Column[],
   cells: readonly (readonly Cell[])[],
+  { hasTitles = true } = {},
 ): Promise<void> {
   if (cells.length === 0) return;
   const rows = cells.map((row) => row.map(cellText));
@@ -75,12 +76,12 @@ export async function writeTable(
   if (!screen.rich) return write(screen, lines(rows.map((row) => shown.map((index) => row[index] ?? ""))));
   let kept = shown;
   for (;;) {
-    const table = await layOut(screen, columns, rows, kept);
+    const table = await layOut(screen, columns, rows, kept, { hasTitles });
     const excess = width(table) - screen.columns;
     if (excess <= 0) return write(screen, table);
     const dropped = kept.findLast((index) => columns[index]?.optional);
     if (dropped === undefined) {
-      const wrapped = await layOut(screen, columns, rows, kept, excess);
+      const wrapped = await layOut(screen, columns, rows, kept, { hasTitles, excess });
       if (width(wrapped) <= screen.columns) return write(screen, wrapped);
       break;
     }
@@ -121,9 +122,18 @@ export function rateText(screen: Screen, rate: Decimal): string {
   return decimalText(screen, rate, minorUnitsOf(rate, 4) === undefined ? 6 : 4);
 }
 
-/** A time for people: of this machine's clock at a terminal, in UTC and whole in a pipe. */
+/** A time: in Warsaw at a terminal, to the second, such as "2026-11-22 11:56:30 CET"; in UTC and whole in a pipe. */
 export function timeText(screen: Screen, time: Date): string {
-  return screen.rich ? time.toLocaleString("sv-SE") : time.toISOString();
+  return screen.rich
+    ? `${warsawTime(time)} ${time.toLocaleTimeString("en-GB", zoneOnly).split(" ").at(-1)}`
+    : time.toISOString();
+}
+
+const zoneOnly = { timeZone: "Europe/Warsaw", timeZoneName: "short" } as const;
+
+/** "2026-11-22 11:56:30", where the title of a column says that it is in Warsaw. */
+export function warsawTime(time: Date): string {
+  return time.toLocaleString("sv-SE", { timeZone: "Europe/Warsaw" });
 }
 
 function cellText(cell: Cell): string {
@@ -139,7 +149,7 @@ async function layOut(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   kept: readonly number[],
-  excess = 0,
+  { hasTitles, excess = 0 }: { readonly hasTitles: boolean; readonly excess?: number },
 ): Promise<string> {
   const { default: Table } = await import("cli-table3");
   const edges =
@@ -152,42 +162,18 @@ async function layOut(
     return fold(text, Math.max(narrowest, widest(index) - excess)).join("\n");
   };
   const table = new Table({
-    head: kept.map((index) => screen.paint.bold(columns[index]?.title ?? "")),
+    head: hasTitles ? kept.map((index) => screen.paint.bold(columns[index]?.title ?? "")) : [],
     colAligns: kept.map((index) => columns[index]?.align ?? "left"),
     // By default cli-table3 colours its head and borders, in pipes too.
     style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
     chars: { ...Object.fromEntries(edges.split(" ").map((edge) => [edge, ""])), middle: "  " },
   });
-  const standIns = new StandIns();
-  for (const row of rows) table.push(kept.map((index) => standIns.of(field(row, index))));
-  return standIns
-    .replaced(table.toString())
+  table.push(...rows.map((row) => kept.map((index) => field(row, index))));
+  return table
+    .toString()
     .split("\n")
     .map((line) => line.trimEnd())
     .join("\n");
-}
-
-/**
- * Stand-ins for text whose width cli-table3 measures wrong: as many private-use characters as the text has columns, the
- * first of which identifies the text.
- */
-class StandIns {
-  readonly #lines: string[] = [];
-
-  of(text: string): string {
-    return text.replace(/^.*[^\n -~].*$/gm, (line) => {
-      const first = String.fromCodePoint(0xf0000 + this.#lines.length);
-      this.#lines.push(line);
-      return first + "\uf8ff".repeat(Math.max(0, width(line) - 1));
-    });
-  }
-
-  replaced(table: string): string {
-    return table.replace(
-      /[\u{f0000}-\u{10ffff}]\uf8ff*/gu,
-      (text) => this.#lines[Number(text.codePointAt(0)) - 0xf0000] ?? "",
-    );
-  }
 }
 
 /** JSON in lines, where what fits stays on one. */

@@ -1,12 +1,9 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { csvCell } from "../../core/csv.ts";
-import type { Page, PageRequest } from "../../core/service.ts";
-import { visible, visibleLines } from "../../core/visible.ts";
+import { longestPage, type Page, type PageRequest } from "../../core/service.ts";
+import { visibleLines } from "../../core/visible.ts";
 import { type Cell, type Column, writeTable } from "./output.ts";
 import { type Screen, write } from "./terminal.ts";
-
-const pageSize = 1000;
 
 /** How items of one kind are listed. */
 export interface Listing<T> {
@@ -24,7 +21,7 @@ export async function* readPages<T>(
   let left = limit;
   let cursor: string | undefined;
   do {
-    const page = await read({ limit: Math.min(left, pageSize), cursor });
+    const page = await read({ limit: Math.min(left, longestPage), cursor });
     yield page.items;
     left -= page.items.length;
     cursor = page.next;
@@ -56,26 +53,8 @@ export async function writePages<T>(
   return count;
 }
 
-/** Writes pages as lines of CSV under headings. */
-export async function writeCsv<T>(
-  screen: Screen,
-  pages: AsyncIterable<readonly T[]>,
-  headings: readonly string[],
-  cells: (item: T) => readonly string[],
-): Promise<void> {
-  screen.stream.write(csvLine(headings));
-  await writeEach(screen, pages, (items) => {
-    screen.stream.write(items.map((item) => csvLine(cells(item))).join(""));
-  });
-}
-
-/** As RFC 4180 has it. */
-function csvLine(cells: readonly string[]): string {
-  return `${cells.map((cell) => csvCell(visible(cell))).join(",")}\r\n`;
-}
-
 /** Writes pages as they come, so that memory stays flat, and stops when nobody reads on. Returns how many items. */
-async function writeEach<T>(
+export async function writeEach<T>(
   { stream }: Screen,
   pages: AsyncIterable<readonly T[]>,
   writeItems: (items: readonly T[], before: number) => Promise<void> | void,
@@ -93,13 +72,17 @@ async function writeEach<T>(
 /** Writes parts as they come, like `writePages`. */
 export async function writeParts({ stream }: Screen, parts: AsyncIterable<string>): Promise<void> {
   const isRead = readerOf(stream);
+  let isFirst = true;
   for await (const part of parts) {
-    stream.write(visibleLines(part));
+    // A byte-order mark at the beginning tells Excel the encoding.
+    const mark = isFirst && part.startsWith("\ufeff") ? 1 : 0;
+    stream.write(part.slice(0, mark) + visibleLines(part.slice(mark)));
+    isFirst = false;
     if (!(await isRead())) break;
   }
 }
 
-/** What it returns waits until what was written has been taken, and says whether somebody still reads. */
+/** Returns a function that waits until the reader has taken everything written, and resolves to whether it still reads. */
 function readerOf(stream: NodeJS.WritableStream): () => Promise<boolean> {
   // Node's stdout says that it is writable even when its reader is gone.
   let failed = false;
@@ -113,7 +96,7 @@ function readerOf(stream: NodeJS.WritableStream): () => Promise<boolean> {
   };
 }
 
-/** Resolves when what was written has been taken, or when nobody takes it any more. */
+/** Resolves when the buffer is drained or the stream is closed. */
 async function taken(
   stream: NodeJS.WritableStream & { readonly writableNeedDrain?: boolean },
 ): Promise<void> {

@@ -1,10 +1,10 @@
 import { clearLine, type Screen } from "./terminal.ts";
 
-/** How far something has come. `total` is undefined where that is not known. */
+/** The progress of a job. `total` is undefined if it is not known. */
 export interface Progress {
   readonly done: number;
   readonly total: number | undefined;
-  /** What is counted, such as "lines". */
+  /** The counted items, such as "lines". */
   readonly unit: string;
 }
 

@@ -1,4 +1,5 @@
-import { fstatSync, openSync, writeFileSync } from "node:fs";
+import { createWriteStream, fstatSync, openSync } from "node:fs";
+import { Writable } from "node:stream";
 import { ReadStream, type WriteStream } from "node:tty";
 import { Chalk, type ChalkInstance } from "chalk";
 
@@ -21,42 +22,58 @@ export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: Screen;
   readonly stderr: Screen;
+  /** Standard error for what --quiet shows, too. */
+  readonly errors: Screen;
   /** Whether a question can be asked: on stderr, with the answer from stdin. */
   readonly interactive: boolean;
   /** Whether any of the three streams is a terminal. */
   readonly attended: boolean;
+  /** Whether only the result and errors are printed. */
+  readonly isQuiet: boolean;
   readonly env: Environment;
 }
+
+/** A stream that may be a terminal. */
+type Output = NodeJS.WritableStream & Partial<Pick<WriteStream, "isTTY" | "columns" | "rows">>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export function openTerminal(
-  streams: { stdin: NodeJS.ReadStream; stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream },
+  streams: { stdin: NodeJS.ReadStream; stdout: Output; stderr: Output },
   env: Environment,
   noColor: boolean,
 ): Terminal {
   const { stdin, stdout, stderr } = streams;
+  const errors = screen(stderr, env, noColor);
   return {
     stdin,
     stdout: screen(stdout, env, noColor),
-    stderr: screen(stderr, env, noColor),
+    stderr: errors,
+    errors,
     interactive: isTerminal(stdin) && isTerminal(stderr),
     attended: [stdin, stdout, stderr].some(isTerminal),
+    isQuiet: false,
     env,
   };
 }
 
-/** Has a file take all of what is written, or fail. By itself Node drops what a full disk has no room for. */
-export function writeWhole(stdout: NodeJS.WriteStream & { readonly fd: number }): void {
-  if (!fstatSync(stdout.fd).isFile()) return;
-  stdout._write = (chunk: Buffer, _encoding, done) => {
-    try {
-      writeFileSync(stdout.fd, chunk);
-      done();
-    } catch (error) {
-      done(error as Error);
-    }
+/** The terminal under --quiet: stderr takes nothing, so no question can be asked. */
+export function quiet(terminal: Terminal): Terminal {
+  const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
+  return {
+    ...terminal,
+    stderr: { ...terminal.stderr, stream: sink, live: false },
+    interactive: false,
+    isQuiet: true,
   };
+}
+
+/**
+ * Standard output. A file gets a stream that writes all of each chunk, or fails: that of the process loses what a full
+ * disk has no room for.
+ */
+export function openOutput(stdout: Output & { readonly fd: number }): Output {
+  return fstatSync(stdout.fd).isFile() ? createWriteStream("", { fd: stdout.fd, autoClose: false }) : stdout;
 }
 
 /** Writes one line or several. */
@@ -129,7 +146,7 @@ export function showPage(stdout: Screen, text: string, lastLine: string): void {
 }
 
 /** FX_FORCE_TTY=columns lays output out as for a terminal of that width, for pagers and documents. */
-function screen(stream: NodeJS.WriteStream, env: Environment, noColor: boolean): Screen {
+function screen(stream: Output, env: Environment, noColor: boolean): Screen {
   const forced = Number.parseInt(env.FX_FORCE_TTY ?? "", 10);
   const rich = forced > 0 || isTerminal(stream);
   return {
@@ -150,6 +167,6 @@ export function hasColor(terminal: boolean, env: Environment, noColor: boolean):
   return terminal;
 }
 
-function isTerminal(stream: NodeJS.ReadStream | NodeJS.WriteStream): stream is ReadStream & WriteStream {
+function isTerminal(stream: NodeJS.ReadStream | Output): stream is ReadStream & WriteStream {
   return stream.isTTY === true;
 }

@@ -1,32 +1,28 @@
-import type { BigIntStats } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
-import { realName } from "../../ledger/new-file.ts";
+import { realName } from "../../files/new-file.ts";
 import { type Role, roles } from "../../wire/role.ts";
 import { UsageError } from "../errors.ts";
+import { parseJson } from "../json.ts";
 import { reasonOf } from "../reason.ts";
 
-/** What the file keeps of a token. Times are ISO 8601, in UTC. */
+/** A token in the file. Times are ISO 8601, in UTC. */
 export interface KeptToken {
   readonly name: string;
   readonly role: Role;
   readonly created: string;
   readonly expires: string | null;
-  /** Of the token, in hexadecimal. */
+  /** The hash of the token, in hexadecimal. */
   readonly sha256: string;
 }
 
-export interface TokenFile {
-  readonly tokens: readonly KeptToken[];
-  /** Another one, if the file has changed. */
-  readonly stamp: string;
-}
-
-/** Beside the path of a file that is being changed: its next version, which keeps others from changing it, too. */
+/** The ending of the next version of a file, which is also the lock against other changes. */
 const nextEnding = ".next";
 const lockTimeoutMs = 5000;
+/** In bytes: some 25,000 tokens. */
+const longestFile = 4 * 1024 * 1024;
 
 const contents = z.strictObject({
   tokens: z.array(
@@ -40,7 +36,7 @@ const contents = z.strictObject({
   ),
 });
 
-/** What is wrong with a name for a token. The journal and the log have it, so no PESEL and no token will do. */
+/** The fault of a name for a token. The journal and the log have the name, so it must not be a PESEL or a token. */
 export function nameFault(name: string): string | undefined {
   if (/\d{11}|^fxt_/.test(name)) return "must not be a PESEL or a token";
   return /^[A-Za-z0-9][\w.-]{0,63}$/.test(name)
@@ -49,7 +45,7 @@ export function nameFault(name: string): string | undefined {
 }
 
 /** @throws UsageError that names the file and says what is wrong with it */
-export async function readTokenFile(path: string): Promise<TokenFile> {
+export async function readTokenFile(path: string): Promise<readonly KeptToken[]> {
   const handle = await opened(path);
   try {
     const found = await handle.stat({ bigint: true });
@@ -65,14 +61,15 @@ export async function readTokenFile(path: string): Promise<TokenFile> {
         `Others than its owner may use the file of tokens ${path}. Run chmod 600 ${path}.`,
       );
     }
-    return { tokens: parseTokens(await handle.readFile("utf8"), path), stamp: stampOf(found) };
+    if (found.size > longestFile) {
+      throw new UsageError(
+        `The file of tokens ${path} is longer than 4 MiB. It is not one that fx token writes.`,
+      );
+    }
+    return parseTokens(await handle.readFile("utf8"), path);
   } finally {
     await handle.close();
   }
-}
-
-export function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
 /**
@@ -93,9 +90,13 @@ export async function changeTokenFile(
         `${path} has another hard link, where the tokens would stay as they are. Remove the other name.`,
       );
     }
-    const tokens = old === undefined ? [] : (await readTokenFile(target)).tokens;
-    await next.writeFile(layOut(change(tokens)));
-    // What root changes stays readable to the server's user.
+    const tokens = old === undefined ? [] : await readTokenFile(target);
+    const text = layOut(change(tokens));
+    if (text.length > longestFile) {
+      throw new UsageError(`${path} would be longer than 4 MiB. Revoke tokens that nobody uses.`);
+    }
+    await next.writeFile(text);
+    // A file that root changes stays readable to the server's user.
     if (old !== undefined && old.uid !== process.getuid?.()) await next.chown(old.uid, old.gid);
     await next.sync();
     await rename(nextPath, target);
@@ -117,7 +118,7 @@ async function inodeAt(path: string): Promise<bigint | undefined> {
   );
 }
 
-/** Also of a symbolic link to a file that is not there yet. */
+/** The file that links lead to, which may not exist yet. */
 function targetOf(path: string): string {
   try {
     return realName(path);
@@ -141,12 +142,7 @@ async function opened(path: string): Promise<FileHandle> {
 }
 
 function parseTokens(text: string, path: string): readonly KeptToken[] {
-  let json: unknown;
-  try {
-    json = JSON.parse(text.replace(/^\uFEFF/, ""));
-  } catch {
-    throw new UsageError(`The file of tokens ${path} is not JSON.`);
-  }
+  const json = parseJson(text.replace(/^\uFEFF/, ""), `The file of tokens ${path}`);
   const { data, error } = contents.safeParse(json);
   if (data === undefined) {
     const [place] = error.issues.map((issue) => issue.path.join("."));
@@ -168,7 +164,7 @@ function layOut(tokens: readonly KeptToken[]): string {
   return `{\n  "tokens": [${lines.join(",")}\n  ]\n}\n`;
 }
 
-/** Makes the file's next version. While it is there, nobody else can. */
+/** Creates the file's next version, which locks out other changes. */
 async function lock(nextPath: string): Promise<FileHandle> {
   const deadline = performance.now() + lockTimeoutMs;
   for (;;) {

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
-import { stat } from "node:fs/promises";
+import { unwatchFile, watchFile } from "node:fs";
 import type { Caller, Tokens } from "../../wire/role.ts";
 import { describeFailure } from "../errors.ts";
-import { type KeptToken, readTokenFile, stampOf, type TokenFile } from "./file.ts";
-import { checkSumLength, hashOf, isToken } from "./token.ts";
+import { readTokenFile } from "./file.ts";
+import { hashOf, isToken } from "./token.ts";
 
-const lookMs = 500;
+const pollMs = 500;
 
 export interface TokenEvents {
   /** The file has changed, and its tokens are in force now. */
@@ -14,95 +14,83 @@ export interface TokenEvents {
   onFault(reason: string): void;
 }
 
-interface KnownHeader {
-  readonly header: Buffer;
-  /** Room for another one of this length, to compare. */
-  readonly given: Buffer;
-  readonly caller: Caller;
-}
-
-/** The tokens of a file. */
+/** The tokens of a file, which may change while they are in force: a change counts within a second. */
 export class TokensInForce implements Tokens {
   readonly #path: string;
   #kept: readonly { readonly hash: Buffer; readonly caller: Caller }[] = [];
-  /** Headers with tokens of the file, by the check sums at their ends. */
-  readonly #known = new Map<string, KnownHeader>();
-  #stamp: string;
-  #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
+  #reading: Promise<void> = Promise.resolve();
+  #retry: NodeJS.Timeout | undefined;
+  #fault: string | undefined;
+  #isClosed = false;
+  #events: TokenEvents = { onRead: () => {}, onFault: () => {} };
 
   /** @throws UsageError if the file cannot be read */
   static async open(path: string): Promise<TokensInForce> {
-    return new TokensInForce(path, await readTokenFile(path));
+    const tokens = new TokensInForce(path);
+    // Before the first reading, so that no change after it is missed. Polled, because the system's events miss a link that
+    // is set to another folder, as containers have it.
+    watchFile(path, { interval: pollMs, persistent: false, bigint: true }, tokens.#onChange);
+    try {
+      await tokens.#read();
+      return tokens;
+    } catch (error) {
+      tokens.close();
+      throw error;
+    }
   }
 
-  private constructor(path: string, { tokens, stamp }: TokenFile) {
+  private constructor(path: string) {
     this.#path = path;
-    this.#take(tokens);
-    this.#stamp = stamp;
   }
 
-  /** From now on, a changed file counts within a second. */
+  /** Tells of changes from now on. */
   follow(events: TokenEvents): void {
-    this.#timer = setInterval(() => void this.#look(events), lookMs).unref();
+    this.#events = events;
   }
 
   get count(): number {
     return this.#kept.length;
   }
 
-  /** Takes as long however much of a token is right. */
+  /** The caller whose token the header has. Compares hashes in constant time. */
   callerOf(authorization: string): Caller | undefined {
-    const checkSum = authorization.slice(-checkSumLength);
-    const known = this.#known.get(checkSum);
-    if (known !== undefined && isSame(known, authorization)) return known.caller;
     const [, token = ""] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
-    const caller = isToken(token) ? this.#find(hashOf(token)) : undefined;
-    if (caller !== undefined) {
-      const header = Buffer.from(authorization, "latin1");
-      this.#known.set(checkSum, { header, given: Buffer.alloc(header.length), caller });
-    }
-    return caller;
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
-
-  #find(hash: Buffer): Caller | undefined {
+    if (!isToken(token)) return undefined;
+    const hash = hashOf(token);
     const [found] = this.#kept.filter((kept) => timingSafeEqual(kept.hash, hash));
     return found?.caller;
   }
 
-  #take(tokens: readonly KeptToken[]): void {
-    this.#known.clear();
-    this.#kept = tokens.map(({ name, role, expires, sha256 }) => ({
+  close(): void {
+    unwatchFile(this.#path, this.#onChange);
+    clearTimeout(this.#retry);
+    this.#isClosed = true;
+  }
+
+  async #read(): Promise<void> {
+    this.#kept = (await readTokenFile(this.#path)).map(({ name, role, expires, sha256 }) => ({
       hash: Buffer.from(sha256, "hex"),
       caller: { name, role, expires: expires === null ? undefined : new Date(expires) },
     }));
   }
 
-  async #look(events: TokenEvents): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    const stamp = await stat(this.#path, { bigint: true }).then(stampOf, ({ code }) => String(code));
-    if (stamp !== this.#stamp) {
-      this.#stamp = stamp;
-      try {
-        const read = await readTokenFile(this.#path);
-        this.#stamp = read.stamp;
-        this.#take(read.tokens);
-        events.onRead(this.count);
-      } catch (error) {
-        events.onFault(describeFailure(error).message);
-      }
-    }
-    this.#isLooking = false;
-  }
-}
+  /** One reading after another, so that an older state never comes after a newer one. */
+  readonly #onChange = (): void => {
+    this.#reading = this.#reading.then(() => this.#readAgain());
+  };
 
-function isSame({ header, given }: KnownHeader, authorization: string): boolean {
-  if (authorization.length !== header.length) return false;
-  given.write(authorization, "latin1");
-  return timingSafeEqual(header, given);
+  /** Until it succeeds, because what could not be read may have revoked a token. The same fault is told once. */
+  async #readAgain(): Promise<void> {
+    clearTimeout(this.#retry);
+    try {
+      await this.#read();
+      this.#fault = undefined;
+      this.#events.onRead(this.count);
+    } catch (error) {
+      const { message } = describeFailure(error);
+      if (message !== this.#fault) this.#events.onFault(message);
+      this.#fault = message;
+      if (!this.#isClosed) this.#retry = setTimeout(this.#onChange, pollMs).unref();
+    }
+  }
 }

@@ -1,147 +1,139 @@
-import type { Socket } from "node:net";
-import { PassThrough, Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { Request } from "../../core/change.ts";
 import { type CalendarDate, warsawDate } from "../../core/date.ts";
 import { type AnswerCode, FxError } from "../../core/errors.ts";
+import { housePlaceOf } from "../../core/house.ts";
 import type { BulkAnswer, BulkLine } from "../../core/service.ts";
-import { bulkAnswerText, bulkType, parseBulkLine, parseTrialLine } from "../../wire/bulk.ts";
-import { faultOf, type Line, readLines } from "../../wire/lines.ts";
+import {
+  bulkAnswerText,
+  bulkQuery,
+  bulkType,
+  linesBeforeReading,
+  parseBulkLine,
+  parseTrialLine,
+} from "../../wire/bulk.ts";
+import { type Line, lineFault, readLines } from "../../wire/lines.ts";
 import { operations } from "../../wire/operations.ts";
 import { statusOf } from "../../wire/problem.ts";
-import { parseBulkQuery } from "../../wire/queries.ts";
+import { parseRequest } from "../../wire/requests.ts";
 import { type Caller, includes, type Role } from "../../wire/role.ts";
 import { tooLittle } from "../access.ts";
-import { type BulkOutcome, beginAnswer, type Handler, type HandlerContext } from "../answers.ts";
+import { type Handler, type HandlerContext, writeTo } from "../answers.ts";
+import { whenOver } from "../connections.ts";
 import { logFailure, toFxError } from "../errors.ts";
+import { bodyOf, draining, type Lifecycle, type Stream } from "../lifecycle.ts";
 import type { Metrics } from "../metrics.ts";
 import type { RateLimit } from "../rate-limit.ts";
 
-/** A bulk or an export under way. */
-export interface Stream {
-  readonly request: FastifyRequest;
-  readonly socket: Socket;
-  /** Whether it is a bulk that does nothing. */
-  readonly dryRun?: boolean;
-  /**
-   * A bulk takes in no more lines, answers those that were taken in, and says the reason in the last line; an export
-   * breaks off.
-   */
-  end(reason: FxError): void;
-}
-
 export interface BulkOptions {
-  /** A bulk ends when no byte has moved either way for so long. 30 s if absent. */
+  /** A bulk ends when no byte has moved either way for this long. 30 s if absent. */
   readonly bulkIdleTimeoutMs?: number;
 }
 
 /** How many lines came to each result. */
 type Counts = Record<string, number>;
 
-/** Bulks and exports at once. Each holds up to a thousand lines. */
+/** Bulks and exports at once. */
 const mostStreams = 64;
 /** A dry run keeps what each of its lines would come to, up to a kilobyte. */
-const dryRunLimits = { atOnce: 2, lines: 200_000, answerBytes: 128 * 1024 * 1024 };
-/** How long a client that still sends is listened to after its bulk has been ended. */
-const lingerMs = 1000;
+const dryRunLimits = { atOnce: 2, lines: 200_000 };
+/** Bytes of answers that wait for a client to read them. A browser reads nothing before it has sent all. */
+const unreadAtMost = { bulk: 1024 * 1024, dryRun: 128 * 1024 * 1024 };
 
 export function bulkHandlers(
   { service, now, bulkIdleTimeoutMs: idleMs = 30_000 }: Omit<HandlerContext, "prefix"> & BulkOptions,
   metrics: Metrics,
-  lifecycle: { readonly draining: boolean; readonly streams: Set<Stream> },
+  lifecycle: Lifecycle,
   limit: RateLimit | undefined,
 ) {
   const bulk: Handler = async (request, reply) => {
-    const { dryRun } = parseBulkQuery(request.query);
-    if (request.body === undefined) {
-      throw new FxError("invalid-request", `The body must be sent as Content-Type: ${bulkType}.`);
-    }
+    const dryRun = parseRequest(bulkQuery, request.query, "query").dryRun === "true";
     if (lifecycle.draining) throw draining();
-    if (lifecycle.streams.size >= mostStreams) throw tooMany(mostStreams, "bulks");
-    const dryRuns = [...lifecycle.streams].filter((each) => each.dryRun === true).length;
+    const bulks = [...lifecycle.streams].filter((each) => each.dryRun !== undefined);
+    if (bulks.length >= mostStreams) throw tooMany(mostStreams, "bulks");
+    const dryRuns = bulks.filter((each) => each.dryRun).length;
     if (dryRun && dryRuns >= dryRunLimits.atOnce) throw tooMany(dryRunLimits.atOnce, "dry runs");
-    const response = beginAnswer(reply, 200, { "content-type": `${bulkType}; charset=utf-8` });
-    response.flushHeaders();
-    const stream = new BulkStream(request, { metrics, limit, dryRun, today: () => warsawDate(now()) });
-    lifecycle.streams.add(stream);
-    response.setTimeout(idleMs, () => {
-      // One that does not read its answers would not read the reason either.
-      if (response.writableNeedDrain || response.writableEnded || stream.isEnded) stream.socket.destroy();
-      else stream.end(idle(idleMs));
+    const stream = new BulkStream(request, bodyOf(request, reply), {
+      metrics,
+      limit,
+      dryRun,
+      today: () => warsawDate(now()),
     });
-    let isCut = false;
-    try {
-      const answers = dryRun
-        ? service.dryRun(stream.lines(readTrialLine))
-        : service.bulk(stream.lines(readBulkLine));
-      const texts = Readable.from(stream.answers(answers));
-      // A browser reads nothing before it has sent all.
-      const kept = dryRun ? [new PassThrough({ highWaterMark: dryRunLimits.answerBytes })] : [];
-      await pipeline([texts, ...kept, response]);
-    } catch {
-      // The client has gone. What was taken in is done or not, and the same lines with the same keys do the rest.
-      isCut = true;
-      stream.socket.destroy();
-    }
-    lifecycle.streams.delete(stream);
-    request.outcome = stream.outcome(isCut);
-    if (!request.raw.readableEnded) closeSoon(request, stream.socket);
+    const { raw: response } = reply;
+    const { socket } = request.raw;
+    lifecycle.add(stream, reply);
+    whenOver(reply, () => {
+      if (!response.writableFinished) stream.cut();
+    });
+    response.setTimeout(idleMs, () => {
+      if (stream.isEnded || response.writableEnded) socket.destroy();
+      else stream.end(response.writableNeedDrain ? unread(idleMs) : idle(idleMs));
+    });
+    const answers = dryRun
+      ? service.dryRun(stream.lines(readTrialLine))
+      : service.bulk(stream.lines(readBulkLine));
+    const kept = new PassThrough({ highWaterMark: dryRun ? unreadAtMost.dryRun : unreadAtMost.bulk });
+    request.outcome = stream.answer(answers, kept);
+    reply.type(`${bulkType}; charset=utf-8`).send(kept);
+    response.flushHeaders();
+    return reply;
   };
 
   return { bulk };
 }
 
+interface BulkStreamOptions {
+  readonly metrics: Metrics;
+  readonly limit: RateLimit | undefined;
+  readonly dryRun: boolean;
+  readonly today: () => CalendarDate;
+}
+
 /** The lines of a request and the answers to them. */
 class BulkStream implements Stream {
   readonly request: FastifyRequest;
-  readonly socket: Socket;
   readonly dryRun: boolean;
+  readonly #body: PassThrough;
   readonly #metrics: Metrics;
   readonly #limit: RateLimit | undefined;
   readonly #today: () => CalendarDate;
-  /** Not the request itself: destroying that would close the connection, and so cut off the answers. */
-  readonly #body = new PassThrough();
   /** The lines that were taken in and not answered yet. */
   readonly #taken: { readonly number: number; readonly asked: Request | FxError }[] = [];
   readonly #counts: Counts = {};
   readonly #logged = new Set<string>();
   #reason: FxError | undefined;
+  #isCut = false;
 
   constructor(
     request: FastifyRequest,
-    {
-      metrics,
-      limit,
-      dryRun,
-      today,
-    }: {
-      readonly metrics: Metrics;
-      readonly limit: RateLimit | undefined;
-      readonly dryRun: boolean;
-      readonly today: () => CalendarDate;
-    },
+    body: PassThrough,
+    { metrics, limit, dryRun, today }: BulkStreamOptions,
   ) {
-    this.dryRun = dryRun;
-    this.socket = request.raw.socket;
     this.request = request;
+    this.dryRun = dryRun;
+    this.#body = body;
     this.#metrics = metrics;
     this.#limit = limit;
     this.#today = today;
-    request.raw.once("error", (error) => this.#body.destroy(error));
-    request.raw.pipe(this.#body);
-    // Whoever reads the body hears of its errors; there may be nobody yet, or any more.
-    this.#body.on("error", () => {});
+    request.raw.once("error", () => this.cut());
   }
 
   get isEnded(): boolean {
-    return this.#reason !== undefined;
+    return this.#isCut || this.#reason !== undefined;
   }
 
+  /** Takes in no more lines, answers those that were taken in, and says the reason in the last line. */
   end(reason: FxError): void {
     this.#reason ??= reason;
-    this.#body.destroy(this.#reason);
+    this.#body.destroy();
+  }
+
+  /** Takes in no more lines, because the client has gone. */
+  cut(): void {
+    this.#isCut = true;
+    this.#body.destroy();
   }
 
   async *lines<Asked extends Request>(
@@ -163,25 +155,34 @@ class BulkStream implements Stream {
         await nextTurn();
       }
     } catch (error) {
-      if (error !== this.#reason) throw error;
+      if (!this.isEnded) throw error;
     }
   }
 
-  async *answers(chunks: AsyncIterable<readonly BulkAnswer[]>): AsyncGenerator<string> {
+  /**
+   * Writes the answers to `out`. If the client goes, the lines that were taken in are done nevertheless, and counted. What
+   * was not done is done by the same lines with the same keys.
+   * @returns the fields of the bulk's line in the log
+   */
+  async answer(chunks: AsyncIterable<readonly BulkAnswer[]>, out: PassThrough): Promise<object> {
     try {
       for await (const chunk of chunks) {
-        yield this.#text(chunk);
+        await writeTo(out, this.#text(chunk));
         // A refusal may be kept, like that of a single request, which counts.
         if (this.dryRun) continue;
         const refused = chunk.filter((answer) => answer instanceof FxError).length;
         await this.#limit?.waitFor(this.request, refused, () => this.isEnded);
       }
     } catch (error) {
-      if (this.request.raw.errored) throw error;
       this.#reason = toFxError(error);
       this.#log(this.#reason);
     }
-    if (this.#reason !== undefined) yield `${bulkAnswerText(null, this.#reason, this.request.id)}\n`;
+    if (this.#reason !== undefined) {
+      await writeTo(out, `${bulkAnswerText(null, this.#reason, this.request.id)}\n`);
+    }
+    out.end();
+    const ended = this.#isCut ? "cut" : this.#reason?.code;
+    return { lines: this.#counts, ...(ended !== undefined && { ended }) };
   }
 
   #text(chunk: readonly BulkAnswer[]): string {
@@ -203,12 +204,6 @@ class BulkStream implements Stream {
     this.#logged.add(error.code);
     logFailure(this.request, error, error);
   }
-
-  /** What the log says of the bulk. */
-  outcome(isCut: boolean): BulkOutcome {
-    const ended = isCut ? "cut" : this.#reason?.code;
-    return { lines: this.#counts, ...(ended !== undefined && { ended }) };
-  }
 }
 
 /** The result of a line of a dry run. */
@@ -219,7 +214,7 @@ function wouldBe(answer: BulkAnswer): string {
 
 function readLine<Asked>(line: Line, read: (text: string) => Asked): Asked | FxError {
   try {
-    const fault = faultOf(line);
+    const fault = lineFault(line);
     if (fault !== undefined) throw new FxError("invalid-request", fault);
     return read(line.bytes.toString());
   } catch (error) {
@@ -233,7 +228,8 @@ const readBulkLine = (text: string, today: CalendarDate, caller: Caller | undefi
 /** @throws FxError forbidden for what the caller may not do by itself */
 function readTrialLine(text: string, today: CalendarDate, caller: Caller | undefined): Request {
   const asked = parseTrialLine(text, today, caller?.name);
-  const role = rolesOf[asked.kind] ?? "teller";
+  const isHouse = housePlaceOf(asked.pesel) !== undefined;
+  const role = isHouse ? operations.houseDeposit.role : (rolesOf[asked.kind] ?? "teller");
   if (caller !== undefined && !includes(caller.role, role)) {
     throw tooLittle(caller, `This takes the role ${role}`);
   }
@@ -243,20 +239,9 @@ function readTrialLine(text: string, today: CalendarDate, caller: Caller | undef
 const rolesOf: Partial<Record<Request["kind"], Role>> = {
   reversal: operations.reverse.role,
   closing: operations.closeAccount.role,
+  block: operations.blockAccount.role,
+  unblock: operations.unblockAccount.role,
 };
-
-/** Closes a connection whose request was not read to its end. At once, that could take the answers back. */
-function closeSoon({ raw }: FastifyRequest, socket: Socket): void {
-  raw.resume();
-  socket.end();
-  const deadline = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once("close", () => clearTimeout(deadline));
-}
-
-export function draining(): FxError {
-  const message = "The server is stopping. Send the lines that have no answer again, with the same keys.";
-  return new FxError("overloaded", message, { retryAfterSeconds: 1 });
-}
 
 function tooLong(): FxError {
   return new FxError(
@@ -274,5 +259,13 @@ function idle(ms: number): FxError {
   return new FxError(
     "invalid-request",
     `Nothing has arrived for ${ms / 1000} s. Send the lines that have no answer again, with the same keys.`,
+  );
+}
+
+function unread(ms: number): FxError {
+  return new FxError(
+    "invalid-request",
+    `No answer was read for ${ms / 1000} s. Read answers while you send, or send at most ${linesBeforeReading} lines before you read. ` +
+      "Send the lines that have no answer again, with the same keys.",
   );
 }

@@ -1,16 +1,20 @@
 import type { FastifyRequest } from "fastify";
 import { parseHolder } from "../../core/account.ts";
-import { type Cash, type Change, parseCash, parseReason } from "../../core/change.ts";
+import {
+  type Block,
+  type Cash,
+  type Change,
+  parseCash,
+  parseHouseCash,
+  parseReason,
+} from "../../core/change.ts";
 import { warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
 import { parsePesel } from "../../core/pesel.ts";
-import { accountText } from "../../wire/codecs.ts";
-import {
-  parseCashBody,
-  parseClosingBody,
-  parseRenamingBody,
-  parseReversalBody,
-} from "../../wire/requests.ts";
+import { block as blockShape, closing, encodeAccount, renaming } from "../../wire/accounts.ts";
+import { cash as cashShape, reversal } from "../../wire/cash.ts";
+import { houseCash as houseCashShape } from "../../wire/house.ts";
+import { parseRequest } from "../../wire/requests.ts";
 import {
   accountHeaders,
   type Handler,
@@ -36,28 +40,40 @@ export function changeHandlers({ service, now, prefix }: HandlerContext, metrics
         async (asked) => service.change(await asked),
       );
       const headers = { ...recordedHeaders(settlement, prefix), ...accountHeaders(settlement.account) };
-      sendJson(reply, accountText(settlement.account), 200, headers);
+      return sendJson(reply, encodeAccount(settlement.account), 200, headers);
     };
 
   const cash = (kind: Cash["kind"]): Handler =>
     change(kind, (request) => {
-      const fields = parseCashBody(request.body);
+      const fields = parseRequest(cashShape, request.body);
       const asked = keyAndToken(request);
       return parseCash({ kind, ...fields, ...asked, pesel: pathParameter(request, "pesel") }, today());
     });
 
+  const houseCash = (kind: Cash["kind"]): Handler =>
+    change(kind, (request) => {
+      const fields = parseRequest(houseCashShape, request.body);
+      return parseHouseCash({ kind, ...fields, ...keyAndToken(request) });
+    });
+
   const rename = change("renaming", (request) => {
-    const holder = parseHolder(parseRenamingBody(request.body));
+    const holder = parseHolder(parseRequest(renaming, request.body));
     return { kind: "renaming", ...holder, ...keyAndToken(request), pesel: peselOf(request) };
   });
 
   const closeAccount = change("closing", (request) => {
-    parseClosingBody(request.body);
+    if (request.body !== undefined) parseRequest(closing, request.body);
     return { kind: "closing", ...keyAndToken(request), pesel: peselOf(request) };
   });
 
+  const block = (kind: Block["kind"]): Handler =>
+    change(kind, (request) => {
+      const reason = parseReason(parseRequest(blockShape, request.body).reason);
+      return { kind, reason, ...keyAndToken(request), pesel: peselOf(request) };
+    });
+
   const reverse = change("reversal", async (request) => {
-    const reason = parseReason(parseReversalBody(request.body).reason);
+    const reason = parseReason(parseRequest(reversal, request.body).reason);
     const asked = keyAndToken(request);
     const given = pathParameter(request, "id");
     if (given.length !== wholeId) {
@@ -79,5 +95,9 @@ export function changeHandlers({ service, now, prefix }: HandlerContext, metrics
     return warsawDate(now());
   }
 
-  return { deposit: cash("deposit"), withdraw: cash("withdrawal"), rename, closeAccount, reverse };
+  return {
+    ...{ deposit: cash("deposit"), withdraw: cash("withdrawal") },
+    ...{ houseDeposit: houseCash("deposit"), houseWithdraw: houseCash("withdrawal") },
+    ...{ rename, closeAccount, blockAccount: block("block"), unblockAccount: block("unblock"), reverse },
+  };
 }

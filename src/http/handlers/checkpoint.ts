@@ -1,102 +1,75 @@
-import { once } from "node:events";
-import type { ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
 import { FxError } from "../../core/errors.ts";
 import type { AccountHead, AuditStart } from "../../core/service.ts";
-import { checkpointEnd, checkpointHeads, checkpointStart, encodeAudit, headsOf } from "../../wire/audit.ts";
+import { audit as auditShape } from "../../wire/audit.ts";
 import { bulkType } from "../../wire/bulk.ts";
-import { closingOf } from "../admission.ts";
-import { beginAnswer, type Handler, type HandlerContext, sendJson, sendText } from "../answers.ts";
-import { logFailure, toFxError } from "../errors.ts";
-import type { JournalReads } from "../journal-reads.ts";
-import type { Lifecycle, Probes } from "./server.ts";
+import { checkpointEnd, checkpointHeads, checkpointStart, headsOf } from "../../wire/checkpoint.ts";
+import { type Handler, type HandlerContext, jsonOf, sendHead, sendSlow, writeTo } from "../answers.ts";
+import { closingOf } from "../connections.ts";
+import { bodyOf, type Lifecycle } from "../lifecycle.ts";
+import type { LongReads } from "../long-reads.ts";
+import type { Probes } from "./server.ts";
 
 const checkpointType = `${bulkType}; charset=utf-8`;
-/** How long a client may take or send nothing. */
+/** How long a client may send nothing. */
 const idleMs = 30_000;
 
 export function checkpointHandlers(
-  { now, probes }: Pick<HandlerContext, "now"> & { readonly probes: Probes },
-  journal: JournalReads,
+  {
+    service,
+    now,
+    probes,
+    slowAnswers,
+  }: Pick<HandlerContext, "service" | "now" | "slowAnswers"> & { readonly probes: Probes },
+  journal: LongReads,
   lifecycle: Lifecycle,
 ) {
   const checkpoint: Handler = async (request, reply) => {
-    if (request.method === "HEAD") return sendText(reply, "", 200, { "content-type": checkpointType });
-    const { raw: response } = reply;
-    let first = "";
+    if (request.method === "HEAD") return sendHead(reply, checkpointType);
+    const parts = new PassThrough({ encoding: "utf8" });
+    // Kept back until the first heads are there, because until then the audit may still be refused.
+    let head = "";
     const onStart = (start: AuditStart) => {
-      first = checkpointStart({ time: now().toISOString(), fx: probes.version, ...start });
+      head = checkpointStart({ time: now().toISOString(), fx: probes.version, ...start });
     };
-    // Until its turn comes, it may still be refused.
-    const begin = () => {
-      if (response.headersSent) return;
-      beginAnswer(reply, 200, { "content-type": checkpointType });
-      response.write(first);
+    const write = (text: string) => {
+      const lines = head + text;
+      head = "";
+      return writeTo(parts, lines);
     };
-    const onHeads = (heads: readonly AccountHead[]) => {
-      begin();
-      return writeTo(response, checkpointHeads(heads));
-    };
-    try {
-      const report = await journal.checkpoint({ onStart, onHeads }, closingOf(request));
-      begin();
-      response.end(checkpointEnd(report));
-    } catch (error) {
-      if (!response.headersSent) throw error;
-      // The missing last line tells.
-      if (!response.destroyed) logFailure(request, toFxError(error), error);
-      response.destroy();
-    }
+    const onHeads = (heads: readonly AccountHead[]) => write(checkpointHeads(heads));
+    const read = (signal: AbortSignal) => service.audit({ onStart, onHeads, signal });
+    journal
+      .run(undefined, closingOf(reply), read)
+      .then((report) => write(checkpointEnd(report)))
+      .then(
+        () => parts.end(),
+        (error) => parts.destroy(error),
+      );
+    return sendSlow(request, reply, { lifecycle, type: checkpointType, slowAnswers, parts });
   };
 
   const compareCheckpoint: Handler = async (request, reply) => {
-    if (request.body === undefined) {
-      throw new FxError("invalid-request", `The body must be sent as Content-Type: ${bulkType}.`);
-    }
-    // Not the request itself: destroying that would close the connection before the answer.
-    const body = new PassThrough();
-    const { raw } = request;
-    const breakOff = () => body.destroy(new FxError("invalid-request", "The body broke off."));
-    const stream = { request, socket: raw.socket, end: (reason: FxError) => body.destroy(reason) };
-    // Whoever reads the body hears of its errors.
-    body.on("error", () => {});
-    body.once("close", () => {
-      lifecycle.streams.delete(stream);
-      raw.setTimeout(0);
-      raw.resume();
-    });
-    raw.once("error", breakOff);
-    // What waits for its turn, and not for the client, takes nothing.
-    raw.setTimeout(idleMs, () => (body.writableNeedDrain ? raw.setTimeout(idleMs) : breakOff()));
-    raw.pipe(body);
+    const body = bodyOf(request, reply);
+    const stream = { request, end: (reason: FxError) => void body.destroy(reason) };
+    request.raw.setTimeout(idleMs, () => body.destroy(new FxError("invalid-request", "The body broke off.")));
     lifecycle.streams.add(stream);
+    // Before its turn, because the client may take long to send it.
+    const chunks: (readonly AccountHead[])[] = [];
     try {
-      // Before its turn, because the client may take long to send it.
-      const chunks: (readonly AccountHead[])[] = [];
       for await (const chunk of headsOf(body)) chunks.push(chunk);
-      const report = await journal.checkpoint({ against: takenFrom(chunks) }, closingOf(request));
-      sendJson(reply, encodeAudit(report));
     } finally {
-      body.destroy();
+      lifecycle.streams.delete(stream);
     }
+    const read = (signal: AbortSignal) => service.audit({ against: takenFrom(chunks), signal });
+    const made = journal.run(undefined, closingOf(reply), read).then((report) => auditShape.encode(report));
+    return sendSlow(request, reply, { lifecycle, slowAnswers, parts: jsonOf(made) });
   };
 
   return { checkpoint, compareCheckpoint };
 }
 
-/** Gives chunks, which are then held by whoever takes them alone. */
+/** Yields the chunks and lets go of each, so that a long checkpoint is not held in memory twice. */
 async function* takenFrom<T>(chunks: T[]): AsyncGenerator<T> {
   for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) yield chunk;
-}
-
-/** Resolves when there is room for more. */
-async function writeTo(response: ServerResponse, text: string): Promise<void> {
-  if (response.destroyed) throw new FxError("unreachable", "The client has gone.");
-  if (response.write(text)) return;
-  const waited = new AbortController();
-  const { signal } = waited;
-  const idle = setTimeout(() => response.destroy(), idleMs);
-  await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]);
-  clearTimeout(idle);
-  waited.abort();
 }

@@ -1,47 +1,38 @@
 import type { RatesStatus } from "../../core/rates.ts";
-import type { CommitFigures } from "../../core/service.ts";
+import type { Commits } from "../../core/service.ts";
 import type { OpenApiDocument } from "../../wire/openapi.ts";
-import type { ReadyJson, TokenJson } from "../../wire/schemas.ts";
-import { ExpensiveReads } from "../admission.ts";
-import { type Handler, sendJson, sendText } from "../answers.ts";
+import type { ReadyJson, TokenJson } from "../../wire/server.ts";
+import { type Handler, sendHead, sendJson } from "../answers.ts";
+import type { Lifecycle } from "../lifecycle.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Stream } from "./bulk.ts";
 
-/** What can be asked of the process that the routes serve. */
+/** Facts about the process, for probes and metrics. */
 export interface Probes {
-  /** Of fx. */
+  /** The version of fx. */
   readonly version: string;
   readonly store: ReadyJson["store"];
-  /** Of the database, as far as this fx knows it. */
+  /** The newest schema that this fx knows. */
   readonly schemaVersion: number;
   /** Fails unless the store answers now. */
   ping(): Promise<void>;
   rates(): RatesStatus;
-  commits(): CommitFigures;
+  readonly commits: Commits;
 }
 
-/** Whether the server still takes new work, and the bulks and exports under way, which a stop ends. */
-export interface Lifecycle {
-  readonly draining: boolean;
-  readonly streams: Set<Stream>;
-}
-
+const noOffice: TokenJson["office"] = { name: null, address: null, taxNumber: null };
 const pingTimeoutMs = 2000;
 
 /** Probes and metrics. */
 export function serverHandlers(
-  { probes }: { readonly probes: Probes },
+  { probes, office = noOffice }: { readonly probes: Probes; readonly office?: TokenJson["office"] },
   metrics: Metrics,
   lifecycle: Lifecycle,
   document: OpenApiDocument,
 ) {
-  // Of their own, so that nobody's lists delay a scrape.
-  const reads = new ExpensiveReads();
-
   const live: Handler = async (_request, reply) => sendJson(reply, { status: "live" });
 
   const ready: Handler = async (_request, reply) => {
-    const { source, recorded, table, notTraded, problem = null, clock = null } = probes.rates();
+    const { source, recorded, table, notTraded, notTradedCode, heldBack, problem, clock } = probes.rates();
     const status = lifecycle.draining
       ? "draining"
       : (await answersInTime(probes))
@@ -59,22 +50,26 @@ export function serverHandlers(
         effectiveDate: table?.effectiveDate ?? null,
         tradable: notTraded === undefined,
         reason: notTraded ?? null,
-        problem,
-        clock,
+        reasonCode: notTradedCode ?? null,
+        heldBack: heldBack ?? null,
+        problem: problem ?? null,
+        clock: clock ?? null,
       },
     };
     return sendJson(reply, body, status === "ready" ? 200 : 503);
   };
 
   const text: Handler = async (request, reply) => {
-    const isHead = request.method === "HEAD";
-    const read = isHead ? "" : await reads.read(request, "metrics", (rest) => metrics.text(rest));
-    sendText(reply, read, 200, { "content-type": metrics.contentType });
+    const { contentType } = metrics;
+    return request.method === "HEAD"
+      ? sendHead(reply, contentType)
+      : reply.type(contentType).send(await metrics.text());
   };
 
   const token: Handler = async ({ caller }, reply) => {
     const { name = null, role = "operator", expires } = caller ?? {};
-    sendJson(reply, { name, role, expires: expires?.toISOString() ?? null } satisfies TokenJson);
+    const body: TokenJson = { name, role, expires: expires?.toISOString() ?? null, office };
+    return sendJson(reply, body);
   };
 
   const openApi: Handler = async (_request, reply) => sendJson(reply, document);

@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
+import { parseHead } from "../../core/checkpoint.ts";
 import type { AuditProgress } from "../../core/service.ts";
-import type { AuditJson } from "../../wire/audit-schemas.ts";
+import type { AuditJson, CheckpointStart } from "../../wire/audit.ts";
 import { NoAnswer } from "../answers.ts";
 import type { Api } from "../api.ts";
 import { useApp, useFailureText, useRead } from "../app.ts";
+import { Button, Columns, Tile } from "../elements.tsx";
 import type { Read, Reads } from "../reads.ts";
-import { audit } from "./audit-run.ts";
-import { operatorTexts } from "./operator-texts.ts";
-import { Tile } from "./tile.tsx";
+import { findingText } from "./finding-text.ts";
 
 const unread: AuditProgress = { accounts: 0, entries: 0, totalEntries: 0 };
 /** The screen need not show each chunk. */
@@ -54,30 +54,27 @@ export function useAudit(api: Api, reads: Reads): AuditJob {
 
 /** Has the whole ledger recomputed, and shows what disagrees. */
 export function Audit({ job }: { readonly job: AuditJob }) {
-  const { texts, format, language } = useApp();
-  const own = operatorTexts[language];
+  const { format, texts } = useApp();
   const failureText = useFailureText();
   const { progress, isStopped } = job;
   const { value, failure } = job.read;
   const { report, seconds = 0 } = value ?? {};
-  const number = (value: number) => format.decimal(String(value));
-  const failed = () => (failure instanceof NoAnswer ? own.cutOff : failureText(failure));
-  const told = isStopped ? own.stopped : failure === undefined ? undefined : failed();
+  const failed = () => (failure instanceof NoAnswer ? texts.cutOff : failureText(failure));
+  const told = isStopped ? texts.auditStopped : failure === undefined ? undefined : failed();
 
   return (
     <main id="main" tabIndex={-1}>
       <section class="card audit">
         <h2>{texts.audit}</h2>
-        <p class="muted">{own.auditIntro}</p>
+        <p class="muted">{texts.auditIntro}</p>
         <div class="actions">
-          <button type="button" class="primary" aria-busy={progress !== undefined} onClick={job.run}>
-            {texts.runAudit}
-          </button>
-          {progress !== undefined && (
-            <button type="button" onClick={job.stop}>
-              {own.stop}
-            </button>
-          )}
+          <Button
+            label={texts.runAudit}
+            class="primary"
+            aria-busy={progress !== undefined}
+            onClick={job.run}
+          />
+          {progress !== undefined && <Button label={texts.stop} onClick={job.stop} />}
         </div>
         {progress !== undefined && <Progress {...progress} />}
         {told !== undefined && <p role="alert">{told}</p>}
@@ -87,10 +84,10 @@ export function Audit({ job }: { readonly job: AuditJob }) {
               {report.ok ? texts.auditClean : texts.auditFindings}
             </p>
             <dl class="tiles">
-              <Tile label={texts.accountsRead} value={number(report.accounts)} />
-              <Tile label={texts.entriesRead} value={number(report.entries)} />
-              <Tile label={own.findings} value={number(report.findingsTotal)} isBad={!report.ok} />
-              <Tile label={own.took} value={`${format.amount(seconds, "PLN")} s`} />
+              <Tile label={texts.accountsRead} value={format.count(report.accounts)} />
+              <Tile label={texts.entriesRead} value={format.count(report.entries)} />
+              <Tile label={texts.findings} value={format.count(report.findingsTotal)} isBad={!report.ok} />
+              <Tile label={texts.took} value={format.seconds(seconds)} />
             </dl>
             <Findings report={report} />
             <dl class="digest">
@@ -99,7 +96,7 @@ export function Audit({ job }: { readonly job: AuditJob }) {
                 <code>{report.digest}</code>
               </dd>
             </dl>
-            <p class="muted">{own.digestHint}</p>
+            <p class="muted">{texts.digestHint}</p>
           </>
         )}
       </section>
@@ -108,9 +105,7 @@ export function Audit({ job }: { readonly job: AuditJob }) {
 }
 
 function Progress({ accounts, entries, totalEntries }: AuditProgress) {
-  const { texts, format, language } = useApp();
-  const own = operatorTexts[language];
-  const number = (value: number) => format.decimal(String(value));
+  const { format, texts } = useApp();
   const isKnown = totalEntries > 0;
   return (
     <div class="progress">
@@ -121,45 +116,65 @@ function Progress({ accounts, entries, totalEntries }: AuditProgress) {
         value={isKnown ? Math.min(entries, totalEntries) : undefined}
       />
       <p class="figures">
-        {texts.entriesRead}: {number(entries)}
-        {isKnown && ` ${own.of} ${number(totalEntries)}`} · {texts.accountsRead}: {number(accounts)}
+        {texts.auditProgress(
+          format.count(entries),
+          isKnown ? format.count(totalEntries) : undefined,
+          format.count(accounts),
+        )}
       </p>
     </div>
   );
 }
 
 function Findings({ report: { findings, findingsTotal } }: { readonly report: AuditJson }) {
-  const { language } = useApp();
-  const own = operatorTexts[language];
+  const { language, texts } = useApp();
+  const found = (words: string) => findingText(words, language);
   if (findings.length === 0) return null;
   return (
     <div class="wide">
       <table class="findings">
-        <caption>{own.findings}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{own.account}</th>
-            <th scope="col" class="number">
-              {own.entry}
-            </th>
-            <th scope="col">{own.problem}</th>
-            <th scope="col">{own.recorded}</th>
-            <th scope="col">{own.recomputed}</th>
-          </tr>
-        </thead>
+        <caption>{texts.findings}</caption>
+        <Columns
+          of={[texts.account, { number: texts.entry }, texts.problem, texts.recorded, texts.recomputed]}
+        />
         <tbody>
           {findings.map(({ account, entry, problem, recorded, recomputed }) => (
             <tr key={`${account} ${entry} ${problem}`}>
               <td class="figures">{account}</td>
               <td class="number">{entry ?? "–"}</td>
-              <td>{problem}</td>
-              <td class="long-text">{recorded}</td>
-              <td class="long-text">{recomputed}</td>
+              <td>{found(problem)}</td>
+              <td class="long-text">{found(recorded)}</td>
+              <td class="long-text">{found(recomputed)}</td>
             </tr>
           ))}
         </tbody>
       </table>
-      {findings.length < findingsTotal && <p class="muted">{own.shown}</p>}
+      {findings.length < findingsTotal && <p class="muted">{texts.shown}</p>}
     </div>
   );
+}
+
+/**
+ * Has the server audit, as a checkpoint: that comes as the accounts are read, and so tells how far it is.
+ * @throws NoAnswer if its end is missing
+ */
+async function audit(
+  api: Api,
+  signal: AbortSignal,
+  onProgress: (done: AuditProgress) => void,
+): Promise<AuditJson> {
+  let start: CheckpointStart | undefined;
+  let last = "";
+  let done = { accounts: 0, entries: 0 };
+  for await (const lines of api.lines("api/audit/checkpoint", signal)) {
+    for (const line of lines) {
+      const head = parseHead(line);
+      if (head !== undefined) done = { accounts: done.accounts + 1, entries: done.entries + head.entries };
+      else if (start === undefined) start = JSON.parse(line) as CheckpointStart;
+      else last = line;
+    }
+    onProgress({ ...done, totalEntries: start?.entries ?? 0 });
+  }
+  if (last === "") throw new NoAnswer();
+  return JSON.parse(last) as AuditJson;
 }

@@ -1,7 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { Beginning, empty } from "../../batch/beginning.ts";
-import { encodingMarked } from "../../batch/encoding.ts";
-import { EncodingEvidence } from "../../batch/encoding-evidence.ts";
+import { EncodingEvidence, encodingMarked } from "../../batch/encoding.ts";
+import { empty, FormatDetector } from "../../batch/format.ts";
 import { BatchId, type KeyedLine, LineKeys } from "../../batch/keys.ts";
 import {
   type BatchFormat,
@@ -10,10 +9,12 @@ import {
   invalid,
   type TextLine,
 } from "../../batch/line.ts";
+import { type DoneLine, doneText, refusedText } from "../../batch/result.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
+import type { FxError } from "../../core/errors.ts";
 
 export interface BatchFile {
-  /** Of the batch, as `fx batch` makes it: a batch that was begun here can be finished there. */
+  /** The id of the batch, equal to that of `fx batch`: a batch that was begun here can be finished there. */
   readonly id: string;
   readonly format: BatchFormat;
   readonly lines: readonly KeyedLine[];
@@ -33,7 +34,7 @@ export function readBatch(bytes: Uint8Array, today: string, encoding?: string): 
   if (mark === undefined) requireLikely(bytes, encoding);
   const [whole, last] = textLines(decoded(bytes, name));
   const isMarked = mark !== undefined || name !== "utf-8";
-  const begun = new Beginning(isMarked).formatIn([...whole, ...last]);
+  const begun = new FormatDetector(isMarked).formatIn([...whole, ...last]);
   const format = begun?.format ?? empty;
   const first = begun?.first[0]?.number ?? Infinity;
   const read: readonly BatchLine[] = [
@@ -126,4 +127,40 @@ function digestOf(text: string): string {
   return btoa(String.fromCharCode(...digest))
     .replaceAll("+", "-")
     .replaceAll("/", "_");
+}
+
+/** The result of a line. */
+export type AnsweredLine =
+  | DoneLine
+  | { readonly line: KeyedLine; readonly state: "refused"; readonly error: FxError };
+
+/** The results as `fx batch` writes them, a JSON document a line. */
+export function resultsText(results: readonly AnsweredLine[]): string {
+  return results
+    .map((result) => {
+      if (result.state !== "refused") return doneText(result, false);
+      const { code, message, fields, replayed } = result.error;
+      const failure = {
+        code,
+        message,
+        ...(replayed && { replayed }),
+        ...(fields !== undefined && { errors: fields }),
+      };
+      return refusedText(result.line, failure, false);
+    })
+    .join("");
+}
+
+/**
+ * The refused lines under new keys, to correct and run. Without those whose keys were used before: a new key could do
+ * again what was done.
+ */
+export function rejectsText(header: string | undefined, results: readonly AnsweredLine[]): string {
+  const lines = results.flatMap((result) =>
+    result.state === "refused" && result.error.code !== "idempotency-key-reused"
+      ? [result.line.forRejects(result.error.code)]
+      : [],
+  );
+  if (lines.length === 0) return "";
+  return `${[...(header === undefined ? [] : [header]), ...lines].join("\n")}\n`;
 }

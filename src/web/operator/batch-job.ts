@@ -4,16 +4,15 @@ import { warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
 import type { Api } from "../api.ts";
 import { StateMachine } from "../state-machine.ts";
-import { readBatch, readingsOf } from "./batch-file.ts";
-import { type AnsweredLine, carryOut } from "./batch-run.ts";
-import { BatchServer } from "./batch-server.ts";
+import { type AnsweredLine, readBatch, readingsOf } from "./batch-file.ts";
+import { BatchSender, SentBatch } from "./batch-sending.ts";
 import { type BatchEvent, type BatchState, isBusy, noBatch, stepBatch } from "./batch-state.ts";
 
 /** In bytes: what is read at once, and kept. */
 const largestFile = 32 * 1024 * 1024;
 
 /** Why a file cannot be read as a batch, beside what is wrong with its content. */
-export type FileProblem = "tooLarge" | "unreadable" | "empty";
+type FileProblem = "tooLarge" | "unreadable" | "empty";
 
 /** The batch that is tried or carried out. It goes on while its view is closed, or the page locked. */
 export class BatchJob extends StateMachine<BatchState, BatchEvent> {
@@ -21,8 +20,7 @@ export class BatchJob extends StateMachine<BatchState, BatchEvent> {
   /** The rate table that the lines were tried at, by its id, and that they are carried out at or not at all. */
   #tableId: string | undefined;
   #control = new AbortController();
-  /** Keys whose outcome is open. */
-  #open = new Set<string>();
+  #sending = new SentBatch();
 
   /** @param onMoved is called when a run has ended that moved money */
   constructor(onMoved: () => void) {
@@ -53,35 +51,21 @@ export class BatchJob extends StateMachine<BatchState, BatchEvent> {
       return void this.tell({ is: "unfit", nth, fault, undecoded });
     }
     if (file.lines.length === 0) return void unfit("empty");
-    this.#open = new Set();
-    if (this.tell({ is: "read", nth, file }).step === "checking") await this.#try(api);
+    this.#sending = new SentBatch();
+    if (this.tell({ is: "read", nth, file }).step === "checking") await this.#run(api, true);
   }
 
   /** Carries out what was tried, or goes on with the rest. */
   async work(api: Api): Promise<void> {
     const before = this.state;
     if (this.tell({ is: "carried out" }) === before) return;
-    await this.#run(this.#server(api));
+    await this.#run(api, false);
     this.#onMoved();
     const { step, fault } = this.state;
     const isMoved = fault instanceof FxError && fault.code === "rate-changed";
     if (step === "stopped" && isMoved && this.tell({ is: "tried again" }).step === "checking") {
-      await this.#try(api);
+      await this.#run(api, true);
     }
-  }
-
-  /** Finds out what the lines would do, at the rate table that is in force now. */
-  async #try(api: Api): Promise<void> {
-    const { nth, file } = this.state;
-    const server = this.#server(api);
-    const isPriced = ({ request }: KeyedLine) => !(request instanceof Error) && request.kind === "exchange";
-    try {
-      this.#tableId = file?.lines.some(isPriced) === true ? await server.tableId() : undefined;
-    } catch (fault) {
-      this.tell({ is: "ended", nth, fault });
-      return;
-    }
-    await this.#run({ bulk: (lines) => server.dryRun(lines) });
   }
 
   stop(): void {
@@ -89,21 +73,25 @@ export class BatchJob extends StateMachine<BatchState, BatchEvent> {
     this.tell({ is: "stopped" });
   }
 
-  #server(api: Api): BatchServer {
+  /** Sends the lines that have no result yet. A dry run is at the rate table that is in force now. */
+  async #run(api: Api, isDryRun: boolean): Promise<void> {
     this.#control = new AbortController();
-    return new BatchServer(api.copy(), this.#control.signal, this.#open);
-  }
-
-  async #run(service: Parameters<typeof carryOut>[0]): Promise<void> {
+    const sender = new BatchSender(api.copy(), this.#control.signal, this.#sending);
     const { nth, file, results } = this.state;
+    const lines = file?.lines ?? [];
     const had = new Set(results.map(({ line }) => line));
-    const left = (file?.lines ?? []).filter((line) => !had.has(line));
+    const left = lines.filter((line) => !had.has(line));
+    const onResults = (more: readonly AnsweredLine[]) => this.tell({ is: "results", nth, more });
     try {
-      const onResults = (more: readonly AnsweredLine[]) => this.tell({ is: "results", nth, more });
-      const fault = await carryOut(service, left, onResults, this.#tableId);
+      if (isDryRun) this.#tableId = lines.some(isPriced) ? await sender.tableId() : undefined;
+      const fault = await sender.send(left, { isDryRun, tableId: this.#tableId, onResults });
       this.tell({ is: "ended", nth, fault });
     } catch (fault) {
       this.tell({ is: "ended", nth, fault });
     }
   }
+}
+
+function isPriced({ request }: KeyedLine): boolean {
+  return !(request instanceof Error) && request.kind === "exchange";
 }

@@ -1,7 +1,6 @@
-import type { BatchFile, Readings } from "./batch-file.ts";
-import type { AnsweredLine } from "./batch-run.ts";
+import type { AnsweredLine, BatchFile, Readings } from "./batch-file.ts";
 
-export type Step = "choose" | "reading" | "checking" | "checked" | "working" | "stopped" | "finished";
+type Step = "choose" | "reading" | "checking" | "checked" | "working" | "stopped" | "finished";
 
 /** A batch as it stands. */
 export interface BatchState {
@@ -10,11 +9,14 @@ export interface BatchState {
   readonly nth: number;
   readonly name: string;
   readonly file: BatchFile | undefined;
-  /** Of the dry run until it is carried out. It only grows: `count` says how much of it is known in this state. */
+  /**
+   * The results of the dry run, then of the run. The array is shared by all states of a run and only grows, so that a
+   * chunk costs its own length; `count` says how much of it belongs to this state.
+   */
   readonly results: AnsweredLine[];
   readonly count: Readonly<Record<AnsweredLine["state"], number>>;
   readonly fault: unknown;
-  /** What may be read in another encoding. */
+  /** A file that may be in another encoding. */
   readonly undecoded: Undecoded | undefined;
 }
 
@@ -54,7 +56,7 @@ export function isBusy({ step }: BatchState): boolean {
   return step === "reading" || step === "checking" || step === "working";
 }
 
-/** What becomes of a batch with an event. */
+/** The batch after an event. */
 export function stepBatch(state: BatchState, event: BatchEvent): BatchState {
   if ("nth" in event && (event.nth !== state.nth || !isBusy(state))) return state;
   const nth = state.nth + 1;
@@ -73,7 +75,7 @@ export function stepBatch(state: BatchState, event: BatchEvent): BatchState {
       return state.step === "stopped" ? { ...state, nth, step: "working", fault: undefined } : state;
     }
     case "tried again":
-      // What was done is found as done before, and the fault says why it is asked again.
+      // Lines already done are reported as done before; the fault says why it is tried again.
       return state.step === "stopped" ? { ...state, nth, step: "checking", results: [], count: none } : state;
     case "results":
       if (state.step === "reading") return state;

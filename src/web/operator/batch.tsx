@@ -1,31 +1,44 @@
-import "./jitless.ts";
 import { useEffect, useState } from "preact/hooks";
 import type { KeyedLine } from "../../batch/keys.ts";
+import { type LineOutcome, sumsOf } from "../../batch/moves.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
+import type { CurrencyCode } from "../../core/currency.ts";
+import { formatDecimal } from "../../core/decimal.ts";
 import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
+import { knownDigits } from "../../core/money.ts";
 import { NoAnswer } from "../answers.ts";
 import { useApp, useWatched } from "../app.ts";
+import { Button, Columns, Facts, Tile } from "../elements.tsx";
 import { refusalText } from "../refusal-text.ts";
 import { saveFile } from "../save.ts";
+import { type AnsweredLine, type BatchFile, rejectsText, resultsText } from "./batch-file.ts";
 import type { BatchJob } from "./batch-job.ts";
-import { type AnsweredLine, rejectsText, resultsText } from "./batch-run.ts";
-import { batchTexts } from "./batch-texts.ts";
-import { Moves } from "./moves.tsx";
-import { Tile } from "./tile.tsx";
-
-export { BatchJob } from "./batch-job.ts";
 
 /** Refused lines in sight. */
 const shownRefusals = 100;
 
-/** A file of orders, new accounts, deposits and withdrawals: tried first, then carried out. */
-export function Batch({ job }: { readonly job: BatchJob }) {
-  const { api, format, language, texts } = useApp();
-  const own = batchTexts[language];
-  useWatched((onChange) => job.watch(onChange), [job]);
-  const { step, name, file, results, count, undecoded } = job.state;
+/** The words for what is wrong with a file, a batch or a line. */
+function useFaultText(): (fault: unknown) => string {
+  const { language, texts } = useApp();
+  return (fault) => {
+    if (fault === "tooLarge" || fault === "unreadable" || fault === "empty") return texts[fault];
+    if (fault instanceof UnfitFile) return texts.fileFault?.[fault.fault] ?? fault.message;
+    if (fault instanceof NoAnswer) return texts.offline;
+    if (!(fault instanceof FxError)) throw fault;
+    const { code, message, fields } = fault;
+    return refusalText({ code, detail: message, errors: fields }, language, true);
+  };
+}
 
+interface BatchProps {
+  readonly job: BatchJob;
+}
+
+/** A file of orders, new accounts, deposits and withdrawals: tried first, then carried out. */
+export function Batch({ job }: BatchProps) {
+  const { texts } = useApp();
+  useWatched((onChange) => job.watch(onChange), [job]);
   useEffect(() => {
     // A file that misses its place would be opened instead of the page.
     const keep = (event: Event) => event.preventDefault();
@@ -34,174 +47,183 @@ export function Batch({ job }: { readonly job: BatchJob }) {
       for (const name of ["dragover", "drop"] as const) removeEventListener(name, keep);
     };
   }, []);
-
-  const failureText = (failure: unknown): string => {
-    if (failure === "tooLarge" || failure === "unreadable" || failure === "empty") return own[failure];
-    if (failure instanceof UnfitFile) return own.fileFault[failure.fault] ?? failure.message;
-    if (failure instanceof FxError) {
-      return failure.code === "rate-changed" ? own.rateMoved : refusalOf(failure);
-    }
-    if (failure instanceof NoAnswer) return texts.offline;
-    throw failure;
-  };
-  const refusalOf = ({ code, message }: FxError) =>
-    refusalText({ code, detail: message } as Parameters<typeof refusalText>[0], language);
-
-  const fault = job.state.fault === undefined ? undefined : failureText(job.state.fault);
-  const isTrial = step === "checking" || step === "checked";
-  const number = (value: number) => format.decimal(String(value));
-  const total = file?.lines.length ?? 0;
-  const hasEnded = step === "checked" || step === "stopped" || step === "finished";
-  const refused = hasEnded ? results.filter((result) => result.state === "refused") : [];
-  const facts: readonly (readonly [label: string, value: number, isBad?: boolean])[] = [
-    [isTrial ? own.wouldBeDone : own.done, count.done],
-    [own.doneBefore, count.replayed],
-    [isTrial ? own.wouldBeRefused : own.refused, count.refused, true],
-    ...(hasEnded && results.length < total ? ([[own.left, total - results.length, true]] as const) : []),
-  ];
-  const extension = file?.format.header === undefined ? "ndjson" : "csv";
-  const rejects = step === "stopped" || step === "finished" ? rejectsText(file?.format.header, results) : "";
-
+  const { step, file } = job.state;
   return (
     <main id="main" tabIndex={-1}>
       <section class="card batch" aria-label={texts.batch}>
         <h2>{texts.batch}</h2>
-        {step === "choose" && (
-          <>
-            <p class="muted">{own.intro}</p>
-            {fault !== undefined && (
-              <p role="alert">
-                {name !== "" && <strong>{name}: </strong>}
-                {undecoded?.line !== undefined && `${own.line} ${undecoded.line}: `}
-                {fault}
-              </p>
-            )}
-            {undecoded?.readings.map(({ encoding, words }) => (
-              <p key={encoding}>
-                <button type="button" onClick={() => void job.choose(api, undecoded.chosen, encoding)}>
-                  {own.tryOther(encoding)}
-                </button>{" "}
-                {words.join(", ")}
-              </p>
-            ))}
-            <Drop label={own.choose} hint={own.drop} onFile={(chosen) => void job.choose(api, chosen)} />
-            <details>
-              <summary>{own.columns}</summary>
-              <pre>
-                {"pesel,from,to,toBuy,toSell\nname,surname,pesel,pln\nkind,pesel,amount,currency,note"}
-              </pre>
-            </details>
-          </>
-        )}
-        {job.isBusy && (
-          <div class="progress" role="status">
-            <p>
-              {step === "reading" ? own.reading : step === "checking" ? own.checking : own.working}{" "}
-              <span class="figures">
-                {file !== undefined && `${number(results.length)} / ${number(total)}`}
-              </span>
-            </p>
-            <progress
-              aria-label={texts.batch}
-              max={total || 1}
-              value={file === undefined ? undefined : results.length}
-            />
-            {file !== undefined && (
-              <button type="button" onClick={() => job.stop()}>
-                {own.stop}
-              </button>
-            )}
-          </div>
-        )}
-        {file !== undefined && step !== "choose" && (
-          <>
-            <dl class="facts about">
-              <Fact label={own.file} value={name} />
-              <Fact label={own.holds} value={own.kinds[file.format.holds] ?? file.format.holds} />
-              <Fact label={own.lines} value={number(total)} />
-              <Fact label={own.id} value={file.id} />
-            </dl>
-            {step === "checked" && <Names lines={file.lines} label={own.names} />}
-            {file.format.unread.length > 0 && (
-              <p class="muted">
-                {own.unread} {file.format.unread.join(", ")}
-              </p>
-            )}
-            <dl class="tiles">
-              {facts.map(([label, value, isBad = false]) => (
-                <Tile key={label} label={label} value={number(value)} isBad={isBad && value > 0} />
-              ))}
-            </dl>
-          </>
-        )}
-        {step !== "choose" && fault !== undefined && <p role="alert">{fault}</p>}
-        {hasEnded && (
-          <>
-            <p role="status" class={step === "finished" ? "good" : ""}>
-              {step === "checked" ? own.nothingMoved : step === "finished" ? own.finished : own.stopped}
-            </p>
-            <div class="actions">
-              {step === "checked" && count.done > 0 && (
-                <button type="button" class="primary" onClick={() => void job.work(api)}>
-                  {own.carryOut(number(count.done))}
-                </button>
-              )}
-              {step === "stopped" && (
-                <button type="button" class="primary" onClick={() => void job.work(api)}>
-                  {own.goOn}
-                </button>
-              )}
-              {step !== "checked" && (
-                <button
-                  type="button"
-                  onClick={() =>
-                    saveFile("results.ndjson", "application/x-ndjson", resultsText(inOrder(results)))
-                  }
-                >
-                  {own.saveResults}
-                </button>
-              )}
-              {rejects !== "" && (
-                <button type="button" onClick={() => saveFile(`rejects.${extension}`, "text/plain", rejects)}>
-                  {own.saveRefused}
-                </button>
-              )}
-              <button type="button" onClick={() => job.tell({ is: "left" })}>
-                {own.another}
-              </button>
-            </div>
-            {rejects !== "" && <p class="muted">{own.refusedHint}</p>}
-            <Moves results={results} texts={own} />
-          </>
-        )}
-        {hasEnded && refused.length > 0 && (
-          <div class="wide">
-            <table class="refusals">
-              <caption>{own.refusals}</caption>
-              <thead>
-                <tr>
-                  <th scope="col" class="number">
-                    {own.line}
-                  </th>
-                  <th scope="col">{texts.pesel}</th>
-                  <th scope="col">{own.why}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {refused.slice(0, shownRefusals).map(({ line, error }) => (
-                  <tr key={line.number}>
-                    <td class="number">{number(line.number)}</td>
-                    <td class="figures">{maskPesels(line.pesel ?? "–")}</td>
-                    <td>{refusalOf(error)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-            {refused.length > shownRefusals && <p class="muted">{own.more}</p>}
-          </div>
-        )}
+        {step === "choose" && <Choice job={job} />}
+        {job.isBusy && <Progress job={job} />}
+        {file !== undefined && step !== "choose" && <Outcome job={job} file={file} />}
       </section>
     </main>
+  );
+}
+
+/** Asks for a file, and says what is wrong with the one that was chosen. */
+function Choice({ job }: BatchProps) {
+  const { api, format, texts } = useApp();
+  const faultText = useFaultText();
+  const { name, fault, undecoded } = job.state;
+  const line = undecoded?.line === undefined ? undefined : format.count(undecoded.line);
+  return (
+    <>
+      <p class="muted">{texts.intro}</p>
+      {fault !== undefined && (
+        <p role="alert">{name === "" ? faultText(fault) : texts.inFile(name, line, faultText(fault))}</p>
+      )}
+      {undecoded?.readings.map(({ encoding, words }) => (
+        <p key={encoding}>
+          <Button
+            label={texts.tryOther(encoding)}
+            onClick={() => void job.choose(api, undecoded.chosen, encoding)}
+          />{" "}
+          {words.join(", ")}
+        </p>
+      ))}
+      <Drop label={texts.choose} hint={texts.drop} onFile={(chosen) => void job.choose(api, chosen)} />
+      <details>
+        <summary>{texts.columns}</summary>
+        <pre>{"pesel,from,to,toBuy,toSell\nname,surname,pesel,pln\nkind,pesel,amount,currency,note"}</pre>
+      </details>
+    </>
+  );
+}
+
+function Progress({ job }: BatchProps) {
+  const { format, texts } = useApp();
+  const { step, file, results } = job.state;
+  const total = file?.lines.length ?? 0;
+  return (
+    <div class="progress" role="status">
+      <p>
+        {step === "reading" ? texts.reading : step === "checking" ? texts.checking : texts.working}{" "}
+        <span class="figures">
+          {file !== undefined && texts.batchProgress(format.count(results.length), format.count(total))}
+        </span>
+      </p>
+      <progress
+        aria-label={texts.batch}
+        max={total || 1}
+        value={file === undefined ? undefined : results.length}
+      />
+      {file !== undefined && <Button label={texts.stop} onClick={() => job.stop()} />}
+    </div>
+  );
+}
+
+/** The results of the lines so far, and the actions that are left. */
+function Outcome({ job, file }: BatchProps & { readonly file: BatchFile }) {
+  const { format, texts } = useApp();
+  const faultText = useFaultText();
+  const { step, name, results, count, fault } = job.state;
+  const isTrial = step === "checking" || step === "checked";
+  const total = file.lines.length;
+  const tiles: readonly (readonly [label: string, value: number, isBad?: boolean])[] = [
+    [isTrial ? texts.wouldBeDone : texts.linesDone, count.done],
+    [texts.doneBefore, count.replayed],
+    [isTrial ? texts.wouldBeRefused : texts.refused, count.refused, true],
+    ...(!job.isBusy && results.length < total ? ([[texts.left, total - results.length, true]] as const) : []),
+  ];
+  const isMoved = fault instanceof FxError && fault.code === "rate-changed";
+  return (
+    <>
+      <Facts
+        class="facts about figures"
+        of={[
+          [texts.file, name],
+          [texts.holds, texts.kinds[file.format.holds] ?? file.format.holds],
+          [texts.lines, format.count(total)],
+          [texts.id, file.id],
+        ]}
+      />
+      {step === "checked" && <Names lines={file.lines} />}
+      {file.format.unread.length > 0 && <p class="muted">{texts.unread(file.format.unread.join(", "))}</p>}
+      <dl class="tiles">
+        {tiles.map(([label, value, isBad = false]) => (
+          <Tile key={label} label={label} value={format.count(value)} isBad={isBad && value > 0} />
+        ))}
+      </dl>
+      {fault !== undefined && <p role="alert">{isMoved ? texts.batchRateMoved : faultText(fault)}</p>}
+      {!job.isBusy && (
+        <>
+          <p role="status" class={step === "finished" ? "good" : ""}>
+            {step === "checked"
+              ? texts.nothingMoved
+              : step === "finished"
+                ? texts.finished
+                : texts.batchStopped}
+          </p>
+          <Actions job={job} file={file} />
+          <Moves results={results} />
+          <Refusals results={results} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Actions({ job, file }: BatchProps & { readonly file: BatchFile }) {
+  const { api, format, texts } = useApp();
+  const { step, results, count } = job.state;
+  const { header } = file.format;
+  const rejects = step === "checked" ? "" : rejectsText(header, results);
+  return (
+    <>
+      <div class="actions">
+        {step === "checked" && count.done > 0 && (
+          <Button
+            label={texts.carryOutLines(format.count(count.done))}
+            class="primary"
+            onClick={() => void job.work(api)}
+          />
+        )}
+        {step === "stopped" && (
+          <Button label={texts.goOn} class="primary" onClick={() => void job.work(api)} />
+        )}
+        {step !== "checked" && (
+          <Button
+            label={texts.saveResults}
+            onClick={() => saveFile("results.ndjson", "application/x-ndjson", resultsText(inOrder(results)))}
+          />
+        )}
+        {rejects !== "" && (
+          <Button
+            label={texts.saveRefused}
+            onClick={() =>
+              saveFile(`rejects.${header === undefined ? "ndjson" : "csv"}`, "text/plain", rejects)
+            }
+          />
+        )}
+        <Button label={texts.another} onClick={() => job.tell({ is: "left" })} />
+      </div>
+      {rejects !== "" && <p class="muted">{texts.refusedHint}</p>}
+    </>
+  );
+}
+
+function Refusals({ results }: { readonly results: readonly AnsweredLine[] }) {
+  const { format, texts } = useApp();
+  const faultText = useFaultText();
+  const refused = results.filter((result) => result.state === "refused");
+  if (refused.length === 0) return null;
+  return (
+    <div class="wide">
+      <table class="refusals">
+        <caption>{texts.refusals}</caption>
+        <Columns of={[{ number: texts.line }, texts.pesel, texts.why]} />
+        <tbody>
+          {refused.slice(0, shownRefusals).map(({ line, error }) => (
+            <tr key={line.number}>
+              <td class="number">{format.count(line.number)}</td>
+              <td class="figures">{maskPesels(line.pesel ?? "–")}</td>
+              <td>{faultText(error)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {refused.length > shownRefusals && <p class="muted">{texts.more}</p>}
+    </div>
   );
 }
 
@@ -212,24 +234,16 @@ function inOrder(results: readonly AnsweredLine[]): readonly AnsweredLine[] {
 const shownNames = 50;
 
 /** The names that a wrong encoding would spoil, to be looked at before they are carried out. */
-function Names({ lines, label }: { readonly lines: readonly KeyedLine[]; readonly label: string }) {
+function Names({ lines }: { readonly lines: readonly KeyedLine[] }) {
+  const { format, texts } = useApp();
   const names = lines.flatMap(({ request }) => {
     if (request instanceof Error || request.kind !== "opening") return [];
     const name = `${request.name} ${request.surname}`;
     return /[^\0-\x7f]/.test(name) ? [name] : [];
   });
   if (names.length === 0) return null;
-  const more = names.length > shownNames ? `, … (${names.length})` : "";
-  return <p>{`${label} ${names.slice(0, shownNames).join(", ")}${more}`}</p>;
-}
-
-function Fact({ label, value }: { readonly label: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd class="figures">{value}</dd>
-    </div>
-  );
+  const shown = names.slice(0, shownNames).join(", ");
+  return <p>{texts.names(shown, format.count(names.length))}</p>;
 }
 
 interface DropProps {
@@ -260,5 +274,33 @@ function Drop({ label, hint, onFile }: DropProps) {
         onChange={(event) => onFile(event.currentTarget.files?.[0])}
       />
     </label>
+  );
+}
+
+/** The money that the lines of a batch take from accounts and bring to them, by currency. */
+function Moves({ results }: { readonly results: readonly LineOutcome[] }) {
+  const { format, texts } = useApp();
+  const sums = sumsOf(results);
+  if (sums.size === 0) return null;
+  const amount = (minor: bigint, currency: CurrencyCode) => {
+    const digits = knownDigits(currency);
+    return minor === 0n
+      ? "–"
+      : `${format.decimal(formatDecimal({ coefficient: minor, scale: digits }, digits))} ${currency}`;
+  };
+  return (
+    <table class="moves">
+      <caption>{texts.moves}</caption>
+      <Columns of={[texts.currency, { number: texts.out }, { number: texts.in }]} />
+      <tbody>
+        {[...sums].map(([currency, { out, into }]) => (
+          <tr key={currency}>
+            <th scope="row">{currency}</th>
+            <td class="number">{amount(out, currency)}</td>
+            <td class="number">{amount(into, currency)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

@@ -1,55 +1,221 @@
-import type { Language } from "../format.ts";
+import type { FileFault } from "../../batch/unfit-file.ts";
+import type { ExportFormat } from "../../core/service.ts";
+import { text } from "../text.ts";
 
-const en = {
-  refresh: "Refresh",
-  held: "Customers hold, in PLN at bid",
-  openPosition: "Open position, in PLN at bid",
-  openHint: "All that the house is long or short in other currencies.",
-  long: "long",
-  short: "short",
-  noBids: "Without rates, there is no value in PLN.",
-  auditIntro:
+/** The texts of the views that only operators have. */
+export const operatorTexts = {
+  accounting: text("Files for accounting", "Pliki dla księgowości"),
+  accountingIntro: text(
+    "The register of purchases and sales, and the journal as double entry, of the days from the first to the last.",
+    "Ewidencja kupna i sprzedaży oraz dziennik w podwójnym zapisie, od pierwszego do ostatniego dnia okresu.",
+  ),
+  fileFormat: text("Format", "Format"),
+  exportFormat: text<Readonly<Record<ExportFormat, string>>>(
+    {
+      register: "Register of purchases and sales (CSV for Excel in Poland)",
+      csv: "Journal: CSV",
+      hledger: "Journal: hledger",
+      beancount: "Journal: beancount",
+      ndjson: "Journal: a JSON object a line",
+    },
+    {
+      register: "Ewidencja kupna i sprzedaży (CSV dla Excela)",
+      csv: "Dziennik: CSV",
+      hledger: "Dziennik: hledger",
+      beancount: "Dziennik: beancount",
+      ndjson: "Dziennik: obiekt JSON w każdym wierszu",
+    },
+  ),
+  withPersonalData: text("With personal data", "Z danymi osobowymi"),
+  saveExport: text("Save the file", "Zapisz plik"),
+  savePersonalData: text("Save all data of this person", "Zapisz wszystkie dane tej osoby"),
+  personalDataFile: text(
+    (holder: string) => `all data of ${holder}.json`,
+    (holder) => `wszystkie dane ${holder}.json`,
+  ),
+  refresh: text("Refresh", "Odśwież"),
+  saveProof: text("Save proof", "Zapisz poświadczenie"),
+  proofHint: text(
+    "Shows with a checkpoint that the ledger had this entry. It has the holder's name and PESEL.",
+    "Wykazuje wraz z punktem kontrolnym, że księga miała tę operację. Zawiera nazwisko i PESEL.",
+  ),
+  held: text("Customers hold, in PLN at bid", "Klienci mają, w PLN po kursie kupna"),
+  openPosition: text("Open position, in PLN at bid", "Otwarta pozycja, w PLN po kursie kupna"),
+  openHint: text(
+    "All that the house is long or short in other currencies.",
+    "Wszystko, co kantor ma lub jest winien w innych walutach.",
+  ),
+  longUpTo: text(
+    (amount: string) => `long ${amount}`,
+    (amount) => `długa ${amount}`,
+  ),
+  shortUpTo: text(
+    (amount: string) => `${amount} short`,
+    (amount) => `${amount} krótka`,
+  ),
+  positionAt: text("At the time", "W chwili"),
+  readAt: text(
+    (time: string) => `As of ${time}.`,
+    (time) => `Stan na ${time}.`,
+  ),
+  now: text("Now", "Teraz"),
+  notYet: text(
+    "This time has not come yet. Choose an earlier one.",
+    "Ta chwila jeszcze nie nadeszła. Wybierz wcześniejszą.",
+  ),
+  inDrawer: text("In the drawer", "W kasie"),
+  atBank: text("At the bank", "W banku"),
+  houseMoney: text("The house's own money", "Własne środki kantoru"),
+  houseIntro: text(
+    "The float of the morning, currency bought, and what goes to the bank: out of the drawer, and into the bank.",
+    "Pogotowie kasowe, kupiona waluta i odprowadzenie do banku: wypłata z kasy i wpłata do banku.",
+  ),
+  place: text("Where", "Gdzie"),
+  putIn: text("Put in", "Wpłać"),
+  takeOut: text("Take out", "Wypłać"),
+  housePlaces: text({ cash: "The drawer", bank: "The bank" }, { cash: "Kasa", bank: "Bank" }),
+  houseDone: text(
+    (receipt: string) => `Done. Receipt ${receipt}`,
+    (receipt) => `Wykonano. Pokwitowanie ${receipt}`,
+  ),
+  trading: text("Trading", "Wymiana"),
+  tradingIntro: text(
+    "While trading is suspended, every order is refused, at every counter. Deposits, withdrawals and reversals go on. Everybody can read the reason.",
+    "Gdy wymiana jest wstrzymana, każde zlecenie jest odrzucane, w każdym okienku. Wpłaty, wypłaty i cofnięcia działają dalej. Powód może przeczytać każdy.",
+  ),
+  suspendTrading: text("Suspend trading", "Wstrzymaj wymianę"),
+  resumeTrading: text("Resume trading", "Wznów wymianę"),
+  pastUnpriced: text(
+    "The value in PLN is that of now, and not shown for the past.",
+    "Wartość w PLN liczy się po kursach z teraz i nie jest pokazywana dla przeszłości.",
+  ),
+  noBids: text("Without rates, there is no value in PLN.", "Bez kursów nie ma wartości w PLN."),
+  auditIntro: text(
     "Reads every entry again, and recomputes the hash chain and the balances of every account. Orders go on meanwhile.",
-  stop: "Stop",
-  stopped: "The audit was stopped.",
-  cutOff: "The audit broke off. Run it again.",
-  of: "of about",
-  findings: "Disagreements",
-  took: "Took",
-  digestHint: "Two ledgers with the same digest have the same entries. It changes with every entry.",
-  account: "Account",
-  entry: "Entry",
-  problem: "Problem",
-  recorded: "Recorded",
-  recomputed: "Recomputed",
-  shown: "The first of them are shown. fx audit has them all.",
-};
-
-export type OperatorTexts = typeof en;
-
-const pl: OperatorTexts = {
-  refresh: "Odśwież",
-  held: "Klienci mają, w PLN po kursie kupna",
-  openPosition: "Otwarta pozycja, w PLN po kursie kupna",
-  openHint: "Wszystko, co kantor ma lub jest winien w innych walutach.",
-  long: "długa",
-  short: "krótka",
-  noBids: "Bez kursów nie ma wartości w PLN.",
-  auditIntro:
     "Każda operacja każdego rachunku jest czytana od nowa, a jej łańcuch skrótów i salda liczone jeszcze raz. Zlecenia idą w tym czasie dalej.",
-  stop: "Zatrzymaj",
-  stopped: "Audyt zatrzymano.",
-  cutOff: "Audyt się urwał. Uruchom go ponownie.",
-  of: "z około",
-  findings: "Niezgodności",
-  took: "Czas",
-  digestHint: "Dwie księgi o tym samym skrócie mają te same operacje. Zmienia go każda operacja.",
-  account: "Rachunek",
-  entry: "Operacja",
-  problem: "Niezgodność",
-  recorded: "Zapisano",
-  recomputed: "Przeliczono",
-  shown: "Widać pierwsze z nich. Wszystkie pokazuje fx audit.",
-};
+  ),
+  stop: text("Stop", "Zatrzymaj"),
+  auditStopped: text("The audit was stopped.", "Audyt zatrzymano."),
+  cutOff: text("The audit broke off. Run it again.", "Audyt się urwał. Uruchom go ponownie."),
+  auditProgress: text(
+    (entries: string, total: string | undefined, accounts: string) =>
+      `Entries: ${entries}${total === undefined ? "" : ` of about ${total}`} · Accounts: ${accounts}`,
+    (entries, total, accounts) =>
+      `Operacje: ${entries}${total === undefined ? "" : ` z około ${total}`} · Rachunki: ${accounts}`,
+  ),
+  findings: text("Disagreements", "Niezgodności"),
+  took: text("Took", "Czas"),
+  digestHint: text(
+    "Two ledgers with the same digest have the same entries. It changes with every entry.",
+    "Dwie księgi o tym samym skrócie mają te same operacje. Zmienia go każda operacja.",
+  ),
+  account: text("Account", "Rachunek"),
+  problem: text("Problem", "Niezgodność"),
+  recorded: text("Recorded", "Zapisano"),
+  recomputed: text("Recomputed", "Przeliczono"),
+  shown: text(
+    "The first of them are shown. fx audit has them all.",
+    "Widać pierwsze z nich. Wszystkie pokazuje fx audit.",
+  ),
 
-export const operatorTexts: Readonly<Record<Language, OperatorTexts>> = { en, pl };
+  intro: text(
+    "Orders, new accounts, deposits and withdrawals: CSV as Excel saves it, or a JSON object a line. First you see what each line would do. Nothing is moved before you say so.",
+    "Zlecenia, nowe rachunki, wpłaty i wypłaty: CSV zapisany w Excelu albo obiekt JSON w każdym wierszu. Najpierw widać, co zrobiłby każdy wiersz. Nic się nie zmieni, dopóki tego nie potwierdzisz.",
+  ),
+  choose: text("Batch file", "Plik wsadu"),
+  drop: text("Drop it here, or choose it.", "Upuść go tutaj albo wybierz."),
+  columns: text("The columns of each kind", "Kolumny każdego rodzaju"),
+  reading: text("Reading the file…", "Wczytywanie pliku…"),
+  checking: text("Looking at what each line would do…", "Sprawdzanie, co zrobiłby każdy wiersz…"),
+  working: text("Carrying out the lines…", "Wykonywanie wierszy…"),
+  file: text("File", "Plik"),
+  lines: text("Lines", "Wiersze"),
+  holds: text("Holds", "Zawiera"),
+  id: text("Batch", "Wsad"),
+  wouldBeDone: text("Would be done", "Do wykonania"),
+  wouldBeRefused: text("Would be refused", "Do odrzucenia"),
+  linesDone: text("Done", "Wykonane"),
+  doneBefore: text("Done before", "Wykonane wcześniej"),
+  refused: text("Refused", "Odrzucone"),
+  left: text("Not begun", "Nierozpoczęte"),
+  moves: text("What it moves", "Co się zmienia"),
+  why: text("Why", "Dlaczego"),
+  line: text("Line", "Wiersz"),
+  refusals: text("Refused lines", "Odrzucone wiersze"),
+  more: text("More of them are in the file that you can save.", "Pozostałe są w pliku, który można zapisać."),
+  nothingMoved: text("This was a dry run: nothing was moved.", "To była próba: nic się nie zmieniło."),
+  empty: text("The file has no lines.", "W pliku nie ma wierszy."),
+  carryOutLines: text(
+    (count: string) => `Carry out the lines: ${count}`,
+    (count) => `Wykonaj wiersze: ${count}`,
+  ),
+  goOn: text("Go on with the rest", "Wykonaj resztę"),
+  another: text("Another file", "Inny plik"),
+  saveResults: text("Save the results", "Zapisz wyniki"),
+  saveRefused: text("Save the refused lines", "Zapisz odrzucone wiersze"),
+  refusedHint: text(
+    "Correct the saved file and drop it here. Each line in it has a new key.",
+    "Popraw zapisany plik i upuść go tutaj. Każdy jego wiersz ma nowy klucz.",
+  ),
+  finished: text("The batch is done.", "Wsad wykonano."),
+  batchStopped: text(
+    "Stopped. What was done stays done; the same file does the rest, and no line twice.",
+    "Zatrzymano. Co wykonano, zostaje; ten sam plik dokończy resztę i żadnego wiersza nie wykona dwa razy.",
+  ),
+  batchRateMoved: text(
+    "The rates have moved, and the batch stopped. What was done stays done. Look at what the rest comes to at the new rates.",
+    "Kursy się zmieniły i wsad zatrzymano. Co wykonano, zostaje. Sprawdź, co zrobi reszta po nowych kursach.",
+  ),
+  names: text(
+    (names: string, total: string) =>
+      `Look at the names with letters beyond A to Z, ${total} in all: ${names}`,
+    (names, total) => `Sprawdź nazwiska z literami spoza A–Z, razem ${total}: ${names}`,
+  ),
+  unread: text(
+    (columns: string) => `These columns are not read: ${columns}`,
+    (columns) => `Te kolumny nie są czytane: ${columns}`,
+  ),
+  inFile: text(
+    (name: string, line: string | undefined, fault: string) =>
+      line === undefined ? `${name}: ${fault}` : `${name}, line ${line}: ${fault}`,
+    (name, line, fault) => (line === undefined ? `${name}: ${fault}` : `${name}, wiersz ${line}: ${fault}`),
+  ),
+  batchProgress: text(
+    (done: string, total: string) => `${done} of ${total} lines`,
+    (done, total) => `${done} z ${total} wierszy`,
+  ),
+  tooLarge: text(
+    "The file is larger than 32 MiB. Run it with fx batch.",
+    "Plik ma ponad 32 MiB. Użyj polecenia fx batch.",
+  ),
+  unreadable: text(
+    "The file cannot be read. Choose it again.",
+    "Pliku nie można odczytać. Wybierz go jeszcze raz.",
+  ),
+  tryOther: text(
+    (encoding: string) => `Read it as ${encoding}`,
+    (encoding: string) => `Wczytaj jako ${encoding}`,
+  ),
+  kinds: text(
+    {
+      orders: "orders",
+      "new accounts": "new accounts",
+      "deposits and withdrawals": "deposits and withdrawals",
+      "orders, new accounts, deposits and withdrawals": "lines of any kind",
+    } as Readonly<Record<string, string>>,
+    {
+      orders: "zlecenia",
+      "new accounts": "nowe rachunki",
+      "deposits and withdrawals": "wpłaty i wypłaty",
+      "orders, new accounts, deposits and withdrawals": "wiersze każdego rodzaju",
+    },
+  ),
+  fileFault: text<Readonly<Record<FileFault, string>> | undefined>(undefined, {
+    workbook: "To jest skoroszyt Excela. Zapisz go w Excelu jako CSV UTF-8 i wybierz tamten plik.",
+    encoding: "Tekst pliku nie jest w tym kodowaniu. Zapisz go w Excelu jako CSV UTF-8.",
+    ends: "Wiersze pliku kończą się jak na starym Macu (CR). Zapisz go jako CSV UTF-8.",
+    changed: "Plik zmienił się w trakcie czytania. Wybierz go jeszcze raz.",
+    header:
+      "Pierwszy wiersz nie jest ani obiektem JSON, ani nagłówkiem CSV, który fx zna. Sprawdź nazwy kolumn.",
+  }),
+};

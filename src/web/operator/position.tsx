@@ -1,32 +1,44 @@
-import type { PositionJson } from "../../wire/schemas.ts";
+import { useState } from "preact/hooks";
+import type { PositionJson } from "../../wire/ledger.ts";
 import { useApp, useGet, usePlnAtBid } from "../app.ts";
-import { Unread } from "../unread.tsx";
-import { operatorTexts } from "./operator-texts.ts";
-import { Tile } from "./tile.tsx";
+import { niceAbove } from "../chart.tsx";
+import { Button, Columns, Tile, Unread } from "../elements.tsx";
+import { instantOf, warsawTime } from "../format.ts";
+import { Accounting } from "./accounting.tsx";
+import { HouseCash } from "./house-cash.tsx";
+import { Suspend } from "./trading.tsx";
 
 /** A currency of the position, and what it is worth. Undefined without a bid. */
 interface PositionRow {
   readonly symbol: string;
-  readonly customers: string;
-  readonly house: string;
+  /** Text where a number would round the total. */
+  readonly customers: number | string;
+  readonly house: number | string;
+  readonly cash: number | string;
+  readonly bank: number | string;
   readonly customersInPln: number | undefined;
   readonly houseInPln: number | undefined;
 }
 
-/** What customers hold, what the house is long or short, and what the spread earned. */
+/** The position: money that customers hold, the house's open position, and the spread earned. */
 export function Position() {
-  const { reads, texts, format, language } = useApp();
-  const own = operatorTexts[language];
-  const read = useGet<PositionJson>("api/position");
-  const { value, isLoading } = read;
+  const { format, reads, texts } = useApp();
+  /** By the clocks in Poland, as the box has it: "2026-06-08T12:00"; "" for now. */
+  const [typedTime, setTypedTime] = useState("");
+  const latest = warsawTime(new Date());
+  const isFuture = typedTime > latest;
+  const at = typedTime === "" ? undefined : instantOf(typedTime).toISOString();
+  const read = useGet<PositionJson>(isFuture ? undefined : "api/position", { at });
+  const { value, isLoading, failure, time } = read;
   const plnAtBid = usePlnAtBid();
   const rows = (value?.currencies ?? [])
-    .map(({ symbol, customers, house }): PositionRow => {
-      const inPln = (amount: string) => plnAtBid(symbol, Number(amount));
-      return { symbol, customers, house, customersInPln: inPln(customers), houseInPln: inPln(house) };
+    .map((row): PositionRow => {
+      const inPln = (amount: number | string) => plnAtBid(row.symbol, Number(amount));
+      return { ...row, customersInPln: inPln(row.customers), houseInPln: inPln(row.house) };
     })
     .sort((a, b) => Math.abs(b.houseInPln ?? 0) - Math.abs(a.houseInPln ?? 0));
-  const isPriced = rows.every(({ houseInPln }) => houseInPln !== undefined);
+  // The rates are those of now: a past position has no value at them.
+  const isPriced = at === undefined && rows.every(({ houseInPln }) => houseInPln !== undefined);
   const sum = (of: (row: PositionRow) => number | undefined) =>
     format.amount(
       rows.reduce((total, row) => total + (of(row) ?? 0), 0),
@@ -38,30 +50,41 @@ export function Position() {
       <section class="card">
         <div class="actions">
           <h2>{texts.position}</h2>
-          <button type="button" aria-busy={isLoading} onClick={() => reads.stale("api/position")}>
-            {own.refresh}
-          </button>
+          <label class="field">
+            {texts.positionAt}
+            <input
+              type="datetime-local"
+              max={latest}
+              value={typedTime}
+              onChange={({ currentTarget }) => setTypedTime(currentTarget.value)}
+            />
+          </label>
+          <Button label={texts.now} aria-pressed={at === undefined} onClick={() => setTypedTime("")} />
+          <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.stale("api/position")} />
         </div>
-        <Unread read={read} />
+        {isFuture ? <p role="alert">{texts.notYet}</p> : <Unread read={read} />}
         {value !== undefined && (
           <>
+            {failure === undefined && time !== undefined && (
+              <p role="status">{texts.readAt(format.time(at ?? time.toISOString()))}</p>
+            )}
             <dl class="tiles">
-              <Tile
-                label={texts.spread}
-                value={`${format.decimal(value.spreadEarned.amount)} ${value.spreadEarned.symbol}`}
-              />
+              <Tile label={texts.spread} value={`${format.amount(value.spreadEarned.amount, "PLN")} PLN`} />
               {isPriced && (
                 <>
-                  <Tile label={own.openPosition} value={`${sum(foreign)} PLN`} title={own.openHint} />
-                  <Tile label={own.held} value={`${sum(({ customersInPln }) => customersInPln)} PLN`} />
+                  <Tile label={texts.openPosition} value={`${sum(foreign)} PLN`} title={texts.openHint} />
+                  <Tile label={texts.held} value={`${sum(({ customersInPln }) => customersInPln)} PLN`} />
                 </>
               )}
             </dl>
-            {!isPriced && <p class="muted">{own.noBids}</p>}
+            {!isPriced && <p class="muted">{at === undefined ? texts.noBids : texts.pastUnpriced}</p>}
             <Currencies rows={rows} isPriced={isPriced} />
           </>
         )}
       </section>
+      <HouseCash />
+      <Accounting />
+      <Suspend />
     </main>
   );
 }
@@ -74,44 +97,38 @@ function Currencies({
   readonly rows: readonly PositionRow[];
   readonly isPriced: boolean;
 }) {
-  const { texts, format, language } = useApp();
-  const own = operatorTexts[language];
+  const { format, texts } = useApp();
   const scale = niceAbove(Math.max(1, ...rows.map(({ houseInPln = 0 }) => Math.abs(houseInPln))));
   const tick = (value: number) => format.decimal(String(value));
+  const columns = [texts.currency, texts.customers, texts.house, texts.inDrawer, texts.atBank];
+  const signed = (amount: number | string, symbol: string) => format.amount(amount, symbol).replace("-", "−");
   return (
     <table class="position" aria-label={texts.position}>
-      <thead>
-        <tr>
-          <th scope="col">{texts.currency}</th>
-          <th scope="col" class="number">
-            {texts.customers}
-          </th>
-          <th scope="col" class="number">
-            {texts.house}
-          </th>
-          {isPriced && (
-            <>
-              <th scope="col" class="number">
-                {texts.inPln}
-              </th>
-              <th scope="col" class="scale figures">
-                <span>{`${tick(-scale)} ${own.short}`}</span>
-                <span>0</span>
-                <span>{`${own.long} ${tick(scale)}`}</span>
-              </th>
-            </>
-          )}
-        </tr>
-      </thead>
+      <Columns of={columns.map((label, index) => (index === 0 ? label : { number: label }))}>
+        {isPriced && (
+          <>
+            <th scope="col" class="number">
+              {texts.inPln}
+            </th>
+            <th scope="col" class="scale figures">
+              <span>{texts.shortUpTo(tick(-scale))}</span>
+              <span>0</span>
+              <span>{texts.longUpTo(tick(scale))}</span>
+            </th>
+          </>
+        )}
+      </Columns>
       <tbody>
-        {rows.map(({ symbol, customers, house, houseInPln }) => (
+        {rows.map(({ symbol, customers, house, cash, bank, houseInPln }) => (
           <tr key={symbol}>
             <th scope="row">{symbol}</th>
-            <td class="number">{format.decimal(customers)}</td>
-            <td class="number">{format.decimal(house)}</td>
+            <td class="number">{format.amount(customers, symbol)}</td>
+            <td class="number">{signed(house, symbol)}</td>
+            <td class="number">{signed(cash, symbol)}</td>
+            <td class="number">{signed(bank, symbol)}</td>
             {houseInPln !== undefined && isPriced && (
               <>
-                <td class="number">{format.amount(houseInPln, "PLN").replace("-", "−")}</td>
+                <td class="number">{signed(houseInPln, "PLN")}</td>
                 <td class="bar-cell">
                   <Bar share={houseInPln / scale} />
                 </td>
@@ -124,14 +141,8 @@ function Currencies({
   );
 }
 
-/** The next of 1, 2 or 5 times a power of ten. */
-function niceAbove(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
-}
-
 function Bar({ share }: { readonly share: number }) {
-  // What is there is seen.
+  // A bar that is not 0 is visible.
   const width = share === 0 ? 0 : Math.max(0.5, Math.abs(share) * 50);
   return (
     <svg class="position-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">

@@ -3,6 +3,8 @@ import { isClean, isOther } from "../../../core/checkpoint.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { AuditOptions, AuditProgress, AuditReport, Comparison } from "../../../core/service.ts";
 import type { CommandOptions, Context } from "../../context.ts";
+import { tellWarning } from "../../errors.ts";
+import { findingsExit } from "../../exits.ts";
 import { command, serviceCommand } from "../../options.ts";
 import { withoutSecrets } from "../../target.ts";
 import { type Pairs, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
@@ -18,50 +20,57 @@ interface Options extends CommandOptions {
 
 export function defineAudit(program: Command, context: Context): void {
   serviceCommand(
-    command(program, "audit", "recompute every balance and exchange; exit 1 if anything does not agree", [
+    command(program, "audit", "Recompute every balance and exchange; exit 11 if there are findings", [
       "fx audit",
       "fx audit --url sqlite:fx.db --json",
       "fx audit --checkpoint 2026-11-22.checkpoint",
       "fx audit --against 2026-11-22.checkpoint --url sqlite:restored.db",
     ])
-      .option(
-        "--checkpoint <file>",
-        "write how far the chain of each account goes to a new file, to keep elsewhere",
-      )
-      .option(
-        "--against <file>",
-        "name the accounts that lack what an earlier checkpoint saw, as in an older copy",
-      ),
+      .option("--checkpoint <file>", "write a checkpoint of every account's chain to this new file")
+      .option("--against <file>", "report accounts that miss entries of an earlier checkpoint"),
     needs,
   ).action(async (options: Options) => {
-    const progress = new ProgressLine(context.terminal.stderr);
+    const { stdout, stderr } = context.terminal;
+    const progress = new ProgressLine(stderr);
     const onProgress = (done: AuditProgress) => progress.show(auditProgress(done));
-    const report = await (options.checkpoint === undefined && options.against === undefined
-      ? context.service(options, needs).then((service) => service.audit({ onProgress }))
-      : auditWithFiles(context, options, onProgress)
-    ).finally(() => progress.clear());
-    if (!isClean(report)) context.exit = 1;
+    const stopNotice = noticeIfSlow(stderr, options);
+    const report = await audit(context, options, onProgress).finally(() => {
+      stopNotice();
+      progress.clear();
+    });
+    if (!isClean(report)) context.exit = findingsExit;
     const { checkpoint } = options;
     const file = checkpoint && (isClean(report) ? checkpoint : null);
     if (options.json) {
-      const { encodeAudit } = await import("../../../wire/audit.ts");
-      return context.document({ ...(file !== undefined && { file }), ...encodeAudit(report) });
+      const { audit } = await import("../../../wire/audit.ts");
+      context.document({ ...(file !== undefined && { file }), ...audit.encode(report) });
+    } else {
+      const written = file ?? "not written, because of the findings";
+      await tellReport(stdout, report, file === undefined ? [] : [["checkpoint", written]]);
     }
-    const { stdout, stderr } = context.terminal;
-    await tellReport(stdout, report, file === undefined ? [] : [["checkpoint", file ?? "none: see above"]]);
-    if (report.against !== undefined) tellLoss(stderr, report.against);
+    tellAdvice(stderr, report, options.json === true);
   });
 }
 
-/** Audits with a checkpoint to write, or to compare with, or both. */
-async function auditWithFiles(
+/** Explains the wait at a terminal after some seconds, because a server reports no progress. */
+function noticeIfSlow(stderr: Screen, { url }: Options): () => void {
+  if (!stderr.rich || url.kind !== "server") return () => {};
+  const text = `${withoutSecrets(url.address)} is reading its whole journal. On a large ledger this takes minutes.`;
+  const timer = setTimeout(() => writeText(stderr, text, stderr.paint.dim), 3000);
+  return () => clearTimeout(timer);
+}
+
+async function audit(
   context: Context,
   options: Options,
   onProgress: (done: AuditProgress) => void,
 ): Promise<AuditReport> {
+  if (options.checkpoint === undefined && options.against === undefined) {
+    return (await context.service(options, needs)).audit({ onProgress });
+  }
   const { CheckpointFile, openCheckpoint } = await import("./checkpoint.ts");
   const earlier = options.against === undefined ? undefined : await openCheckpoint(options.against);
-  const source = withoutSecrets(context.config(options).settings.url.address);
+  const source = withoutSecrets(options.url.address);
   const file =
     options.checkpoint === undefined
       ? undefined
@@ -70,7 +79,7 @@ async function auditWithFiles(
     const service = await context.service(options, needs);
     const report = await service.audit({
       onProgress,
-      against: earlier?.heads(),
+      against: earlier,
       ...(file !== undefined && {
         onStart: (ledger) => file.start(ledger),
         onHeads: async (heads) => file.add(heads),
@@ -83,7 +92,7 @@ async function auditWithFiles(
   }
 }
 
-/** @param facts further lines to print */
+/** @param facts lines to print above the counts */
 export async function tellReport(stdout: Screen, report: AuditReport, facts: Pairs = []): Promise<void> {
   const { accounts, entries, findings, findingsTotal, digest, against } = report;
   await tellRows(
@@ -153,23 +162,36 @@ function comparisonFacts({ accounts, found, lost }: Comparison): Pairs {
   ];
 }
 
-/** Says what to do about what is lost. */
-function tellLoss(stderr: Screen, against: Comparison): void {
-  const { accounts, lost } = against;
-  if (isOther(against)) {
-    const text =
-      `fx: The ledger has none of the ${accounts} accounts of the checkpoint. One of them is of another ledger: name the ` +
-      "right one. A ledger restored from a copy of an fx without checkpoints has new customers' ids: make a new one.";
-    writeText(stderr, text, stderr.paint.red);
-  } else if (lost.length > 0) {
-    const text =
-      "fx: The ledger lacks what the checkpoint saw. It is an older copy, or it was changed. Let nobody write to it: stop " +
-      "the servers, and look for a newer copy. The restore drill in docs/OPERATIONS.md says how to go on.";
-    writeText(stderr, text, stderr.paint.red);
+/** Says on stderr what to do about findings and missing entries. */
+export function tellAdvice(stderr: Screen, report: AuditReport, json: boolean): void {
+  const { findingsTotal, against } = report;
+  const stop = "Let nobody write to it: stop the servers";
+  if (findingsTotal > 0) {
+    tellWarning(
+      stderr,
+      `The ledger differs from what its journal gives. ${stop}, keep a copy of it as it is, and compare it with a backup. ` +
+        "docs/OPERATIONS.md says how to go on when something is lost.",
+      json,
+    );
+  }
+  if (against !== undefined && isOther(against)) {
+    tellWarning(
+      stderr,
+      `The ledger has none of the ${against.accounts} accounts of the checkpoint. The checkpoint, or the ledger, is not ` +
+        "the one you mean. Name the right one.",
+      json,
+    );
+  } else if (against !== undefined && against.lost.length > 0) {
+    tellWarning(
+      stderr,
+      `The ledger misses entries of the checkpoint. It is an older copy, or it was changed. ${stop}, and look for a newer ` +
+        "copy. docs/OPERATIONS.md says how to go on when something is lost.",
+      json,
+    );
   }
 }
 
-/** Amounts in minor units, which may have as many digits as a PESEL. */
+/** Amounts in minor units. They are no PESELs, even with eleven digits. */
 const figures = /^(?:-?\d+ minor units|\{(?:"[A-Z]{3}":-?\d+,?)*\})$/;
 
 function maskText(text: string): string {

@@ -1,25 +1,20 @@
 import { createReadStream } from "node:fs";
 import { FxError } from "../../../core/errors.ts";
 import type { AccountHead, AuditReport, AuditStart } from "../../../core/service.ts";
-import { NewFile } from "../../../ledger/new-file.ts";
-import {
-  type CheckpointStart,
-  checkpointEnd,
-  checkpointHeads,
-  checkpointStart,
-  headsOf,
-} from "../../../wire/audit.ts";
+import { NewFile } from "../../../files/new-file.ts";
+import type { CheckpointStart } from "../../../wire/audit.ts";
+import { checkpointEnd, checkpointHeads, checkpointStart, headsOf } from "../../../wire/checkpoint.ts";
 import { UsageError } from "../../errors.ts";
 import { reasonOf } from "../../reason.ts";
 
-/** A checkpoint that is being written. It gets its name when it is whole and on disk; only its owner can read it. */
+/** A checkpoint while it is written. The file gets its name when it is whole and on disk. Only its owner can read it. */
 export class CheckpointFile {
   readonly #path: string;
   readonly #about: { readonly fx: string; readonly source: string };
   readonly #file: NewFile;
 
   /**
-   * @param about further things to say in the first line
+   * @param about further fields of the first line
    * @throws UsageError if there is such a file; FxError storage-unavailable if none can be created
    */
   constructor(path: string, about: { readonly fx: string; readonly source: string }) {
@@ -41,7 +36,7 @@ export class CheckpointFile {
     this.#attempt(() => this.#file.keep());
   }
 
-  /** Leaves nothing of a checkpoint that was not kept. */
+  /** Removes a checkpoint that was not kept. */
   close(): void {
     this.#file.close();
   }
@@ -55,7 +50,7 @@ export class CheckpointFile {
       return work();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") {
-        throw new UsageError(`${this.#path} exists. Name a new file: a checkpoint replaces nothing.`);
+        throw new UsageError(`${this.#path} exists. Name a new file.`);
       }
       const message = `${this.#path} cannot be written (${reasonOf(error)}).`;
       throw new FxError("storage-unavailable", message, { cause: error });
@@ -63,26 +58,28 @@ export class CheckpointFile {
   }
 }
 
-/** A whole checkpoint in a file. */
-export interface Checkpoint {
-  readonly start: CheckpointStart;
-  heads(): AsyncIterable<readonly AccountHead[]>;
+/**
+ * Opens a checkpoint, after a check that it is whole: before the ledger is read.
+ * @returns its heads
+ * @throws UsageError if it is not whole, or cannot be read
+ */
+export async function openCheckpoint(path: string): Promise<AsyncIterable<readonly AccountHead[]>> {
+  for await (const _ of readHeads(path));
+  return readHeads(path);
 }
 
 /**
- * Reads a checkpoint once, to see that it is whole before the ledger is read.
- * @throws UsageError if it is not, or cannot be read
+ * The heads of a checkpoint.
+ * @throws UsageError, at its end at the latest, if it is not whole, or cannot be read
  */
-export async function openCheckpoint(path: string): Promise<Checkpoint> {
-  let start: CheckpointStart | undefined;
+export async function* readHeads(
+  path: string,
+  onStart?: (start: CheckpointStart) => void,
+): AsyncGenerator<readonly AccountHead[]> {
   try {
-    const whole = headsOf(createReadStream(path), (line) => {
-      start = line;
-    });
-    for await (const _ of whole);
-    return { start: start as CheckpointStart, heads: () => headsOf(createReadStream(path)) };
+    yield* headsOf(createReadStream(path), onStart);
   } catch (error) {
-    if (error instanceof FxError) throw new UsageError(`${path} cannot be compared with. ${error.message}`);
-    throw new UsageError(`${path} cannot be read (${reasonOf(error)}).`);
+    if (error instanceof FxError) throw new UsageError(`${path}: ${error.message}`);
+    throw new UsageError(`The checkpoint ${path} cannot be read (${reasonOf(error)}).`);
   }
 }

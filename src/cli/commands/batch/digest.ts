@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 
 /** As keys are made of it. */
 export function digestOf(text: string): string {
-  return hash("sha256", text, "base64url").slice(0, 16);
+  return createHash("sha256").update(text).digest("base64url").slice(0, 16);
 }

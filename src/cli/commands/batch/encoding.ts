@@ -1,5 +1,5 @@
+import type { EncodingEvidence } from "../../../batch/encoding.ts";
 import { encodingMarked } from "../../../batch/encoding.ts";
-import type { EncodingEvidence } from "../../../batch/encoding-evidence.ts";
 import { UsageError } from "../../errors.ts";
 
 /** A file's text as UTF-8 bytes. */

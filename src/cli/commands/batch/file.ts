@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { Beginning, empty } from "../../../batch/beginning.ts";
-import { EncodingEvidence } from "../../../batch/encoding-evidence.ts";
+import { EncodingEvidence } from "../../../batch/encoding.ts";
+import { empty, FormatDetector } from "../../../batch/format.ts";
 import { BatchId } from "../../../batch/keys.ts";
 import {
   type BatchFormat,
@@ -13,7 +13,7 @@ import {
   type TextLine,
 } from "../../../batch/line.ts";
 import { UnfitFile } from "../../../batch/unfit-file.ts";
-import { faultOf, type Line, notUtf8, readLines } from "../../../wire/lines.ts";
+import { type Line, lineFault, notUtf8, readLines } from "../../../wire/lines.ts";
 import { UsageError } from "../../errors.ts";
 import { reasonOf } from "../../reason.ts";
 import { digestOf } from "./digest.ts";
@@ -21,16 +21,14 @@ import { decode, encodingNamed } from "./encoding.ts";
 
 export interface Batch {
   readonly id: string;
-  /** Whether `id` was made up, because nothing was given and the input cannot be read twice. */
-  readonly isRandomId: boolean;
-  /** How many lines the file has; undefined for a pipe. */
+  /** The number of lines in the file; undefined for a pipe. */
   readonly lineCount: number | undefined;
   /** Whether lines that cannot be read are missing from an id that was made of the lines. */
   readonly hasUnread: boolean;
   readonly format: BatchFormat;
-  /** As many at a time as come together. Reads them once. */
+  /** The lines, grouped as they arrive. They can be read once. */
   readonly lines: AsyncIterable<readonly BatchLine[]>;
-  /** The same batch from its start, where the input can be read twice. */
+  /** Opens the same batch from its start; undefined for a pipe, which can be read only once. */
   readonly again: (() => Promise<Batch>) | undefined;
   /** Stops reading. */
   close(): void;
@@ -39,6 +37,7 @@ export interface Batch {
 /**
  * Opens a batch: CSV under a header of the wire's field names, or a JSON body a line.
  * @param path of the file; "-" is standard input
+ * @param id by default made of what the lines ask for, or random for a pipe
  * @param encoding of its text: UTF-8 by default, or what its byte-order mark says
  * @throws UsageError if it cannot be read, or is neither
  */
@@ -49,75 +48,88 @@ export async function openBatch(
   encoding?: string,
 ): Promise<Batch> {
   if (encoding !== undefined) encodingNamed(encoding);
-  const facts = path === "-" ? undefined : await reading(path, () => survey(path, encoding));
-  if (facts === undefined) {
+  const survey = path === "-" ? undefined : await readable(path, () => surveyOf(path, encoding));
+  if (survey === undefined) {
     const source = path === "-" ? stdin : createReadStream(path);
-    return open(path, source, { id: id ?? randomUUID(), isRandomId: id === undefined }, encoding);
+    const opened = await readable(path, () => openPipe(source, encoding));
+    const facts = { id: id ?? randomUUID(), lineCount: undefined, hasUnread: false, again: undefined };
+    return { ...facts, ...linesIn(opened), close: () => void source.destroy() };
   }
-  const { version, lineCount } = facts;
+  const { version, lineCount } = survey;
   const again = async (): Promise<Batch> => {
-    const of = { id: id ?? facts.id, hasUnread: id === undefined && facts.hasUnread, lineCount, again };
-    const batch = await open(path, createReadStream(path), of, encoding);
-    return { ...batch, lines: whileUnchanged(batch.lines, { path, id: batch.id, version, lineCount }) };
+    const facts = { id: id ?? survey.id, hasUnread: id === undefined && survey.hasUnread, lineCount, again };
+    const source = createReadStream(path);
+    const { format, lines } = linesIn(await readable(path, () => begin(source, encoding)));
+    const checked = whileUnchanged(lines, { path, id: facts.id, version, lineCount });
+    return { ...facts, format, lines: checked, close: () => void source.destroy() };
   };
   return again();
 }
 
-async function open(
-  path: string,
-  source: Readable,
-  facts: Pick<Batch, "id"> & Partial<Pick<Batch, "isRandomId" | "hasUnread" | "lineCount" | "again">>,
-  encoding: string | undefined,
-): Promise<Batch> {
-  // A file was judged as a whole, and a pipe can be read but once: its first lines have to do.
-  const evidence = facts.again === undefined && encoding !== undefined ? evidenceFor(encoding) : undefined;
-  const { format, first, later } = await reading(path, async () => {
-    const begun = await begin(source, encoding, evidence);
-    const fault = evidence?.fault();
-    if (fault !== undefined) throw fault;
-    return begun;
-  });
-  return {
-    isRandomId: false,
-    hasUnread: false,
-    lineCount: undefined,
-    again: undefined,
-    ...facts,
-    format,
-    lines: readAll(format, first, later),
-    close: () => void source.destroy(),
-  };
+/** A file whose format is known from its first lines. */
+interface Begun {
+  readonly format: BatchFormat;
+  readonly first: readonly TextLine[];
+  readonly rest: LineReader;
 }
 
-function evidenceFor(encoding: string | undefined): EncodingEvidence {
-  return new EncodingEvidence(encoding === undefined ? undefined : encodingNamed(encoding));
-}
-
-/** The format, the first lines for it to read, and what follows. */
-async function begin(source: Readable, encoding: string | undefined, evidence?: EncodingEvidence) {
+async function begin(source: Readable, encoding?: string, evidence?: EncodingEvidence): Promise<Begun> {
   const { chunks, isMarked } = await decode(source, encoding, evidence);
-  const later = new Lines(chunks);
-  const beginning = new Beginning(isMarked);
+  const rest = new LineReader(chunks);
+  const beginning = new FormatDetector(isMarked);
   for (;;) {
-    const { value, done } = await later.chunks.next();
-    if (done) return { format: empty, first: [], later };
+    const { value, done } = await rest.chunks.next();
+    if (done) return { format: empty, first: [], rest };
     const begun = beginning.formatIn(value);
-    if (begun !== undefined) return { ...begun, later };
+    if (begun !== undefined) return { ...begun, rest };
   }
 }
 
-/** Read at a time at most: before each time, a file is asked whether it was written to. */
-const linesAtOnce = 512;
+/** A pipe can be read only once, so its first lines have to show that they are not in another encoding. */
+async function openPipe(source: Readable, encoding: string | undefined): Promise<Begun> {
+  const evidence = encoding === undefined ? undefined : new EncodingEvidence(encodingNamed(encoding));
+  const begun = await begin(source, encoding, evidence);
+  const fault = evidence?.fault();
+  if (fault !== undefined) throw fault;
+  return begun;
+}
 
-/** The lines of a file, and whether it is at its end. What comes then is a line without an end. */
-class Lines {
+function linesIn({ format, first, rest }: Begun): Pick<Batch, "format" | "lines"> {
+  async function* lines(): AsyncGenerator<readonly BatchLine[]> {
+    yield format.read(first, rest.isEnd);
+    for await (const chunk of untilFault(rest.chunks)) {
+      if (chunk instanceof UnfitFile) {
+        return yield [{ number: rest.count + 1, text: "", fault: chunk, withKey: () => "" }];
+      }
+      yield format.read(chunk, rest.isEnd);
+    }
+    yield format.read([], true);
+  }
+  return { format, lines: lines() };
+}
+
+/** The chunks; an error of reading them is the last, because the lines before it may have been done. */
+async function* untilFault<T>(chunks: AsyncIterable<T>): AsyncGenerator<T | UnfitFile> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    const reason = `The rest of the file cannot be read (${reasonOf(error)}).`;
+    yield new UnfitFile("changed", error instanceof UsageError ? error.message : reason);
+  }
+}
+
+/** Lines that are read together. Before each group, the file is checked for changes. */
+const groupSize = 512;
+
+/** Reads lines, and knows whether the source is at its end. A line that comes then has no line end. */
+class LineReader {
   isEnd = false;
-  /** How many lines were read, blank ones among them but for those at the end. */
+  /** The number of lines so far, with blank ones, except those at the end. */
   count = 0;
   readonly chunks: AsyncGenerator<readonly TextLine[]>;
 
   constructor(source: AsyncIterable<Buffer>) {
-    this.chunks = this.#texts(readLines(this.#tracked(source), { atOnce: linesAtOnce }));
+    this.chunks = this.#texts(readLines(this.#tracked(source), { atOnce: groupSize }));
   }
 
   async *#tracked(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -135,13 +147,13 @@ class Lines {
 
 function textOf(line: Line): TextLine {
   const { number, bytes } = line;
-  const what = faultOf(line);
+  const what = lineFault(line);
   const fault = what === undefined ? undefined : what === notUtf8 ? inAnotherEncoding(number) : invalid(what);
   return { number, text: bytes.toString(), fault };
 }
 
 /** @throws UsageError */
-async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
+async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
@@ -151,43 +163,41 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-interface Survey {
-  readonly id: string;
-  readonly hasUnread: boolean;
+interface Survey extends Pick<Batch, "id" | "hasUnread"> {
   readonly lineCount: number;
   readonly version: string;
 }
 
 /**
- * What a file's lines ask for, and their number; undefined for a pipe, which can be read but once.
+ * Reads a whole file, for the id that its lines have; undefined for a pipe.
  * @throws UsageError if it is still being written: its id would change when it is complete, and its lines would be done twice
  * @throws UnfitFile
  */
-async function survey(path: string, encoding: string | undefined): Promise<Survey | undefined> {
+async function surveyOf(path: string, encoding: string | undefined): Promise<Survey | undefined> {
   const version = await versionOf(path);
   if (version === undefined) return undefined;
   const source = createReadStream(path);
-  const batch = new BatchId(digestOf);
-  const evidence = evidenceFor(encoding);
+  const batchId = new BatchId(digestOf);
+  const evidence = new EncodingEvidence(encoding === undefined ? undefined : encodingNamed(encoding));
   let lineCount: number;
   try {
-    const { format, first, later } = await begin(source, encoding, evidence);
-    for await (const lines of readAll(format, first, later)) {
+    const begun = await begin(source, encoding, evidence);
+    for await (const lines of linesIn(begun).lines) {
       for (const line of lines) {
         if (line.fault instanceof UnfitFile) throw evidence.fault() ?? line.fault;
-        batch.add(line);
+        batchId.add(line);
       }
     }
-    const fault = evidence.fault();
-    if (fault !== undefined) throw fault;
-    lineCount = later.count;
+    lineCount = begun.rest.count;
   } finally {
     source.destroy();
   }
+  const fault = evidence.fault();
+  if (fault !== undefined) throw fault;
   if ((await versionOf(path)) !== version) {
     throw new UsageError(`${writtenTo(path)} Run it when it is complete.`);
   }
-  return { id: batch.id, hasUnread: batch.hasUnread, lineCount, version };
+  return { id: batchId.id, hasUnread: batchId.hasUnread, lineCount, version };
 }
 
 /** Changes with every change of the file; undefined for a pipe. */
@@ -196,7 +206,7 @@ async function versionOf(path: string): Promise<string | undefined> {
   return facts.isFile() ? `${facts.ino} ${facts.size} ${facts.mtimeNs}` : undefined;
 }
 
-/** Gives the lines that were read before the file changed, and then one with a fault that ends the batch. */
+/** The lines that were read before the file changed, and then one with a fault that ends the batch. */
 async function* whileUnchanged(
   chunks: AsyncIterable<readonly BatchLine[]>,
   { path, id, version, lineCount }: Omit<Survey, "hasUnread"> & { readonly path: string },
@@ -216,20 +226,10 @@ async function* whileUnchanged(
     yield lines;
     last = lines.at(-1)?.number ?? last;
   }
-  // It may have been cut off.
+  // The file may have been cut off.
   if (last < lineCount && !(await isSame())) yield [{ number: last + 1, text: "", fault, withKey: () => "" }];
 }
 
 function writtenTo(path: string): string {
   return `${path} was written to while it was read.`;
-}
-
-async function* readAll(
-  format: BatchFormat,
-  first: readonly TextLine[],
-  later: Lines,
-): AsyncGenerator<readonly BatchLine[]> {
-  yield format.read(first, later.isEnd);
-  for await (const lines of later.chunks) yield format.read(lines, later.isEnd);
-  yield format.read([], true);
 }

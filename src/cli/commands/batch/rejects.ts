@@ -1,10 +1,10 @@
-import { NewFile } from "../../../ledger/new-file.ts";
+import { NewFile } from "../../../files/new-file.ts";
 import { UsageError } from "../../errors.ts";
 import { reasonOf } from "../../reason.ts";
 
 /**
- * The refused lines, in the format of the batch, each under a new key. The file gets its name when it is complete: a
- * killed command could leave a line with half a key.
+ * A file of the refused lines, in the format of the batch, each under a new key. It gets its name when it is complete,
+ * because a killed command could leave a line with half a key.
  */
 export class Rejects {
   readonly path: string;
@@ -24,7 +24,7 @@ export class Rejects {
     }
   }
 
-  /** Why the file cannot be written, if it cannot. */
+  /** The reason why the file cannot be written, if it cannot. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -57,7 +57,7 @@ export class Rejects {
 
 function unwritable(path: string, error: unknown): string {
   if ((error as NodeJS.ErrnoException).code === "EEXIST") {
-    return `${path} exists. Remove it, or name another file: a line that is refused again gets the same new key.`;
+    return `${path} exists. Name a new file for the rejects.`;
   }
   return `${path} cannot be written (${reasonOf(error)}).`;
 }

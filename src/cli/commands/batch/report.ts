@@ -1,11 +1,11 @@
 import type { KeyedLine } from "../../../batch/keys.ts";
-import { doneText, refusedText } from "../../../batch/result.ts";
+import { type DoneLine, doneText, refusedText } from "../../../batch/result.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { visible, visibleLines } from "../../../core/visible.ts";
-import type { Context } from "../../context.ts";
-import { describeFailure, type Exit, type Failure, Interrupted, tellWarning } from "../../errors.ts";
-import { accountText } from "../../terminal/figures.ts";
+import { type Interrupted, restOf, tellWarning } from "../../errors.ts";
+import type { Exit } from "../../exits.ts";
+import { accountLine } from "../../terminal/figures.ts";
 import {
   fold,
   moneyText,
@@ -16,27 +16,26 @@ import {
   writeText,
 } from "../../terminal/output.ts";
 import { duration, ProgressLine } from "../../terminal/progress.ts";
-import { type Screen, write } from "../../terminal/terminal.ts";
-import { type DoneBefore, firstDoneBefore } from "./done-before.ts";
+import { type Screen, type Terminal, write } from "../../terminal/terminal.ts";
+import { type DoneBefore, findDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
-import type { Likeness } from "./likeness.ts";
 import type { Rejects } from "./rejects.ts";
-import type { BatchRunner, LineResult } from "./runner.ts";
+import type { BatchRunner, FailedLine, LineResult } from "./runner.ts";
 
 /** The summary of a batch, as --json prints it on stderr. */
 interface Summary {
   readonly id: string;
-  /** Whether the counts are of what would have been done. */
+  /** Whether the counts are those of a dry run. */
   readonly dryRun: boolean;
   readonly done: number;
   readonly replayed: number;
   readonly refused: number;
   readonly failed: number;
-  /** The lines in `replayed`: when they were done, and how to do them again. */
+  /** The lines in `replayed`: when the first was done, and how to do them again. */
   readonly doneBefore: object | null;
   /** The file of the refused lines. */
   readonly rejects: string | null;
-  /** Whether every line was started. */
+  /** Whether every line was sent. */
   readonly complete: boolean;
   readonly hint: string | null;
   readonly exit: Exit;
@@ -44,148 +43,172 @@ interface Summary {
 
 export type Signal = Interrupted["signal"];
 
+const signalExits: Readonly<Record<Signal, Exit>> = { SIGINT: 130, SIGTERM: 143 };
+
 export interface ReportOptions {
-  readonly batch: Batch;
+  readonly batch: Pick<Batch, "id" | "lineCount">;
   readonly service: ExchangeService;
   readonly rejects: Rejects | undefined;
-  /** What was found, and reported, before the batch began. */
+  /** The first line that was done before, if the preview has shown it. */
   readonly doneBefore: DoneBefore | undefined;
   readonly dryRun: boolean;
   readonly json: boolean;
 }
 
-/** The batch exits with the first of these that any line had. Those that leave open whether money moved come first. */
-const tellingExits: readonly Exit[] = [8, 1, 10, 7, 6, 2, 141];
-/** How many failed lines are shown on stderr. The results have them all. */
-const toldFailures = 10;
-/** From so many on, the summary tells how many lines a second there were. */
-const pacedSeconds = 5;
+/** The batch exits with the first of these that any line had: an unknown outcome counts most. */
+const exitsByWeight: readonly Exit[] = [8, 1, 10, 7, 6, 2, 12, 141];
+/** Failed lines that are shown on stderr while the results go to a file, which has them all. */
+const shownFailures = 10;
+/** The summary of a batch that took longer, in seconds, has its lines a second. */
+const longSeconds = 5;
 
-/** Takes the results as they come: writes them, shows progress, and counts. */
+/** Writes the results of a batch as they come, shows progress, and sums up. */
 export class Report {
   readonly #stdout: Screen;
   readonly #stderr: Screen;
+  readonly #errors: Screen;
   readonly #options: ReportOptions;
-  /** Whether a person follows the results. The failures are then shown among them. */
+  /** Whether a person follows the results. Failures are then shown among them. */
   readonly #isFollowed: boolean;
   readonly #progress: ProgressLine;
   readonly #start = performance.now();
   readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0 };
-  /** Of the refused lines, those whose keys were used before: a new key could do again what was done. */
-  #reused = 0;
+  /** Refused lines whose keys were used before. Under a new key they could do again what was done. */
+  #reusedKeys = 0;
   readonly #exits = new Set<Exit>();
   #doneBefore: DoneBefore | undefined;
   /** Whether a line was done whose key is made of the batch's id. */
   #isIdNeeded = false;
-  #isRead = true;
+  #isOutputOpen = true;
 
-  constructor({ terminal }: Context, options: ReportOptions) {
-    this.#stdout = terminal.stdout;
-    this.#stderr = terminal.stderr;
+  constructor(
+    { stdout, stderr, errors }: Pick<Terminal, "stdout" | "stderr" | "errors">,
+    options: ReportOptions,
+  ) {
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    this.#errors = errors;
     this.#options = options;
-    this.#isFollowed = terminal.stdout.rich && !options.json;
-    this.#progress = new ProgressLine(terminal.stderr);
+    this.#isFollowed = stdout.rich && !options.json;
+    this.#progress = new ProgressLine(stderr);
     this.#doneBefore = options.doneBefore;
   }
 
-  /** Writes results, and resolves when there is room for more: to false if the batch is to end. */
+  /** Writes results. Resolves when there is room for more, with false if they cannot be written any more. */
   async take(results: readonly LineResult[]): Promise<boolean> {
-    const { batch, service, rejects, dryRun, json } = this.#options;
+    const { batch, rejects, dryRun } = this.#options;
     let text = "";
     for (const result of results) {
       this.#counts[result.state] += 1;
-      if (result.state === "replayed" && this.#doneBefore === undefined) {
-        this.#progress.clear();
-        this.#doneBefore = await firstDoneBefore(result.line, result.receiptId, service);
-        tellDoneBefore(this.#stderr, this.#doneBefore, { json, line: result.line.number });
+      if ("failure" in result) {
+        if (this.#isFollowed) {
+          // At a terminal, failures on stderr stay in the order of the lines.
+          await this.#write(text);
+          text = "";
+        } else text += refusedText(result.line, result.failure, dryRun);
+        this.#takeFailure(result);
+      } else {
+        await this.#takeDone(result);
+        text += this.#isFollowed ? this.#row(result) : doneText(result, dryRun);
       }
-      if (!("failure" in result)) this.#isIdNeeded ||= !result.line.hasOwnKey;
-      else if (this.#isFollowed) {
-        // A person reads both in one place, in the order of the lines.
-        await this.#write(text);
-        text = "";
-      }
-      if ("failure" in result) this.#tellFailure(result.line, result.failure);
-      if ("failure" in result && result.failure.code === "idempotency-key-reused") this.#reused += 1;
-      else if (result.state === "refused") rejects?.add(result.line.withNewKey());
-      text += this.#isFollowed
-        ? this.#row(result)
-        : "failure" in result
-          ? refusedText(result.line, result.failure, dryRun)
-          : doneText(result, dryRun);
     }
     await this.#write(text);
     const last = results.at(-1);
     if (last !== undefined) {
       this.#progress.show({ done: last.line.number, total: batch.lineCount, unit: "lines" });
     }
-    return this.#isRead && rejects?.problem === undefined;
+    return this.#isOutputOpen && rejects?.problem === undefined;
+  }
+
+  /** Writes the summary, which --quiet leaves out only if all went well. Returns the exit of the command. */
+  finish(
+    { hasLeft, isTableReplaced }: Pick<BatchRunner, "hasLeft" | "isTableReplaced">,
+    signal?: Signal,
+  ): Exit {
+    this.#progress.clear();
+    const { batch, rejects, dryRun, json } = this.#options;
+    rejects?.close();
+    const problem = rejects?.problem;
+    if (problem !== undefined) {
+      this.#exits.add(12);
+      tellWarning(this.#errors, problem, json);
+    }
+    const { done, replayed, refused, failed } = this.#counts;
+    // The lines that were not sent are not counted.
+    const isStopped = hasLeft || failed > 0 || signal !== undefined || !this.#isOutputOpen;
+    const complete = !isStopped && problem === undefined;
+    if (complete && done + replayed + refused === 0)
+      tellWarning(this.#stderr, "The file has no lines.", json);
+    const hints = this.#hints(complete, isTableReplaced);
+    const before = replayed === 0 ? undefined : this.#doneBefore;
+    const first = before?.time?.toISOString() ?? null;
+    const summary: Summary = {
+      id: batch.id,
+      dryRun,
+      ...this.#counts,
+      doneBefore: before === undefined ? null : { lines: replayed, first, hint: before.hint },
+      rejects: refused > this.#reusedKeys && problem === undefined ? (rejects?.path ?? null) : null,
+      complete,
+      hint: hints.join(" ") || null,
+      exit: this.#exit(complete, signal),
+    };
+    const screen = summary.exit === 0 ? this.#stderr : this.#errors;
+    if (json) writeJson(screen, summary);
+    else {
+      writeRecord(screen, this.#summaryPairs(summary, before?.time));
+      for (const hint of before === undefined ? hints : [before.hint, ...hints]) writeText(screen, hint);
+    }
+    return summary.exit;
   }
 
   async #write(text: string): Promise<void> {
-    if (text === "" || !this.#isRead) return;
+    if (text === "" || !this.#isOutputOpen) return;
     const { stream, live } = this.#stdout;
     if (live) this.#progress.clear();
     const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
       stream.write(visibleLines(text), resolve);
     });
     if (!error) return;
-    this.#isRead = false;
-    this.#exits.add(error.code === "EPIPE" ? 141 : 1);
+    this.#isOutputOpen = false;
+    this.#exits.add(error.code === "EPIPE" ? 141 : 12);
   }
 
-  /**
-   * @param run whether lines were not started, and whether the rates that were shown were replaced
-   * @returns how the command ends
-   */
-  tellSummary(
-    { hasLeft, isTableReplaced }: Pick<BatchRunner, "hasLeft" | "isTableReplaced">,
-    signal: Signal | undefined,
-  ): Exit {
+  async #takeDone(result: DoneLine): Promise<void> {
+    this.#isIdNeeded ||= !result.line.hasOwnKey;
+    if (result.state === "replayed") this.#doneBefore ??= await findDoneBefore(result, this.#options.service);
+  }
+
+  #takeFailure({ line, state, failure: { code, message, exit } }: FailedLine): void {
+    const { rejects, json } = this.#options;
+    this.#exits.add(exit);
+    if (code === "idempotency-key-reused") this.#reusedKeys += 1;
+    else if (state === "refused") rejects?.add(line.forRejects(code));
+    const failures = this.#counts.refused + this.#counts.failed;
+    if (json || (!this.#isFollowed && failures > shownFailures + 1)) return;
     this.#progress.clear();
-    const { batch, rejects, dryRun, json } = this.#options;
-    rejects?.close();
-    if (rejects?.problem !== undefined) {
-      this.#exits.add(1);
-      tellWarning(this.#stderr, rejects.problem, json);
-    }
-    const { done, replayed, refused, failed } = this.#counts;
-    // In a batch that was stopped, the lines that were not started are not counted.
-    const isStopped = hasLeft || failed > 0 || signal !== undefined || !this.#isRead;
-    const complete = !isStopped && rejects?.problem === undefined;
-    if (complete && done + replayed + refused === 0)
-      tellWarning(this.#stderr, "The file has no lines.", json);
-    const hints = this.#hints(complete);
-    if (isTableReplaced) hints.unshift("The rates have changed since they were shown.");
-    const before = this.#doneBefore && { ...this.#doneBefore, lines: replayed, among: undefined };
-    const exit = this.#exit(complete, signal);
-    const summary: Summary = {
-      id: batch.id,
-      dryRun,
-      ...this.#counts,
-      doneBefore: before === undefined || replayed === 0 ? null : doneBeforeDocument(before),
-      rejects: refused > this.#reused && rejects?.problem === undefined ? (rejects?.path ?? null) : null,
-      complete,
-      hint: hints.join(" ") || null,
-      exit,
-    };
-    if (json) {
-      writeJson(this.#stderr, summary);
-      return exit;
-    }
-    writeRecord(this.#stderr, this.#summaryPairs(summary));
-    for (const hint of [...(before !== undefined && replayed > 0 ? [before.hint] : []), ...hints]) {
-      writeText(this.#stderr, hint);
-    }
-    return exit;
+    if (this.#isFollowed || failures <= shownFailures) {
+      writeText(this.#stderr, `${lineName(line)}: ${message}`, this.#stderr.paint.red);
+    } else write(this.#stderr, "More lines did not go through. The results have them all.");
   }
 
-  #summaryPairs({ id, dryRun, done, replayed, refused, failed, rejects, complete }: Summary): Pairs {
+  #row({ line, state, sold, bought, account }: DoneLine): string {
+    const before = state === "replayed" ? "done before: " : "";
+    const exchanged =
+      sold && bought
+        ? `sold ${moneyText(this.#stdout, sold)}, bought ${moneyText(this.#stdout, bought)}; `
+        : "";
+    const text = `${lineName(line)}: ${before}${exchanged}${accountLine(this.#stdout, account)}`;
+    return `${fold(visible(text), this.#stdout.columns).join("\n")}\n`;
+  }
+
+  #summaryPairs(
+    { id, dryRun, done, replayed, refused, failed, rejects, complete }: Summary,
+    first: Date | undefined,
+  ): Pairs {
     const seconds = (performance.now() - this.#start) / 1000;
-    const pace =
-      seconds < pacedSeconds ? "" : `, ${Math.round((done + replayed + refused) / seconds)} lines/s`;
-    const first = this.#doneBefore?.first;
-    const optional: Pairs = [
+    const lines = done + replayed + refused;
+    const pace = seconds < longSeconds ? "" : `, ${Math.round(lines / seconds)} lines/s`;
+    const counts: Pairs = [
       ["done before", String(replayed)],
       [dryRun ? "would be refused" : "refused", String(refused)],
       ["failed", String(failed)],
@@ -194,120 +217,54 @@ export class Report {
       ["batch", id],
       ...(dryRun ? ([["dry run", "nothing was done"]] as const) : []),
       [dryRun ? "would be done" : "done", String(done)],
-      ...optional.filter(([, count]) => count !== "0"),
-      ...(first === undefined || replayed === 0
-        ? []
-        : ([["first done", timeText(this.#stderr, first)]] as const)),
+      ...counts.filter(([, count]) => count !== "0"),
+      ...(first === undefined ? [] : ([["first done", timeText(this.#stderr, first)]] as const)),
       ...(rejects === null ? [] : ([["rejects", rejects]] as const)),
       ["took", duration(seconds) + pace],
       ...(complete ? [] : ([["stopped", "before the end"]] as const)),
     ];
   }
 
-  /** What to do next. */
-  #hints(complete: boolean): string[] {
+  #hints(complete: boolean, isTableReplaced: boolean): string[] {
     const { batch, rejects, dryRun } = this.#options;
     const { refused } = this.#counts;
     if (dryRun)
       return refused === 0 ? [] : ["Correct or remove the lines that would be refused, and try again."];
-    const again = `Run it again with --id ${batch.id}`;
-    const hints = complete ? [] : [`${again} to do the rest; nothing is done twice.`];
-    if (this.#reused > 0) {
-      hints.push(
-        "fx receipt --pesel PESEL --key KEY shows what was done with a key that was used before. " +
-          "Such lines are not among the rejects.",
-      );
-    }
-    if (refused === this.#reused) return hints;
-    hints.push(
-      rejects !== undefined && rejects.problem === undefined
-        ? `The refused lines are in ${rejects.path}, under new keys: correct that file and run it.`
-        : `${again} --rejects FILE to write the refused lines to FILE: correct that file and run it.`,
-    );
-    if (this.#isIdNeeded) {
-      hints.push(
-        `Or correct the batch itself and run it with --id ${batch.id}: without that id, the other lines would be done twice.`,
-      );
-    }
-    return hints;
-  }
-
-  #row(result: LineResult): string {
-    if ("failure" in result) return "";
-    const { sold, bought, account } = result;
-    const before = result.state === "replayed" ? "done before: " : "";
-    const exchanged =
-      sold && bought
-        ? `sold ${moneyText(this.#stdout, sold)}, bought ${moneyText(this.#stdout, bought)}; `
-        : "";
-    const text = `${placeOf(result.line)}: ${before}${exchanged}${accountText(this.#stdout, account)}`;
-    return `${fold(visible(text), this.#stdout.columns).join("\n")}\n`;
-  }
-
-  #tellFailure(line: KeyedLine, { message, exit }: Failure): void {
-    this.#exits.add(exit);
-    const { refused, failed } = this.#counts;
-    const isTold = this.#isFollowed || refused + failed <= toldFailures;
-    if (this.#options.json || (!isTold && refused + failed > toldFailures + 1)) return;
-    this.#progress.clear();
-    if (isTold) writeText(this.#stderr, `${placeOf(line)}: ${message}`, this.#stderr.paint.red);
-    else write(this.#stderr, "More lines did not go through. The results have them all.");
+    const again = `run it again with --id ${batch.id}`;
+    return [
+      ...(isTableReplaced ? ["The rates have changed since the preview."] : []),
+      ...(complete ? [] : [restOf(batch.id)]),
+      ...(this.#reusedKeys === 0
+        ? []
+        : [
+            "fx receipt --pesel PESEL --key KEY shows what was done with a key that was used before. " +
+              "Such lines are not among the rejects.",
+          ]),
+      ...(refused === this.#reusedKeys
+        ? []
+        : [
+            rejects !== undefined && rejects.problem === undefined
+              ? `The refused lines are in ${rejects.path}, under new keys. Correct that file and run it.`
+              : `To get the refused lines as a file to correct, ${again} --rejects FILE.`,
+            ...(this.#isIdNeeded
+              ? [
+                  `Or correct the batch itself and ${again}. Without that id, its other lines would be done twice.`,
+                ]
+              : []),
+          ]),
+    ];
   }
 
   #exit(complete: boolean, signal: Signal | undefined): Exit {
-    if (signal !== undefined) return describeFailure(new Interrupted(signal, undefined)).exit;
-    const telling = tellingExits.find((exit) => this.#exits.has(exit));
-    if (telling !== undefined) return telling;
+    if (signal !== undefined) return signalExits[signal];
+    const weightiest = exitsByWeight.find((exit) => this.#exits.has(exit));
+    if (weightiest !== undefined) return weightiest;
     if (this.#exits.size > 0) return 3;
     return complete ? 0 : 1;
   }
 }
 
-/** Reports lines that were done before. `line` is the number of the first, if more may follow. */
-export function tellDoneBefore(
-  stderr: Screen,
-  doneBefore: DoneBefore | undefined,
-  { json, line }: { readonly json: boolean; readonly line?: number },
-): void {
-  if (doneBefore === undefined) return;
-  if (json) {
-    writeJson(stderr, { doneBefore: doneBeforeDocument(doneBefore) });
-    return;
-  }
-  const { lines, among, first, hint } = doneBefore;
-  const of = among === undefined ? "" : ` of the first ${among}`;
-  const time = first === undefined ? "" : timeText(stderr, first);
-  const text =
-    line !== undefined
-      ? `Line ${line} was done before${time && `, at ${time}`}, and is not done again.`
-      : lines === 1
-        ? `1 line${of} was done before${time && `, at ${time}`}, and is not done again.`
-        : `${lines} lines${of} were done before${time && `, the first at ${time}`}, and are not done again.`;
-  writeText(stderr, `${text} ${hint}`);
-}
-
-/** Warns, before anything is sent, that most lines look like those of an earlier batch. */
-export function tellLikeness(stderr: Screen, likeness: Likeness | undefined, json: boolean): void {
-  if (likeness === undefined) return;
-  const { lines, among, last } = likeness;
-  if (json) {
-    writeJson(stderr, { likeEarlierBatch: { lines, among, last: last.toISOString() } });
-    return;
-  }
-  writeText(
-    stderr,
-    `${lines} of ${among} lines that were looked at ask for what another batch has done, at ${timeText(stderr, last)} at the latest, and would be done once ` +
-      "more. If this is a corrected or a longer version of that file, run it with --id and the id of that batch, which " +
-      "its summary told: then only what is new is done.",
-    stderr.paint.yellow,
-  );
-}
-
-function doneBeforeDocument({ lines, among, first, hint }: DoneBefore): object {
-  return { lines, ...(among !== undefined && { among }), first: first?.toISOString() ?? null, hint };
-}
-
-/** Where a line is and whose it is, for people. */
-function placeOf({ number, pesel }: KeyedLine): string {
+/** A line's number and, masked, its PESEL. */
+export function lineName({ number, pesel }: KeyedLine): string {
   return pesel !== null && /^\d{11}$/.test(pesel) ? `line ${number}, ${maskPesels(pesel)}` : `line ${number}`;
 }

@@ -6,73 +6,73 @@ import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { ExchangeOrder } from "../../../core/exchange.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
-import { describeFailure, type Exit, type Failure, RequestFailed, UsageError } from "../../errors.ts";
+import { describeFailure, type Failure, RequestFailed, UsageError } from "../../errors.ts";
+import type { Exit } from "../../exits.ts";
 import { digestOf } from "./digest.ts";
 import type { Batch } from "./file.ts";
 
-/** A line of the batch and what became of it. */
-export type LineResult =
-  | DoneLine
-  | { readonly line: KeyedLine; readonly state: "refused" | "failed"; readonly failure: Failure };
+/** A line for which nothing was done, or whose outcome is unknown. */
+export interface FailedLine {
+  readonly line: KeyedLine;
+  readonly state: "refused" | "failed";
+  readonly failure: Failure;
+}
+
+export type LineResult = DoneLine | FailedLine;
 
 export interface BatchRun {
   readonly service: Pick<ExchangeService, "bulk">;
   readonly batch: Pick<Batch, "id" | "lines">;
   readonly today: CalendarDate;
-  /** How many lines are taken in and not answered at most. */
-  readonly concurrency: number;
+  /** Whether the first line that does not go through is the last. Each line then waits for the one before. */
   readonly stopOnError?: boolean;
-  /** The id of the rate table that was shown. An order that names no table settles at no other, and ends the batch. */
+  /** The id of the rate table of the preview. An order that names no table settles at no other, and ends the batch. */
   readonly table?: string | undefined;
 }
 
-/** Lines that are handed over at once at most. */
-const chunkSize = 512;
-/** Refusals of one order, which say nothing about the lines after it. */
+/** The exits of refusals, which say nothing about the lines that follow. */
 const refusals: readonly Exit[] = [3, 4, 5];
 
 /**
- * Carries out a batch's lines as one bulk. A refused line does not stop the rest, unless asked to; a server or store
- * that fails does.
+ * Carries out the lines of a batch as one bulk. A refused line does not stop the rest, unless `stopOnError` is set; a
+ * failure of the server or the store does.
  */
 export class BatchRunner {
   readonly #run: BatchRun;
   readonly #keys: LineKeys;
-  /** Taken in, in their order, and not answered. */
+  /** Lines that were sent and not answered, in their order. */
   readonly #underWay: KeyedLine[] = [];
-  /** A line that ends the batch: its result is the last. */
+  /** A line that ends the batch. Its result is the last. */
   #fatal: KeyedLine | undefined;
   #isStopping = false;
-  /** Stops without waiting for what may come. */
+  /** Whether to stop without waiting for the next lines of the input. */
   #isHalted = false;
   #hasLeft = false;
   #isTableReplaced = false;
-  /** Ends the wait for more lines. */
-  #tellStopped: () => void = () => {};
-  #tellRoom: () => void = () => {};
+  #endWait: () => void = () => {};
+  #tellAnswered: () => void = () => {};
 
   constructor(run: BatchRun) {
     this.#run = run;
     this.#keys = new LineKeys(run.batch.id, run.today, digestOf);
   }
 
-  /** The lines' results, in the order of the lines, as many at a time as come together. */
+  /** The results of the lines, in the order of the lines, grouped as they arrive. */
   async *results(): AsyncGenerator<readonly LineResult[]> {
     for await (const answers of this.#run.service.bulk(this.#lines())) {
       const lines = this.#underWay.splice(0, answers.length);
       const results = lines.map((line, index) => this.#resultOf(line, answers[index] as BulkAnswer));
-      this.#tellRoom();
+      if (this.#underWay.length === 0) this.#tellAnswered();
       yield results;
     }
     if (this.#fatal !== undefined) yield [this.#failed(this.#fatal, this.#fatal.request)];
   }
 
-  /** Takes in nothing more. What is under way is answered. */
+  /** Sends no more lines. Those under way are still answered. */
   stop(): void {
     this.#isStopping = true;
     this.#isHalted = true;
-    this.#tellStopped();
-    this.#tellRoom();
+    this.#endWait();
   }
 
   /** Whether lines were left out, because the batch was stopped. */
@@ -80,34 +80,24 @@ export class BatchRunner {
     return this.#hasLeft;
   }
 
-  /** Whether another rate table is in force than the one that was shown. */
+  /** Whether another rate table came into force after the preview. */
   get isTableReplaced(): boolean {
     return this.#isTableReplaced;
   }
 
   async *#lines(): AsyncGenerator<readonly BulkLine[]> {
-    const chunks = this.#run.batch.lines[Symbol.asyncIterator]();
+    const { batch, stopOnError = false } = this.#run;
+    const chunks = batch.lines[Symbol.asyncIterator]();
     for (;;) {
-      // Standard input may have nothing more to say for a long time. A race with one promise for the whole batch
-      // would keep every chunk until the end.
-      const next = await new Promise<IteratorResult<readonly BatchLine[]> | undefined>((resolve, reject) => {
-        this.#tellStopped = () => resolve(undefined);
-        if (this.#isHalted) resolve(undefined);
-        chunks.next().then(resolve, reject);
-      });
+      const next = await this.#untilHalted(chunks.next());
       if (next?.done) return;
       if (next === undefined) return this.#leave();
-      for (let start = 0; start < next.value.length; ) {
-        while (this.#room() === 0 && !this.#isStopping) {
-          await new Promise<void>((resolve) => {
-            this.#tellRoom = resolve;
-          });
-        }
-        if (this.#isStopping) return this.#leave();
-        const lines = this.#take(next.value.slice(start, start + Math.min(this.#room(), chunkSize)));
-        start += lines.length;
-        yield lines;
+      for (const group of stopOnError ? next.value.map((line) => [line]) : [next.value]) {
+        if (this.#isStopping && group.length > 0) return this.#leave();
+        const lines = this.#take(group);
+        if (lines.length > 0) yield lines;
         if (this.#fatal !== undefined) return;
+        if (stopOnError) await this.#answered();
       }
     }
   }
@@ -116,8 +106,21 @@ export class BatchRunner {
     this.#hasLeft = true;
   }
 
-  #room(): number {
-    return Math.max(0, this.#run.concurrency - this.#underWay.length);
+  /** Undefined once the batch is halted: standard input may have nothing more to say for a long time. */
+  #untilHalted<T>(next: Promise<T>): Promise<T | undefined> {
+    // Promise.race with one promise for the whole batch would keep every chunk until the end.
+    return new Promise((resolve, reject) => {
+      this.#endWait = () => resolve(undefined);
+      if (this.#isHalted) resolve(undefined);
+      next.then(resolve, reject);
+    });
+  }
+
+  async #answered(): Promise<void> {
+    if (this.#underWay.length === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#tellAnswered = resolve;
+    });
   }
 
   #take(lines: readonly BatchLine[]): BulkLine[] {
@@ -141,24 +144,22 @@ export class BatchRunner {
   }
 
   #resultOf(line: KeyedLine, answer: BulkAnswer): LineResult {
-    if ("code" in answer) {
-      if (answer.code === "rate-changed" && this.#isPinned(line)) return this.#replaced(line);
-      const wasSent = !(line.request instanceof Error);
-      return this.#failed(line, wasSent ? new RequestFailed(line.key, answer) : answer);
-    }
-    return doneLine(line, answer);
+    if (!("code" in answer)) return doneLine(line, answer);
+    if (answer.code === "rate-changed" && this.#isPinned(line)) return this.#replaced(line);
+    const wasSent = !(line.request instanceof Error);
+    return this.#failed(line, wasSent ? new RequestFailed(line.key, answer) : answer);
   }
 
-  /** Its key is still free: it is no line to correct, but one to run again. */
-  #replaced(line: KeyedLine): LineResult {
+  /** The key of the line is still free, so it is not a line to correct but one to run again. */
+  #replaced(line: KeyedLine): FailedLine {
     this.#isTableReplaced = true;
     this.stop();
-    const message = "Another rate table is in force than the one that was shown. Nothing was done.";
+    const message = "The rates have changed since the preview. Nothing was done.";
     const failure = { ...describeFailure(new FxError("rate-changed", message)), hint: null };
     return { line, state: "failed", failure };
   }
 
-  #failed(line: KeyedLine, error: unknown): LineResult {
+  #failed(line: KeyedLine, error: unknown): FailedLine {
     const failure = describeFailure(error instanceof UnfitFile ? new UsageError(error.message) : error);
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) this.stop();

@@ -1,6 +1,4 @@
 import { Argument, type Command } from "commander";
-import { roles } from "../../../wire/role.ts";
-import { logLevels } from "../../config.ts";
 import type { Context } from "../../context.ts";
 import { command } from "../../options.ts";
 import { write } from "../../terminal/terminal.ts";
@@ -10,13 +8,13 @@ import { type Candidate, complete, type Placeholders, scripts } from "./scripts.
 type Shell = keyof typeof scripts;
 
 export function defineCompletion(program: Command, context: Context): void {
-  command(program, "completion", "print the script that completes fx's commands in a shell", [
+  command(program, "completion", "Print the script that completes fx's commands in a shell", [
     "fx completion bash > /etc/bash_completion.d/fx",
     "fx completion zsh > /usr/local/share/zsh/site-functions/_fx",
     "fx completion fish > ~/.config/fish/completions/fx.fish",
   ])
-    .addArgument(new Argument("<shell>", "which").choices(Object.keys(scripts)))
-    .argument("[words...]", "after --, what to complete: the script asks so")
+    .addArgument(new Argument("<shell>", "shell to complete in").choices(Object.keys(scripts)))
+    .argument("[words...]", "words to complete, after --; the script passes them")
     .action(async (shell: Shell, words: readonly string[]) => {
       const { stdout } = context.terminal;
       if (words.length === 0) return void stdout.stream.write(scripts[shell]);
@@ -26,14 +24,9 @@ export function defineCompletion(program: Command, context: Context): void {
     });
 }
 
-const plain = (texts: readonly string[]) => async () => texts.map((text) => ({ text, meaning: "" }));
-
 function placeholdersOf(program: Command): Placeholders {
   return {
     currency: { values: currencies },
-    shell: { values: plain(Object.keys(scripts)) },
-    role: { values: plain(roles) },
-    level: { values: plain(logLevels) },
     source: {
       values: async () => [
         { text: "nbp", meaning: "the bank's API" },
@@ -47,7 +40,7 @@ function placeholdersOf(program: Command): Placeholders {
         ...program.commands.map((child) => ({ text: child.name(), meaning: child.description() })),
       ],
     },
-    file: { values: plain([]), paths: true },
+    file: { values: async () => [], paths: true },
   };
 }
 

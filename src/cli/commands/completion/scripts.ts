@@ -1,6 +1,6 @@
 import type { Command, Option } from "commander";
 
-/** What can stand next on a command line, with what it means. */
+/** A word that can complete a command line. */
 export interface Candidate {
   readonly text: string;
   readonly meaning: string;
@@ -12,14 +12,13 @@ export interface Completion {
   readonly paths: boolean;
 }
 
-/** What a placeholder such as <currency> stands for. */
+/** The values of a placeholder such as <currency>. */
 export type Placeholders = Readonly<
   Record<string, { readonly values: () => Promise<readonly Candidate[]>; readonly paths?: boolean }>
 >;
 
 /**
- * What can complete the last of `words`, which are those after "fx". It is read off the definitions of the commands,
- * so that it knows each command, option and value that there is.
+ * Completes the last of `words`, which follow "fx". The candidates come from the definitions of the commands.
  */
 export async function complete(
   program: Command,
@@ -28,15 +27,16 @@ export async function complete(
 ): Promise<Completion> {
   const { command, waiting, place, current, prefix, given } = readWords(program, words);
   const startsSo = ({ text }: Candidate) => text.startsWith(current);
-  const valuesOf = async (placeholder: string): Promise<Completion> => {
-    const { values, paths = false } = placeholders[placeholder] ?? { values: async () => [] };
+  const valuesOf = async (placeholder: string, choices: readonly string[] = []): Promise<Completion> => {
+    const chosen = { values: async () => choices.map((text) => ({ text, meaning: "" })) };
+    const { values, paths = false }: Placeholders[string] = placeholders[placeholder] ?? chosen;
     const candidates = (await values()).filter(startsSo);
     return { candidates: candidates.map(({ text, meaning }) => ({ text: prefix + text, meaning })), paths };
   };
-  if (waiting !== undefined) return valuesOf(placeholderOf(waiting));
+  if (waiting !== undefined) return valuesOf(placeholderOf(waiting), waiting.argChoices);
   const options = optionsOf(command)
     .filter((option) => !option.hidden && !given.has(option))
-    .map((option) => ({ text: option.long ?? option.short ?? "", meaning: meaningOf(option.description) }));
+    .map((option) => ({ text: option.long ?? option.short ?? "", meaning: option.description }));
   if (current.startsWith("-")) return { candidates: options.filter(startsSo), paths: false };
   const commands = place > 0 ? [] : command.commands;
   const candidates = commands
@@ -45,11 +45,11 @@ export async function complete(
   if (candidates.length > 0) return { candidates, paths: false };
   const expected =
     command.registeredArguments[place] ?? command.registeredArguments.find(({ variadic }) => variadic);
-  if (expected !== undefined) return valuesOf(expected.name());
+  if (expected !== undefined) return valuesOf(expected.name(), expected.argChoices);
   return { candidates: current === "" ? options : [], paths: false };
 }
 
-/** Walks over the finished words, and says what the last one can be. */
+/** Walks over the finished words to the command and the option or argument that the last word belongs to. */
 function readWords(program: Command, words: readonly string[]) {
   let command = program;
   let waiting: Option | undefined;
@@ -80,33 +80,16 @@ function readWords(program: Command, words: readonly string[]) {
   return { command, waiting, place, current: last === "=" ? "" : last, prefix: "", given };
 }
 
-/** Those of the command, of the one that it runs when it stands alone, and of fx. */
+/** The options that the help of the command shows, except --version of fx, which a command ignores. */
 function optionsOf(command: Command): readonly Option[] {
-  const alone = command.commands.filter((child) => child.name() === defaultOf(command));
-  const global = parentsOf(command)
-    .flatMap((parent) => parent.options)
-    .filter(({ long }) => long !== "--version");
-  const help = command.createOption("-h, --help", "print help");
-  return [...[command, ...alone].flatMap((each) => each.options), ...global, help];
-}
-
-function parentsOf(command: Command): Command[] {
-  return command.parent === null ? [] : [command.parent, ...parentsOf(command.parent)];
-}
-
-function defaultOf(command: Command): string | undefined {
-  const name: unknown = Reflect.get(command, "_defaultCommandName");
-  return typeof name === "string" ? name : undefined;
+  const help = command.createHelp();
+  const global = help.visibleGlobalOptions(command).filter(({ long }) => long !== "--version");
+  return [...help.visibleOptions(command), ...global];
 }
 
 /** "currency" of "--from <currency>". */
 function placeholderOf({ flags }: Option): string {
   return /[<[]([\w-]+)/.exec(flags)?.[1] ?? "";
-}
-
-/** Without the environment variable and the default. */
-function meaningOf(description: string): string {
-  return description.replace(/ \((env|default):.*\)$/, "");
 }
 
 /** The script for each shell. It asks `fx completion SHELL -- WORDS…` and passes on the output. */

@@ -7,13 +7,13 @@ import { maskPesels } from "../../../core/mask.ts";
 import type { TableLedger } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { schemaVersion } from "../../../ledger/store.ts";
-import { type Config, definitions, flagOf, type SettingName, type Settings } from "../../config.ts";
+import type { Config } from "../../config.ts";
+import { flagOf, type SettingName, type Settings, variableOf } from "../../settings.ts";
 import { type StoreTarget, withoutSecrets } from "../../target.ts";
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Check {
   readonly check:
-    | "node"
     | "environment"
     | "tokens"
     | "server"
@@ -21,10 +21,11 @@ export interface Check {
     | "store"
     | "schema"
     | "table"
+    | "trading"
     | "bank"
     | "clock";
   readonly ok: boolean;
-  /** What was found, for people. */
+  /** The result for a reader. */
   readonly detail: string;
 }
 
@@ -32,36 +33,37 @@ const dayMs = 86_400_000;
 const clockToleranceMs = 30_000;
 const serverTimeouts = { connectTimeoutMs: 3000, answerTimeoutMs: 5000 };
 
-/** Looks at everything that a command with these settings depends on. What fails is a check that is not ok. */
-export async function examine({ settings, ignored }: Config): Promise<readonly Check[]> {
+/** Checks everything that a command with these settings depends on. A failure is a check that is not ok. */
+export async function examine({ settings, sources, ignored }: Config): Promise<readonly Check[]> {
   const { url } = settings;
   const checks = url.kind === "server" ? examineServer(url.address, settings) : examineStore(url, settings);
   return [
-    examineNode(process.versions.node),
     ...ignored.map(serviceVariable),
+    ...examineTarget(settings, sources),
     ...(await examineTokens(settings.tokens)),
     ...(await checks),
   ];
 }
 
 function serviceVariable(name: SettingName): Check {
-  const { env } = definitions[name];
-  const detail = `${env} is ignored: Kubernetes has set it for a Service. ${flagOf(name)} or the config file sets it`;
+  const detail = `${variableOf(name)} is ignored: Kubernetes has set it for a Service. ${flagOf(name)} or the config file sets it`;
   return { check: "environment", ok: true, detail };
 }
 
-export function examineNode(version: string): Check {
-  const least = packageJson.engines.node.replace(">=", "");
-  const ok = version.localeCompare(least, "en", { numeric: true }) >= 0;
-  return { check: "node", ok, detail: `${version}, and fx needs ${least} or newer` };
+/** Notes that a command works at the default server although these settings start one at another port. */
+function examineTarget({ url, port }: Settings, sources: Config["sources"]): Check[] {
+  if (sources.url !== "default" || sources.port === "default") return [];
+  if (url.kind !== "server" || new URL(url.address).port === String(port)) return [];
+  const detail = `port is ${port}, and commands work at ${url.address}; --url, FX_URL or "url" in the config file names another server`;
+  return [{ check: "environment", ok: true, detail }];
 }
 
-/** Nothing where the settings name no file of a server's tokens. */
+/** No check if the settings name no file of tokens. */
 async function examineTokens(path: string | undefined): Promise<Check[]> {
   if (path === undefined) return [];
   try {
     const { readTokenFile } = await import("../../tokens/file.ts");
-    const { tokens } = await readTokenFile(path);
+    const tokens = await readTokenFile(path);
     const now = new Date().toISOString();
     const expired = tokens.filter(({ expires }) => expires !== null && expires <= now).length;
     const detail = `${tokens.length} in ${path}${expired === 0 ? "" : `, ${expired} of them expired`}`;
@@ -78,7 +80,7 @@ async function examineServer(
   const [{ Transport }, { openHttpService }, { ready }] = await Promise.all([
     import("../../../client/transport.ts"),
     import("../../../client/http-service.ts"),
-    import("../../../wire/schemas.ts"),
+    import("../../../wire/server.ts"),
   ]);
   const options = { ...serverTimeouts, token, allowPlainHttp };
   let transport: Transport;
@@ -87,7 +89,7 @@ async function examineServer(
     transport = new Transport(url, options);
     service = openHttpService(url, options);
   } catch (error) {
-    return [{ check: "server", ok: false, detail: reasonOf(error) }];
+    return [serverFault(error)];
   }
   try {
     const question = { method: "GET", path: "/health/ready", repeatable: true } as const;
@@ -95,14 +97,14 @@ async function examineServer(
     const receivedAt = new Date();
     const { data } = ready.safeParse(answer.body);
     if (data === undefined) {
-      const detail = `what answers at ${transport.place} is not fx (status ${answer.status})`;
+      const detail = `what answers at ${transport.target} is not fx (status ${answer.status})`;
       return [{ check: "server", ok: false, detail }];
     }
     const { status, version, store, schemaVersion, rates } = data;
     const isGone = store === "memory" ? " (gone when it ends)" : "";
-    const state = `${transport.place}: ${status}, fx ${version}, store ${store}${isGone}, rates ${rates.source}`;
+    const state = `${transport.target}: ${status}, fx ${version}, store ${store}${isGone}, rates ${rates.source}`;
     const problem = rates.problem ?? undefined;
-    // Without a table the check of the table says why, be it that the first is on its way or not effective yet.
+    // Without a table, the check of the table has the reason.
     const isKnown = problem !== undefined || (!rates.recorded && rates.table !== null);
     return [
       { check: "server", ok: status === "ready", detail: state },
@@ -113,32 +115,35 @@ async function examineServer(
       clockCheck(rates.clock) ?? compareClocks(String(answer.headers.date), receivedAt),
     ];
   } catch (error) {
-    return [{ check: "server", ok: false, detail: reasonOf(error) }];
+    return [serverFault(error)];
   } finally {
     transport.close();
     await service.close();
   }
 }
 
-/** Whom the server takes the sender of the token for. Nothing where none is sent, and none is asked for. */
+function serverFault(error: unknown): Check {
+  return { check: "server", ok: false, detail: reasonOf(error) };
+}
+
+/** Checks the token that is sent. No check if none is sent and none is required. */
 async function examineToken(transport: Transport, sent: string | undefined): Promise<Check[]> {
-  const [{ decodeProblem }, { read }, schemas] = await Promise.all([
+  const [{ decodeProblem }, { decodeAnswer }, { token }] = await Promise.all([
     import("../../../wire/problem.ts"),
-    import("../../../wire/codecs.ts"),
-    import("../../../wire/schemas.ts"),
+    import("../../../wire/answers.ts"),
+    import("../../../wire/server.ts"),
   ]);
   try {
     const question = { method: "GET", path: "/api/token", repeatable: true } as const;
     const { status, body } = await transport.send(question, (value) => ({ value }));
     const problem = decodeProblem(body, status);
-    // An older server knows no tokens.
-    if (problem?.code === "not-found") return [];
     if (problem !== undefined) throw problem;
-    const { name, role, expires } = read(schemas.token, body);
-    const end = expires === null ? "does not expire" : `until ${expires}`;
-    const isBare = /^http:\/\/(?!127\.|localhost(:|$|\/)|\[::1\])/.test(transport.place);
+    const { name, role, expires } = decodeAnswer(token, body);
+    const end = expires === undefined ? "does not expire" : `until ${expires.toISOString()}`;
+    const isBare = /^http:\/\/(?!127\.|localhost(:|$|\/)|\[::1\])/.test(transport.target);
     const way = isBare ? "; on its way anyone can read it, for the address is not https" : "";
-    if (name !== null) return [{ check: "token", ok: true, detail: `${name}, role ${role}, ${end}${way}` }];
+    if (name !== undefined)
+      return [{ check: "token", ok: true, detail: `${name}, role ${role}, ${end}${way}` }];
     const detail = "one is sent, and the server asks for none";
     return sent === undefined ? [] : [{ check: "token", ok: true, detail }];
   } catch (error) {
@@ -185,8 +190,11 @@ function schemaCheck(version: number, writer: string): Check {
 
 async function examineTable(service: ExchangeService): Promise<Check> {
   try {
-    const { table, recorded, notTraded } = await service.rates();
-    if (notTraded !== undefined) return { check: "table", ok: false, detail: withoutStop(notTraded) };
+    const { table, recorded, notTraded, suspension } = await service.rates();
+    if (notTraded !== undefined) {
+      const check = suspension === undefined ? "table" : "trading";
+      return { check, ok: false, detail: withoutStop(notTraded) };
+    }
     const { number, effectiveDate, source } = table;
     const days = Math.round((Date.parse(warsawDate(new Date())) - Date.parse(effectiveDate)) / dayMs);
     const age = days === 0 ? "of today" : days === 1 ? "1 day old" : `${days} days old`;
@@ -202,7 +210,7 @@ async function examineSource(
   name: string,
   ledger?: TableLedger,
 ): Promise<{ checks: Check[]; clock?: string | undefined }> {
-  const { inspectSource } = await import("../../../rates/inspect.ts");
+  const { inspectSource } = await import("../../../rates/open.ts");
   const start = performance.now();
   const { recorded, table, problem, clock } = await inspectSource(name, ledger, () => new Date());
   const ms = Math.round(performance.now() - start);

@@ -1,95 +1,103 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import {
-  type Config,
-  definitions,
-  type Origin,
-  type SettingName,
-  type Settings,
-  settingNames,
-} from "../../config.ts";
-import type { CommandOptions, Context } from "../../context.ts";
+import type { Config, Source } from "../../config.ts";
+import type { Context } from "../../context.ts";
+import { findingsExit } from "../../exits.ts";
 import { command, serviceCommand } from "../../options.ts";
-import { type Target, withoutSecrets } from "../../target.ts";
+import { type SettingName, settingNames, settingOf } from "../../settings.ts";
+import { withoutSecrets } from "../../target.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
-import { write } from "../../terminal/terminal.ts";
+import { type Screen, write } from "../../terminal/terminal.ts";
+import type { Check } from "./checkup.ts";
+
+interface Shown {
+  readonly name: SettingName;
+  /** Without secrets. */
+  readonly value: string | number | boolean | null;
+  readonly origin: string;
+}
 
 export function defineDoctor(program: Command, context: Context): void {
   serviceCommand(
-    command(program, "doctor", "look at the settings and at all they lead to; exit 1 if anything is wrong", [
-      "fx doctor",
-      "fx doctor --url sqlite:fx.db --json",
-    ]),
+    command(
+      program,
+      "doctor",
+      "Check the configuration and everything it connects to; exit 11 if anything is wrong",
+      ["fx doctor", "fx doctor --url sqlite:fx.db --json"],
+    ),
     { rates: true },
-  ).action(async (options: CommandOptions) => {
-    const { stdout } = context.terminal;
-    const config = context.asking(options);
-    context.watchSignals();
-    const { examine } = await import("./checkup.ts");
-    const checks = await examine(config);
-    const ok = checks.every((check) => check.ok);
-    if (!ok) context.exit = 1;
-    const { file } = config;
-    const settings = settingNames.map((name) => ({ name, ...shown(config, name) }));
-    if (options.json) {
-      const configFile = { path: file, exists: existsSync(file) };
-      return context.document({ ok, version: context.version, configFile, settings, checks });
-    }
-    const { paint, rich } = stdout;
-    if (rich) {
-      const there = existsSync(file) ? "" : " (not there)";
-      writeText(stdout, `fx ${context.version}, config file ${file}${there}`);
-      write(stdout, "");
-    }
-    await writeTable(
+  ).action(({ json = false }: { readonly json?: boolean }) => diagnose(context, json));
+}
+
+async function diagnose(context: Context, json: boolean): Promise<void> {
+  const { version } = context;
+  const { stdout } = context.terminal;
+  const config = context.config();
+  context.signals.watch();
+  const { examine } = await import("./checkup.ts");
+  const checks = await examine(config);
+  const ok = checks.every((check) => check.ok);
+  if (!ok) context.exit = findingsExit;
+  const configFile = { path: config.file, exists: existsSync(config.file) };
+  const settings = settingNames.map((name) => shown(config, name));
+  if (json) return context.document({ ok, version, configFile, settings, checks });
+  if (stdout.rich) {
+    writeText(
       stdout,
-      [
-        { title: "", pipeOnly: true },
-        { title: "Setting" },
-        { title: "Value", wraps: true },
-        { title: "From" },
-      ],
-      settings.map(({ name, value, origin }) => [
-        "setting",
-        name,
-        String(value ?? ""),
-        originText(name, origin),
-      ]),
+      `fx ${version}, config file ${configFile.path}${configFile.exists ? "" : " (not there)"}`,
     );
-    if (rich) write(stdout, "");
-    await writeTable(
-      stdout,
-      [
-        { title: "", pipeOnly: true },
-        { title: "Check" },
-        { title: "State" },
-        { title: "Found", wraps: true },
-      ],
-      checks.map((check) => [
-        "check",
-        check.check,
-        check.ok ? { text: "ok", paint: paint.green } : { text: "wrong", paint: paint.red },
-        check.detail,
-      ]),
-    );
+    write(stdout, "");
+  }
+  await writeSettings(stdout, settings, config);
+  if (stdout.rich) write(stdout, "");
+  await writeChecks(stdout, checks);
+}
+
+async function writeSettings(
+  stdout: Screen,
+  settings: readonly Shown[],
+  { variables }: Config,
+): Promise<void> {
+  const columns = [
+    { title: "", pipeOnly: true },
+    { title: "Setting" },
+    { title: "Value", wraps: true },
+    { title: "From" },
+  ];
+  const rows = settings.map(({ name, value, origin }) => {
+    return ["setting", name, String(value ?? ""), variables[name] ?? origin];
   });
+  await writeTable(stdout, columns, rows);
 }
 
-/** The value without secrets, and where it came from. */
-function shown({ settings, origins }: Config, name: SettingName) {
-  return { value: shownValue(settings[name], definitions[name].isSecret), origin: origins[name] };
+async function writeChecks(stdout: Screen, checks: readonly Check[]): Promise<void> {
+  const { paint } = stdout;
+  const columns = [
+    { title: "", pipeOnly: true },
+    { title: "Check" },
+    { title: "State" },
+    { title: "Found", wraps: true },
+  ];
+  const rows = checks.map(({ check, ok, detail }) => {
+    const state = ok ? { text: "ok", paint: paint.green } : { text: "wrong", paint: paint.red };
+    return ["check", check, state, detail];
+  });
+  await writeTable(stdout, columns, rows);
 }
 
-function shownValue(value: Settings[SettingName], isSecret = false): string | number | boolean | null {
-  if (typeof value === "number" || typeof value === "boolean" || value === undefined) return value ?? null;
-  return isSecret ? "***" : withoutSecrets(textOf(value));
-}
+const origins: Readonly<Record<Source, string>> = {
+  cli: "flag",
+  env: "environment",
+  config: "file",
+  default: "default",
+};
 
-function textOf(value: string | readonly string[] | Target): string {
-  if (typeof value === "string") return value;
-  return "address" in value ? value.address : value.join(",");
-}
-
-function originText(name: SettingName, origin: Origin): string {
-  return origin === "environment" ? definitions[name].env : origin;
+function shown({ settings, sources }: Config, name: SettingName): Shown {
+  const origin = origins[sources[name]];
+  const value = settings[name];
+  if (value === undefined) return { name, value: null, origin };
+  if (typeof value === "number" || typeof value === "boolean") return { name, value, origin };
+  if (settingOf(name).isSecret) return { name, value: "***", origin };
+  const text = typeof value === "string" ? value : "address" in value ? value.address : value.join(",");
+  return { name, value: withoutSecrets(text), origin };
 }

@@ -1,33 +1,31 @@
-import { type CurrencyCode, minorUnitDigits } from "../../../core/currency.ts";
-import type { LatestTable, RateOfTable } from "../../../core/rates.ts";
+import type { CurrencyCode } from "../../../core/currency.ts";
+import type { LatestTable } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { middle, rateColumns, rateRows } from "../../terminal/figures.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { sparkline } from "./chart.ts";
 
-/** The table in force, and how each currency came to it. */
+/** The table in force, and the recent trend of each currency. */
 export interface Board {
   readonly inForce: LatestTable;
-  /** A row of bars each, where there is room for it. */
+  /** A sparkline for each currency; none where there is no room for them. */
   readonly trends: ReadonlyMap<CurrencyCode, string>;
 }
 
 const trendTables = 20;
-/** Enough for 20 tables, over the longest holidays. */
+/** Days that hold 20 tables even over the longest holidays. */
 const trendDays = 35;
-const trendFits = 60;
+/** Columns of a terminal that has room for trends. */
+const trendColumns = 60;
 
-export async function readBoard(
-  service: ExchangeService,
-  screen: Screen,
-  before?: Board | undefined,
-): Promise<Board> {
+/** @param before the board that was read last, whose trends hold as long as its table is in force */
+export async function readBoard(service: ExchangeService, screen: Screen, before?: Board): Promise<Board> {
   const inForce = await service.rates();
-  if (!screen.rich || !screen.unicode || screen.columns < trendFits) return { inForce, trends: new Map() };
-  // A published table never changes, so neither do the trends that end with it.
-  const isKnown = before?.trends.size && before.inForce.table.number === inForce.table.number;
-  return { inForce, trends: isKnown ? before.trends : await readTrends(service, inForce) };
+  if (!screen.rich || !screen.unicode || screen.columns < trendColumns) return { inForce, trends: new Map() };
+  const isKnown =
+    before !== undefined && before.trends.size > 0 && before.inForce.table.id === inForce.table.id;
+  return { inForce, trends: isKnown ? before.trends : await readTrends(service) };
 }
 
 export async function writeBoard(screen: Screen, { inForce, trends }: Board): Promise<void> {
@@ -39,17 +37,14 @@ export async function writeBoard(screen: Screen, { inForce, trends }: Board): Pr
   writeText(screen, `Change: against table ${number} of ${effectiveDate}${trend}`, screen.paint.dim);
 }
 
-/** All currencies at once, to save round trips. */
-async function readTrends(
-  service: ExchangeService,
-  { table }: LatestTable,
-): Promise<ReadonlyMap<CurrencyCode, string>> {
-  // Each is a request. A server that is not fx could name any number.
-  const known = [...table.rates.keys()].filter((currency) => minorUnitDigits(currency) !== undefined);
-  const trends = known.map(async (currency) => {
-    // The board is whole without its trends.
-    const history: readonly RateOfTable[] = await service.rateHistory(currency, trendDays).catch(() => []);
-    return [currency, sparkline(history.slice(-trendTables).map(middle))] as const;
-  });
-  return new Map((await Promise.all(trends)).filter(([, trend]) => trend !== ""));
+async function readTrends(service: ExchangeService): Promise<ReadonlyMap<CurrencyCode, string>> {
+  // The board is useful without trends, so a failure leaves them out.
+  const tables = await service.rateTables(trendDays).catch(() => []);
+  const values = new Map<CurrencyCode, number[]>();
+  for (const { rates } of tables.slice(-trendTables)) {
+    for (const [currency, rate] of rates) {
+      values.set(currency, [...(values.get(currency) ?? []), middle(rate)]);
+    }
+  }
+  return new Map([...values].map(([currency, middles]) => [currency, sparkline(middles)]));
 }

@@ -82,9 +82,9 @@ function* trace(
   span: number,
 ): Generator<readonly [x: number, y: number]> {
   const heightAt = (x: number): number => {
-    const place = (x / (width - 1)) * (values.length - 1);
-    const [from = 0, to = from] = values.slice(Math.floor(place), Math.floor(place) + 2);
-    return Math.round((1 - (from + (to - from) * (place % 1) - low) / span) * (height - 1));
+    const position = (x / (width - 1)) * (values.length - 1);
+    const [from = 0, to = from] = values.slice(Math.floor(position), Math.floor(position) + 2);
+    return Math.round((1 - (from + (to - from) * (position % 1) - low) / span) * (height - 1));
   };
   let before = heightAt(0);
   for (let x = 0; x < width; x += 1) {

@@ -1,45 +1,60 @@
-import type { Writable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
+import { pino } from "pino";
 
-/** As much as a reader that is a few seconds late lets gather. */
+const stderr = 2;
+/** Bytes that are written together, and how long the last of them wait at most. */
+const together = { minLength: 16_000, periodicFlush: 100 };
+/** Bytes that wait for a reader of the log that has stalled. Further lines are dropped. */
 const unreadAtMost = 1024 * 1024;
+const closeMs = 1000;
 
-/**
- * A log that writes the lines of one turn of the event loop together, because a write for each costs an order a tenth of
- * its time (docs/PERFORMANCE.md). Lines that a reader who has stalled leaves no room for are dropped and counted.
- */
-export class TurnLog {
-  /** Is told how many lines were dropped when there is room again. */
-  onDropped: (lines: number) => void = () => {};
-  readonly #stream: Writable;
-  readonly #flush = () => {
-    const { writableLength } = this.#stream;
-    if (this.#lines !== "" && writableLength < unreadAtMost) this.#stream.write(this.#lines);
-    else this.#dropped += this.#count;
-    this.#lines = "";
-    this.#count = 0;
+export interface Log {
+  readonly stream: ReturnType<typeof pino.destination>;
+  /** Calls `told` with the number of lines that were dropped, when there is room again. */
+  onDropped(told: (lines: number) => void): void;
+  /** Writes what waits. Resolves after a second even if nobody reads it; then the rest is lost. */
+  close(): Promise<void>;
+}
+
+/** The log on stderr. It is also written when the process exits in another way than by `close`. */
+export function openLog(): Log {
+  let isExiting = false;
+  let dropped = 0;
+  const retryEAGAIN = () => !isExiting;
+  const stream = pino.destination({
+    dest: stderr,
+    sync: false,
+    ...together,
+    maxLength: unreadAtMost,
+    retryEAGAIN,
+  });
+  stream.on("drop", () => {
+    dropped += 1;
+  });
+  // pino writes the rest at the exit, and would wait for ever where nobody reads it.
+  process.prependListener("exit", () => {
+    isExiting = true;
+    try {
+      stream.flushSync();
+    } catch {
+      // Nobody reads the log, or it was closed before.
+    }
+    stream.destroy();
+  });
+  return {
+    stream,
+    onDropped(told) {
+      stream.on("drain", () => {
+        const lines = dropped;
+        dropped = 0;
+        if (lines > 0) told(lines);
+      });
+    },
+    async close() {
+      const flushed = new Promise<void>((resolve) => {
+        stream.flush(() => resolve());
+      });
+      await Promise.race([flushed, pause(closeMs, undefined, { ref: false })]);
+    },
   };
-  #lines = "";
-  #count = 0;
-  #dropped = 0;
-
-  constructor(stream: Writable) {
-    this.#stream = stream;
-    process.on("exit", this.#flush);
-    stream.on("drain", () => {
-      const dropped = this.#dropped;
-      this.#dropped = 0;
-      if (dropped > 0) this.onDropped(dropped);
-    });
-  }
-
-  write(line: string): void {
-    if (this.#lines === "") setImmediate(this.#flush);
-    this.#lines += line;
-    this.#count += 1;
-  }
-
-  end(): void {
-    this.#flush();
-    process.off("exit", this.#flush);
-  }
 }

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import type { ExchangeService } from "../../../core/service.ts";
-import type { Settings } from "../../config.ts";
 import type { CommandOptions, Context } from "../../context.ts";
-import { command, setting } from "../../options.ts";
+import { command } from "../../options.ts";
+import { type SettingName, type Settings, settingNames, settingOption } from "../../settings.ts";
 import { withoutSecrets } from "../../target.ts";
 import { type Pairs, writeRecord } from "../../terminal/output.ts";
 import { write } from "../../terminal/terminal.ts";
@@ -13,58 +13,51 @@ interface ServeOptions extends CommandOptions {
   readonly demo?: boolean;
 }
 
+const serverSettings = settingNames.filter((name) => !["url", "token", "allowPlainHttp"].includes(name));
+const details: Partial<Record<SettingName, string>> = {
+  tokens: "; without it, requests need no token",
+  logLevel: "; info unless set, and warn at a terminal",
+};
+
 export function defineServe(program: Command, context: Context): void {
-  command(program, "serve", "run the server", [
+  const serve = command(program, "serve", "Run the server", [
     "fx serve --demo",
     "fx serve --db sqlite:fx.db",
     "FX_DB=postgres://fx:secret@db/fx fx serve --host 0.0.0.0 --tokens /etc/fx/tokens",
-  ])
-    .addOption(setting("host"))
-    .addOption(setting("port"))
-    .addOption(setting("prefix"))
-    .addOption(setting("tokens"))
-    .addOption(setting("db"))
-    .addOption(setting("rates"))
-    .addOption(
-      new Option("--demo", "in memory, at recorded rates, with accounts to try").conflicts(["db", "rates"]),
-    )
-    .addOption(setting("maxTableAge"))
-    .addOption(setting("acceptTable"))
-    .addOption(setting("changeSource"))
-    .addOption(setting("allowAnonymous"))
-    .addOption(setting("allowedHost"))
-    .addOption(setting("cors"))
-    .addOption(setting("rateLimit"))
-    .addOption(setting("tlsCert"))
-    .addOption(setting("tlsKey"))
-    .addOption(setting("trustProxy"))
-    .addOption(setting("adminPort"))
-    .addOption(setting("stopTimeout"))
-    .addOption(setting("maxConnections"))
-    .addOption(setting("logLevel", "; info unless set, and warn at a terminal"))
-    .action(async (options: ServeOptions) => {
-      const { stdout, stderr } = context.terminal;
-      const isDemo = options.demo === true;
-      // The demo says in its own words that it is gone when it ends.
-      const logLevel = stderr.rich ? (isDemo ? "error" : "warn") : "info";
-      const readSettings = (): Settings => {
-        const { settings } = context.config(options);
-        const db = { kind: "memory", address: "memory:" } as const;
-        const own = { ...settings, logLevel: settings.logLevel ?? logLevel };
-        return isDemo ? { ...own, db, rates: "demo" } : own;
-      };
-      const settings = readSettings();
-      const demo = isDemo ? await import("./demo.ts") : undefined;
-      const { startServer } = await import("./server.ts");
-      const starting = startServer(settings, {
-        version: context.version,
-        prepare: async (service: ExchangeService) => demo?.openDemoAccounts(service),
-      });
-      obeySignals(starting, readSettings, stdout);
-      const server = await starting;
-      writeRecord(stdout, serverPairs(server, settings, stdout.rich));
-      if (demo !== undefined) write(stdout, `\n${demo.describeDemo(server.url, context.terminal.env)}`);
+  ]);
+  serve.addOption(
+    new Option("--demo", "in memory, at recorded rates, with accounts to try").conflicts([
+      "db",
+      "rates",
+      "maxTableAge",
+      "acceptTable",
+      "changeSource",
+    ]),
+  );
+  for (const name of serverSettings) serve.addOption(settingOption(name, details[name]));
+  serve.action(async (options: ServeOptions) => {
+    const { stdout, stderr } = context.terminal;
+    const isDemo = options.demo === true;
+    // The demo says in its own words that it is gone when it ends.
+    const logLevel = context.terminal.isQuiet ? "error" : stderr.rich ? (isDemo ? "error" : "warn") : "info";
+    const readSettings = (): Settings => {
+      const { settings } = context.config();
+      const db = { kind: "memory", address: "memory:" } as const;
+      const own = { ...settings, logLevel: settings.logLevel ?? logLevel };
+      return isDemo ? { ...own, db, rates: "demo" } : own;
+    };
+    const settings = readSettings();
+    const demo = isDemo ? await import("./demo.ts") : undefined;
+    const { startServer } = await import("./server.ts");
+    const starting = startServer(settings, {
+      version: context.version,
+      prepare: async (service: ExchangeService) => demo?.openDemoAccounts(service),
     });
+    obeySignals(starting, readSettings, stdout);
+    const server = await starting;
+    writeRecord(stdout, serverPairs(server, settings, stdout.rich));
+    if (demo !== undefined) write(stdout, `\n${demo.describeDemo(server.url, context.terminal.env)}`);
+  });
 }
 
 function serverPairs(server: RunningServer, settings: Settings, isRich: boolean): Pairs {

@@ -3,22 +3,22 @@ import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { setFlagsFromString } from "node:v8";
-import type { FastifyBaseLogger } from "fastify";
-import type { RatesStatus } from "../../../core/rates.ts";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { FxError } from "../../../core/errors.ts";
+import type { CurrentRates, RatesStatus } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { openAdmin } from "../../../http/admin.ts";
 import { pathHiddenBy } from "../../../http/paths.ts";
 import { buildServer } from "../../../http/server.ts";
 import { schemaVersion } from "../../../ledger/store.ts";
-import type { RatesEvent } from "../../../rates/news.ts";
+import type { RatesEvent } from "../../../rates/trading.ts";
 import { isLoopback } from "../../../wire/plain-http.ts";
-import { type Settings, settingNames } from "../../config.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
-import { openLedger } from "../../open.ts";
+import { type Ledger, openLedger } from "../../open.ts";
+import { type Settings, settingNames } from "../../settings.ts";
 import { TokensInForce } from "../../tokens/in-force.ts";
-import { TurnLog } from "./log.ts";
-import { followKeyPair, readKeyPair } from "./tls.ts";
+import { openLog } from "./log.ts";
+import { KeyPairFiles } from "./tls.ts";
 
 export interface RunningServer {
   /** Where this machine reaches it. */
@@ -36,15 +36,15 @@ export interface RunningServer {
   /** Asks for rates again, and applies the other settings that can change while it runs. */
   reload(settings: Settings): Promise<void>;
   /**
-   * Answers what is under way within the time limit, then closes everything. What fails then is logged, and changes no
-   * answer. Resolves at the latest a second after the limit.
+   * Answers what is under way within the time limit, then closes everything and writes the rest of the log. Resolves at
+   * the latest two seconds after the limit.
    */
   stop(): Promise<void>;
 }
 
 export interface ServerStart {
   readonly version: string;
-  /** Is done before the server listens. */
+  /** Called before the server listens. */
   readonly prepare: (service: ExchangeService) => Promise<void>;
 }
 
@@ -56,115 +56,50 @@ const backlog = 4096;
 /** The settings that a running server applies again. The log's level is info unless set. */
 const changeable = ["logLevel", "maxTableAge", "acceptTable"];
 
-/**
- * The heap may grow to three times what lives on in it before V8 looks through all of it. By itself V8 does that every
- * two seconds, and hundreds of orders wait 10 ms for it (docs/PERFORMANCE.md).
- */
-const heapGrowth = "--heap-growing-percent=200";
-
 /** How long the store may take to close after the last connection was. */
 const storeCloseMs = 1000;
 
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
-  const { version, prepare } = start;
   const { host, port, adminPort } = settings;
-  const { kind } = settings.db;
   const prefix = settings.prefix === "/" ? "" : settings.prefix;
-  const hidden = pathHiddenBy(prefix);
-  if (hidden !== undefined) {
-    throw new UsageError(
-      `The prefix cannot be ${prefix}, because ${hidden} is a path of fx itself. Name another, such as --prefix /fx.`,
-    );
-  }
-  const isOpen = !isLoopback(host);
-  if (isOpen && settings.tokens === undefined && !settings.allowAnonymous) {
-    throw new UsageError(
-      `Whoever reaches ${host} could do everything. Name a file of tokens with --tokens, or allow it with --allow-anonymous.`,
-    );
-  }
-  const tls = readKeyPair(settings);
+  requireUsable(settings, prefix);
+  const tls = KeyPairFiles.open(settings);
   const tokens = settings.tokens === undefined ? undefined : await TokensInForce.open(settings.tokens);
-  warmUpNextTick();
-  setFlagsFromString(heapGrowth);
-  // The rates and the store report events before there is a server with a log.
-  const early: RatesEvent[] = [];
-  let report = (event: RatesEvent): void => void early.push(event);
-  const notices: string[] = [];
-  let warn = (notice: string): void => void notices.push(notice);
-  const { service, store, rates } = await openLedger(settings.db, settings, {
+  const events = new EarlyEvents();
+  const ledger = await openLedger(settings.db, settings, {
     access: "create",
     serves: true,
-    onNotice: (notice) => warn(notice),
-    onEvent: (event) => report(event),
+    onNotice: (notice) => events.add((log) => log.warn(`database: ${notice}`)),
+    onEvent: (event) => events.add((log) => logRates(log, event)),
   });
+  const { service, rates } = ledger;
   const page = builtPage();
-  const log = new TurnLog(process.stderr);
-  const stopTimeoutMs = settings.stopTimeout * 1000;
+  const log = openLog();
   const app = buildServer({
-    service,
-    probes: {
-      version,
-      store: kind,
-      schemaVersion,
-      ping: () => store.ping(),
-      rates: () => rates.status(),
-      commits: () => service.commits,
-    },
-    now: () => new Date(),
+    ...serverOptions(settings, ledger, start.version),
     prefix,
-    ...(tls && { tls }),
-    allowedHosts: settings.allowedHost,
-    cors: settings.cors,
-    trustProxy: settings.trustProxy,
-    rateLimit: settings.rateLimit ?? (isOpen ? usualRateLimit : 0),
+    ...(tls && { tls: tls.pair, certificateExpires: () => tls.expires }),
     page,
     tokens,
-    log: { level: settings.logLevel ?? "info", stream: log },
-    stopTimeoutMs,
-    maxConnections: settings.maxConnections,
+    log: { level: settings.logLevel ?? "info", stream: log.stream },
   });
-  log.onDropped = (lines) => app.log.warn({ lines }, "log lines dropped, because nobody read them in time");
-  app.log.info({ version, store: kind, rates: rates.status().source }, "starting");
-  if (kind === "memory") {
-    app.log.warn("database: in memory, and lost when this server ends; --db or FX_DB names one that stays");
-  }
-  report = (event) => {
-    if (event.kind === "in-force") {
-      app.log.info({ table: event.table.number, from: event.from }, "rate table in force");
-    } else {
-      const { kind, ...facts } = event;
-      app.log.warn(facts, `rates: ${kind}`);
-    }
-  };
-  for (const event of early) report(event);
-  warn = (notice) => app.log.warn(`database: ${notice}`);
-  notices.forEach(warn);
-  const unfollow = tls && followKeyPair(settings, app.server as HttpsServer, app.log);
-  const admin = adminPort === undefined ? undefined : openAdmin(app);
-  tokens?.follow({
-    onRead: (count) => app.log.info({ tokens: count }, "tokens read again"),
-    onFault: (reason) => app.log.warn({ reason }, "tokens not read again: the last ones stay in force"),
-  });
+  log.onDropped((lines) => app.log.warn({ lines }, "log lines dropped, because nobody read them in time"));
+  app.log.info({ version: start.version, store: settings.db.kind, rates: rates.status().source }, "starting");
+  warnOfRisks(settings, app.log);
+  tls?.warnIfExpiring(app.log);
+  events.logTo(app.log);
+  const unfollow = tls?.follow(app.server as HttpsServer, app.log);
+  if (tokens !== undefined) logTokens(tokens, app.log);
   const stop = async () => {
     unfollow?.();
     tokens?.close();
-    const closed = app.close().then(() => true);
-    try {
-      const isClosed = await Promise.race([
-        closed,
-        pause(stopTimeoutMs + storeCloseMs, false, { ref: false }),
-      ]);
-      if (isClosed) app.log.info("stopped");
-      else app.log.warn("stopped while the store was still closing; nothing that was answered is lost");
-    } catch (error) {
-      app.log.warn({ reason: describeFailure(error).message }, "closing failed");
-    } finally {
-      log.end();
-    }
+    await stopWithin(app, settings.stopTimeout * 1000 + storeCloseMs);
+    await log.close();
   };
+  const admin = adminPort === undefined ? undefined : openAdmin(app);
   try {
-    await prepare(service);
+    await start.prepare(service);
     await app.listen({ host: addressOf(host), port, backlog });
     if (admin !== undefined) await listen(admin, addressOf(host), adminPort ?? 0);
   } catch (error) {
@@ -176,24 +111,127 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     url,
     page: page && `${url}${prefix}/`,
     adminUrl: admin && `http://${reachable(host)}:${portOf(admin)}`,
-    isOpen,
+    isOpen: !isLoopback(host),
     tokenCount: tokens?.count,
     log: app.log,
     rates: () => rates.status(),
-    async reload(next) {
-      const waiting = settingNames.filter(
-        (name) => !changeable.includes(name) && JSON.stringify(next[name]) !== JSON.stringify(settings[name]),
-      );
-      if (waiting.length > 0)
-        app.log.warn({ settings: waiting }, "these settings take effect at the next start");
-      app.log.level = next.logLevel ?? "info";
-      await rates.refresh({ maxAgeDays: next.maxTableAge, acceptTable: next.acceptTable });
-      const { table, notTraded: reason, problem } = rates.status();
-      const trading = reason === undefined;
-      app.log.info({ table: table?.number, trading, reason, problem }, "settings read again");
-    },
+    reload: (next) => reload(app.log, rates, settings, next),
     stop,
   };
+}
+
+/** The options that follow from the settings and the ledger. */
+function serverOptions(settings: Settings, { service, store, rates }: Ledger, version: string) {
+  return {
+    service,
+    probes: {
+      version,
+      store: settings.db.kind,
+      schemaVersion,
+      ping: () => store.ping(),
+      rates: () => rates.status(),
+      commits: service.commits,
+    },
+    office: {
+      name: settings.officeName ?? null,
+      address: settings.officeAddress ?? null,
+      taxNumber: settings.officeTax ?? null,
+    },
+    now: () => new Date(),
+    allowedHosts: settings.allowedHost,
+    cors: settings.cors,
+    trustProxy: settings.trustProxy,
+    rateLimit: settings.rateLimit ?? (isLoopback(settings.host) ? 0 : usualRateLimit),
+    stopTimeoutMs: settings.stopTimeout * 1000,
+    maxConnections: settings.maxConnections,
+  };
+}
+
+/** @throws UsageError */
+function requireUsable({ host, port, adminPort, tokens, allowAnonymous }: Settings, prefix: string): void {
+  if (port === adminPort && port !== 0) {
+    throw new UsageError(`--port and --admin-port are both ${port}. Give each a port of its own.`);
+  }
+  const hidden = pathHiddenBy(prefix);
+  if (hidden !== undefined) {
+    throw new UsageError(
+      `The prefix cannot be ${prefix}, because ${hidden} is a path of fx itself. Name another, such as --prefix /fx.`,
+    );
+  }
+  if (!isLoopback(host) && tokens === undefined && !allowAnonymous) {
+    throw new UsageError(
+      `Refusing to listen on ${host} without authentication. Use --tokens FILE, or --allow-anonymous to accept the risk.`,
+    );
+  }
+}
+
+/** Events of the rates and the store from before there is a log. */
+class EarlyEvents {
+  #log: FastifyBaseLogger | undefined;
+  readonly #early: ((log: FastifyBaseLogger) => void)[] = [];
+
+  add(tell: (log: FastifyBaseLogger) => void): void {
+    if (this.#log === undefined) this.#early.push(tell);
+    else tell(this.#log);
+  }
+
+  logTo(log: FastifyBaseLogger): void {
+    this.#log = log;
+    for (const tell of this.#early.splice(0)) tell(log);
+  }
+}
+
+function logRates(log: FastifyBaseLogger, event: RatesEvent): void {
+  if (event.kind === "in-force") {
+    log.info({ table: event.table.number }, "rate table in force");
+  } else {
+    const { kind, ...facts } = event;
+    log.warn(facts, `rates: ${kind}`);
+  }
+}
+
+function logTokens(tokens: TokensInForce, log: FastifyBaseLogger): void {
+  tokens.follow({
+    onRead: (count) => log.info({ tokens: count }, "tokens read again"),
+    onFault: (reason) => log.warn({ reason }, "tokens not read again: the last ones stay in force"),
+  });
+}
+
+function warnOfRisks({ db, host, tokens, tlsCert }: Settings, log: FastifyBaseLogger): void {
+  if (db.kind === "memory") {
+    log.warn("database: in memory, and lost when this server ends; --db or FX_DB names one that stays");
+  }
+  if (tokens !== undefined && tlsCert === undefined && !isLoopback(host)) {
+    log.warn({ host }, "without TLS, the network can read tokens and PESELs: use --tls-cert and --tls-key");
+  }
+}
+
+/** Closes the server. What fails then is logged, and changes no answer. */
+async function stopWithin(app: FastifyInstance, ms: number): Promise<void> {
+  try {
+    const closed = app.close().then(() => true);
+    if (await Promise.race([closed, pause(ms, false, { ref: false })])) app.log.info("stopped");
+    else app.log.warn("stopped while the store was still closing; nothing that was answered is lost");
+  } catch (error) {
+    app.log.warn({ reason: describeFailure(error).message }, "closing failed");
+  }
+}
+
+/** Applies the settings that can change while the server runs, and asks for rates. */
+async function reload(
+  log: FastifyBaseLogger,
+  rates: Pick<CurrentRates, "refresh" | "status">,
+  settings: Settings,
+  next: Settings,
+): Promise<void> {
+  const waiting = settingNames.filter(
+    (name) => !changeable.includes(name) && JSON.stringify(next[name]) !== JSON.stringify(settings[name]),
+  );
+  if (waiting.length > 0) log.warn({ settings: waiting }, "these settings take effect at the next start");
+  log.level = next.logLevel ?? "info";
+  await rates.refresh({ maxAgeDays: next.maxTableAge, acceptTable: next.acceptTable });
+  const { table, notTraded: reason, problem } = rates.status();
+  log.info({ table: table?.number, trading: reason === undefined, reason, problem }, "settings read again");
 }
 
 /** The name would lead Fastify to make a second server, for the other of its addresses, that has none of our guards. */
@@ -220,30 +258,29 @@ function reachable(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
+/** A fault that passes by itself, such as an address that is not up yet, exits with 7: systemd then tries again. */
 function listenFailure(error: unknown, { host, ...settings }: Settings): unknown {
   const { code, port = settings.port } = error as NodeJS.ErrnoException & { port?: number };
-  const flag = port === settings.port ? "--port" : "--admin-port";
+  const [flag, variable] = port === settings.port ? ["--port", "FX_PORT"] : ["--admin-port", "FX_ADMIN_PORT"];
+  const unavailable = (message: string, hint: string) =>
+    new FxError("unreachable", message, { hint, cause: error });
   switch (code) {
     case "EADDRINUSE":
-      return new UsageError(
-        `Port ${port} of ${host} is in use, perhaps by another fx serve. Name another with ${flag}; 0 takes a free one.`,
+      return unavailable(
+        `Port ${port} of ${host} is in use, often by another fx serve.`,
+        `Name another with ${flag} or ${variable}; 0 takes a free one.`,
       );
     case "EACCES":
       return new UsageError(`This user may not listen on port ${port}. Name one above 1023 with ${flag}.`);
     case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
     case "EAI_AGAIN":
+      return unavailable(
+        `${host} is no address of this machine now.`,
+        "If its network is not up yet, try again. Otherwise name another address with --host.",
+      );
+    case "ENOTFOUND":
       return new UsageError(`${host} is not an address of this machine. Name one that is with --host.`);
     default:
       return error;
   }
-}
-
-/**
- * Has V8 optimize `process.nextTick` for one kind of call. Otherwise it is slow in most processes of Node 20
- * (docs/PERFORMANCE.md).
- */
-function warmUpNextTick(): void {
-  const nothing = () => {};
-  for (let calls = 0; calls < 20_000; calls += 1) process.nextTick(nothing);
 }

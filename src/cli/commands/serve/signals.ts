@@ -1,7 +1,7 @@
 import { isatty } from "node:tty";
-import type { Settings } from "../../config.ts";
-import { sameSignalMs } from "../../context.ts";
 import { describeFailure } from "../../errors.ts";
+import type { Settings } from "../../settings.ts";
+import { sameSignalMs } from "../../signals.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import type { RunningServer } from "./server.ts";
 

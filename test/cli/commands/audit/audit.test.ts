@@ -22,12 +22,12 @@ describe("findings of an account whose rows hold PESELs", () => {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  test("name them in JSON", async () => {
+  test("Findings name the PESEL of their account in JSON", async () => {
     const { stdout, exit } = await runFx(["audit", "--url", url, "--json"]);
     const { findings } = JSON.parse(stdout) as {
       findings: { account: string; problem: string; recorded: string }[];
     };
-    assert.equal(exit, 1);
+    assert.equal(exit, 11);
     assert.deepEqual(new Set(findings.map(({ account }) => account)), new Set([holder]));
     const recorded = new Map(findings.map(({ problem, recorded }) => [problem, recorded]));
     assert.deepEqual(
@@ -36,7 +36,7 @@ describe("findings of an account whose rows hold PESELs", () => {
     );
   });
 
-  test("mask them for people, and no amount", async () => {
+  test("Findings as text mask PESELs, and no amount", async () => {
     const { stdout } = await runFx(["audit", "--url", url]);
     const rows = stdout
       .trimEnd()
@@ -49,5 +49,19 @@ describe("findings of an account whose rows hold PESELs", () => {
       [...Array(2).fill(`${name.slice(0, 6)}*****`), `{"PLN":${holder}}`],
     );
     assert.equal(recorded.get("broken hash chain")?.length, 64);
+  });
+
+  test("Findings are followed by advice on stderr, also of a backup and with --json", async () => {
+    const advice =
+      /The ledger differs from what its journal gives\. Let nobody write to it: stop the servers/;
+    const copy = join(folder, "copy.db");
+    for (const words of [["audit"], ["backup", copy]]) {
+      for (const options of [[], ["--json"]]) {
+        const { stderr, exit } = await runFx([...words, ...options, "--url", url]);
+        const told = options.length === 0 ? stderr : JSON.parse(stderr).warning;
+        assert.match(told, advice);
+        assert.equal(exit, 11);
+      }
+    }
   });
 });

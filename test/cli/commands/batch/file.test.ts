@@ -19,7 +19,7 @@ function file(t: TestContext, lines: number): string {
 }
 
 describe("a batch file that is still written", () => {
-  test("while it is hashed is refused", async (t) => {
+  test("A batch file that grows while it is hashed is refused", async (t) => {
     const path = file(t, 200_000);
     const writer = setInterval(() => appendFileSync(path, line), 1);
     t.after(() => clearInterval(writer));
@@ -29,7 +29,7 @@ describe("a batch file that is still written", () => {
     });
   });
 
-  test("after it was hashed gives none of what came later, and says how to go on", async (t) => {
+  test("A batch file that grows after it was hashed gives none of the new lines, and says how to go on", async (t) => {
     const path = file(t, 10);
     const batch = await openBatch(path, empty);
     appendFileSync(path, line);
@@ -41,7 +41,7 @@ describe("a batch file that is still written", () => {
     assert.match(told.fault.message, new RegExp(`was written to while it was read.*--id ${batch.id}`));
   });
 
-  test("and cut off where nothing but blank lines was read ends with a fault too", async (t) => {
+  test("A file that is cut off where only blank lines were read ends with a fault", async (t) => {
     const path = file(t, 0);
     writeFileSync(path, `${line}${"\n".repeat(500_000)}${line}`);
     const batch = await openBatch(path, empty);
@@ -55,6 +55,32 @@ describe("a batch file that is still written", () => {
   });
 });
 
+describe("a pipe that cannot be read to its end", () => {
+  const endless = Buffer.alloc(17 * 1024 * 1024, "x");
+  const loneSurrogate = Buffer.from([0x00, 0xd8, 0x0a, 0x00]);
+  for (const [name, chunks, what] of [
+    ["a line without an end", [Buffer.from(line), endless], /more than 16 MiB/],
+    [
+      "a character that is not valid",
+      [Buffer.from(`\ufeff${line}`, "utf16le"), loneSurrogate],
+      /not valid utf-16le/,
+    ],
+    ["an error of the system", [Buffer.from(line)], /cannot be read \(i\/o error\)/],
+  ] as const) {
+    test(`A pipe gives the lines before ${name}, and then a fault`, async () => {
+      async function* source() {
+        yield* chunks;
+        throw Object.assign(new Error("EIO"), { code: "EIO", errno: -5 });
+      }
+      const read: BatchLine[] = [];
+      const batch = await openBatch("-", Readable.from(source()));
+      for await (const lines of batch.lines) read.push(...lines);
+      assert.deepEqual([read.length, read[0]?.fault], [2, undefined]);
+      assert.match(read[1]?.fault?.message ?? "", what);
+    });
+  }
+});
+
 describe("the columns of a CSV file", () => {
   const header = async (t: TestContext, text: string) => {
     const path = file(t, 0);
@@ -62,7 +88,7 @@ describe("the columns of a CSV file", () => {
     return (await openBatch(path, empty)).format;
   };
 
-  test("may be others too, which are kept and not read", async (t) => {
+  test("Other columns of a CSV file are kept and not read", async (t) => {
     const { unread, holds } = await header(t, "note,name,surname,pesel,to,from,toSell,key");
     assert.deepEqual([unread, holds], [["note", "name", "surname"], "orders"]);
   });
@@ -74,7 +100,7 @@ describe("the columns of a CSV file", () => {
     ["pesel,from,to,to_sell", "toSell"],
     ["name,surname,pe-sel,pln", "pesel"],
   ] as const) {
-    test(`${wrong} are refused for the one that is all but ${right}`, async (t) => {
+    test(`The columns ${wrong} are refused for the one that nearly is ${right}`, async (t) => {
       await assert.rejects(header(t, wrong), {
         name: "UsageError",
         message: new RegExp(` If you mean ${right}, rename it; otherwise remove it\\.$`),
@@ -88,14 +114,14 @@ describe("the columns of a CSV file", () => {
     ["name;surname;pln", "pesel. "],
     ["pesel,amount,currency", "kind. "],
   ] as const) {
-    test(`${wrong} are refused for what they have not`, async (t) => {
+    test(`The columns ${wrong} are refused for those that are missing`, async (t) => {
       const message = (error: Error) => error.message.includes(`The header has no column ${missing}`);
       await assert.rejects(header(t, wrong), message);
     });
   }
 
   for (const wrong of ["pesel", "a,b", "name,surname,pesel,pln,from,to,toBuy"]) {
-    test(`${wrong} are of neither orders nor accounts`, async (t) => {
+    test(`The columns ${wrong} are of neither orders nor accounts`, async (t) => {
       await assert.rejects(header(t, wrong), {
         name: "UsageError",
         message: /neither a JSON object nor a CSV header/,
@@ -106,7 +132,7 @@ describe("the columns of a CSV file", () => {
 
 describe("a header", () => {
   for (const twice of ["note", "pesel", "Pesel"]) {
-    test(`with the column ${twice} twice is refused by its name`, async (t) => {
+    test(`A header with the column ${twice} twice is refused by its name`, async (t) => {
       const path = file(t, 0);
       writeFileSync(path, `pesel,from,to,toBuy,note,${twice}\n`);
       await assert.rejects(openBatch(path, empty), /The header has the column (note|pesel) twice\./);

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { findDoneBefore, firstLines } from "../../../../src/cli/commands/batch/done-before.ts";
 import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
 import { Rejects } from "../../../../src/cli/commands/batch/rejects.ts";
 import { BatchRunner, type LineResult } from "../../../../src/cli/commands/batch/runner.ts";
@@ -15,7 +14,7 @@ import { openSqlite } from "../../../../src/sqlite/store.ts";
 import { adult, opening, today, tradedRates } from "../../../support/fixture.ts";
 
 /** A line of a file: whose it is, and how many hundredths of a dollar it buys. Beyond 90 there is no money for it. */
-interface Wish {
+interface Order {
   readonly account: number;
   readonly cents: number;
 }
@@ -24,7 +23,7 @@ interface Wish {
 const derived = /^b[\w-]{19}/;
 
 const accounts = 3;
-const wish: fc.Arbitrary<Wish> = fc.record({
+const order: fc.Arbitrary<Order> = fc.record({
   account: fc.integer({ min: 0, max: accounts - 1 }),
   cents: fc.integer({ min: 1, max: 4 }),
 });
@@ -32,10 +31,10 @@ const form = fc.constantFrom("csv" as const, "ndjson" as const);
 type Form = "csv" | "ndjson";
 
 /** The same orders, or deposits, in other words: spaces, zeros, cases, and a column of nobody's. */
-function written(form: Form, wishes: readonly Wish[], spelling = 0, asked: Asked = "orders"): string {
+function written(form: Form, orders: readonly Order[], spelling = 0, asked: Asked = "orders"): string {
   const [from, usd] = spelling % 2 === 0 ? ["PLN", "USD"] : ["pln", "usd"];
   const header = asked === "orders" ? "pesel,from,to,toBuy,remark" : "kind,pesel,currency,amount,remark";
-  const lines = wishes.map(({ account, cents }, index) => {
+  const lines = orders.map(({ account, cents }, index) => {
     const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}${spelling > 1 ? "00" : ""}`;
     const pesel = adult(account);
     if (form === "csv") {
@@ -61,24 +60,20 @@ async function desk(t: TestContext) {
       await service.createAccount(opening({ index, pln: "1000" }));
     }
     const path = join(folder, "orders");
-    const found = async (content: string, id?: string) => {
-      writeFileSync(path, content);
-      const { again } = await openBatch(path, Readable.from([]), id);
-      return again && findDoneBefore(service, await firstLines(again, today));
-    };
     return {
       service,
-      found,
       /** Runs a file of this content. */
       run: async (content: string, id?: string, rejectsPath?: string): Promise<LineResult[]> => {
         writeFileSync(path, content);
         const batch = await openBatch(path, Readable.from([]), id);
         const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, batch.format.header);
         const results: LineResult[] = [];
-        for await (const some of new BatchRunner({ service, batch, today, concurrency: 4 }).results()) {
+        for await (const some of new BatchRunner({ service, batch, today }).results()) {
           results.push(...some);
         }
-        for (const result of results) if (result.state === "refused") rejects?.add(result.line.withNewKey());
+        for (const result of results) {
+          if (result.state === "refused") rejects?.add(result.line.forRejects(result.failure.code));
+        }
         rejects?.close();
         batch.close();
         return results;
@@ -88,7 +83,7 @@ async function desk(t: TestContext) {
         rmSync(file, { force: true });
         return file;
       },
-      /** What was carried out, sorted. */
+      /** The requests that were carried out, sorted. */
       done: async () => {
         const all: string[] = [];
         for (let index = 0; index < accounts; index += 1) {
@@ -104,11 +99,11 @@ async function desk(t: TestContext) {
   };
 }
 
-const texts = (wishes: readonly Wish[]) =>
-  wishes.map(({ account, cents }) => `${account} 0.0${cents} USD`).sort();
+const texts = (orders: readonly Order[]) =>
+  orders.map(({ account, cents }) => `${account} 0.0${cents} USD`).sort();
 
 /** Each order as often as in the version of the file that has it most often. */
-function mostOf(versions: readonly (readonly Wish[])[]): string[] {
+function mostOf(versions: readonly (readonly Order[])[]): string[] {
   const most = new Map<string, number>();
   for (const version of versions) {
     const counts = new Map<string, number>();
@@ -120,13 +115,13 @@ function mostOf(versions: readonly (readonly Wish[])[]): string[] {
 
 describe("the lines of a batch", () => {
   for (const asked of ["orders", "deposits"] as const)
-    test(`of ${asked}, moved, deleted, added, corrected and written differently, are done once each under one id`, async (t) => {
+    test(`The lines of ${asked}, moved, deleted, added, corrected and written differently, are done once each under one id`, async (t) => {
       const open = await desk(t);
-      const file = fc.array(wish, { maxLength: 12 });
+      const file = fc.array(order, { maxLength: 12 });
       const edit = fc.record({
         order: fc.infiniteStream(fc.nat()),
         keep: fc.infiniteStream(fc.boolean()),
-        added: fc.array(wish, { maxLength: 3 }),
+        added: fc.array(order, { maxLength: 3 }),
         form,
         spelling: fc.nat(2),
       });
@@ -150,7 +145,7 @@ describe("the lines of a batch", () => {
       );
     });
 
-  test("keep the keys that an fx before this one gave them, in whatever form they are written", async (t) => {
+  test("The lines of a batch keep the keys that an earlier fx gave them, in whatever form they are written", async (t) => {
     const { run } = await (await desk(t))();
     for (const [key, ...files] of [
       [
@@ -176,7 +171,7 @@ describe("the lines of a batch", () => {
     }
   });
 
-  test("that differ in their kind or their note alone have keys of their own", async (t) => {
+  test("Lines that differ only in their kind or note have different keys", async (t) => {
     const { run } = await (await desk(t))();
     const cash = { kind: "deposit", pesel: adult(), amount: 1, currency: "PLN" };
     const lines = [
@@ -192,14 +187,32 @@ describe("the lines of a batch", () => {
     assert.equal(new Set(results.map(({ line }) => line.key)).size, 5);
   });
 
-  test("of another id are all done again, whatever their file's name", async (t) => {
+  test("A line that may still be done under its key keeps it among the rejects", async (t) => {
+    const { run, rejects } = await (await desk(t))();
+    const body = { pesel: adult(), from: "PLN", to: "USD", toBuy: 1 };
+    const file = rejects();
+    const lines = [
+      { ...body, table: "001/C/NBP/2099" },
+      { ...body, toBuy: 1e6 },
+    ];
+    const results = await run(`${lines.map((line) => JSON.stringify(line)).join("\n")}\n`, "b", file);
+    assert.deepEqual(
+      results.map((result) => "failure" in result && result.failure.code),
+      ["rate-changed", "insufficient-funds"],
+    );
+    const keys = readFileSync(file, "utf8").trim().split("\n");
+    assert.equal(JSON.parse(keys[0] ?? "").key, results[0]?.line.key);
+    assert.match(JSON.parse(keys[1] ?? "").key, /^again:/);
+  });
+
+  test("Lines under another id are all done again", async (t) => {
     const { run, done } = await (await desk(t))();
-    const wishes = [{ account: 0, cents: 1 }];
-    for (const id of [undefined, undefined, "a", "b", "a"]) await run(written("csv", wishes), id);
+    const orders = [{ account: 0, cents: 1 }];
+    for (const id of [undefined, undefined, "a", "b", "a"]) await run(written("csv", orders), id);
     assert.equal((await done()).length, 3);
   });
 
-  test("have the key that they name", async (t) => {
+  test("The lines of a batch have the key that they name", async (t) => {
     const { run } = await (await desk(t))();
     const body = { pesel: adult(), from: "PLN", to: "USD", toBuy: 1 };
     const inJson = [
@@ -225,7 +238,7 @@ describe("the lines of a batch", () => {
     ]);
   });
 
-  test("have a key, and their PESEL where it can be read, when they are refused too", async (t) => {
+  test("The lines of a batch have a key, and their PESEL where it can be read, when they are refused too", async (t) => {
     const { run } = await (await desk(t))();
     const lines = ["nonsense", `12345678901,PLN,USD,1`, `${adult()},PLN,PLN,1`, "nonsense"];
     const results = await run(["pesel,from,to,toBuy", ...lines].join("\n"), "b");
@@ -244,7 +257,7 @@ describe("the lines of a batch", () => {
 });
 
 describe("refused lines", () => {
-  test("come in the form of their file, with all that they have, and a new key each", async (t) => {
+  test("Refused lines are written in the form of their file, with all their fields and a new key each", async (t) => {
     const { run, rejects } = await (await desk(t))();
     const order = `${adult()},PLN,USD,99999`;
     const csv = await (async () => {
@@ -297,9 +310,9 @@ describe("refused lines", () => {
     );
   });
 
-  test("corrected and run, twice, and rejected anew, are done once each, and none is lost", async (t) => {
+  test("Refused lines corrected and run, twice, and rejected anew, are done once each, and none is lost", async (t) => {
     const open = await desk(t);
-    const wishes = fc.array(
+    const orders = fc.array(
       fc.record({
         ...{ account: fc.integer({ min: 0, max: accounts - 1 }), cents: fc.integer({ min: 1, max: 4 }) },
         bad: fc.boolean(),
@@ -310,7 +323,7 @@ describe("refused lines", () => {
       },
     );
     await fc.assert(
-      fc.asyncProperty(wishes, form, async (lines, form) => {
+      fc.asyncProperty(orders, form, async (lines, form) => {
         const { run, rejects, done } = await open();
         const asked = lines.map(({ account, cents, bad }) => ({
           account,
@@ -334,116 +347,5 @@ describe("refused lines", () => {
       }),
       { numRuns: 40 },
     );
-  });
-
-  test("are in a file that is whole, or not there", async (t) => {
-    const path = (await (await desk(t))()).rejects();
-    const rejects = new Rejects(path, "a,key");
-    rejects.add("1,k");
-    assert.equal(existsSync(path), false);
-    rejects.close();
-    assert.equal(readFileSync(path, "utf8"), "a,key\n1,k\n");
-    assert.throws(() => new Rejects(path, undefined), { name: "UsageError", message: /exists/ });
-    const late = new Rejects(`${path}-2`, undefined);
-    late.add("1");
-    writeFileSync(`${path}-2`, "of another");
-    late.close();
-    assert.match(late.problem ?? "", /-2 exists/);
-    assert.equal(readFileSync(`${path}-2`, "utf8"), "of another");
-  });
-
-  test("corrected in the file itself are all that is done, under the same id", async (t) => {
-    const { run, done } = await (await desk(t))();
-    const three = (amount: string) =>
-      ["pesel,from,to,toBuy", ...["0.01", amount, "0.03"].map((one) => `${adult()},PLN,USD,${one}`)].join(
-        "\n",
-      );
-    await run(three("99999"), "b");
-    const states = (await run(three("0.02"), "b")).map(({ state }) => state);
-    assert.deepEqual(states, ["replayed", "done", "replayed"]);
-    assert.deepEqual(await done(), ["0 0.01 USD", "0 0.02 USD", "0 0.03 USD"]);
-  });
-});
-
-describe("looking for what was done before", () => {
-  test("answers no line: what is refused afterwards is refused for the first time", async (t) => {
-    const { run, found } = await (await desk(t))();
-    for (const [header, line] of [
-      ["pesel,from,to,toBuy", `${adult(9)},PLN,USD,1`],
-      ["pesel,name,surname,pln", `${adult(0)},Anna,Nowak,1`],
-    ]) {
-      const content = `${header}\n${line}\n`;
-      for (const answer of ["first", "again"]) {
-        assert.equal(await found(content, "b"), undefined);
-        const [result] = await run(content, "b");
-        assert.ok(result !== undefined && "failure" in result);
-        assert.equal(result.failure.replayed, answer === "again" ? true : undefined);
-      }
-    }
-  });
-
-  test("finds how many lines and when, and carries nothing out", async (t) => {
-    const { run, found, done } = await (await desk(t))();
-    const wishes = Array.from({ length: 200 }, () => ({ account: 0, cents: 1 }));
-    await run(written("csv", wishes.slice(0, 150)), "b");
-    const before = await done();
-    const told = await found(written("csv", [{ account: 1, cents: 4 }, ...wishes]), "b");
-    assert.equal(told?.lines, 150);
-    assert.ok(told.first !== undefined && Math.abs(Date.now() - told.first.getTime()) < 60_000);
-    assert.match(told.hint, /--id NEW/);
-    assert.equal(await found(written("csv", wishes), "new"), undefined);
-    assert.deepEqual(await done(), before);
-  });
-
-  test("finds deposits and withdrawals too, and moves nothing", async (t) => {
-    const { run, found, service } = await (await desk(t))();
-    const file = (...amounts: number[]) =>
-      ["kind,pesel,amount,currency", ...amounts.map((amount) => `withdrawal,${adult()},${amount},PLN`)].join(
-        "\n",
-      );
-    await run(file(1, 2), "b");
-    assert.equal((await found(file(3, 2, 1, 1), "b"))?.lines, 2);
-    assert.equal((await service.account(adult())).balances[0]?.minor, 99_700n);
-  });
-
-  test("finds accounts too, and opens none", async (t) => {
-    const { run, found, service } = await (await desk(t))();
-    const file = (...indexes: number[]) =>
-      ["name,surname,pesel,pln", ...indexes.map((index) => `Jan,Nowak,${adult(index)},1`)].join("\n");
-    await run(file(7), "b");
-    const { lines, first } = (await found(file(0, 7, 8), "b")) ?? {};
-    assert.deepEqual([lines, first instanceof Date], [1, true]);
-    await assert.rejects(service.account(adult(8)), { code: "account-not-found" });
-  });
-
-  test("says of lines with keys of their own that a new key does them again", async (t) => {
-    const { run, found } = await (await desk(t))();
-    const line = `{"key":"k","pesel":"${adult()}","from":"PLN","to":"USD","toBuy":1}`;
-    await run(line);
-    assert.match((await found(line))?.hint ?? "", /a new key/);
-  });
-
-  test("finds an order on an account that is closed now, and keeps no refusal of another", async (t) => {
-    const { run, found, service } = await (await desk(t))();
-    const file = (...amounts: number[]) =>
-      ["pesel,from,to,toSell", ...amounts.map((amount) => `${adult()},PLN,USD,${amount}`)].join("\n");
-    await run(file(1000), "b");
-    const [, usd] = (await service.account(adult())).balances;
-    await run(
-      `{"kind":"withdrawal","pesel":"${adult()}","amount":${Number(usd?.minor) / 100},"currency":"USD"}`,
-    );
-    await service.change({ kind: "closing", pesel: adult() });
-    assert.equal((await found(file(1, 1000), "b"))?.lines, 1);
-    const [refused] = await run(file(1, 1000), "b");
-    assert.ok(refused !== undefined && "failure" in refused);
-    assert.deepEqual([refused.failure.code, refused.failure.replayed], ["account-closed", undefined]);
-  });
-
-  test("leaves a line that is refused as it would be without looking", async (t) => {
-    const { run, found } = await (await desk(t))();
-    const file = `pesel,from,to,toBuy\n${adult(0)},PLN,USD,1\n${adult(8)},PLN,USD,1\n${adult(1)},PLN,XXX,1`;
-    await found(file);
-    const codes = (await run(file)).map((line) => "failure" in line && line.failure.code);
-    assert.deepEqual(codes, [false, "account-not-found", "unsupported-currency"]);
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PassThrough } from "node:stream";
+
 import { describe, test } from "node:test";
 import { Chalk } from "chalk";
 import { readBoard, writeBoard } from "../../../../src/cli/commands/rates/board.ts";
@@ -11,45 +11,45 @@ import { demoTables } from "../../../../src/rates/recorded.ts";
 import { tablesOf } from "../../../../src/rates/source.ts";
 import { openSqlite } from "../../../../src/sqlite/store.ts";
 import { tradedRates } from "../../../support/fixture.ts";
+import { keptText } from "../../../support/written.ts";
 
 function screenOf(options: Partial<Screen>): Screen & { text: () => string } {
-  const stream = new PassThrough();
   const paint = new Chalk({ level: 0 });
-  const screen = { stream, rich: true, columns: 80, rows: 24, live: false, paint, unicode: true };
-  return { ...screen, text: () => String(stream.read() ?? ""), ...options };
+  const screen = { ...keptText(), rich: true, columns: 80, rows: 24, live: false, paint, unicode: true };
+  return { ...screen, ...options };
 }
 
-/** The service over all demo tables, and which currencies' histories it was asked for. */
-async function openCounted(history?: ExchangeService["rateHistory"]) {
+/** The service over all demo tables, which counts the requests for tables. */
+async function openCounted(rateTables?: ExchangeService["rateTables"]) {
   const store = openSqlite(":memory:");
   const tables = tablesOf("demo", demoTables());
   const rates = await tradedRates(store, tables.at(-1));
   const service = new LedgerService(store, rates);
   await store.saveTables(tables);
-  const asked: string[] = [];
+  let requests = 0;
   const counted: ExchangeService = Object.create(service, {
     rates: { value: () => service.rates() },
-    rateHistory: {
-      value: (...args: Parameters<ExchangeService["rateHistory"]>) => {
-        asked.push(args[0]);
-        return history === undefined ? service.rateHistory(...args) : history(...args);
+    rateTables: {
+      value: (days: number) => {
+        requests += 1;
+        return rateTables === undefined ? service.rateTables(days) : rateTables(days);
       },
     },
   });
-  return { service: counted, rates, asked };
+  return { service: counted, rates, requests: () => requests };
 }
 
 describe("the board of rates", () => {
-  test("asks for the history of every currency once, and not again while the table is in force", async () => {
-    const { service, rates, asked } = await openCounted();
+  test("The board of rates has the trend of every currency from one request, which is not repeated while the table is in force", async () => {
+    const { service, rates, requests } = await openCounted();
     const first = await readBoard(service, screenOf({}));
-    assert.deepEqual(asked, [...first.inForce.table.rates.keys()]);
+    assert.deepEqual([...first.trends.keys()], [...first.inForce.table.rates.keys()]);
+    assert.ok([...first.trends.values()].every((trend) => [...trend].length === 20));
     const second = await readBoard(service, screenOf({}), first);
-    assert.equal(second.trends, first.trends);
-    assert.equal(asked.length, first.inForce.table.rates.size);
+    assert.deepEqual([second.trends, requests()], [first.trends, 1]);
     await rates.use(tablesOf("demo", demoTables()).at(-2));
     await readBoard(service, screenOf({}), second);
-    assert.equal(asked.length, 2 * first.inForce.table.rates.size);
+    assert.equal(requests(), 2);
   });
 
   for (const [where, screen] of [
@@ -57,14 +57,14 @@ describe("the board of rates", () => {
     ["a narrow terminal", { columns: 50 }],
     ["a terminal that shows only ASCII", { unicode: false }],
   ] as const) {
-    test(`for ${where} asks for no history`, async () => {
-      const { service, asked } = await openCounted();
+    test(`The board of rates for ${where} has no trends, and no request for them`, async () => {
+      const { service, requests } = await openCounted();
       const board = await readBoard(service, screenOf(screen));
-      assert.deepEqual([asked, board.trends.size], [[], 0]);
+      assert.deepEqual([requests(), board.trends.size], [0, 0]);
     });
   }
 
-  test("is whole without its trends, where a history cannot be had", async () => {
+  test("The board of rates is shown without trends, where they cannot be read", async () => {
     const { service } = await openCounted(() => Promise.reject(new FxError("rate-limited", "Too many.")));
     const screen = screenOf({});
     await writeBoard(screen, await readBoard(service, screen));

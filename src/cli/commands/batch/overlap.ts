@@ -1,0 +1,116 @@
+import { LineKeys, type LineRequest } from "../../../batch/keys.ts";
+import { requestText, requestTextOf } from "../../../core/change.ts";
+import type { CalendarDate } from "../../../core/date.ts";
+import { FxError } from "../../../core/errors.ts";
+import type { ExchangeService } from "../../../core/service.ts";
+import { timeText, writeJson, writeText } from "../../terminal/output.ts";
+import type { Screen } from "../../terminal/terminal.ts";
+import { digestOf } from "./digest.ts";
+import type { Batch } from "./file.ts";
+
+/** Lines that ask for what one other batch has done. */
+export interface Overlap {
+  readonly lines: number;
+  /** How many lines were looked up. */
+  readonly among: number;
+  /** When the newest of them was done. */
+  readonly last: Date;
+}
+
+/** The sample is taken from this many lines at the top of the file. */
+const topLines = 1000;
+const sampleSize = 100;
+/** Entries of an account that are compared with a line, from its newest. */
+const newestEntries = 200;
+/** Statements that are requested at the same time. */
+const concurrency = 10;
+/** A key that a batch made. All keys of one batch have the same beginning. */
+const madeKey = /^(b[\w-]{3})[\w-]{16}(?::\d+)?$/;
+
+/**
+ * Finds out whether most lines of a file were done by one other batch: the file may be a corrected or a longer version
+ * of that one, and most of it would be done once more.
+ */
+export async function findOverlap(
+  again: () => Promise<Batch>,
+  service: Pick<ExchangeService, "statement">,
+  today: CalendarDate,
+): Promise<Overlap | undefined> {
+  const sample = sampleOf(await topRequests(again, today));
+  const overlaps = new Map<string, Overlap>();
+  for (let start = 0; start < sample.length; start += concurrency) {
+    const group = sample.slice(start, start + concurrency);
+    const found = await Promise.all(group.map((request) => batchesThatDid(request, service)));
+    for (const [batch, time] of found.flatMap((times) => [...times])) {
+      const { lines = 0, last = time } = overlaps.get(batch) ?? {};
+      overlaps.set(batch, { lines: lines + 1, among: sample.length, last: last > time ? last : time });
+    }
+  }
+  const [most] = [...overlaps.values()].sort((a, b) => b.lines - a.lines);
+  return most !== undefined && most.lines * 2 > sample.length ? most : undefined;
+}
+
+/** Warns, before anything is sent, that most lines would be done once more. */
+export function tellOverlap(stderr: Screen, { lines, among, last }: Overlap, json: boolean): void {
+  if (json) {
+    writeJson(stderr, { overlap: { lines, among, last: last.toISOString() } });
+    return;
+  }
+  const text =
+    `Another batch has done ${lines} of ${among} lines that were compared, the last at ${timeText(stderr, last)}. ` +
+    "They would be done once more. If this file is a corrected or a longer version of that batch, run it with " +
+    "--id ID, the id in the summary of that batch: then only what is new is done.";
+  writeText(stderr, text, stderr.paint.yellow);
+}
+
+/** The requests of the first lines, without those that cannot be read or that name their key. */
+async function topRequests(again: () => Promise<Batch>, today: CalendarDate): Promise<LineRequest[]> {
+  const batch = await again();
+  const keys = new LineKeys(batch.id, today, digestOf);
+  const requests: LineRequest[] = [];
+  let read = 0;
+  for await (const lines of batch.lines) {
+    for (const line of lines) {
+      const { request, hasOwnKey } = keys.of(line);
+      if (!(request instanceof Error) && !hasOwnKey) requests.push(request);
+    }
+    read += lines.length;
+    if (read >= topLines) break;
+  }
+  batch.close();
+  return requests;
+}
+
+/** Items at even distances, `sampleSize` at most. */
+function sampleOf<T>(items: readonly T[]): T[] {
+  const step = Math.max(1, items.length / sampleSize);
+  return items.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step));
+}
+
+/**
+ * The other batches that have done what the request asks for, by the beginning of their keys, and when. None, if this
+ * batch has done it: then it is not done again.
+ */
+async function batchesThatDid(
+  request: LineRequest,
+  service: Pick<ExchangeService, "statement">,
+): Promise<ReadonlyMap<string, Date>> {
+  const text = requestText(request);
+  const found = new Map<string, Date>();
+  for (const entry of await newestOf(request, service)) {
+    if (entry.key === request.key) return new Map();
+    const [, batch] = madeKey.exec(entry.key ?? "") ?? [];
+    if (batch === undefined || found.has(batch) || request.key.startsWith(batch)) continue;
+    if (requestTextOf(entry) === text) found.set(batch, entry.time);
+  }
+  return found;
+}
+
+async function newestOf({ pesel }: LineRequest, service: Pick<ExchangeService, "statement">) {
+  try {
+    return (await service.statement(pesel, { limit: newestEntries })).items;
+  } catch (error) {
+    if (error instanceof FxError && error.code === "account-not-found") return [];
+    throw error;
+  }
+}

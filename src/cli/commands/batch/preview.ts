@@ -1,0 +1,131 @@
+import { type Sums, sumsOf } from "../../../batch/moves.ts";
+import type { DoneLine } from "../../../batch/result.ts";
+import type { CalendarDate } from "../../../core/date.ts";
+import { FxError } from "../../../core/errors.ts";
+import type { ExchangeService } from "../../../core/service.ts";
+import { amountText, timeText, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
+import { type Screen, write } from "../../terminal/terminal.ts";
+import { type DoneBefore, findDoneBefore } from "./done-before.ts";
+import type { Batch } from "./file.ts";
+import { lineName } from "./report.ts";
+import { BatchRunner, type FailedLine } from "./runner.ts";
+
+/** Lines of a preview: some seconds' worth at a distant server. */
+const mostLines = 10_000;
+/** Lines that would not go through are shown up to this number. */
+const shownFailures = 10;
+
+/** The dry run that is shown before the question. */
+export interface Preview {
+  /** The id of the rate table at which it was made; undefined if the batch needs none. */
+  readonly table: string | undefined;
+  /** The first line that an earlier run has done. */
+  readonly doneBefore: DoneBefore | undefined;
+}
+
+/**
+ * Shows what a batch would do: how many lines and accounts, and the sums that leave accounts and come to them.
+ * @throws FxError rate-changed, if the rate table is replaced again and again
+ */
+export async function showPreview(
+  stderr: Screen,
+  service: ExchangeService,
+  again: () => Promise<Batch>,
+  today: CalendarDate,
+): Promise<Preview> {
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    const batch = await again();
+    const table = batch.format.needsRates ? await tableInForce(service) : undefined;
+    const trial = await tryLines(service, batch, today, table);
+    batch.close();
+    if (trial === undefined) continue;
+    const { first } = trial;
+    const doneBefore = first === undefined ? undefined : await findDoneBefore(first, service);
+    await writeTrial(stderr, trial, doneBefore?.time);
+    return { table, doneBefore };
+  }
+  throw new FxError("rate-changed", "The rate table was replaced during the preview. Nothing was done.");
+}
+
+interface Trial {
+  readonly counts: Readonly<Record<"done" | "replayed" | "refused" | "failed", number>>;
+  readonly lines: number;
+  /** Whether the batch has more lines. */
+  readonly hasMore: boolean;
+  readonly accounts: number;
+  readonly sums: Sums;
+  /** The first line that was done before. */
+  readonly first: DoneLine | undefined;
+  /** The first lines that would not go through. */
+  readonly failures: readonly FailedLine[];
+}
+
+/** Undefined if the rate table was replaced meanwhile. */
+async function tryLines(
+  service: ExchangeService,
+  batch: Batch,
+  today: CalendarDate,
+  table: string | undefined,
+): Promise<Trial | undefined> {
+  const runner = new BatchRunner({ service: { bulk: service.dryRun.bind(service) }, batch, today, table });
+  const counts = { done: 0, replayed: 0, refused: 0, failed: 0 };
+  const accounts = new Set<string>();
+  const sums: Sums = new Map();
+  const failures: FailedLine[] = [];
+  let lines = 0;
+  let first: DoneLine | undefined;
+  for await (const results of runner.results()) {
+    for (const result of results) {
+      const { state, line } = result;
+      counts[state] += 1;
+      if (state === "done" && line.pesel !== null) accounts.add(line.pesel);
+      if ("failure" in result && failures.length < shownFailures) failures.push(result);
+      // A line that equals an earlier one of the file, with the same key, has no receipt yet.
+      if (result.state === "replayed" && result.receiptId !== "") first ??= result;
+    }
+    sumsOf(results, sums);
+    lines += results.length;
+    if (lines >= mostLines) runner.stop();
+  }
+  if (runner.isTableReplaced) return undefined;
+  return { counts, lines, hasMore: runner.hasLeft, accounts: accounts.size, sums, first, failures };
+}
+
+async function writeTrial(
+  screen: Screen,
+  { counts, lines, hasMore, accounts, sums, failures }: Trial,
+  firstDone: Date | undefined,
+): Promise<void> {
+  for (const { line, failure } of failures) {
+    writeText(screen, `${lineName(line)}: ${failure.message}`, screen.paint.red);
+  }
+  writeRecord(screen, [
+    ...(hasMore ? ([["preview of", `the first ${lines} lines`]] as const) : []),
+    ["would be done", String(counts.done)],
+    ...(counts.replayed > 0 ? ([["done before", String(counts.replayed)]] as const) : []),
+    ...(firstDone === undefined ? [] : ([["first done", timeText(screen, firstDone)]] as const)),
+    ...(counts.refused > 0 ? ([["would be refused", String(counts.refused)]] as const) : []),
+    ["accounts", String(accounts)],
+  ]);
+  if (sums.size === 0) return;
+  write(screen, "");
+  const columns = [{ title: "" }, { title: "Out", align: "right" }, { title: "In", align: "right" }] as const;
+  const rows = [...sums].map(([currency, { out, into }]) => [
+    currency,
+    ...[out, into].map((minor) => (minor === 0n ? "" : amountText(screen, { currency, minor }))),
+  ]);
+  await writeTable(screen, columns, rows);
+  write(screen, "");
+}
+
+/** The id of the table in force, or a name that no table has: then none may come into force after the question. */
+async function tableInForce(service: ExchangeService): Promise<string> {
+  const none = "none";
+  try {
+    const { table, notTraded } = await service.rates();
+    return notTraded === undefined ? table.id : none;
+  } catch (error) {
+    if (error instanceof FxError && error.code === "rates-unavailable") return none;
+    throw error;
+  }
+}

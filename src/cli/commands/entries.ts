@@ -1,0 +1,107 @@
+import type { Command } from "commander";
+import { housePlaceOf } from "../../core/house.ts";
+import type { Receipt } from "../../core/journal.ts";
+import { maskPesels } from "../../core/mask.ts";
+import { type ExchangeService, longestPage } from "../../core/service.ts";
+import { visibleLines } from "../../core/visible.ts";
+import type { CommandOptions, Context } from "../context.ts";
+import { command, serviceCommand, wholeArgument } from "../options.ts";
+import { entryCells, entryColumns } from "../terminal/figures.ts";
+import { type Column, writeTable } from "../terminal/output.ts";
+import { writeEach } from "../terminal/pages.ts";
+import { type Screen, write } from "../terminal/terminal.ts";
+import { idDescription, receiptId } from "./receipt.ts";
+
+interface EntriesOptions extends CommandOptions {
+  readonly after?: string;
+  readonly follow?: boolean;
+  readonly limit?: number;
+}
+
+export function defineEntries(program: Command, context: Context): void {
+  serviceCommand(
+    command(
+      program,
+      "entries",
+      "List the entries of all accounts, in the order in which they were committed",
+      [
+        "fx entries --limit 20",
+        "fx entries --follow",
+        "fx entries --after 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --follow --json",
+      ],
+    ),
+    { rates: false, json: "print newline-delimited JSON: one entry a line" },
+  )
+    .option("--after <id>", `only entries after this one: ${idDescription}`)
+    .option("--follow", "go on with each new entry as it comes, until Ctrl-C")
+    .option("--limit <number>", "maximum number of entries (default: all)", wholeArgument(1, 999_999_999))
+    .action(async ({ follow = false, limit, json, ...options }: EntriesOptions) => {
+      const { stdout, stderr } = context.terminal;
+      // A file that is opened to read alone may not change meanwhile.
+      const service = await context.service(options, { rates: false, access: follow ? "write" : "read" });
+      const after =
+        options.after === undefined ? undefined : (await service.receipt(receiptId(options.after))).id;
+      const chunks = atMost(limit, follow ? service.follow({ after }) : everyPage(service, after));
+      if (json) {
+        const { entry } = await import("../../wire/entries.ts");
+        const line = (receipt: Receipt) => `${JSON.stringify(entry.encode(receipt))}\n`;
+        await writeEach(stdout, chunks, (receipts) => {
+          stdout.stream.write(visibleLines(receipts.map(line).join("")));
+        });
+        return;
+      }
+      const count = await writeRows(stdout, chunks);
+      if (count === 0)
+        write(stderr, after === undefined ? "There are no entries." : "There are no later entries.");
+    });
+}
+
+async function* everyPage(
+  service: ExchangeService,
+  after: string | undefined,
+): AsyncGenerator<readonly Receipt[]> {
+  for (let last = after; ; ) {
+    const { items, next } = await service.entries({ after: last, limit: longestPage });
+    // A page that is not full may end before a damaged entry.
+    if (items.length === 0) return;
+    yield items;
+    last = next;
+  }
+}
+
+async function* atMost(
+  limit = Number.POSITIVE_INFINITY,
+  chunks: AsyncIterable<readonly Receipt[]>,
+): AsyncGenerator<readonly Receipt[]> {
+  let left = limit;
+  for await (const receipts of chunks) {
+    yield receipts.slice(0, left);
+    left -= receipts.length;
+    if (left <= 0) return;
+  }
+}
+
+const columns: readonly Column[] = [{ title: "Account" }, ...entryColumns];
+
+/** Rows of a stream, under one heading at a terminal. The columns have a least width, so that later rows fit below. */
+function writeRows(screen: Screen, chunks: AsyncIterable<readonly Receipt[]>): Promise<number> {
+  return writeEach(screen, chunks, (receipts, before) => {
+    const cells = receipts.map((receipt) => [accountOf(receipt), ...entryCells(screen, receipt)]);
+    return writeTable(screen, columns, screen.rich ? cells.map(padded) : cells, { hasTitles: before === 0 });
+  });
+}
+
+function accountOf({ pesel }: Receipt): string {
+  const place = housePlaceOf(pesel);
+  return place === undefined ? maskPesels(pesel) : `house ${place}`;
+}
+
+/** As wide as most entries need. */
+const leastWidths: readonly number[] = [11, 2, 19, 10, 14, 14];
+
+function padded(cells: readonly string[]): string[] {
+  return cells.map((cell, index) => {
+    const width = leastWidths[index] ?? 0;
+    return columns[index]?.align === "right" ? cell.padStart(width) : cell.padEnd(width);
+  });
+}

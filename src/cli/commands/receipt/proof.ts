@@ -1,0 +1,139 @@
+import type { Command } from "commander";
+import type { ReceiptProof } from "../../../core/service.ts";
+import type { CommandOptions, Context } from "../../context.ts";
+import { tellWarning, UsageError } from "../../errors.ts";
+import { findingsExit } from "../../exits.ts";
+import { command } from "../../options.ts";
+import { reasonOf } from "../../reason.ts";
+import { settingOption } from "../../settings.ts";
+import { receiptPairs } from "../../terminal/figures.ts";
+import { writeRecord } from "../../terminal/output.ts";
+
+interface ProofOptions extends CommandOptions {
+  readonly checkpoint?: string;
+}
+
+interface VerifyOptions {
+  readonly checkpoint: string;
+  readonly json?: boolean;
+}
+
+const needs = { rates: false, access: "read" } as const;
+/** In bytes: more than the longest proof has. */
+const longestProof = 8 * 1024 * 1024;
+/** The number of members of a proof, with those of its head. */
+const members = 8;
+
+/** @param idOf reads the id that is given for a receipt */
+export function defineProof(
+  receipt: Command,
+  context: Context,
+  idArgument: string,
+  idOf: (text: string) => string,
+): void {
+  command(receipt, "proof", "Print the proof that the ledger has an entry, for fx receipt verify", [
+    "fx receipt proof 019e9a70-3c5e > receipt.proof",
+    "fx receipt proof 019e9a70-3c5e --checkpoint 2026-11-22.checkpoint > receipt.proof",
+  ])
+    .argument("<id>", idArgument)
+    .addOption(settingOption("url"))
+    .addOption(settingOption("allowPlainHttp"))
+    .option("--checkpoint <file>", "end the proof where this checkpoint does, and exit 11 if it does not fit")
+    .addHelpText(
+      "after",
+      "\nThe proof has the entry with its holder's name and PESEL, and the id of the account in checkpoints and exports.\n" +
+        "Of later entries of the account it has hashes, and so their number.",
+    )
+    .action(async (id: string, options: ProofOptions) => {
+      const proof = await (await context.service(options, needs)).proof(idOf(id));
+      const { checkpoint } = options;
+      const proven = checkpoint === undefined ? proof : (await compared(proof, checkpoint)).proven;
+      if (typeof proven === "string") {
+        context.exit = findingsExit;
+        return tellWarning(context.terminal.stderr, proven, false);
+      }
+      const { receiptProof } = await import("../../../wire/proof.ts");
+      context.document(receiptProof.encode(proven));
+    });
+
+  command(receipt, "verify", "Check a proof against a checkpoint, offline; exit 11 if it does not fit", [
+    "fx receipt verify receipt.proof --checkpoint 2026-11-22.checkpoint",
+  ])
+    .argument("<file>", "what fx receipt proof printed")
+    .requiredOption(
+      "--checkpoint <file>",
+      "a checkpoint of the ledger, made after the entry, from whoever kept it",
+    )
+    .option("--json", "print one JSON document")
+    .addHelpText(
+      "after",
+      "\nIf it fits, the ledger had this entry when the checkpoint was made. Whether it was reversed is not shown.",
+    )
+    .action((file: string, options: VerifyOptions) => verify(context, file, options));
+}
+
+async function verify(context: Context, file: string, { checkpoint, json }: VerifyOptions): Promise<void> {
+  const proof = await readProof(file);
+  const { proven, time } = await compared(proof, checkpoint);
+  const { stdout, stderr } = context.terminal;
+  const { parseEntry } = await import("../../../core/journal.ts");
+  if (typeof proven === "string") {
+    context.exit = findingsExit;
+    if (json) context.document({ ok: false, checkpoint: time, fault: proven });
+    else tellWarning(stderr, proven, false);
+    return;
+  }
+  const { customer, entries } = proven.head;
+  const receipt = { ...parseEntry(proven.entry), reversedBy: undefined };
+  if (json) {
+    const { entry } = await import("../../../wire/entries.ts");
+    // A reversal would be a later entry, of which the proof has a hash alone.
+    const { reversedBy: _, ...shown } = { reversedBy: null, ...entry.encode(receipt) };
+    return context.document({ ok: true, checkpoint: time, customer, entries, receipt: shown });
+  }
+  writeRecord(stdout, [
+    ["proven", `by the checkpoint of ${time}`],
+    ["customer", customer],
+    ["entries then", String(entries)],
+    ...receiptPairs(stdout, receipt),
+  ]);
+}
+
+/** @throws UsageError if there is no such file, or it is none that fx writes */
+async function readProof(path: string): Promise<ReceiptProof> {
+  const [{ readSmallFile }, { receiptProof }, { countMembers, parseJson }] = await Promise.all([
+    import("../../config-file.ts"),
+    import("../../../wire/proof.ts"),
+    import("../../json.ts"),
+  ]);
+  let text: string;
+  try {
+    ({ text } = readSmallFile(path, longestProof));
+  } catch (error) {
+    throw new UsageError(`The proof ${path} cannot be read (${reasonOf(error)}).`);
+  }
+  const { data, error } = receiptProof.safeParse(parseJson(text, path));
+  // With one twice, another program, or a reader, would see another entry than the one that is checked.
+  if (data !== undefined && countMembers(text) === members) return data;
+  const [issue] = error?.issues ?? [];
+  const where = issue === undefined ? "it has a member too many" : `at /${issue.path.join("/")}`;
+  throw new UsageError(`${path} is not a proof of fx, or was changed (${where}).`);
+}
+
+/** Compares a proof with the checkpoint in a file, which is read to its end. */
+async function compared(proof: ReceiptProof, path: string) {
+  const [{ readHeads }, { provenBy }, { createHash }] = await Promise.all([
+    import("../audit/checkpoint.ts"),
+    import("../../../core/proof.ts"),
+    import("node:crypto"),
+  ]);
+  let time = "";
+  let seen: ReceiptProof["head"] | undefined;
+  for await (const heads of readHeads(path, (start) => {
+    time = start.time;
+  })) {
+    seen ??= heads.find(({ customer }) => customer === proof.head.customer);
+  }
+  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+  return { proven: provenBy(proof, seen, sha256), time };
+}

@@ -1,0 +1,65 @@
+import type { ErrorCode } from "../core/errors.ts";
+
+/**
+ * How a command ends: the exit, its meaning, whether money moved, and what to do. The same table is in docs/CLI.md and
+ * `fx help exit-codes`.
+ */
+export const exitTable = [
+  [0, "done", "as reported", ""],
+  [1, "a bug, or the server's internal error", "unknown", "repeat with the printed key"],
+  [2, "usage", "no", "correct the command"],
+  [3, "refused", "no", "correct the order"],
+  [4, "no such account or receipt", "no", ""],
+  [5, "the account exists", "no", ""],
+  [6, "no rates, or trading is suspended", "no", "later"],
+  [7, "server or database not reachable or too busy, or what answers is not fx", "no", "later"],
+  [8, "sent, and no answer came", "unknown", "repeat with the printed key"],
+  [9, "answered no at the question", "no", ""],
+  [10, "not allowed", "no", ""],
+  [11, "findings of audit, backup or doctor", "no", "look into the findings"],
+  [12, "the result cannot be written, as on a full disk", "as stderr says", "repeat with the printed key"],
+  [130, "interrupted (Ctrl-C)", "if sent: unknown", "repeat with the printed key"],
+  [141, "the reader of the output stopped reading, as head does", "as stderr says", ""],
+  [143, "terminated", "if sent: unknown", "repeat with the printed key"],
+] as const;
+
+export type Exit = (typeof exitTable)[number][0];
+
+/** The exit of a command whose job is to look for findings, and that has some. */
+export const findingsExit = 11 satisfies Exit;
+
+/** The exit of each code. */
+export const exitOf: Readonly<Record<ErrorCode, Exit>> = {
+  "invalid-request": 3,
+  "invalid-pesel": 3,
+  "pesel-mismatch": 3,
+  underage: 3,
+  "unsupported-currency": 3,
+  "same-currency": 3,
+  "invalid-amount": 3,
+  "amount-too-small": 3,
+  "insufficient-funds": 3,
+  "balance-limit": 3,
+  "rate-changed": 3,
+  "already-reversed": 3,
+  "not-reversible": 3,
+  "account-closed": 3,
+  "account-blocked": 3,
+  "account-not-blocked": 3,
+  "account-not-empty": 3,
+  "idempotency-key-reused": 3,
+  "account-not-found": 4,
+  "not-found": 4,
+  "method-not-allowed": 3,
+  "account-exists": 5,
+  "rates-unavailable": 6,
+  "trading-suspended": 6,
+  "storage-unavailable": 7,
+  "rate-limited": 7,
+  overloaded: 7,
+  internal: 1,
+  unreachable: 7,
+  "outcome-unknown": 8,
+  unauthorized: 10,
+  forbidden: 10,
+};

@@ -1,0 +1,57 @@
+import { Interrupted, type MoneyRequest } from "./errors.ts";
+
+type Signal = Interrupted["signal"];
+
+const watched = ["SIGINT", "SIGTERM"] as const;
+
+/** One Ctrl-C under npx arrives twice: from the terminal, and passed on by npm. */
+export const sameSignalMs = 300;
+
+/** SIGINT and SIGTERM while a command runs. Before `watch` they end it silently. */
+export class Signals {
+  /** Rejects when a signal ends the command. */
+  readonly interrupted: Promise<never>;
+  readonly #requestOf: () => MoneyRequest | undefined;
+  #interrupt: (reason: Interrupted) => void = () => {};
+  #stop: ((signal: Signal) => void) | undefined;
+  #stoppingSince = Number.NEGATIVE_INFINITY;
+  #isWatching = false;
+
+  /** @param requestOf the request that moves money, which an interrupt reports */
+  constructor(requestOf: () => MoneyRequest | undefined) {
+    this.#requestOf = requestOf;
+    this.interrupted = new Promise((_, reject) => {
+      this.#interrupt = reject;
+    });
+    this.interrupted.catch(() => {});
+  }
+
+  /** From now on, a signal ends the command with its exit. */
+  watch(): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    for (const signal of watched) process.on(signal, this.take);
+  }
+
+  /** At the first signal `stop` is called, for the command to end by itself; the next one interrupts it. */
+  stopOnFirst(stop: (signal: Signal) => void): void {
+    this.#stop = stop;
+    this.watch();
+  }
+
+  /** Handles a signal, or Ctrl-C, which is a key in raw mode. */
+  readonly take = (signal: NodeJS.Signals): void => {
+    const stop = this.#stop;
+    this.#stop = undefined;
+    if (stop !== undefined) {
+      this.#stoppingSince = performance.now();
+      stop(signal as Signal);
+    } else if (performance.now() - this.#stoppingSince > sameSignalMs) {
+      this.#interrupt(new Interrupted(signal as Signal, this.#requestOf()));
+    }
+  };
+
+  close(): void {
+    for (const signal of watched) process.removeListener(signal, this.take);
+  }
+}

@@ -1,0 +1,79 @@
+import type { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { FxError } from "../core/errors.ts";
+import { bulkType } from "../wire/bulk.ts";
+import { whenOver } from "./connections.ts";
+
+/** An answer that lasts. It ends early when the server stops, and when its token is revoked or expires. */
+export interface Stream {
+  readonly request: FastifyRequest;
+  /** Whether a bulk is a dry run; undefined for any other stream. */
+  readonly dryRun?: boolean;
+  end(reason: FxError): void;
+}
+
+/** Whether the server still takes new work, and the streams under way. */
+export class Lifecycle {
+  #draining = false;
+  readonly streams = new Set<Stream>();
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Counts a stream among those under way until its answer is over. */
+  add(stream: Stream, reply: FastifyReply): void {
+    this.streams.add(stream);
+    whenOver(reply, () => this.streams.delete(stream));
+  }
+
+  drain(): void {
+    this.#draining = true;
+    for (const stream of this.streams) stream.end(draining());
+  }
+}
+
+export function draining(): FxError {
+  const message = "The server is stopping. Send what has no answer again, with the same keys.";
+  return new FxError("overloaded", message, { retryAfterSeconds: 1 });
+}
+
+/** Ends an answer that cannot say why: the connection is closed, and the log has the reason. */
+export function breakOff(request: FastifyRequest, { code }: FxError): void {
+  request.outcome = { ended: code };
+  request.raw.socket.destroy();
+}
+
+/** The time after an answer in which the rest of the request's body is read, if it has arrived. */
+const readMs = 100;
+/** How long a client that still sends is listened to after that. */
+const lingerMs = 3000;
+
+/**
+ * The body of a request as a stream that may be destroyed: the rest of the body is dropped, and the connection closed soon
+ * after the answer if more of it is to come.
+ * @throws FxError invalid-request
+ */
+export function bodyOf({ body, raw }: FastifyRequest, { raw: response }: FastifyReply): PassThrough {
+  if (body === undefined) {
+    throw new FxError("invalid-request", `The body must be sent as Content-Type: ${bulkType}.`);
+  }
+  const stream = new PassThrough();
+  // The code that reads the body hears of its errors; it may not have begun, or have ended.
+  stream.on("error", () => {});
+  stream.once("close", () => raw.unpipe(stream).resume());
+  raw.once("error", () => stream.destroy(new FxError("invalid-request", "The body broke off.")));
+  raw.pipe(stream);
+  response.once("finish", () => {
+    setTimeout(() => raw.complete || closeSoon(raw.socket), readMs);
+  });
+  return stream;
+}
+
+/** Closes a connection whose request was not read to its end. At once, that could take the answer back. */
+function closeSoon(socket: Socket): void {
+  socket.end();
+  const deadline = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(deadline));
+}

@@ -1,0 +1,164 @@
+import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
+import type { FxError } from "../core/errors.ts";
+import type { ExchangeService } from "../core/service.ts";
+import { bulkType } from "../wire/bulk.ts";
+import { requireKnownHeaders, requireKnownParameters } from "../wire/known-names.ts";
+import { openApiDocument } from "../wire/openapi.ts";
+import { hasLines, type Operation } from "../wire/operation.ts";
+import { operations } from "../wire/operations.ts";
+import { parseJson } from "../wire/requests.ts";
+import type { TokenJson } from "../wire/server.ts";
+import type { AccessOptions } from "./access.ts";
+import type { Handlers, SlowAnswers } from "./answers.ts";
+import { registerDocs } from "./docs.ts";
+import { toFxError } from "./errors.ts";
+import { accountHandlers } from "./handlers/accounts.ts";
+import { type BulkOptions, bulkHandlers } from "./handlers/bulk.ts";
+import { changeHandlers } from "./handlers/changes.ts";
+import { checkpointHandlers } from "./handlers/checkpoint.ts";
+import { entryHandlers } from "./handlers/entries.ts";
+import { exchangeHandlers } from "./handlers/exchange.ts";
+import { exportHandlers } from "./handlers/export.ts";
+import { ledgerHandlers } from "./handlers/ledger.ts";
+import { rateHandlers } from "./handlers/rates.ts";
+import { type Probes, serverHandlers } from "./handlers/server.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import { LongReads } from "./long-reads.ts";
+import type { Metrics } from "./metrics.ts";
+import { registerPage } from "./page.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import { refuseTrailers } from "./request-form.ts";
+
+/** In bytes, for a JSON body. */
+const bodyLimit = 16 * 1024;
+/** Reads that have not begun, at most: of lists and histories, and of the whole journal. */
+const mostWaiting = { lists: 64, journal: 16 };
+
+/** The options that routes depend on. */
+export interface ApiOptions extends BulkOptions, Pick<AccessOptions, "tokens"> {
+  /** The server closes it, last, when it is closed. */
+  readonly service: ExchangeService;
+  readonly probes: Probes;
+  readonly now: () => Date;
+  /** The office that runs the server, as printed receipts name it. */
+  readonly office?: TokenJson["office"];
+  /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
+  readonly prefix?: string;
+  /** 10 s and 5 s if absent. */
+  readonly slowAnswers?: SlowAnswers | undefined;
+  /** Where the build put the page for tellers. */
+  readonly page?: string | undefined;
+}
+
+/** The parts that routes share. */
+export interface Parts {
+  readonly app: FastifyInstance;
+  readonly metrics: Metrics;
+  readonly lifecycle: Lifecycle;
+  readonly limit: RateLimit | undefined;
+  /** Why a request may not have what takes this role: where it comes from, whose token it has, how many there were. */
+  refusalOf(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
+}
+
+/** Registers a route for each operation, and the pages. */
+export function registerRoutes({ app, ...parts }: Parts, options: ApiOptions): void {
+  const { probes, tokens, prefix = "" } = options;
+  const document = openApiDocument(probes.version, { prefix, tokens: tokens !== undefined });
+  app.removeAllContentTypeParsers();
+  // As text: after an error of a parser, Fastify closes the connection.
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "string", bodyLimit },
+    (_request: FastifyRequest, text: string, done: (error: null, text: string) => void) => done(null, text),
+  );
+  const handlers = handlersOf(parts, options, document);
+  for (const [id, operation] of Object.entries<Operation>(operations)) {
+    app.register((routes, _options, registered) => {
+      if (hasLines(operation, "body")) {
+        routes.removeAllContentTypeParsers();
+        routes.addContentTypeParser(bulkType, (_request, payload, done) => done(null, payload));
+      }
+      routes.route(routeOf(operation, handlers[id as keyof Handlers], parts.refusalOf));
+      registered();
+    });
+  }
+  app.register((pages, _options, registered) => {
+    pages.addHook("onRequest", (request, _reply, next) => next(parts.refusalOf(request, "anyone")));
+    registerDocs(pages, document, prefix);
+    registerPage(pages, options.page, prefix);
+    registered();
+  });
+}
+
+function handlersOf(
+  { metrics, lifecycle, limit }: Omit<Parts, "app">,
+  options: ApiOptions,
+  document: ReturnType<typeof openApiDocument>,
+): Handlers {
+  const context = { ...options, prefix: options.prefix ?? "" };
+  const longReads = {
+    lists: new LongReads(mostWaiting.lists),
+    journal: new LongReads(mostWaiting.journal),
+  };
+  return {
+    ...accountHandlers(context, metrics, longReads.lists, lifecycle),
+    ...exchangeHandlers(context, metrics, longReads.lists),
+    ...changeHandlers(context, metrics),
+    ...bulkHandlers(options, metrics, lifecycle, limit),
+    ...rateHandlers(options, longReads.lists),
+    ...ledgerHandlers(options, longReads, lifecycle),
+    ...checkpointHandlers(options, longReads.journal, lifecycle),
+    ...exportHandlers(options, longReads.lists, lifecycle),
+    ...entryHandlers(options, longReads.lists, lifecycle),
+    ...serverHandlers(options, metrics, lifecycle, document),
+  };
+}
+
+function routeOf(
+  operation: Operation,
+  handler: Handlers[keyof Handlers],
+  refusalOf: Parts["refusalOf"],
+): RouteOptions {
+  const { method, path, role } = operation;
+  return {
+    method,
+    url: path.replace(/\{(\w+)\}/g, ":$1"),
+    config: { role },
+    // Whatever can be refused without the body is refused before it is read.
+    onRequest: (request, reply, next) => {
+      // A path without a value for its parameter is none of fx's paths.
+      if (Object.values(request.params as object).includes("")) reply.callNotFound();
+      else next(refusalOf(request, role) ?? faultOf(request, operation));
+    },
+    preValidation: (request, _reply, next) => {
+      try {
+        refuseTrailers(request.raw);
+        if (typeof request.body === "string") request.body = readJson(request.body, operation);
+        next();
+      } catch (fault) {
+        next(toFxError(fault));
+      }
+    },
+    handler,
+  };
+}
+
+/** Says why an operation may not be done as it is asked for, whatever its body is. */
+function faultOf({ query, raw }: FastifyRequest, operation: Operation): FxError | undefined {
+  try {
+    requireKnownParameters(query, operation);
+    requireKnownHeaders(
+      raw.rawHeaders.filter((_, index) => index % 2 === 0),
+      operation,
+    );
+    return undefined;
+  } catch (fault) {
+    return toFxError(fault);
+  }
+}
+
+/** Reads a JSON body, with or without a byte-order mark. */
+function readJson(body: string, { isBodyOptional }: Operation): unknown {
+  const text = body.replace(/^\ufeff/, "");
+  return isBodyOptional && text === "" ? undefined : parseJson(text);
+}

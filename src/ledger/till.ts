@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { type CurrencyCode, compareCurrencies } from "../core/currency.ts";
+import { addDays, type CalendarDate, startOfDay } from "../core/date.ts";
+import { housePlaceOf } from "../core/house.ts";
+import type { Entry } from "../core/journal.ts";
+import type { Till, TillEntry } from "../core/service.ts";
+import { type Pause, readSealed } from "./journal-reader.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * Derives the cash of a till from the journal alone. The digest is the SHA-256 of the hashes of its entries, one a line,
+ * in the order of the journal.
+ * @throws DamagedLedger if an entry is missing or was changed
+ */
+export async function tillOf(
+  store: Store,
+  { date, by }: { readonly date: CalendarDate; readonly by: string | undefined },
+  pause?: Pause,
+): Promise<Till> {
+  const [start, end] = [startOfDay(date), startOfDay(addDays(date, 1))];
+  const flows = new Map<CurrencyCode, { came: bigint; went: bigint }>();
+  const digest = createHash("sha256");
+  let [entries, first, last]: [number, TillEntry?, TillEntry?] = [0];
+  for await (const page of readSealed(store, pause)) {
+    for (const { entry, hash } of page) {
+      const { id, time, debited, credited } = entry;
+      if (!movesCash(entry) || entry.by !== by || time < start || time >= end) continue;
+      for (const money of [debited, credited]) {
+        if (money === undefined) continue;
+        const flow = flows.get(money.currency) ?? { came: 0n, went: 0n };
+        flow[money === credited ? "came" : "went"] += money.minor;
+        flows.set(money.currency, flow);
+      }
+      digest.update(`${hash}\n`);
+      entries += 1;
+      first ??= { id, time };
+      last = { id, time };
+    }
+  }
+  const currencies = [...flows].sort(([one], [other]) => compareCurrencies(one, other));
+  return {
+    ...{ date, by },
+    currencies: currencies.map(([currency, { came, went }]) => ({ currency, came, went })),
+    ...{ entries, first, last, digest: digest.digest("hex") },
+  };
+}
+
+/** Whether an entry moves cash: an opening, a deposit, a withdrawal, or the reversal of one; not at the house's bank. */
+function movesCash({ pesel, debited, credited, exchange }: Entry): boolean {
+  return housePlaceOf(pesel) !== "bank" && exchange === undefined && (debited ?? credited) !== undefined;
+}

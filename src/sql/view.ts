@@ -1,0 +1,105 @@
+import type { TableInForce } from "../core/rates.ts";
+import { isEntryId } from "../ledger/ids.ts";
+import { DamagedLedger, decodeRefusal, type RefusalRow } from "../ledger/rows.ts";
+import type { LedgerView, Lookup } from "../ledger/store.ts";
+import { decodeAccount, decodeInForce, foundEntry } from "./found.ts";
+import {
+  type GivenTable,
+  type SqlRow,
+  type SqlStatement,
+  selectAccounts,
+  selectEntries,
+  selectInForce,
+} from "./statements.ts";
+
+/** The rows of what a transaction looks up. */
+interface LoadedRows {
+  readonly accounts: readonly SqlRow[];
+  readonly keyed: readonly SqlRow[];
+  readonly refusals: readonly SqlRow[];
+  readonly inForce: readonly SqlRow[];
+  readonly entries: readonly SqlRow[];
+}
+
+/** A statement that finds these accounts; undefined where there are none to find, as below. */
+export function accountsOf(given: GivenTable, pesels: readonly string[]): SqlStatement | undefined {
+  if (pesels.length === 0) return undefined;
+  const rows = [...new Set(pesels)].map((pesel) => ({ pesel }));
+  const [wanted, parameters] = given("pesel bigint", rows);
+  return [selectAccounts(`(select pesel from ${wanted}) as wanted`), parameters];
+}
+
+/** Finds the accounts, keys and ids of the entries with the keys. */
+export function keyedOf(given: GivenTable, lookups: readonly Lookup[]): SqlStatement | undefined {
+  return withKey(given, lookups, "journal", "journal.id, journal.pesel, journal.idempotency_key");
+}
+
+export function refusalsOf(given: GivenTable, lookups: readonly Lookup[]): SqlStatement | undefined {
+  return withKey(given, lookups, "refusal", "refusal.*");
+}
+
+function withKey(
+  given: GivenTable,
+  lookups: readonly Lookup[],
+  table: string,
+  columns: string,
+): SqlStatement | undefined {
+  const keys = lookups.flatMap(({ pesel, key }) => (key === undefined ? [] : [{ pesel, key }]));
+  if (keys.length === 0) return undefined;
+  const [from, parameters] = given("pesel bigint, key text", keys);
+  const isGiven = `${table}.pesel = given.pesel and ${table}.idempotency_key = given.key`;
+  return [`select ${columns} from ${from} cross join ${table} where ${isGiven}`, parameters];
+}
+
+/** Finds the entries that are looked up by their ids or keys. Hardly any request needs one. */
+export function entriesOf(
+  given: GivenTable,
+  lookups: readonly Lookup[],
+  keyed: readonly SqlRow[],
+): SqlStatement | undefined {
+  const reversed = lookups.map(({ reverses = "" }) => reverses.toLowerCase()).filter(isEntryId);
+  const ids = [...keyed.map(({ id }) => String(id)), ...reversed];
+  if (ids.length === 0) return undefined;
+  const [from, parameters] = given(
+    "id uuid",
+    ids.map((id) => ({ id })),
+  );
+  return [`${selectEntries} where journal.id in (select id from ${from})`, parameters];
+}
+
+export const tableInForce: SqlStatement = [selectInForce, []];
+
+/** Decodes each row when it is asked for, so that one that cannot be read harms only who needs it. */
+export function viewOf(rows: LoadedRows): LedgerView {
+  const { accounts, keyed, refusals, entries } = rows;
+  const [newest] = rows.inForce;
+  const placeOf = ({ pesel, idempotency_key }: SqlRow) => `${pesel} ${idempotency_key}`;
+  const accountWith = new Map(accounts.map((row) => [Number(row.pesel), row]));
+  const idWith = new Map(keyed.map((row) => [placeOf(row), String(row.id)]));
+  const refusalWith = new Map(refusals.map((row) => [placeOf(row), row as unknown as RefusalRow]));
+  const entryWith = new Map(entries.map((row) => [String(row.id), row]));
+  let inForce: TableInForce | undefined;
+  const entry = (id: string) => {
+    const row = entryWith.get(id.toLowerCase());
+    return row && foundEntry(row);
+  };
+  return {
+    inForce: () => {
+      inForce ??= newest && decodeInForce(newest);
+      return inForce;
+    },
+    account: (pesel) => {
+      const row = accountWith.get(Number(pesel));
+      return row && decodeAccount(row);
+    },
+    answered: (pesel, key) => {
+      const place = `${Number(pesel)} ${key}`;
+      const [id, refusal] = [idWith.get(place), refusalWith.get(place)];
+      if (id === undefined) return refusal && decodeRefusal(refusal);
+      const found = entry(id);
+      if (found === undefined || found.entry.pesel === pesel) return found;
+      throw new DamagedLedger(`the entry ${id} is one of another account than it is found by`);
+    },
+    entry,
+  };
+}

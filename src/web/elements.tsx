@@ -1,0 +1,134 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useErrorBoundary } from "preact/hooks";
+import type { MoneyJson } from "../wire/fields.ts";
+import { useApp, useFailureText } from "./app.ts";
+import type { Format } from "./format.ts";
+import type { Read } from "./reads.ts";
+
+/** A button that submits no form, with a text on it. */
+export function Button({ label, ...rest }: JSX.IntrinsicElements["button"] & { readonly label: string }) {
+  return (
+    <button type="button" {...rest}>
+      {label}
+    </button>
+  );
+}
+
+interface ColumnsProps {
+  /** The columns' labels; a column of figures is aligned to the right. */
+  readonly of: readonly (string | { readonly number: string; readonly title?: string })[];
+  /** Further columns. */
+  readonly children?: ComponentChildren;
+}
+
+/** The head of a table. */
+export function Columns({ of, children }: ColumnsProps) {
+  return (
+    <thead>
+      <tr>
+        {of.map((column) => {
+          const { text, ...rest } =
+            typeof column === "string"
+              ? { text: column }
+              : { text: column.number, class: "number", title: column.title };
+          return (
+            <th key={text} scope="col" {...rest}>
+              {text}
+            </th>
+          );
+        })}
+        {children}
+      </tr>
+    </thead>
+  );
+}
+
+export type Fact = readonly [label: string, value: ComponentChildren];
+
+interface FactsProps {
+  readonly of: readonly Fact[];
+  readonly class: string;
+}
+
+/** Labels with their values; a label without a value is left out. */
+export function Facts({ of, ...rest }: FactsProps) {
+  return (
+    <dl {...rest}>
+      {of.map(
+        ([label, value]) =>
+          value !== undefined && (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+interface SumProps {
+  readonly money: MoneyJson;
+  readonly format: Format;
+  readonly sign?: string;
+}
+
+/** An amount, whose currency goes to the next line where there is no room for both. */
+export function Sum({ money: { symbol, amount }, format, sign = "" }: SumProps) {
+  return (
+    <>
+      <span class="sum">
+        {sign}
+        {format.amount(amount, symbol)}
+      </span>{" "}
+      {symbol}
+    </>
+  );
+}
+
+interface TileProps {
+  readonly label: string;
+  readonly value: string;
+  readonly isBad?: boolean;
+  readonly title?: string;
+}
+
+/** A figure that counts most, in a list of such. */
+export function Tile({ label, value, isBad = false, title }: TileProps) {
+  return (
+    <div class={isBad ? "bad" : ""} title={title}>
+      <dt>{label}</dt>
+      <dd class="figures">{value}</dd>
+    </div>
+  );
+}
+
+/** The state of a read in place of its value or above it: loading, or the failure and the age of the value. */
+export function Unread({ read: { value, failure, isLoading, time } }: { readonly read: Read<unknown> }) {
+  const { format, texts } = useApp();
+  const failureText = useFailureText();
+  if (failure !== undefined) {
+    return (
+      <p role="alert">
+        {failureText(failure)}
+        {value !== undefined && time !== undefined && ` ${texts.asOf(format.time(time.toISOString()))}`}
+      </p>
+    );
+  }
+  return value === undefined && isLoading ? <p role="status">{texts.loading}</p> : null;
+}
+
+/** A part of the page whose errors, such as an answer of an unknown shape, leave the other parts standing. */
+export function Part({ children }: { readonly children: ComponentChildren }) {
+  const { texts } = useApp();
+  const [error, retry] = useErrorBoundary();
+  if (error === undefined) return <>{children}</>;
+  return (
+    <section class="card">
+      <p role="alert">
+        {texts.partFailed} <code>{String(error)}</code>
+      </p>
+      <Button label={texts.retry} onClick={retry} />
+    </section>
+  );
+}

@@ -1,0 +1,102 @@
+import { useEffect, useState } from "preact/hooks";
+import { Field } from "./field.tsx";
+import { mostWrongPins, type Session } from "./session.ts";
+import type { Texts } from "./texts.ts";
+import { mayHavePin } from "./token-store.ts";
+
+const idleMs = 10 * 60_000;
+const lookMs = 5000;
+const signs = ["pointerdown", "keydown", "wheel", "touchstart"] as const;
+
+/** Calls `onIdle` when nobody has used the page for ten minutes. */
+export function useIdle(onIdle: () => void): void {
+  useEffect(() => {
+    let last = Date.now();
+    // Timers stand still while a machine sleeps, its clock does not: the first sign of use after that locks, too.
+    const look = () => {
+      if (Date.now() - last >= idleMs) onIdle();
+    };
+    const used = () => {
+      look();
+      last = Date.now();
+    };
+    const timer = setInterval(look, lookMs);
+    for (const sign of signs) addEventListener(sign, used, { passive: true });
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      clearInterval(timer);
+      for (const sign of signs) removeEventListener(sign, used);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, []);
+}
+
+interface LockProps {
+  readonly session: Session;
+  readonly texts: Texts;
+  /** Whether an order was confirmed whose request the server refused with the old token. */
+  readonly isNotSent: boolean;
+  /** Whether an order was sent that is not settled. */
+  readonly isUnsettled: boolean;
+  readonly onToken: (token: string, pin: string) => Promise<void>;
+  readonly onPin: (pin: string) => Promise<void>;
+  readonly onButton: () => void;
+}
+
+const leastPin = 4;
+
+/** The page's only content while it is locked: asks for the PIN, the token, or a click. */
+export function Lock({ session, texts, isNotSent, isUnsettled, ...on }: LockProps) {
+  const { stage, wrongPins, isRefused } = session;
+  const [token, setToken] = useState("");
+  const [pin, setPin] = useState("");
+  const isShort = pin !== "" && pin.length < leastPin;
+  const told = [
+    isUnsettled && texts.unsettled,
+    isNotSent && stage === "token" && texts.notSentSignIn,
+    isRefused && texts.tokenWrong,
+    wrongPins > 0 && (stage === "pin" ? texts.pinWrong(mostWrongPins - wrongPins) : texts.pinsWrong),
+  ].filter((text) => text !== false);
+  // Keys are derived from PINs slowly, on purpose.
+  const [isBusy, setBusy] = useState(false);
+  const enter = async () => {
+    if (stage === "button") on.onButton();
+    if (isBusy || isShort) return;
+    setBusy(true);
+    setPin("");
+    if (stage === "token" && token.trim() !== "") await on.onToken(token.trim(), pin);
+    if (stage === "pin" && pin !== "") await on.onPin(pin);
+    setBusy(false);
+  };
+  return (
+    <main class="lock">
+      <form class="card" onSubmit={() => void enter()}>
+        <h1>{stage === "token" ? texts.tokenAsked : texts.locked}</h1>
+        <p>{{ button: texts.lockedHint, pin: texts.pinHint, token: texts.tokenHint, open: "" }[stage]}</p>
+        {told.map((text) => (
+          <p key={text} role="alert">
+            {text}
+          </p>
+        ))}
+        {stage === "token" && (
+          <Field label={texts.token} isSecret autofocus value={token} onValue={setToken} />
+        )}
+        {(stage === "pin" || (stage === "token" && mayHavePin())) && (
+          <Field
+            key={stage}
+            label={stage === "pin" ? texts.pin : texts.newPin}
+            isSecret
+            autofocus={stage === "pin"}
+            inputMode="numeric"
+            value={pin}
+            onValue={setPin}
+            fault={isShort && stage === "token" ? texts.pinShort(leastPin) : undefined}
+          />
+        )}
+        <button type="submit" class="primary" aria-busy={isBusy}>
+          {stage === "token" ? texts.enter : texts.unlock}
+        </button>
+      </form>
+    </main>
+  );
+}

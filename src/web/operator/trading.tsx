@@ -1,0 +1,65 @@
+import { useState } from "preact/hooks";
+import { newKey } from "../answers.ts";
+import { useApp, useFailureText } from "../app.ts";
+import { Button } from "../elements.tsx";
+import { Field } from "../field.tsx";
+
+/** Suspends or resumes trading, and has the rates read again. */
+function useTrading() {
+  const { api, reads } = useApp();
+  const failureText = useFailureText();
+  const [failure, setFailure] = useState<unknown>();
+  const send = async (path: "suspension" | "resumption", body: object) => {
+    setFailure(undefined);
+    try {
+      await api.change<unknown>(`api/trading/${path}`, { body, key: newKey() });
+    } catch (problem) {
+      setFailure(problem);
+    }
+    reads.stale("api/rates", "health/ready");
+  };
+  return { send, fault: failure === undefined ? undefined : failureText(failure) };
+}
+
+/** The form that suspends trading. It is not there while trading is suspended. */
+export function Suspend() {
+  const { rates, texts } = useApp();
+  const { send, fault } = useTrading();
+  const [reason, setReason] = useState("");
+  const [isMissing, setMissing] = useState(false);
+  if (rates === undefined || rates.suspension) return null;
+  const submit = () => {
+    setMissing(reason.trim() === "");
+    if (reason.trim() !== "") void send("suspension", { reason });
+  };
+  return (
+    <form class="card" noValidate onSubmit={submit}>
+      <h2>{texts.trading}</h2>
+      <p class="muted">{texts.tradingIntro}</p>
+      <Field
+        label={texts.reason}
+        value={reason}
+        maxLength={200}
+        onValue={setReason}
+        fault={isMissing ? texts.reasonMissing : undefined}
+      />
+      {fault !== undefined && <p role="alert">{fault}</p>}
+      <p class="actions">
+        <button type="submit">{texts.suspendTrading}</button>
+      </p>
+    </form>
+  );
+}
+
+/** The button that resumes trading. */
+export function Resume() {
+  const { texts } = useApp();
+  const { send, fault } = useTrading();
+  return (
+    <>
+      {" "}
+      <Button label={texts.resumeTrading} onClick={() => void send("resumption", {})} />
+      {fault !== undefined && <span role="alert"> {fault}</span>}
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+import { useApp } from "./app.ts";
+
+/** The office above a printed receipt or statement. */
+export function Letterhead() {
+  const { caller, texts } = useApp();
+  const { name, address, taxNumber } = caller.office;
+  if (name === null && address === null && taxNumber === null) return null;
+  return (
+    <address class="on-paper">
+      {name !== null && <strong>{name}</strong>}
+      {address !== null && <div>{address}</div>}
+      {taxNumber !== null && <div>{texts.taxNumber(taxNumber)}</div>}
+    </address>
+  );
+}
+
+/** Lines for the signatures below what is printed. */
+export function Signatures() {
+  const { texts } = useApp();
+  return (
+    <p class="on-paper signatures">
+      <span>{texts.signedByOffice}</span>
+      <span>{texts.signedByHolder}</span>
+    </p>
+  );
+}

@@ -1,0 +1,169 @@
+import { useEffect, useState } from "preact/hooks";
+import type { TillJson } from "../wire/ledger.ts";
+import { useApp, useCodes, useGet, useMay } from "./app.ts";
+import { Button, Columns, Facts, Unread } from "./elements.tsx";
+import { DateField } from "./field.tsx";
+import { sum, typedAmount, warsawTime } from "./format.ts";
+import { Letterhead } from "./paper.tsx";
+import { printOnly } from "./print.ts";
+
+/** The amounts that are typed for one currency. */
+interface Typed {
+  readonly float: string;
+  readonly counted: string;
+}
+
+/** The typed amounts of one sheet. They stay in the browser. */
+interface Draft {
+  /** The day of the sheet, and the name of the token. */
+  readonly of: string;
+  readonly typed: Readonly<Record<string, Typed>>;
+}
+
+const storageName = "fx-till";
+const untyped: Typed = { float: "", counted: "" };
+
+/** The sheet of the till: the cash of one token on one day, beside the float and what was counted. */
+export function Till() {
+  const { caller, reads, texts, format } = useApp();
+  const isOperator = useMay("operator");
+  const today = warsawTime(new Date()).slice(0, 10);
+  const [date, setDate] = useState(today);
+  const [by, setBy] = useState(caller.name ?? "");
+  const read = useGet<TillJson>("api/till", { date, by });
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => (isPrinting ? printOnly("till", () => setPrinting(false)) : undefined), [isPrinting]);
+  const { value, isLoading } = read;
+  const whose = value?.by ?? texts.nobody;
+  return (
+    <main id="main" tabIndex={-1}>
+      <section class="card till">
+        <Letterhead />
+        <p class="on-paper">
+          <strong>{texts.till}</strong> · {format.date(date)} · {whose}
+        </p>
+        <div class="actions">
+          <h2>{texts.till}</h2>
+          <DateField label={texts.day} max={today} value={date} onValue={(day) => setDate(day || today)} />
+          {isOperator && (
+            <label class="field">
+              {texts.tillOf}
+              <input
+                type="text"
+                autocomplete="off"
+                maxLength={64}
+                value={by}
+                onChange={({ currentTarget }) => setBy(currentTarget.value.trim())}
+              />
+            </label>
+          )}
+          <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.stale("api/till")} />
+          <Button label={texts.print} disabled={value === undefined} onClick={() => setPrinting(true)} />
+        </div>
+        <Unread read={read} />
+        {read.time !== undefined && <p role="status">{texts.readAt(format.time(read.time.toISOString()))}</p>}
+        {value !== undefined && <Sheet key={`${value.date} ${value.by}`} till={value} />}
+      </section>
+    </main>
+  );
+}
+
+function Sheet({ till }: { readonly till: TillJson }) {
+  const { texts, format } = useApp();
+  const [typed, edit] = useDraft(`${till.date} ${till.by}`);
+  const codes = useCodes();
+  const symbols = [...new Set([...codes, ...till.currencies.map(({ symbol }) => symbol)])];
+  const end = (entry: TillJson["first"]) => entry && `${format.time(entry.time)} · ${entry.id}`;
+  const columns = [texts.float, texts.in, texts.out, texts.expected, texts.counted, texts.difference];
+  return (
+    <>
+      <div class="wide">
+        <table aria-label={texts.till}>
+          <Columns of={[texts.currency, ...columns.map((number) => ({ number }))]} />
+          <tbody>
+            {symbols.map((symbol) => (
+              <Row key={symbol} {...{ symbol, till, edit }} typed={typed[symbol] ?? untyped} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Facts
+        class="facts figures"
+        of={[
+          [texts.tillEntries, format.count(till.entries)],
+          [texts.firstEntry, end(till.first) ?? undefined],
+          [texts.lastEntry, end(till.last) ?? undefined],
+          [texts.digest, <code key="digest">{till.digest}</code>],
+        ]}
+      />
+      <p class="muted actions">{texts.tillHint}</p>
+      <p class="on-paper signatures">
+        <span>{texts.signedByTeller}</span>
+        <span>{texts.signedByOffice}</span>
+      </p>
+    </>
+  );
+}
+
+interface RowProps {
+  readonly symbol: string;
+  readonly till: TillJson;
+  readonly typed: Typed;
+  readonly edit: (symbol: string, typed: Typed) => void;
+}
+
+/** One currency. It is not printed where nothing moved and nothing is typed. */
+function Row({ symbol, till, typed, edit }: RowProps) {
+  const { texts, format } = useApp();
+  const flow = till.currencies.find((each) => each.symbol === symbol);
+  const [came, went] = [Number(flow?.in ?? 0), Number(flow?.out ?? 0)];
+  const float = typed.float.trim() === "" ? 0 : amountOf(typed.float, symbol);
+  const counted = amountOf(typed.counted, symbol);
+  const expected = float === undefined ? undefined : sum(float, came, -went);
+  const difference = expected === undefined || counted === undefined ? undefined : sum(counted, -expected);
+  const shown = (amount: number | undefined) =>
+    amount === undefined ? "" : format.amount(amount, symbol).replace("-", "−");
+  const box = (field: keyof Typed) => (
+    <td class="number">
+      <input
+        inputMode="decimal"
+        autocomplete="off"
+        aria-label={`${texts[field]} ${symbol}`}
+        aria-invalid={typed[field].trim() !== "" && amountOf(typed[field], symbol) === undefined}
+        value={typed[field]}
+        onInput={({ currentTarget }) => edit(symbol, { ...typed, [field]: currentTarget.value })}
+      />
+    </td>
+  );
+  const isIdle = flow === undefined && typed.float === "" && typed.counted === "";
+  return (
+    <tr class={isIdle ? "idle" : undefined}>
+      <th scope="row">{symbol}</th>
+      {box("float")}
+      <td class="number">{shown(came)}</td>
+      <td class="number">{shown(went)}</td>
+      <td class="number">{shown(expected)}</td>
+      {box("counted")}
+      <td class={difference ? "number bad" : "number"}>{shown(difference)}</td>
+    </tr>
+  );
+}
+
+function amountOf(typed: string, symbol: string): number | undefined {
+  const amount = typedAmount(typed, symbol, { zero: true });
+  return "amount" in amount ? amount.amount : undefined;
+}
+
+/** The amounts typed on one sheet. They survive another view and a reload, until some are typed on another sheet. */
+function useDraft(of: string): readonly [Draft["typed"], RowProps["edit"]] {
+  const [draft, setDraft] = useState<Draft>(() => {
+    const kept = JSON.parse(sessionStorage.getItem(storageName) ?? "null") as Draft | null;
+    return kept?.of === of ? kept : { of, typed: {} };
+  });
+  const edit = (symbol: string, typed: Typed) => {
+    const next = { of, typed: { ...draft.typed, [symbol]: typed } };
+    sessionStorage.setItem(storageName, JSON.stringify(next));
+    setDraft(next);
+  };
+  return [draft.typed, edit];
+}

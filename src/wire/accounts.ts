@@ -1,0 +1,150 @@
+import * as z from "zod";
+import type { Account, ListedAccount } from "../core/account.ts";
+import { compareDecimals, type Decimal } from "../core/decimal.ts";
+import type { Pesel } from "../core/pesel.ts";
+import type { AccountsRequest, Page } from "../core/service.ts";
+import {
+  accountNumber,
+  balances,
+  encodeMoney,
+  exampleHolder,
+  givenHolder,
+  givenText,
+  givenTime,
+  initialAmount,
+  keptHolder,
+  key,
+  next,
+  page,
+  pesel,
+} from "./fields.ts";
+import { parseNameSought } from "./name-sought.ts";
+
+/** Bodies, queries and answers about accounts. */
+
+const openingMeta = {
+  description: "The initial balance as `pln` or `initial`. Where both are given, they must be equal",
+  alternatives: [["pln"], ["initial"], ["pln", "initial"]],
+};
+/** The body of an opening. */
+export const opening = z
+  .strictObject({
+    ...givenHolder,
+    pesel,
+    pln: initialAmount.optional(),
+    initial: initialAmount.optional().meta({ description: "Means the same as `pln`" }),
+  })
+  .refine(({ pln, initial }) => pln !== undefined || initial !== undefined, {
+    path: ["pln"],
+    error: "is required (or initial, which means the same)",
+  })
+  .refine(({ pln, initial }) => !pln || !initial || compareDecimals(pln, initial) === 0, {
+    path: ["initial"],
+    error: "must equal pln, where both are given",
+  })
+  .meta({ id: "Opening", ...openingMeta, examples: [{ ...exampleHolder, pln: 1000 }] });
+export const openingLine = opening
+  .safeExtend({ key: key.optional() })
+  .meta({ id: "OpeningLine", ...openingMeta });
+
+/** The initial balance, under whichever name it was given. */
+export function initialOf({ pln, initial = pln }: z.output<typeof opening>): Decimal {
+  return initial as Decimal;
+}
+
+export const renaming = z
+  .strictObject(givenHolder)
+  .meta({ id: "Renaming", examples: [{ name: "Maria", surname: "Wiśniewska" }] });
+
+export const closing = z.strictObject({}).meta({ id: "Closing", examples: [{}] });
+
+/** The body of a block or an unblock. */
+export const block = z
+  .strictObject({ reason: givenText })
+  .meta({ id: "Block", examples: [{ reason: "Freeze ordered, ref. 12/2026" }] });
+
+const accountFields = { ...keptHolder, pesel: accountNumber, currencies: balances };
+const accountJson = z
+  .object(accountFields)
+  .meta({ id: "Account", description: "Currencies come PLN first, then by symbol" });
+export const account = z.codec(accountJson, z.custom<Account>(), {
+  decode: (json) => ({ ...accountOf(json), closed: false, blocked: false }),
+  encode: jsonOf,
+});
+export const listedAccount = z.codec(
+  z
+    .object({
+      ...accountFields,
+      closed: z.literal(true).optional().meta({ description: "Present if the account is closed" }),
+      blocked: z.literal(true).optional().meta({ description: "Present if the account is blocked" }),
+      damaged: z
+        .literal(true)
+        .optional()
+        .meta({ description: "Present in a list if the ledger is damaged here: the balances are not known" }),
+    })
+    .meta({ id: "ListedAccount" }),
+  z.custom<ListedAccount>(),
+  {
+    decode: ({ closed = false, blocked = false, damaged, ...json }) => ({
+      ...accountOf(json),
+      closed,
+      blocked,
+      ...(damaged && { damaged }),
+    }),
+    encode: (account) => ({ ...jsonOf(account), ...stateOf(account) }),
+  },
+);
+export type AccountJson = z.input<typeof account>;
+export type ListedAccountJson = z.input<typeof listedAccount>;
+
+function accountOf({ currencies, pesel, ...holder }: z.output<typeof accountJson>) {
+  return { pesel: pesel as Pesel, ...holder, balances: currencies };
+}
+
+function jsonOf({ name, surname, pesel, balances }: Account): z.output<typeof accountJson> {
+  return { name, surname, pesel, currencies: balances };
+}
+
+/** As `account.encode`, six times as fast, for the answers to orders. */
+export function encodeAccount({ name, surname, pesel, balances }: Account): AccountJson {
+  return { name, surname, pesel, currencies: balances.map(encodeMoney) };
+}
+
+/** As `listedAccount.encode`, for the answers to lines of a batch. */
+export function encodeListedAccount(account: ListedAccount): ListedAccountJson {
+  return { ...encodeAccount(account), ...stateOf(account) };
+}
+
+function stateOf({ closed, blocked, damaged }: ListedAccount) {
+  return { ...(closed && { closed }), ...(blocked && { blocked }), ...(damaged && { damaged }) };
+}
+
+export const accounts = z.codec(
+  z.object({ users: z.array(listedAccount), next }).meta({ id: "Accounts" }),
+  z.custom<Page<ListedAccount>>(),
+  {
+    decode: ({ users: items, next }) => ({ items, next }),
+    encode: ({ items, next }) => ({ users: [...items], next }),
+  },
+);
+export type AccountsJson = z.input<typeof accounts>;
+
+export const atQuery = z.strictObject({ at: givenTime.optional() });
+
+export const accountsQuery = z.strictObject({
+  ...page,
+  name: z
+    .codec(z.string(), z.custom<readonly string[]>(), {
+      decode: parseNameSought,
+      encode: (words) => words.join(" "),
+    })
+    .optional()
+    .meta({
+      pattern: "[^\\s]",
+      description:
+        "Accounts of this name only: each of its words begins a word of the holder's name or surname, in any order, " +
+        "in any case, with or without marks",
+      examples: ["kowal jan"],
+    }),
+  at: givenTime.optional(),
+}) satisfies z.ZodType<AccountsRequest>;

@@ -1,0 +1,311 @@
+import * as z from "zod";
+import type { CurrencyCode } from "../core/currency.ts";
+import { minorUnitDigits } from "../core/currency.ts";
+import { type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
+import { exactNumber, knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
+import { notTradedCodes } from "../core/rates.ts";
+import { longestPage } from "../core/service.ts";
+import { parseDate, parseTime } from "./times.ts";
+
+/**
+ * The fields of which bodies, queries and answers are made. Each is defined once: it validates, converts between JSON and
+ * the core's types in both directions, and is published in the OpenAPI document. The core checks later, with better
+ * messages, what is only in `meta`.
+ */
+
+export const symbol = z.string().meta({
+  pattern: "^[A-Za-z]{3}$",
+  description: "ISO 4217 code, read in any case",
+  examples: ["USD"],
+});
+export const currency = z
+  .string()
+  .regex(/^[A-Z]{3}$/)
+  .meta({ description: "ISO 4217 code", examples: ["USD"] });
+
+/** Somebody born in 1801, whose PESEL nobody has: trying an example on a real server meets nobody's account. */
+export const exampleHolder = { name: "Maria", surname: "Zielińska", pesel: "01851400010" };
+export const pesel = z.string().meta({
+  pattern: "^[0-9]{2}([02468][1-9]|[13579][0-2])(0[1-9]|[12][0-9]|3[01])[0-9]{5}$",
+  description:
+    "Polish national identification number: date of birth (the month's tens also tell the century), number, check digit",
+  examples: [exampleHolder.pesel],
+});
+
+/** The number of an account in an answer: a PESEL, or a number of the house's, which is none. */
+export const accountNumber = pesel.meta({
+  ...pesel.meta(),
+  pattern: `^0{10}[01]$|${pesel.meta()?.pattern}`,
+  description: `${pesel.meta()?.description}. The house's accounts have ten zeros and 0 for cash or 1 for the bank`,
+});
+
+const givenName = z.string().meta({
+  minLength: 1,
+  maxLength: 100,
+  description:
+    "1 to 100 characters of any script, without control or invisible characters. Space around it is removed, and it is " +
+    "kept in NFC",
+  examples: [exampleHolder.name],
+});
+const surnameExample = { examples: [exampleHolder.surname] };
+/** A name and a surname in a request. */
+export const givenHolder = { name: givenName, surname: givenName.meta(surnameExample) };
+const keptName = z.string().meta({ minLength: 1, maxLength: 100, examples: [exampleHolder.name] });
+/** A name and a surname in an answer. */
+export const keptHolder = { name: keptName, surname: keptName.meta(surnameExample) };
+export const givenText = z.string().meta({
+  minLength: 1,
+  maxLength: 200,
+  description: "1 to 200 characters, without control or invisible characters. Space around it is removed",
+});
+
+export const date = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/)
+  .meta({ format: "date", examples: ["2026-06-08"] });
+/** A date in a query. */
+export const givenDate = z
+  .string()
+  .refine((text) => parseDate(text) !== undefined, "must be a date, such as 2026-06-08")
+  .meta({ format: "date", examples: ["2026-06-08"] });
+export const time = z
+  .codec(z.iso.datetime(), z.custom<Date>(), {
+    decode: (text) => new Date(text),
+    encode: (at) => at.toISOString(),
+  })
+  .meta({ examples: ["2026-06-08T12:00:00.000Z"] });
+/** The parameters of a period. */
+export const givenPeriod = {
+  from: givenDate.optional().meta({ description: "The first day, in Poland" }),
+  to: givenDate.optional().meta({ description: "The last day, in Poland" }),
+};
+/** As the arguments of `refine`. */
+export const endsAfterItBegins: [
+  check: (period: { from?: string | undefined; to?: string | undefined }) => boolean,
+  problem: { path: string[]; error: string },
+] = [
+  ({ from, to }) => from === undefined || to === undefined || from <= to,
+  { path: ["to"], error: "must not be before from" },
+];
+/** A past time in a query, where a + may have become a space. */
+export const givenTime = z
+  .codec(z.string(), z.custom<Date>(), {
+    decode: (text, context) =>
+      parseTime(text.replace(/ (?=\d\d:\d\d$)/, "+")) ??
+      reject(context, "must be a date and time with an offset, such as 2026-06-08T12:00:00Z"),
+    encode: (at) => at.toISOString(),
+  })
+  .meta({
+    format: "date-time",
+    description: "As it was at this time (RFC 3339), which must be at least 10 seconds ago",
+    examples: ["2026-06-08T12:00:00Z", "2026-06-08T14:00:00+02:00"],
+  });
+
+export const tableNumber = z.string().meta({
+  pattern: "^[0-9]{1,3}/C/NBP/[0-9]{4}$",
+  description: "Number of a table C, as published",
+  examples: ["108/C/NBP/2026"],
+});
+export const tableId = z
+  .string()
+  .regex(/^[0-9a-f]{32}$/)
+  .meta({
+    description: "Identifies one table of one source. A correction keeps the number and has another id",
+    examples: ["2f1e64f8be8d4d2f9b0a1c64c8bd0c11"],
+  });
+export const tableInForce = z.string().meta({
+  pattern: "^([0-9]{1,3}/C/NBP/[0-9]{4}|[0-9a-f]{32})$",
+  description: "Exchange only at this table, named by its number or its id",
+  examples: ["108/C/NBP/2026"],
+});
+export const reasonCode = orNull(z.enum(notTradedCodes)).meta({
+  description:
+    "`reason` as a code: there is no table, it takes effect later, it is too old, the ledger trades at another source, or trading is suspended",
+});
+export const source = z
+  .string()
+  .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
+
+export const entryId = z.string().meta({
+  format: "uuid",
+  description: "Of an entry of the journal, and so of its receipt",
+  examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
+});
+export const receiptId = z.string().meta({
+  pattern: "^[0-9a-fA-F-]{8,36}$",
+  description: "Of an entry of the journal, and so of its receipt",
+  examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
+});
+/** An idempotency key in a line or a query. */
+export const key = z
+  .string()
+  .refine((text) => /^[!-~]{1,255}$/.test(text), "must be 1 to 255 visible ASCII characters")
+  .meta({ pattern: "^[!-~]{1,255}$", examples: ["2026-11-payroll:17"] });
+/** An idempotency key as the header has it. */
+export const idempotencyKey = z.string().meta({
+  pattern: '^([!#-~][!-~]{0,254}|"([!#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
+  description:
+    "1 to 255 visible ASCII characters, bare or quoted. A request repeated with the same key and body has no further " +
+    "effect and gets the first answer, even if that was a refusal (kept for 30 days). Only `rate-changed`, " +
+    "`rates-unavailable`, 5xx and requests that are wrong in themselves leave the key free. A key that another token " +
+    "used is refused",
+  examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
+});
+export const by = z
+  .string()
+  .optional()
+  .meta({
+    description: "The name of the token that the request came with; absent if it came without one",
+    examples: ["counter-2"],
+  });
+export const count = z.int().min(0).meta({ format: "int64" });
+
+export const cursor = z
+  .string()
+  .regex(/^[!-~]{1,100}$/)
+  .meta({ description: "The `next` of the previous page", minLength: 1, maxLength: 100 });
+/** The parameters of a page. */
+export const page = {
+  limit: wholeNumber(1, longestPage, 50).meta({
+    format: "int32",
+    description: "Maximum number of items on the page",
+  }),
+  cursor: cursor.optional(),
+};
+export const next = orNull(cursor).meta({ description: "The cursor of the next page; null on the last" });
+
+/** A number that stands for exactly its shortest text. */
+const decimalNumber = z.codec(z.number(), z.custom<Decimal>(), {
+  decode: (number, context) => parseDecimal(String(number)) ?? reject(context, "must be a decimal number"),
+  encode: exactNumber,
+});
+const largest = 999_999_999_999_999;
+export const orderAmount = decimalNumber.meta({
+  format: "double",
+  exclusiveMinimum: 0,
+  maximum: largest,
+  description: "No finer than the minor unit of the currency: 2 decimals, for JPY none",
+  examples: [100.5],
+});
+export const initialAmount = decimalNumber.meta({
+  format: "double",
+  minimum: 0,
+  maximum: largest / 100,
+  description: "The initial balance in PLN, with at most 2 decimals",
+  examples: [1000],
+});
+/** An amount in a query. */
+export const amountText = z
+  .codec(z.string(), z.custom<Decimal>(), {
+    decode: (text, context) =>
+      parseDecimal(text) ?? reject(context, "must be a decimal number, such as 12.30"),
+    encode: (amount) => formatDecimal(amount),
+  })
+  .meta({ ...orderAmount.meta(), type: "number" });
+export const rateValue = decimalNumber.meta({ format: "double", exclusiveMinimum: 0, examples: [4.2963] });
+
+/** An amount of money: `Money` as JSON has it. */
+const moneyJson = z
+  .object({
+    symbol: currency,
+    amount: z.number().meta({
+      format: "double",
+      minimum: 0,
+      maximum: largest,
+      description: "In units of the currency, exact: a double holds 15 digits",
+      examples: [100.5],
+    }),
+  })
+  .meta({ id: "Money" });
+export const money = z.codec(moneyJson, z.custom<Money>(), { decode: decodeMoney, encode: encodeMoney });
+const balanceJson = moneyJson
+  .extend({
+    amount: z.number().meta({
+      format: "double",
+      minimum: -largest,
+      maximum: largest,
+      description: "In units of the currency, exact: a double holds 15 digits. Below 0 only for the house",
+      examples: [100.5],
+    }),
+  })
+  .meta({ id: "Balance" });
+/** Balances as JSON has them. Orders are answered with many, so `money` is not applied to each. */
+export const balances = z.codec(z.array(balanceJson), z.custom<readonly Money[]>(), {
+  decode: (list, context) => list.map((each) => decodeMoney(each, context)),
+  encode: (list) => list.map(encodeMoney),
+});
+export type MoneyJson = z.infer<typeof moneyJson>;
+
+export function encodeMoney({ currency, minor }: Money): MoneyJson {
+  return { symbol: currency, amount: Number(minor) / 10 ** knownDigits(currency) };
+}
+
+function decodeMoney({ symbol, amount }: MoneyJson, context: Faults): Money {
+  const minor = minorOf(String(amount), symbol);
+  return minor === undefined
+    ? reject(context, "is no amount of a known currency")
+    : { currency: symbol as CurrencyCode, minor };
+}
+
+function minorOf(amount: string, symbol: string): bigint | undefined {
+  const digits = minorUnitDigits(symbol as CurrencyCode);
+  const decimal = parseDecimal(amount);
+  return decimal && digits !== undefined ? minorUnitsOf(decimal, digits) : undefined;
+}
+
+/** Amounts that customers hold together, or the house owes: of either sign, and exact like every amount. */
+export const total = z.union([z.number().meta({ format: "double" }), z.string()]).meta({
+  description: "A number; a string of the digits where a JSON number would round the total",
+  examples: [1234.5],
+});
+export const totals = { symbol: currency, customers: total, house: total, cash: total, bank: total };
+export const totalOfMoney = z.codec(z.object({ symbol: currency, amount: total }), z.custom<Money>(), {
+  decode: ({ symbol, amount }, context) => ({
+    currency: symbol as CurrencyCode,
+    minor: decodeTotal(amount, symbol, context),
+  }),
+  encode: ({ currency, minor }) => ({ symbol: currency, amount: encodeTotal(minor, currency) }),
+});
+
+/** The total as a number, or as a string where a JSON number cannot say it exactly. */
+export function encodeTotal(minor: bigint, currency: CurrencyCode): number | string {
+  const digits = formatDecimal({ coefficient: minor, scale: knownDigits(currency) });
+  const number = Number(digits);
+  return minorOf(String(number), currency) === minor ? number : digits;
+}
+
+/** The total in minor units. */
+export function decodeTotal(total: number | string, symbol: string, context: Faults): bigint {
+  return minorOf(String(total), symbol) ?? reject(context, "is no amount of a known currency");
+}
+
+/** A value that JSON has as null where it is absent. */
+export function orNull<Schema extends z.ZodType>(schema: Schema) {
+  return z.codec(schema.nullable(), z.custom<z.output<Schema> | undefined>(), {
+    decode: (value) => value ?? undefined,
+    encode: (value) => value ?? null,
+  });
+}
+
+/** A whole number in a query. */
+export function wholeNumber(least: number, most: number, usual: number) {
+  return z
+    .codec(z.string(), z.custom<number>(), {
+      decode: (text, context) => {
+        if (!/^\d{1,9}$/.test(text)) return reject(context, "must be a whole number");
+        if (Number(text) < least) return reject(context, `must be at least ${least}`);
+        return Number(text) <= most ? Number(text) : reject(context, `must be at most ${most}`);
+      },
+      encode: String,
+    })
+    .default(usual)
+    .meta({ type: "integer", format: "int32", minimum: least, maximum: most, default: usual });
+}
+
+/** Where a conversion says why it fails. */
+export type Faults = Pick<z.core.ParsePayload, "value" | "issues">;
+
+function reject({ value, issues }: Faults, message: string): never {
+  issues.push({ code: "custom", input: value, message });
+  return z.NEVER;
+}

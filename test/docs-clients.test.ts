@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { adult } from "./support/fixture.ts";
+import { runFx, type Served, startFx } from "./support/run-fx.ts";
+import { until } from "./support/until.ts";
+
+// The clients of docs/HTTP.md as they stand there, against a server that asks for tokens, through a network that breaks.
+const root = fileURLToPath(new URL("..", import.meta.url));
+const page = readFileSync(join(root, "docs/HTTP.md"), "utf8");
+const tsx = fileURLToPath(import.meta.resolve("tsx"));
+const clients = {
+  "order.sh": ["sh"],
+  "order.py": ["python3"],
+  "order.mts": [process.execPath, "--import", tsx],
+} as const;
+const outboxes = { "outbox.py": clients["order.py"], "outbox.mts": clients["order.mts"] } as const;
+
+/** A program as it stands on the page. */
+function programOf(file: string): string {
+  const [, text = ""] =
+    new RegExp(`<!-- client: ${file} -->\n\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];
+  assert.notEqual(text, "");
+  return text;
+}
+
+/** A network that cuts off the first answer to each path after this part of it. */
+async function brokenNetwork(target: number, part: number) {
+  const sockets = new Set<Socket>();
+  const broken: string[] = [];
+  const server = createServer((client) => {
+    const upstream = connect(target, "127.0.0.1");
+    let isCut = false;
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => void [client.destroy(), upstream.destroy()]);
+    }
+    client.on("data", (bytes) => {
+      const [, path] = /^POST (\S+) HTTP/.exec(bytes.toString("latin1")) ?? [];
+      if (path !== undefined && !broken.includes(path)) {
+        broken.push(path);
+        isCut = true;
+      }
+      upstream.write(bytes);
+    });
+    upstream.on("data", (bytes) => {
+      if (!isCut) client.write(bytes);
+      else client.write(bytes.subarray(0, part * bytes.length), () => client.destroy());
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    broken,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+describe("The clients of docs/HTTP.md", { concurrency: true }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "fx-clients-"));
+  const env: Record<string, string> = { PATH: process.env.PATH ?? "", HOME: folder, LC_ALL: "C.UTF-8" };
+  let server: Served;
+
+  before(async () => {
+    const tokens = join(folder, "tokens");
+    const { stdout } = await runFx(["token", "create", "till-1", "--role", "teller", "--tokens", tokens]);
+    env.FX_TOKEN = stdout.trim();
+    server = await startFx(["--rates", "demo", "--tokens", tokens, "--log-level", "silent"]);
+  });
+  after(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const fx = async (...args: string[]) => {
+    const ran = await runFx(args, { env: { FX_URL: server.url, FX_TOKEN: env.FX_TOKEN ?? "" } });
+    assert.equal(ran.exit, 0, ran.stderr);
+    return ran.stdout;
+  };
+
+  /** Runs a client through a network of its own, which cuts off the first answer to each of its two requests. */
+  async function run(file: keyof typeof clients, part: number, pesel: string, lines: readonly string[]) {
+    const network = await brokenNetwork(Number(new URL(server.url).port), part);
+    try {
+      writeFileSync(join(folder, `${file}.ndjson`), lines.map((line) => `${line}\n`).join(""));
+      const [program = "", ...args] = [...clients[file], file, pesel, "order-1001", `${file}.ndjson`];
+      const options = { cwd: folder, env: { ...env, FX_URL: network.url } };
+      const told = await new Promise<string>((resolve) => {
+        execFile(program, args, options, (_error, stdout, stderr) => resolve(stdout + stderr));
+      });
+      assert.deepEqual(network.broken, [`/api/exchange/${pesel}`, "/api/bulk"], told);
+      return told;
+    } finally {
+      network.close();
+    }
+  }
+
+  for (const [index, file] of (Object.keys(clients) as (keyof typeof clients)[]).entries()) {
+    const [rich, poor] = [adult(2 * index), adult(2 * index + 1)];
+    const deposits = (pesel: string) =>
+      Array.from({ length: 40 }, (_, nth) =>
+        JSON.stringify({ kind: "deposit", pesel, amount: 0.01, currency: "PLN", key: `in-${nth}` }),
+      );
+
+    test(`${file} does each order once, although answers are cut off, and tells a refusal`, {
+      skip: spawnSync(clients[file][0], ["--version"]).error && `${clients[file][0]} is not installed`,
+    }, async () => {
+      writeFileSync(join(folder, file), programOf(file));
+      for (const [pesel, pln] of [
+        [rich, "900"],
+        [poor, "1"],
+      ] as const) {
+        await fx("account", "create", pesel, "--name", "Jan", "--surname", "K", "--pln", pln);
+      }
+      const told = await run(file, 0.5, rich, [...deposits(rich), '{"kind":"deposit"}']);
+      assert.match(told, /^settled \/api\/receipts\/\S{36}\ndone 40, answered 41 of 41\n$/);
+      const entries = JSON.parse(await fx("account", "history", rich, "--json")).entries as {
+        kind: string;
+      }[];
+      assert.deepEqual(
+        [entries.length, entries.filter(({ kind }) => kind === "exchange").length],
+        [1 + 1 + 40, 1],
+      );
+      const refused = await run(file, 0.99, poor, deposits(poor));
+      assert.equal(refused, "refused insufficient-funds\ndone 40, answered 40 of 40\n");
+    });
+  }
+
+  for (const [index, [file, [program = "", ...args]]] of Object.entries(outboxes).entries()) {
+    test(`${file} writes every entry once, although it is killed and its connections are cut`, {
+      skip: spawnSync(program, ["--version"]).error && `${program} is not installed`,
+    }, async (t) => {
+      writeFileSync(join(folder, file), programOf(file));
+      if (!existsSync(join(folder, "node_modules"))) {
+        symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+      }
+      const path = join(folder, `${file}.db`);
+      const token = (
+        await runFx(["token", "create", file, "--role", "operator", "--tokens", join(folder, "tokens")])
+      ).stdout.trim();
+      const network = await cuttingNetwork(Number(new URL(server.url).port));
+      t.after(network.close);
+      const start = () =>
+        spawn(program, [...args, file, path], {
+          ...{ cwd: folder, stdio: "ignore", env: { ...env, FX_TOKEN: token, FX_URL: network.url } },
+        });
+      const pesel = adult(20 + index);
+      await fx("account", "create", pesel, "--name", "Jan", "--surname", "K", "--pln", "900");
+      const ids = () => idsIn(path);
+      for (let round = 0; round < 4; round += 1) {
+        const outbox = start();
+        t.after(() => outbox.kill("SIGKILL"));
+        const lines = Array.from({ length: 30 }, (_, nth) =>
+          JSON.stringify({
+            kind: "deposit",
+            pesel,
+            amount: 1,
+            currency: "PLN",
+            key: `outbox-${round}-${nth}`,
+          }),
+        );
+        const before = ids().length;
+        const depositing = runFx(["batch", "-", "--yes"], {
+          ...{ stdin: lines.join("\n"), env: { FX_URL: server.url, FX_TOKEN: env.FX_TOKEN ?? "" } },
+        });
+        await until(() => ids().length > before);
+        network.cut();
+        await depositing;
+        outbox.kill("SIGKILL");
+        await once(outbox, "close");
+      }
+      const last = start();
+      t.after(() => last.kill("SIGKILL"));
+      const journal = async () => {
+        const answer = await runFx(["entries", "--json"], { env: { FX_URL: server.url, FX_TOKEN: token } });
+        const lines = answer.stdout.trim().split("\n");
+        return lines.map((line) => JSON.parse(line) as { id: string; pesel: string });
+      };
+      const done = (await journal()).filter((entry) => entry.pesel === pesel);
+      assert.equal(done.length, 1 + 4 * 30);
+      await until(() => ids().includes(done.at(-1)?.id ?? ""));
+      const seen = ids();
+      const all = (await journal()).map(({ id }) => id);
+      assert.deepEqual(seen, all.slice(0, seen.length));
+    });
+  }
+});
+
+/** A network whose connections all break when it is cut. */
+async function cuttingNetwork(target: number) {
+  const sockets = new Set<Socket>();
+  const network = createServer((client) => {
+    const upstream = connect(target, "127.0.0.1");
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => void [client.destroy(), upstream.destroy()]);
+    }
+    client.pipe(upstream).pipe(client);
+  });
+  network.listen(0, "127.0.0.1");
+  await once(network, "listening");
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: `http://127.0.0.1:${(network.address() as AddressInfo).port}`,
+    cut,
+    close: () => {
+      cut();
+      network.close();
+    },
+  };
+}
+
+/** The ids of the entries in an outbox, in the order in which they were written. */
+function idsIn(path: string): string[] {
+  if (!existsSync(path)) return [];
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return database
+      .prepare("select id from outbox order by position")
+      .all()
+      .map((row) => String(Object(row).id));
+  } catch {
+    // Its table is not made yet.
+    return [];
+  } finally {
+    database.close();
+  }
+}

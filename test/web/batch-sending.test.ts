@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FxError } from "../../src/core/errors.ts";
+import { NoAnswer } from "../../src/web/answers.ts";
+import { type AnsweredLine, readBatch } from "../../src/web/operator/batch-file.ts";
+import { BatchSender, SentBatch } from "../../src/web/operator/batch-sending.ts";
+import { encodeProblem } from "../../src/wire/problem.ts";
+import { adult } from "../support/fixture.ts";
+import { receiptFrom } from "../support/stand-in.ts";
+
+const pesel = adult(0);
+const content = `kind,pesel,amount,currency,note\n${`deposit,${pesel},1,PLN,\n`.repeat(3)}`;
+const { lines } = readBatch(new TextEncoder().encode(content), "2026-06-08");
+const account = { name: "Jan", surname: "K", pesel, currencies: [{ symbol: "PLN", amount: 1 }] };
+const answerTo = (line: number, receipt = "r") =>
+  JSON.stringify({ line, status: 200, receipt, replayed: receipt !== "r", account });
+
+type Asked = ConstructorParameters<typeof BatchSender>[0];
+
+/** A server, of which the nth answer is the nth given. */
+function serverOf(...answers: readonly (() => AsyncGenerator<string[]>)[]) {
+  let nth = 0;
+  return {
+    get: () => Promise.reject(new NoAnswer()) as Promise<never>,
+    lines: (...[, , , onHead]: Parameters<Asked["lines"]>) => {
+      const answer = answers[nth] as (typeof answers)[number];
+      nth += 1;
+      if (nth > 1) onHead(new Headers({ date: new Date().toUTCString() }));
+      return answer();
+    },
+  };
+}
+
+test("What was answered before a batch on the page was stopped is a result by then", async () => {
+  const control = new AbortController();
+  const had: AnsweredLine[] = [];
+  const server = serverOf(async function* () {
+    yield [answerTo(1), answerTo(2)];
+    assert.equal(had.length, 2);
+    control.abort();
+    control.signal.throwIfAborted();
+  });
+  const onResults = (more: readonly AnsweredLine[]) => void had.push(...more);
+  const sender = new BatchSender(server, control.signal, new SentBatch());
+  const sending = sender.send(lines, { isDryRun: false, tableId: undefined, onResults });
+  await assert.rejects(sending, { name: "AbortError" });
+});
+
+test("What was answered before a batch on the page met a fault is a result", async () => {
+  const had: AnsweredLine[] = [];
+  const problem = encodeProblem(new FxError("internal", "For the test."), "1");
+  const server = serverOf(async function* () {
+    yield [answerTo(1), JSON.stringify({ line: null, status: 500, problem })];
+  });
+  const onResults = (more: readonly AnsweredLine[]) => void had.push(...more);
+  const sender = new BatchSender(server, new AbortController().signal, new SentBatch());
+  const sending = sender.send(lines, { isDryRun: false, tableId: undefined, onResults });
+  await assert.rejects(sending, { code: "internal" });
+  assert.equal(had.length, 1);
+});
+
+test("A line that the page sent again after a broken connection is done before only if it was before the run", async () => {
+  const had: AnsweredLine[] = [];
+  const server = serverOf(
+    // biome-ignore lint/correctness/useYield: the connection breaks before the first line
+    async function* () {
+      throw new NoAnswer();
+    },
+    async function* () {
+      yield [answerTo(1, receiptFrom(0)), answerTo(2, receiptFrom(60)), answerTo(3)];
+    },
+  );
+  const onResults = (more: readonly AnsweredLine[]) => void had.push(...more);
+  const sender = new BatchSender(server, new AbortController().signal, new SentBatch());
+  await sender.send(lines, { isDryRun: false, tableId: undefined, onResults });
+  assert.deepEqual(
+    had.map(({ state }) => state),
+    ["done", "replayed", "done"],
+  );
+});
+
+test("A line that the page sent again while the server was busy is not told as done before when it goes on", async () => {
+  const problem = encodeProblem(new FxError("overloaded", "For the test."), "1");
+  const server = serverOf(
+    // biome-ignore lint/correctness/useYield: the connection breaks before the first line
+    async function* () {
+      throw new NoAnswer();
+    },
+    async function* () {
+      yield [JSON.stringify({ line: 1, status: 503, problem })];
+    },
+    async function* () {
+      yield [answerTo(1, receiptFrom(0))];
+    },
+  );
+  const had: AnsweredLine[] = [];
+  const run = new SentBatch();
+  const send = () =>
+    new BatchSender(server, new AbortController().signal, run).send(lines.slice(0, 1), {
+      isDryRun: false,
+      tableId: undefined,
+      onResults: (more) => void had.push(...more),
+    });
+  assert.equal((await send())?.code, "overloaded");
+  assert.equal(await send(), undefined);
+  assert.deepEqual(
+    had.map(({ state }) => state),
+    ["done"],
+  );
+});

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Page } from "playwright-core";
+import { noBrowser, visit } from "../support/browser.ts";
+import { type Served, startFx } from "../support/run-fx.ts";
+import { ask, entriesOn, find, parts } from "./teller.ts";
+
+const anna = { pesel: "80010112340", name: "Anna Nowak" };
+
+/** Answers that are no answer: cut off, of another server, or of an unknown shape. */
+const broken = {
+  "cut off": '{"entries": [{"id": "01',
+  "an HTML page": "<!doctype html><title>Welcome</title>",
+  "of an unknown shape": "{}",
+};
+
+/** The parts that read for themselves, what they read, and a sign that they stand. */
+const readers = [
+  { part: "the statement", path: /\/history\?limit=100/, place: ".statement, .account > .card" },
+  { part: "the rates' history", path: /\/api\/rates\/USD\/history/, place: "aside" },
+  { part: "the price", path: /\/api\/quote/, place: ".work" },
+] as const;
+
+describe("an answer that is broken", { skip: noBrowser }, () => {
+  let server: Served;
+  before(async () => {
+    server = await startFx(["--demo"]);
+  });
+  after(() => server?.stop());
+
+  async function openAll(page: Page): Promise<void> {
+    await find(page, anna.pesel, anna.name);
+    await page.getByRole("button", { name: "USD", exact: true }).click();
+    await parts(page).amount.fill("1");
+  }
+
+  for (const [how, body] of Object.entries(broken)) {
+    for (const { part, path, place } of readers) {
+      test(`An answer for ${part} that is ${how} is told there, and the other parts stand`, async (t) => {
+        const { page } = await visit(t, server.url);
+        await page.route(path, (route) =>
+          route.fulfill({ status: 200, contentType: "application/json", body }),
+        );
+        await openAll(page);
+        await page
+          .locator(place)
+          .getByText(/No answer came|cannot be shown/)
+          .first()
+          .waitFor();
+        const { balances, rates } = parts(page);
+        for (const stands of [balances, rates]) await stands.waitFor();
+        await page.getByText("Loading…").first().waitFor({ state: "detached" });
+        await page.unroute(path);
+        if (part !== "the price") await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1" });
+        else await entriesOn(page, 3);
+      });
+    }
+  }
+
+  test("A position that cannot be shown leaves the counter usable, and is shown once it can be", async (t) => {
+    const { page } = await visit(t, server.url);
+    await page.route(/api\/position/, (route) => route.fulfill({ json: { currencies: 7 } }));
+    await page.getByRole("button", { name: "Position", exact: true }).click();
+    await page.getByText("This part cannot be shown").waitFor();
+    await page.unroute(/api\/position/);
+    await page.getByRole("button", { name: "Counter", exact: true }).click();
+    await find(page, anna.pesel, anna.name);
+    await page.getByRole("button", { name: "Position", exact: true }).click();
+    await page.getByRole("rowheader", { name: "EUR", exact: true }).waitFor();
+  });
+
+  test("A browser that goes offline says that no answer came, with the time of what is shown, and goes on when it is back", async (t) => {
+    const { page } = await visit(t, server.url);
+    await find(page, anna.pesel, anna.name);
+    await entriesOn(page, 3);
+    await page.context().setOffline(true);
+    await page.evaluate(`dispatchEvent(new Event("focus"))`);
+    await page
+      .locator(".account")
+      .getByText(/This is as of/)
+      .first()
+      .waitFor();
+    assert.equal(await parts(page).balances.count(), 1);
+    await page.context().setOffline(false);
+    await page.evaluate(`dispatchEvent(new Event("focus"))`);
+    await page
+      .getByText(/This is as of/)
+      .first()
+      .waitFor({ state: "detached" });
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1" });
+  });
+
+  test("The position of a past time is asked for, and both times are shown", async (t) => {
+    const { page, requests } = await visit(t, server.url);
+    await page.getByRole("button", { name: "Position", exact: true }).click();
+    await page.getByText(/^As of .*\d\d:\d\d\.$/).waitFor();
+    await page.getByLabel("At the time", { exact: true }).fill("2026-01-31T12:00");
+    await page.getByText("As of 31 Jan 2026, 12:00.").waitFor();
+    assert.ok(requests.some((request) => request.url().includes("at=2026-01-31T11%3A00%3A00.000Z")));
+    await page.getByRole("button", { name: "Now", exact: true }).click();
+    await page.getByRole("rowheader", { name: "EUR", exact: true }).waitFor();
+  });
+
+  test("Focus returns to where it was after Cancel and Esc, and a PESEL that was sought is kept for a new account", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { exchange, confirm, amount, statement, receipt, search, pesel } = parts(page);
+    await find(page, anna.pesel, anna.name);
+    const focused = () =>
+      page.evaluate("document.activeElement.textContent || document.activeElement.dataset.key");
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1" });
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    assert.equal(await focused(), "Exchange");
+    await exchange.waitFor();
+    await amount.press("Enter");
+    await confirm.press("Escape");
+    assert.equal(await focused(), "amount");
+    await statement
+      .getByRole("button", { name: /^Receipt/ })
+      .last()
+      .click();
+    await receipt.press("Escape");
+    assert.equal(await focused(), "Receipt");
+    await search.fill("850505 12345");
+    await page.keyboard.press("Alt+n");
+    assert.equal(await pesel.inputValue(), "85050512345");
+    assert.equal(await search.inputValue(), "", "the form for the next customer would begin with this PESEL");
+  });
+
+  test("Too little money and an amount that cannot be read are told while one types, and all of a balance is put in at a click", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { amount, sell } = parts(page);
+    await find(page, anna.pesel, anna.name);
+    await amount.fill("99999");
+    await page.locator(".ticket").getByText("The account has only").waitFor();
+    await amount.fill("ten");
+    await page.locator(".ticket .fault").getByText("This is no amount").waitFor();
+    await page
+      .locator(".ticket")
+      .getByRole("button", { name: /^All of it/ })
+      .click();
+    assert.deepEqual([await amount.inputValue(), await sell.isChecked()], ["6677.25", true]);
+    assert.equal(await page.locator(".ticket .fault").count(), 0);
+    assert.equal(changes().length, 0);
+  });
+});
