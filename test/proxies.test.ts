@@ -34,8 +34,7 @@ for (const name of proxies) {
     before(async () => {
       served = await startFx(["--rates", "demo", "--prefix", "/fx"]);
       proxy = await startProxy(name, Number(new URL(served.url.replace(/\/fx$/, "")).port));
-      await until(() => served.output().stderr !== "");
-      while ((await ask("GET", "/fx/health/ready")).status !== 200);
+      await until(async () => (await ask("GET", "/fx/health/ready")).status === 200);
     });
     after(async () => {
       await proxy?.stop();

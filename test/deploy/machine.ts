@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Ran } from "../support/run-fx.ts";
+import { until } from "../support/until.ts";
 
 export interface Machine {
   /** Path of its root folder on this machine. */
@@ -92,16 +93,16 @@ export async function bootMachine(): Promise<Machine> {
       return { stdout, stderr, exit: code ?? null };
     }
   };
-  const deadline = Date.now() + 60_000;
-  while (true) {
-    if (nspawn.exitCode !== null || Date.now() > deadline) {
-      kill();
-      rmSync(root, { recursive: true });
-      throw new Error(`The machine did not start:\n${log}`);
-    }
-    const state = leaderOf(nspawn) === undefined ? undefined : await run("systemctl is-system-running");
-    if (/^(running|degraded)/.test(state?.stdout ?? "")) break;
-    await pause(100);
+  try {
+    await until(async () => {
+      if (nspawn.exitCode !== null) throw new Error(`systemd-nspawn ended with ${nspawn.exitCode}`);
+      if (leaderOf(nspawn) === undefined) return false;
+      return /^(running|degraded)/.test((await run("systemctl is-system-running")).stdout);
+    });
+  } catch (error) {
+    kill();
+    rmSync(root, { recursive: true });
+    throw new Error(`The machine did not start:\n${log}`, { cause: error });
   }
   return {
     root,

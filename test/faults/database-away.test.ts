@@ -10,6 +10,7 @@ import { isProblem, send } from "../support/http.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { Network } from "../support/proxy.ts";
 import { startFx } from "../support/run-fx.ts";
+import { until } from "../support/until.ts";
 import { centOrder, type OrderAnswer, sendOrder } from "./orders.ts";
 
 const accounts = 50;
@@ -47,7 +48,7 @@ test("A server without its database keeps running, and is not ready until the da
     assert.equal((answer.json as { status: string }).status, "store-unavailable");
     assert.equal((await send(url, "GET", "/health/live")).status, 200);
     network.restore();
-    while ((await statusOfReady(url)) !== 200) await pause(20);
+    await until(async () => (await statusOfReady(url)) === 200);
   }
 });
 

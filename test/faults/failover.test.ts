@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { fixedRates, opening } from "../support/fixture.ts";
 import { createDatabase, startPostgres } from "../support/postgres.ts";
 import { startFx } from "../support/run-fx.ts";
+import { until } from "../support/until.ts";
 import { assertSettledOnce, centOrder, sendOrder, startLoad, untilRow } from "./orders.ts";
 
 const accounts = 20;
@@ -33,9 +33,7 @@ test("A primary killed under load loses no answered order, and the standby goes 
   const urls = servers.map((server) => server.url);
 
   const load = startLoad(urls, { accounts, clients });
-  await pause(1000);
-  const before = load.settled().length;
-  assert.ok(before > 20, `${before} orders were settled`);
+  await until(() => load.settled().length > 20);
   await primary.killNine();
   await untilRow(standby.url, "select where pg_promote()");
   const promotedMs = Date.now();
@@ -46,10 +44,7 @@ test("A primary killed under load loses no answered order, and the standby goes 
         .filter(({ sentMs }) => sentMs > promotedMs)
         .map(({ client }) => client),
     );
-  while (clientsSince().size < clients) {
-    assert.ok(Date.now() < promotedMs + 60_000, "a client has had no answer since the promotion");
-    await pause(20);
-  }
+  await until(() => clientsSince().size === clients);
   await load.stop();
 
   const receiptByKey = new Map(load.settled().map(({ key, receipt }) => [key, receipt]));

@@ -147,7 +147,7 @@ test("Followers of two servers see every entry once and in order, although they 
   const journal = await database.run("select id, pesel, sequence from journal order by position");
   const ids = journal.map(({ id }) => id);
   assert.equal(ids.length, accounts + settled);
-  await until(() => seen.every(({ length }) => length >= ids.length), 20_000);
+  await until(() => seen.every(({ length }) => length >= ids.length));
   ending.abort();
   network.cut();
   await Promise.all(following);

@@ -10,6 +10,7 @@ import type { EntryKind } from "../../src/core/journal.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult } from "../support/fixture.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
+import { until } from "../support/until.ts";
 import { assertSettledOnce } from "./orders.ts";
 
 const accounts = 20;
@@ -113,9 +114,7 @@ async function check(path: string, answered: ReadonlyMap<string, string>): Promi
 async function serve(path: string): Promise<{ served: Served; readyMs: number }> {
   const started = performance.now();
   const served = await startFx(["--db", `sqlite:${path}`, "--rates", "demo", "--log-level", "error"]);
-  while ((await fetch(`${served.url}/health/ready`)).status !== 200) {
-    await pause(5);
-  }
+  await until(async () => (await fetch(`${served.url}/health/ready`)).status === 200);
   return { served, readyMs: performance.now() - started };
 }
 

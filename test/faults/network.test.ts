@@ -9,6 +9,7 @@ import { appending, groszEntry, openingEntry } from "../support/entries.ts";
 import { acceptance, adult, fixedRates, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { createDatabase, runSql, startPostgres } from "../support/postgres.ts";
 import { type CommitFault, Network } from "../support/proxy.ts";
+import { until } from "../support/until.ts";
 
 /** A store behind a proxy, with its statements prepared, and a direct one. */
 async function start(t: TestContext, options: PostgresOptions = {}) {
@@ -110,7 +111,7 @@ describe("A COMMIT that the network loses", () => {
     const tries = { count: 0 };
     proxy.nextCommits = ["unanswered"];
     const selling = sellGrosz(store, adult(), tries);
-    while (tries.count === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => tries.count > 0);
     const end = Date.now() + 3_600_000;
     t.mock.method(Date, "now", () => end);
     await assert.rejects(selling, { code: "storage-unavailable", message: /with the same keys is safe/ });
@@ -123,7 +124,7 @@ describe("A COMMIT that the network loses", () => {
     const order = { ...terms("buy 1 USD for PLN"), pesel: adult(), key: "order-1" };
     proxy.nextCommits = ["unanswered"];
     const failing = new LedgerService(store, rates).exchange(order);
-    while (proxy.disturbed === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => proxy.disturbed > 0);
     proxy.cut();
     await assert.rejects(failing, { code: "storage-unavailable", message: /not known.*same key/ });
     assert.equal((await new LedgerService(direct, rates).exchange(order)).replayed, true);
@@ -166,7 +167,7 @@ test("A server that the network cuts off in the middle of its entries does not k
   const { store, direct, proxy } = await start(t);
   proxy.silentFrom = "kind";
   const cutOff = sellGrosz(store, adult()).catch(() => undefined);
-  while (proxy.silentFrom !== undefined) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until(() => proxy.silentFrom === undefined);
   const startedMs = performance.now();
   assert.equal((await sellGrosz(direct, adult(1))).sequence, 2);
   assert.ok(performance.now() - startedMs < 3000);

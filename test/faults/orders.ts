@@ -8,6 +8,7 @@ import type { Store } from "../../src/ledger/store.ts";
 import { adult } from "../support/fixture.ts";
 import { type HttpAnswer, send } from "../support/http.ts";
 import { runSql } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
 
 export interface Order {
   readonly pesel: string;
@@ -103,9 +104,7 @@ export function startLoad(urls: readonly string[], { accounts = 20, clients = 16
 
 /** Waits until a query returns a row. */
 export async function untilRow(url: string, query: string): Promise<void> {
-  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await pause(20))
-    if ((await runSql(url, query)).length > 0) return;
-  throw new Error(`This stayed without a row: ${query}`);
+  await until(async () => (await runSql(url, query)).length > 0);
 }
 
 /** Median and maximum of times in milliseconds. */

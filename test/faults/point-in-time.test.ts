@@ -3,7 +3,6 @@ import { execFile } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { readJournal } from "../../src/ledger/journal-reader.ts";
 import { decodeEntry } from "../../src/ledger/rows.ts";
@@ -20,6 +19,7 @@ import {
   unprivileged,
 } from "../support/postgres.ts";
 import { type Ran, runFx, type Served, startFx } from "../support/run-fx.ts";
+import { until } from "../support/until.ts";
 import { assertSettledOnce, centOrder, type Sent, sendOrder, startLoad, untilRow } from "./orders.ts";
 
 const accounts = 50;
@@ -75,7 +75,7 @@ test("A point-in-time restore has all orders answered before, none sent later, a
   const load = startLoad([served.url], { accounts });
   const untilMore = async () => {
     const { length } = load.sent;
-    while (load.sent.length < length + 100) await pause(20);
+    await until(() => load.sent.length >= length + 100);
   };
   await untilMore();
   await shell("drill: base backup", { PRIMARY: primary.url });

@@ -337,7 +337,7 @@ describe("a bulk over HTTP", () => {
   test("A bulk is one line in the log, with the outcomes of its lines and without a PESEL", async (t) => {
     const { url, log } = await started(t);
     await sendBulk(url, [opening, order, order, { ...order, toBuy: 1e6 }]);
-    while (!log().includes("/api/bulk")) await pause(1);
+    await until(() => log().includes("/api/bulk"));
     const [line = "{}"] = log()
       .split("\n")
       .filter((each) => each.includes("/api/bulk"));
@@ -395,7 +395,7 @@ describe("a client of a bulk", () => {
     const client = new BulkClient(url);
     client.end(...Array(50_000).fill(longAnswered));
     await once(client.request, "finish");
-    while (!log().includes('"ended"') && client.request.writableLength > 0) await pause(10);
+    await until(() => log().includes('"ended"') || client.request.writableLength === 0);
     const answers = await client.rest();
     const last = answers.at(-1);
     assert.ok(answers.length > linesBeforeReading && answers.length < 50_000, String(answers.length));
@@ -440,7 +440,7 @@ describe("a client of a bulk", () => {
     const answers = await client.rest();
     assert.deepEqual(answers.map(brief), ["1 200", " 400 invalid-request"]);
     assert.equal(answers[1]?.line, null);
-    while (!log().includes('"ended":"invalid-request"')) await pause(1);
+    await until(() => log().includes('"ended":"invalid-request"'));
   });
 
   test("A client of a bulk that never reads its answers is cut off", async (t) => {
@@ -449,7 +449,7 @@ describe("a client of a bulk", () => {
     const client = new BulkClient(url);
     await client.response();
     client.end(text);
-    while (!log().includes('"ended"')) await pause(10);
+    await until(() => log().includes('"ended"'));
     assert.match(log(), /"ended":"cut"/);
   });
 
@@ -475,7 +475,7 @@ describe("a client of a bulk", () => {
     await once(socket, "data");
     socket.resume().write("no length\r\n");
     await once(socket, "close");
-    while (!log().includes('"ended":"cut"')) await pause(1);
+    await until(() => log().includes('"ended":"cut"'));
   });
 });
 
@@ -515,7 +515,7 @@ describe("a stop", () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     await once(socket, "connect");
     socket.write("GET /api/users HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    while ((await send(url, "GET", "/health/live")).status !== 200);
+    await until(async () => (await send(url, "GET", "/health/live")).status === 200);
     const closed = app.close();
     await new Promise(setImmediate);
     socket.write(

@@ -5,7 +5,6 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { adult } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -49,7 +48,7 @@ test("docs/OPERATIONS.md has the fields of a request's line", async () => {
   bulk.write("Transfer-Encoding: chunked\r\n\r\n2\r\n{\n\r\n");
   await once(bulk, "data");
   bulk.destroy();
-  while (!own.log().includes('"ended":"cut"')) await pause(5);
+  await own.logged(/"ended":"cut"/);
   await own.close();
   const lines = own
     .log()

@@ -8,6 +8,7 @@ import { sendBulk } from "../support/bulk.ts";
 import { adult } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const pesel = adult(1);
 const order = { pesel, from: "PLN", to: "USD", toBuy: 10 };
@@ -143,7 +144,7 @@ describe("commits", () => {
     const orders = [exchange()];
     await first;
     orders.push(exchange(), exchange());
-    while ((await valuesOf("fx_waiting_requests"))[""] !== 2);
+    await until(async () => (await valuesOf("fx_waiting_requests"))[""] === 2);
     release();
     await Promise.all(orders);
     assert.deepEqual(await valuesOf("fx_waiting_requests"), { "": 0 });

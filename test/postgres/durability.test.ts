@@ -13,6 +13,7 @@ import {
   startPostgres,
 } from "../support/postgres.ts";
 import { startFx } from "../support/run-fx.ts";
+import { until } from "../support/until.ts";
 
 async function connect(t: TestContext, url: string): Promise<Connection> {
   const place = parsePostgresUrl(url);
@@ -45,7 +46,7 @@ async function configure(t: TestContext, settings: Readonly<Record<string, strin
   const reload = async (name: string, change: string, isSo: (value: unknown) => boolean) => {
     await runSql(server.url, `alter system ${change}`);
     await runSql(server.url, "select pg_reload_conf()");
-    while (!isSo((await runSql(server.url, `show ${name}`))[0]?.[name]));
+    await until(async () => isSo((await runSql(server.url, `show ${name}`))[0]?.[name]));
   };
   for (const [name, value] of Object.entries(settings)) {
     const [before] = await runSql(server.url, `show ${name}`);

@@ -101,7 +101,7 @@ describe("a start", () => {
   });
 
   test("A start does not wait for a slow bank where orders settle without it", {
-    timeout: 30_000,
+    timeout: 120_000,
   }, async () => {
     const { source, answer } = slowBank("bank", newer);
     const ledger = await ledgerAt(identified(older, "bank"));
@@ -214,7 +214,7 @@ describe("a refresh", () => {
     assert.equal(bank.mostAtOnce, 1);
   });
 
-  test("A quote does not wait for a refresh", { timeout: 30_000 }, async () => {
+  test("A quote does not wait for a refresh", { timeout: 120_000 }, async () => {
     const bank = await standIn(older);
     const rates = await openLive(bank, { limits: patient });
     await bank.mode("hangs");
@@ -492,7 +492,7 @@ describe("close", () => {
     );
   });
 
-  test("Closing ends where the ledger does not answer", { timeout: 30_000 }, async () => {
+  test("Closing ends where the ledger does not answer", { timeout: 120_000 }, async () => {
     const { ledger, store } = faultyLedger();
     const rates = await openLive(await standIn(older), { ledger });
     const isAsked = new Promise<void>((asked) => {

@@ -108,7 +108,7 @@ describe("a fetch", () => {
   const aborted =
     /^No answer from http:\S+\/exchangerates\/tables\/C\/last\/67\/: This operation was aborted\.$/;
 
-  test("An aborted fetch ends at once while the bank hangs", { timeout: 30_000 }, async () => {
+  test("An aborted fetch ends at once while the bank hangs", { timeout: 120_000 }, async () => {
     await bank.mode("hangs");
     const abort = new AbortController();
     const fetched = assert.rejects(openApi(bank.url, patient).tables(abort.signal), { message: aborted });

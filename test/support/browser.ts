@@ -77,7 +77,7 @@ export async function visit(
     viewport: { width: 1440, height: 1000 },
     ...options,
   });
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(120_000);
   const requests: Request[] = [];
   const wrong: string[] = [];
   context.on("request", (request) => {

@@ -27,6 +27,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import pg from "pg";
+import { until } from "./until.ts";
 
 export interface PostgresServer {
   /** The URL for a superuser and the database "postgres". */
@@ -135,7 +136,7 @@ export async function withClient<T>(url: string, work: (run: Database["run"]) =>
 export async function untilBlocked({ run }: Database): Promise<void> {
   const waiting =
     "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  while ((await run(waiting)).length === 0);
+  await until(async () => (await run(waiting)).length > 0);
 }
 
 export interface StartOptions {

@@ -40,7 +40,7 @@ export function ratesEvents() {
       const limit = new AbortController();
       const timer = setTimeout(
         () => limit.abort(new Error(`no event ${kind}: ${all.map((event) => event.kind)}`)),
-        60_000,
+        120_000,
       );
       try {
         while (ofKind(kind).length <= seen[kind]) await once(emitter, "event", { signal: limit.signal });

@@ -91,7 +91,7 @@ export async function balancesOn(page: Page): Promise<Record<string, string>> {
 
 /** Waits until something on the page is as it should be. */
 export async function eventually<T>(read: () => Promise<T>, is: (value: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   for (;;) {
     const value = await read();
     if (is(value)) return value;
