@@ -204,7 +204,7 @@ export function notLater(problem: string, timeMs: number, nowMs: number): Discre
 }
 
 /** A time that no date can hold is shown as its number. */
-export function timeText(ms: number): string {
+function timeText(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
 }

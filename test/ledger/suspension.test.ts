@@ -127,6 +127,19 @@ for (const adapter of adapters) {
       assert.equal(await store.inForce(), undefined);
     });
 
+    test("An audit finds nothing where the process that suspended trading has a clock ten minutes ahead", async (t) => {
+      const [store] = await stores(t);
+      const service = await processOn(t, store);
+      for (const index of [0, 1]) await service.createAccount(opening({ index }));
+      await service.exchange(buy);
+      await (await processOn(t, store, 10)).changeTrading(suspend("why"));
+      await (await processOn(t, store, 1)).changeTrading(resume);
+      for (const [index, minutes] of [2, 14].entries()) {
+        await (await processOn(t, store, minutes)).exchange({ ...buy, pesel: adult(index) });
+      }
+      assert.deepEqual((await (await processOn(t, store, 90)).audit()).findings, []);
+    });
+
     test("An audit finds an exchange that is dated more than five minutes inside a suspension", async (t) => {
       const [store] = await stores(t);
       const service = await processOn(t, store);
