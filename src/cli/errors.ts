@@ -23,6 +23,7 @@ const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   "account-closed": "fx account create opens it again.",
   "account-blocked": "fx account show has the reason, and fx account unblock lifts the block.",
   "account-not-empty": "fx account show has the balances, and fx account withdraw pays them out.",
+  "outcome-unknown": "Whether it was done is not known. fx trading shows what holds now.",
   unreachable: waysOut,
   unauthorized:
     "Set FX_TOKEN, or FX_TOKEN_FILE to a file that holds the token. fx doctor shows which one is sent.",

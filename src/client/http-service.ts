@@ -114,10 +114,9 @@ class HttpService implements ExchangeService {
   changeTrading({ reason }: TradingRequest): Promise<TradingState> {
     const isSuspended = reason !== undefined;
     const path = `/api/trading/${isSuspended ? "suspension" : "resumption"}`;
-    const post = { method: "POST", path, body: isSuspended ? { reason } : {}, repeatable: true } as const;
-    return this.#transport.send(post, (answer) =>
-      this.#decoded(answer, (body) => decodeAnswer(trading, body)),
-    );
+    // Sent again after a lost answer, it could undo what a colleague has done since.
+    const post = { path, body: isSuspended ? { reason } : {}, repeatable: false };
+    return this.#post(post, ({ body }) => decodeAnswer(trading, body));
   }
 
   async rateHistory(currency: CurrencyCode, days: number): Promise<readonly RateOfTable[]> {
@@ -231,18 +230,26 @@ class HttpService implements ExchangeService {
       ...(key !== undefined && { "idempotency-key": encodeIdempotencyKey(key) }),
       ...(table !== undefined && { "fx-table": table }),
     };
-    const post = { method: "POST", path, body, headers, repeatable: key !== undefined } as const;
     const start = new RunStart();
-    return this.#transport.send(post, (answer, wasUnknown) => {
+    return this.#post({ path, body, headers, repeatable: key !== undefined }, (answer, wasUnknown) => {
       start.hear(answer.headers.date as string | undefined);
+      const value = decode(answer);
+      return wasUnknown ? start.answerAfter(value) : value;
+    });
+  }
+
+  #post<T>(
+    request: Omit<HttpRequest, "method">,
+    decode: (answer: Answer, wasUnknown: boolean) => T,
+  ): Promise<T> {
+    return this.#transport.send({ method: "POST", ...request }, (answer, wasUnknown) => {
       const problem = problemOf(answer);
       if (problem !== undefined) {
         if (isRefusal(problem, answer.status)) throw problem;
         return { failure: problem, outcomeUnknown: undecided.includes(problem.code) };
       }
       try {
-        const value = decode(answer);
-        return { value: wasUnknown ? start.answerAfter(value) : value };
+        return { value: decode(answer, wasUnknown) };
       } catch {
         return this.#transport.notFx("POST", whatAnswered(answer, false));
       }

@@ -35,7 +35,7 @@ const rows: Readonly<Record<ErrorCode, readonly [exit: Exit, hint?: RegExp]>> = 
   overloaded: [7],
   unreachable: [7, /fx serve, or name a store/],
   internal: [1],
-  "outcome-unknown": [8],
+  "outcome-unknown": [8, /fx trading shows what holds now/],
   unauthorized: [10, /^Set FX_TOKEN, or FX_TOKEN_FILE .*\. fx doctor shows which one is sent\.$/],
   forbidden: [10, /^fx doctor shows which token/],
 };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { openHttpService } from "../../src/client/http-service.ts";
 import { type AnswerCode, answerCodes } from "../../src/core/errors.ts";
+import type { ExchangeService } from "../../src/core/service.ts";
 import { statusOf } from "../../src/wire/problem.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { openStandIn, problemAnswer, rawAnswer, receiptFrom } from "../support/stand-in.ts";
@@ -139,17 +140,22 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
 });
 
 describe("the only attempt", { concurrency: 16 }, () => {
-  for (const [name, answer] of Object.entries(open)) {
-    test(`A request without a key is not sent again after ${name}`, async (t) => {
-      const { url, requests } = await openStandIn(answer);
-      const told = /^500 (.*)/.exec(name)?.[1];
-      const expected = told === undefined ? { code: "outcome-unknown" } : { name: "FxError", code: told };
-      await assert.rejects(
-        client(t, url, timeoutFor(answer)).exchange({ ...order, key: undefined }),
-        expected,
-      );
-      assert.equal(requests.length, 1);
-    });
+  const keyless: Readonly<Record<string, (service: ExchangeService) => Promise<unknown>>> = {
+    "An order without a key": (service) => service.exchange({ ...order, key: undefined }),
+    // A colleague may have suspended or resumed trading since.
+    "A suspension of trading": (service) => service.changeTrading({ reason: "why", by: undefined }),
+    "A resumption of trading": (service) => service.changeTrading({ reason: undefined, by: undefined }),
+  };
+  for (const [what, send] of Object.entries(keyless)) {
+    for (const [name, answer] of Object.entries(open)) {
+      test(`${what} is not sent again after ${name}`, async (t) => {
+        const { url, requests } = await openStandIn(answer);
+        const told = /^500 (.*)/.exec(name)?.[1];
+        const expected = told === undefined ? { code: "outcome-unknown" } : { name: "FxError", code: told };
+        await assert.rejects(send(client(t, url, timeoutFor(answer))), expected);
+        assert.equal(requests.length, 1);
+      });
+    }
   }
 
   const repeated = ["internal", "storage-unavailable", "rate-limited", "overloaded"];
