@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
 import * as z from "zod";
-import { fullName } from "../src/cli/program.ts";
+import { fullName } from "../src/cli/command.ts";
 import { account, listedAccount } from "../src/wire/accounts.ts";
 import { audit } from "../src/wire/audit.ts";
 import { entry, statement } from "../src/wire/entries.ts";

@@ -1,9 +1,9 @@
 import type { ReadStream } from "node:tty";
 import type { Command } from "commander";
 import type { ExchangeService } from "../core/service.ts";
+import type { Access } from "../ledger/store.ts";
 import { type Config, readConfig } from "./config.ts";
 import type { Exit } from "./exits.ts";
-import type { Needs } from "./open.ts";
 import { Questions } from "./questions.ts";
 import { Sending } from "./sending.ts";
 import type { Settings } from "./settings.ts";
@@ -27,9 +27,8 @@ export class Context {
   readonly questions: Questions;
   /** The exit of a command that does not fail: not 0 if it found something wrong. */
   exit: Exit = 0;
-  /** The command whose action runs. */
-  command: Command | undefined;
   giveBackScreen: () => void = () => {};
+  #command: Command | undefined;
   #service: ExchangeService | undefined;
 
   constructor(terminal: Terminal, version: string) {
@@ -38,20 +37,37 @@ export class Context {
     this.questions = new Questions(terminal, this.signals);
   }
 
+  /** Called before the action of a command. */
+  begin(command: Command): void {
+    this.#command = command;
+  }
+
+  get command(): Command {
+    if (this.#command === undefined) throw new Error("no command has been parsed");
+    return this.#command;
+  }
+
   /**
    * Reads the settings, also again while a server runs. The command's options have them, too.
    * @throws UsageError
    */
   config(): Config {
-    if (this.command === undefined) throw new Error("no command has been parsed");
     return readConfig(this.command, this.terminal.env);
   }
 
-  /** Opens the service that the settings name, here or behind HTTP. */
-  async service(settings: Settings, needs: Needs): Promise<ExchangeService> {
+  /**
+   * Opens the service that the settings name, here or behind HTTP.
+   * @param rates whether a service in this process needs them
+   */
+  async service(
+    access: Access = "read",
+    rates = this.command.options.some(({ long }) => long === "--rates"),
+  ): Promise<ExchangeService> {
     this.signals.watch();
     const { openService } = await import("./open.ts");
-    this.#service = await openService({ ...settings, url: withoutLinks(settings.url) }, needs);
+    const settings = this.command.opts<Settings>();
+    const url = withoutLinks(settings.url);
+    this.#service = await openService({ ...settings, url }, { rates, access });
     return this.#service;
   }
 

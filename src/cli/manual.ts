@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
+import { type FxCommand, fullName } from "./command.ts";
 import { Context } from "./context.ts";
 import { exitTable } from "./exits.ts";
-import { examplesOf } from "./options.ts";
-import { buildProgram, fullName } from "./program.ts";
+import { buildProgram } from "./program.ts";
 import { settingNames, settingOf, variableOf } from "./settings.ts";
 import { openTerminal } from "./terminal/terminal.ts";
 
@@ -15,15 +14,15 @@ export function manualPages(): ReadonlyMap<string, string> {
   return new Map(commands.map((command) => [`${pageName(command)}.1`, pageOf(command)]));
 }
 
-function commandsUnder(command: Command): Command[] {
+function commandsUnder(command: FxCommand): FxCommand[] {
   return command.commands.flatMap((child) => [child, ...commandsUnder(child)]);
 }
 
-function pageName(command: Command): string {
+function pageName(command: FxCommand): string {
   return fullName(command).replaceAll(" ", "-");
 }
 
-function pageOf(command: Command): string {
+function pageOf(command: FxCommand): string {
   const { parent, commands } = command;
   const help = command.createHelp();
   const described = help
@@ -51,11 +50,7 @@ function pageOf(command: Command): string {
       "FILES",
       isWhole ? [entry("$XDG_CONFIG_HOME/fx/config.json", "settings, as fx help settings names them")] : [],
     ),
-    ...section("EXAMPLES", [
-      ".EX",
-      ...(examplesOf.get(command) ?? []).map((example) => roff(`$ ${example}`)),
-      ".EE",
-    ]),
+    ...section("EXAMPLES", [".EX", ...command.examples.map((example) => roff(`$ ${example}`)), ".EE"]),
     ...section(
       "SEE ALSO",
       [others.map((other) => `\\fB${roff(pageName(other))}\\fR(1)`).join(",\n")].filter(Boolean),

@@ -1,6 +1,7 @@
-import { Command, Help, type Option } from "commander";
+import { type Command, Help, type Option } from "commander";
 import { isLive } from "../rates/source.ts";
 import { isLoopback } from "../wire/plain-http.ts";
+import { FxCommand } from "./command.ts";
 import { defineAccount } from "./commands/account.ts";
 import { defineAudit } from "./commands/audit/audit.ts";
 import { defineBackup } from "./commands/backup.ts";
@@ -25,14 +26,13 @@ import { defineWatch } from "./commands/watch.ts";
 import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
 import { UsageError } from "./errors.ts";
-import { withExamples } from "./options.ts";
 import { flagOf, type SettingName, settingNames, variableOf } from "./settings.ts";
 import { withoutSecrets } from "./target.ts";
 
 /** All of fx's commands. Defining them loads nothing heavy: an action imports what it needs when it runs. */
-export function buildProgram(context: Context): Command {
+export function buildProgram(context: Context): FxCommand {
   const { stdout, stderr } = context.terminal;
-  const program = new Command("fx")
+  const program = new FxCommand("fx")
     .description("Currency exchange accounts, settled at the rates of the National Bank of Poland.")
     .version(context.version, "-V, --version", "print the version")
     .option("--no-color", "print without colour")
@@ -56,8 +56,8 @@ export function buildProgram(context: Context): Command {
       getOutHelpWidth: () => Math.min(stdout.columns, 100),
       getErrHelpWidth: () => Math.min(stderr.columns, 100),
       getOutHasColors: () => stdout.paint.level > 0,
-    });
-  withExamples(program, ["fx serve --demo", "fx rates", "fx help exit-codes"]);
+    })
+    .withExamples(["fx serve --demo", "fx rates", "fx help exit-codes"]);
   defineServe(program, context);
   defineAccount(program, context);
   defineExchange(program, context);
@@ -88,7 +88,7 @@ export function buildProgram(context: Context): Command {
  * @throws UsageError
  */
 function beforeAction(context: Context, command: Command): void {
-  context.command = command;
+  context.begin(command);
   const names: readonly string[] = settingNames;
   if (!command.options.some((option) => names.includes(option.attributeName()))) return;
   refuseWithoutEffect(command, context.config());
@@ -168,9 +168,4 @@ export function commandOf(program: Command, argv: readonly string[]): Command {
     command = next;
   }
   return command;
-}
-
-/** "fx account show". */
-export function fullName(command: Command): string {
-  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }

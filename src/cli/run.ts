@@ -3,6 +3,7 @@ import { CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { describeError } from "../core/mask.ts";
 import { visibleLines } from "../core/visible.ts";
+import { fullName } from "./command.ts";
 import { Context } from "./context.ts";
 import {
   describeFailure,
@@ -13,7 +14,7 @@ import {
   UsageError,
 } from "./errors.ts";
 import type { Exit } from "./exits.ts";
-import { buildProgram, commandOf, fullName } from "./program.ts";
+import { buildProgram, commandOf } from "./program.ts";
 import {
   clearLine,
   openOutput,

@@ -212,7 +212,7 @@ for (const [place, openLedger] of Object.entries(places)) {
       const { stderr, exit } = await fx("rates histroy USD");
       assert.deepEqual(
         [stderr, exit],
-        ['fx: fx rates has no command "histroy". Its commands are show and history.\n', 2],
+        ['fx: fx rates has no command "histroy". Its commands: show, history.\n', 2],
       );
     });
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { fullName } from "../../src/cli/program.ts";
+import { fullName } from "../../src/cli/command.ts";
 import { flagOf, type SettingName, settingNames, settingOf, variableOf } from "../../src/cli/settings.ts";
 import { parseTarget, withoutSecrets } from "../../src/cli/target.ts";
 import { commands } from "../support/commands.ts";

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { fullName } from "../../src/cli/program.ts";
+import { fullName } from "../../src/cli/command.ts";
 import { program, commands as subcommands } from "../support/commands.ts";
 
 const folder = fileURLToPath(new URL("../../dist/man/", import.meta.url));

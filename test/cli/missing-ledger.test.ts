@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { fullName } from "../../src/cli/program.ts";
+import { fullName } from "../../src/cli/command.ts";
 import { commands } from "../support/commands.ts";
 import { adult } from "../support/fixture.ts";
 import { runHere } from "../support/run-here.ts";

@@ -1,33 +1,21 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { type Account, parseOpening, planOpening } from "../../core/account.ts";
 import { type CalendarDate, warsawDate } from "../../core/date.ts";
 import type { Decimal } from "../../core/decimal.ts";
-import { accountAfter } from "../../core/journal.ts";
+import { accountAfter, type Receipt } from "../../core/journal.ts";
 import type { Money } from "../../core/money.ts";
 import type { Pesel } from "../../core/pesel.ts";
 import {
   type ExchangeService,
-  type PageRequest,
   type Statement,
   type StatementFormat,
   type StatementRequest,
   statementFormats,
 } from "../../core/service.ts";
 import { parseNameSought } from "../../wire/name-sought.ts";
+import { amountArgument, type FxCommand, replayNote } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import {
-  amountArgument,
-  command,
-  peselArgument,
-  replayNote,
-  serviceCommand,
-  wholeArgument,
-  withAtOption,
-  withKeyOption,
-  withPeriodOptions,
-} from "../options.ts";
-import { settingOption } from "../settings.ts";
 import {
   accountCells,
   accountColumns,
@@ -49,16 +37,13 @@ interface CreateOptions extends CommandOptions {
   readonly key?: string;
 }
 
-interface ShowOptions extends CommandOptions {
+export interface AtOptions extends CommandOptions {
   readonly at?: Date;
 }
 
-interface ListOptions extends ShowOptions {
+interface ListOptions extends AtOptions {
   readonly limit?: number;
-}
-
-interface AccountsOptions extends ListOptions {
-  readonly name?: string;
+  readonly name?: readonly string[];
 }
 
 export interface HistoryOptions extends CommandOptions {
@@ -68,12 +53,8 @@ export interface HistoryOptions extends CommandOptions {
   readonly format?: StatementFormat;
 }
 
-const needs = { rates: false, access: "read" } as const;
-
-export function defineAccount(program: Command, context: Context): void {
-  const account = command(program, "account", "Open, show and change accounts", [
-    "fx account show 44051401359",
-  ]);
+export function defineAccount(program: FxCommand, context: Context): void {
+  const account = program.add("account", "Open, show and change accounts", ["fx account show 44051401359"]);
   defineCreate(account, context);
   defineShow(account, context);
   defineList(account, context);
@@ -82,66 +63,64 @@ export function defineAccount(program: Command, context: Context): void {
   defineAccountChanges(account, context);
 }
 
-function defineCreate(account: Command, context: Context): void {
-  withKeyOption(
-    serviceCommand(
-      command(account, "create", "Open an account with an initial balance in PLN", [
-        "fx account create 44051401359 --name Jan --surname Kowalski --pln 1000",
-        "fx account create - --name Jan --surname Kowalski --pln 1000 < pesel.txt",
-      ]),
-      needs,
-    )
-      .addArgument(peselArgument())
-      .requiredOption("--name <name>", "first name of the holder")
-      .requiredOption("--surname <surname>", "surname of the holder")
-      .requiredOption("--pln <amount>", "initial balance in PLN", amountArgument),
-  ).action(async (argument: string, { key = crypto.randomUUID(), ...options }: CreateOptions) => {
-    const { stdout, stderr } = context.terminal;
-    context.sending.prepare(key);
-    const { name, surname, pln: initial } = options;
-    const pesel = await context.questions.pesel(argument);
-    const opening = parseOpening({ pesel, name, surname, initial, key }, warsawDate(new Date()));
-    const service = await context.service(options, { ...needs, access: "create" });
-    const recorded = await context.sending.send(key, () => service.createAccount(opening));
-    const { receiptId: receipt, replayed } = recorded;
-    // The account is open even if its receipt cannot be read now. One that was reopened has its earlier currencies.
-    const entry = await service.receipt(receipt).catch(() => undefined);
-    const opened = entry === undefined ? planOpening(undefined, opening) : accountAfter(entry);
-    if (options.json) {
-      const { encodeAccount } = await import("../../wire/accounts.ts");
-      return context.document({ ...encodeAccount(opened), receipt, key, replayed });
-    }
-    if (replayed) writeText(stderr, replayNote);
-    else if (entry !== undefined && entry.sequence > 1) {
-      writeText(stderr, "This account was closed. It is open again, with its history.");
-    }
-    writeRecord(stdout, accountPairs(stdout, opened));
-  });
+function defineCreate(account: FxCommand, context: Context): void {
+  account
+    .add("create", "Open an account with an initial balance in PLN", [
+      "fx account create 44051401359 --name Jan --surname Kowalski --pln 1000",
+      "fx account create - --name Jan --surname Kowalski --pln 1000 < pesel.txt",
+    ])
+    .target()
+    .json()
+    .pesel()
+    .requiredOption("--name <name>", "first name of the holder")
+    .requiredOption("--surname <surname>", "surname of the holder")
+    .requiredOption("--pln <amount>", "initial balance in PLN", amountArgument)
+    .key()
+    .action(async (argument: string, options: CreateOptions) => {
+      const { stdout, stderr } = context.terminal;
+      const { name, surname, pln: initial, key = crypto.randomUUID() } = options;
+      context.sending.prepare(key);
+      const pesel = await context.questions.pesel(argument);
+      const opening = parseOpening({ pesel, name, surname, initial, key }, warsawDate(new Date()));
+      const service = await context.service("create");
+      const recorded = await context.sending.send(key, () => service.createAccount(opening));
+      const { receiptId: receipt, replayed } = recorded;
+      // The account is open even if its receipt cannot be read now. One that was reopened has its earlier currencies.
+      const entry = await service.receipt(receipt).catch(() => undefined);
+      const opened = entry === undefined ? planOpening(undefined, opening) : accountAfter(entry);
+      if (options.json) {
+        const { encodeAccount } = await import("../../wire/accounts.ts");
+        return context.document({ ...encodeAccount(opened), receipt, key, replayed });
+      }
+      if (replayed) writeText(stderr, replayNote);
+      else if (entry !== undefined && entry.sequence > 1) {
+        writeText(stderr, "This account was closed. It is open again, with its history.");
+      }
+      writeRecord(stdout, accountPairs(stdout, opened));
+    });
 }
 
-function defineShow(account: Command, context: Context): void {
-  withAtOption(
-    serviceCommand(
-      command(account, "show", "Show an account's balances", [
-        "fx account show 44051401359",
-        "fx account show 44051401359 --at 2026-06-30",
-        "fx account show - < pesel.txt",
-      ]),
-      needs,
-    ),
-  )
-    .addArgument(peselArgument())
-    .action(async (argument: string, { at, ...options }: ShowOptions) => {
+function defineShow(account: FxCommand, context: Context): void {
+  account
+    .add("show", "Show an account's balances", [
+      "fx account show 44051401359",
+      "fx account show 44051401359 --at 2026-06-30",
+      "fx account show - < pesel.txt",
+    ])
+    .target()
+    .json()
+    .at()
+    .pesel()
+    .action(async (argument: string, { at, json }: AtOptions) => {
       const { stdout } = context.terminal;
       const pesel = await context.questions.pesel(argument);
-      const service = await context.service(options, needs);
+      const service = await context.service();
       const shown = await service.account(pesel, at);
-      if (!options.json) {
-        const block = shown.blocked ? await blockOf(service, pesel, at) : undefined;
-        return writeRecord(stdout, [...accountPairs(stdout, shown), ...blockPairs(stdout, block)]);
+      if (json) {
+        return context.document((await import("../../wire/accounts.ts")).encodeListedAccount(shown));
       }
-      const { encodeListedAccount } = await import("../../wire/accounts.ts");
-      context.document(encodeListedAccount(shown));
+      const block = shown.blocked ? await blockOf(service, pesel, at) : undefined;
+      writeRecord(stdout, [...accountPairs(stdout, shown), ...blockPairs(stdout, block)]);
     });
 }
 
@@ -154,60 +133,59 @@ async function blockOf(service: ExchangeService, pesel: Pesel, at: Date | undefi
   return undefined;
 }
 
-function defineList(account: Command, context: Context): void {
-  listing(
-    withAtOption(
-      serviceCommand(
-        command(account, "list", "List accounts, by PESEL", [
-          "fx account list",
-          "fx account list --name kowal",
-          "fx account list --json | jq length",
-        ]),
-        needs,
-      ).option(
-        "--name <name>",
-        "only holders whose first name or surname, or both, begin with this; l also finds ł",
-      ),
-    ),
-    "accounts",
-  ).action(async ({ at, ...options }: AccountsOptions) => {
-    const { stdout, stderr } = context.terminal;
-    const name = options.name === undefined ? undefined : parseNameSought(options.name);
-    const service = await context.service(options, needs);
-    const { encodeListedAccount } = await import("../../wire/accounts.ts");
-    const pages = readPages((page) => service.accounts({ ...page, name, at }), options.limit);
-    const shape = { columns: accountColumns, row: accountCells, encode: encodeListedAccount };
-    const count = await writePages(stdout, pages, shape, options.json === true);
-    if (count === 0) {
-      write(stderr, name === undefined ? "There are no accounts." : "There are no accounts of this name.");
-    }
-  });
+function defineList(account: FxCommand, context: Context): void {
+  account
+    .add("list", "List accounts, by PESEL", [
+      "fx account list",
+      "fx account list --name kowal",
+      "fx account list --json | jq length",
+    ])
+    .target()
+    .json()
+    .option(
+      "--name <name>",
+      "only holders whose first name or surname, or both, begin with this; l also finds ł",
+      parseNameSought,
+    )
+    .at()
+    .limit("accounts")
+    .action(async ({ at, name, limit, json = false }: ListOptions) => {
+      const { stdout, stderr } = context.terminal;
+      const service = await context.service();
+      const { encodeListedAccount } = await import("../../wire/accounts.ts");
+      const pages = readPages((page) => service.accounts({ ...page, name, at }), limit);
+      const shape = { columns: accountColumns, row: accountCells, encode: encodeListedAccount };
+      const count = await writePages(stdout, pages, shape, json);
+      if (count === 0) {
+        write(stderr, name === undefined ? "There are no accounts." : "There are no accounts of this name.");
+      }
+    });
 }
 
-function defineHistory(account: Command, context: Context): void {
-  withStatementOptions(
-    serviceCommand(
-      command(account, "history", "Show an account's statement, newest entry first", [
-        "fx account history 44051401359 --limit 20",
-        "fx account history 44051401359 --from 2026-06-01 --to 2026-06-30 --format csv > june.csv",
-        "fx account history 44051401359 --from 2026-06-01 --to 2026-06-30 --format camt.053 > june.xml",
-      ]),
-      needs,
-    ).addArgument(peselArgument()),
-    statementFormats,
-  ).action(async (argument: string, options: HistoryOptions) => {
-    requirePeriod(options);
-    const pesel = await context.questions.pesel(argument);
-    const service = await context.service(options, needs);
-    await showStatement(context, options, service, { pesel, account: () => service.account(pesel) });
-  });
+function defineHistory(account: FxCommand, context: Context): void {
+  const history = account
+    .add("history", "Show an account's statement, newest entry first", [
+      "fx account history 44051401359 --limit 20",
+      "fx account history 44051401359 --from 2026-06-01 --to 2026-06-30 --format csv > june.csv",
+      "fx account history 44051401359 --from 2026-06-01 --to 2026-06-30 --format camt.053 > june.xml",
+    ])
+    .target()
+    .json()
+    .pesel();
+  withStatementOptions(history, statementFormats).action(
+    async (argument: string, options: HistoryOptions) => {
+      requirePeriod(options);
+      const pesel = await context.questions.pesel(argument);
+      await showStatement(context, options, pesel, (service) => service.account(pesel));
+    },
+  );
 }
 
 /** The options of the commands that show a statement. */
-export function withStatementOptions(command: Command, formats: readonly StatementFormat[]): Command {
+export function withStatementOptions(command: FxCommand, formats: readonly StatementFormat[]): FxCommand {
   const description = "print a file: csv for a spreadsheet, or ISO 20022's camt.053";
   const format = new Option("--format <format>", description).choices(formats).conflicts(["json", "limit"]);
-  return withPeriodOptions(listing(command, "entries")).addOption(format);
+  return command.limit("entries").period().addOption(format);
 }
 
 /** @throws UsageError */
@@ -218,58 +196,35 @@ export function requirePeriod({ from, to }: HistoryOptions): void {
 
 export async function showStatement(
   context: Context,
-  { format, ...options }: HistoryOptions,
-  service: ExchangeService,
-  { pesel, account }: { readonly pesel: Pesel; readonly account: () => Promise<Account> },
+  { format, from, to, limit, json = false }: HistoryOptions,
+  pesel: Pesel,
+  accountOf: (service: ExchangeService) => Promise<Account>,
 ): Promise<void> {
-  const { from, to } = options;
+  const { stdout, stderr } = context.terminal;
+  const service = await context.service();
   const read = (page: StatementRequest) => service.statement(pesel, page);
-  if (format === undefined) {
-    return writeStatement(context, options, (page) => read({ ...page, from, to }));
+  if (format !== undefined) {
+    const { statementFile } = await import("../../wire/statement-file.ts");
+    const source = { account: await accountOf(service), period: { from, to }, now: new Date(), read };
+    return writeParts(stdout, statementFile(format, source));
   }
-  const { statementFile } = await import("../../wire/statement-file.ts");
-  const source = { account: await account(), period: { from, to }, now: new Date(), read };
-  await writeParts(context.terminal.stdout, statementFile(format, source));
-}
-
-function definePersonalData(account: Command, context: Context): void {
-  command(account, "export", "Print everything that fx holds about one person, as one JSON document", [
-    "fx account export 44051401359 > person.json",
-    "fx account export - < pesel.txt | jq .refusals",
-  ])
-    .addArgument(peselArgument())
-    .addOption(settingOption("url"))
-    .addOption(settingOption("allowPlainHttp"))
-    .action(async (argument: string, options: CommandOptions) => {
-      const pesel = await context.questions.pesel(argument);
-      const service = await context.service(options, needs);
-      const { personalData } = await import("../../wire/personal-data.ts");
-      context.document(personalData.encode(await service.personalData(pesel)));
-    });
-}
-
-async function writeStatement(
-  { terminal: { stdout, stderr } }: Context,
-  { from, to, limit, json = false }: HistoryOptions,
-  read: (page: PageRequest) => Promise<Statement>,
-): Promise<void> {
   const { entry, statement: shape } = await import("../../wire/entries.ts");
-  const encode = (receipt: Statement["items"][number]) => entry.encode(receipt);
-  const writeHead = (statement: Statement) => {
-    if (json) {
-      const { opening, closing } = shape.encode({ ...statement, items: [] });
-      stdout.stream.write(`${JSON.stringify({ opening, closing }).slice(0, -1)},"entries":`);
-    } else if (stdout.rich && (from ?? to) !== undefined) writePeriod(stdout, statement);
-  };
   let isFirst = true;
   const pages = readPages(async (page) => {
-    const statement = await read(page);
-    if (isFirst) writeHead(statement);
+    const statement = await read({ ...page, from, to });
+    if (isFirst && json) {
+      const { opening, closing } = shape.encode({ ...statement, items: [] });
+      stdout.stream.write(`${JSON.stringify({ opening, closing }).slice(0, -1)},"entries":`);
+    } else if (isFirst && stdout.rich && (from ?? to) !== undefined) writePeriod(stdout, statement);
     isFirst = false;
     return statement;
   }, limit);
-  const table = { columns: entryColumns, row: entryCells, encode };
-  const count = await writePages(stdout, pages, table, json);
+  const listing = {
+    columns: entryColumns,
+    row: entryCells,
+    encode: (receipt: Receipt) => entry.encode(receipt),
+  };
+  const count = await writePages(stdout, pages, listing, json);
   if (json) write(stdout, "}");
   if (count === 0) write(stderr, "There are no entries in that time.");
 }
@@ -285,10 +240,17 @@ function writePeriod(screen: Screen, { opening = [], closing = [] }: Statement):
   write(screen, "");
 }
 
-function listing(command: Command, items: string): Command {
-  return command.option(
-    "--limit <number>",
-    `maximum number of ${items} (default: all)`,
-    wholeArgument(1, 999_999_999),
-  );
+function definePersonalData(account: FxCommand, context: Context): void {
+  account
+    .add("export", "Print everything that fx holds about one person, as one JSON document", [
+      "fx account export 44051401359 > person.json",
+      "fx account export - < pesel.txt | jq .refusals",
+    ])
+    .pesel()
+    .target()
+    .action(async (argument: string) => {
+      const pesel = await context.questions.pesel(argument);
+      const data = await (await context.service()).personalData(pesel);
+      context.document((await import("../../wire/personal-data.ts")).personalData.encode(data));
+    });
 }

@@ -1,24 +1,24 @@
 import { existsSync } from "node:fs";
-import type { Command } from "commander";
+import type { FxCommand } from "../command.ts";
 import type { Config } from "../config.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { findingsExit } from "../exits.ts";
-import { command } from "../options.ts";
 import { settingOption } from "../settings.ts";
 import { withoutSecrets } from "../target.ts";
 import { ProgressLine } from "../terminal/progress.ts";
 import { auditProgress, tellAdvice, tellReport } from "./audit/audit.ts";
 
-export function defineBackup(program: Command, context: Context): void {
-  command(program, "backup", "Copy a SQLite database, which may be in use, and audit the copy", [
-    "fx backup fx-2026-11-21.db --db sqlite:fx.db",
-    "FX_DB=sqlite:fx.db fx backup copy.db --json",
-  ])
+export function defineBackup(program: FxCommand, context: Context): void {
+  program
+    .add("backup", "Copy a SQLite database, which may be in use, and audit the copy", [
+      "fx backup fx-2026-11-21.db --db sqlite:fx.db",
+      "FX_DB=sqlite:fx.db fx backup copy.db --json",
+    ])
     .argument("<file>", "the copy: a new file, which is there only if all went well")
     .addOption(settingOption("db").conflicts("url"))
-    .addOption(settingOption("url"))
-    .option("--json", "print one JSON document")
+    .setting("url")
+    .json()
     .action(async (file: string, options: CommandOptions) => {
       const { stdout, stderr } = context.terminal;
       const source = sourceOf(context.config(), file);

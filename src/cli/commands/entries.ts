@@ -1,11 +1,10 @@
-import type { Command } from "commander";
 import { housePlaceOf } from "../../core/house.ts";
 import type { Receipt } from "../../core/journal.ts";
 import { maskPesels } from "../../core/mask.ts";
 import { type ExchangeService, longestPage } from "../../core/service.ts";
 import { visibleLines } from "../../core/visible.ts";
+import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { command, serviceCommand, wholeArgument } from "../options.ts";
 import { entryCells, entryColumns } from "../terminal/figures.ts";
 import { type Column, writeTable } from "../terminal/output.ts";
 import { writeEach } from "../terminal/pages.ts";
@@ -18,29 +17,23 @@ interface EntriesOptions extends CommandOptions {
   readonly limit?: number;
 }
 
-export function defineEntries(program: Command, context: Context): void {
-  serviceCommand(
-    command(
-      program,
-      "entries",
-      "List the entries of all accounts, in the order in which they were committed",
-      [
-        "fx entries --limit 20",
-        "fx entries --follow",
-        "fx entries --after 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --follow --json",
-      ],
-    ),
-    { rates: false, json: "print newline-delimited JSON: one entry a line" },
-  )
-    .option("--after <id>", `only entries after this one: ${idDescription}`)
+export function defineEntries(program: FxCommand, context: Context): void {
+  program
+    .add("entries", "List the entries of all accounts, in the order in which they were committed", [
+      "fx entries --limit 20",
+      "fx entries --follow",
+      "fx entries --after 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --follow --json",
+    ])
+    .target()
+    .json("print newline-delimited JSON: one entry a line")
+    .option("--after <id>", `only entries after this one: ${idDescription}`, receiptId)
     .option("--follow", "go on with each new entry as it comes, until Ctrl-C")
-    .option("--limit <number>", "maximum number of entries (default: all)", wholeArgument(1, 999_999_999))
+    .limit("entries")
     .action(async ({ follow = false, limit, json, ...options }: EntriesOptions) => {
       const { stdout, stderr } = context.terminal;
       // A file that is opened to read alone may not change meanwhile.
-      const service = await context.service(options, { rates: false, access: follow ? "write" : "read" });
-      const after =
-        options.after === undefined ? undefined : (await service.receipt(receiptId(options.after))).id;
+      const service = await context.service(follow ? "write" : "read");
+      const after = options.after === undefined ? undefined : (await service.receipt(options.after)).id;
       const chunks = atMost(limit, follow ? service.follow({ after }) : everyPage(service, after));
       if (json) {
         const { entry } = await import("../../wire/entries.ts");

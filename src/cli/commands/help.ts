@@ -1,8 +1,7 @@
-import type { Command } from "commander";
+import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitTable } from "../exits.ts";
-import { command } from "../options.ts";
 import { flagOf, settingNames, settingOf, variableOf } from "../settings.ts";
 import { writeTable } from "../terminal/output.ts";
 import type { Screen } from "../terminal/terminal.ts";
@@ -15,9 +14,10 @@ export const topics: Readonly<
   environment: { about: "every environment variable that fx reads", tell: tellEnvironment },
 };
 
-export function defineHelp(program: Command, context: Context): void {
+export function defineHelp(program: FxCommand, context: Context): void {
   const about = Object.entries(topics).map(([topic, { about }]) => `  ${topic.padEnd(13)}${about}`);
-  command(program, "help", "Explain a command or a topic", ["fx help exchange", "fx help exit-codes"])
+  program
+    .add("help", "Explain a command or a topic", ["fx help exchange", "fx help exit-codes"])
     .argument("[topic...]", "a command, or one of the topics below")
     .addHelpText("after", `\nTopics:\n${about.join("\n")}`)
     .action(async (words: readonly string[]) => {

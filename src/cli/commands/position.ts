@@ -1,10 +1,8 @@
-import type { Command } from "commander";
-import type { CommandOptions, Context } from "../context.ts";
-import { command, serviceCommand, withAtOption } from "../options.ts";
+import type { FxCommand } from "../command.ts";
+import type { Context } from "../context.ts";
 import { amountText, moneyText, writeRecord, writeTable } from "../terminal/output.ts";
-import { write } from "../terminal/terminal.ts";
-
-const needs = { rates: false, access: "read" } as const;
+import { writeGap } from "../terminal/terminal.ts";
+import type { AtOptions } from "./account.ts";
 
 const columns = [
   { title: "Currency" },
@@ -14,31 +12,25 @@ const columns = [
   { title: "At the bank", align: "right" },
 ] as const;
 
-export function definePosition(program: Command, context: Context): void {
-  withAtOption(
-    serviceCommand(
-      command(
-        program,
-        "position",
-        "Show what customers hold, the house's position, its money and the spread earned",
-        ["fx position", "fx position --at 2026-06-30"],
-      ),
-      needs,
-    ),
-  ).action(async ({ at, ...options }: CommandOptions & { readonly at?: Date }) => {
-    const { stdout } = context.terminal;
-    const service = await context.service(options, needs);
-    const position = await service.position(at);
-    if (options.json) {
-      const { position: shape } = await import("../../wire/ledger.ts");
-      return context.document(shape.encode(position));
-    }
-    const rows = position.currencies.map(({ currency, customers, house, cash, bank }) => [
-      currency,
-      ...[customers, house, cash, bank].map((minor) => amountText(stdout, { currency, minor })),
-    ]);
-    await writeTable(stdout, columns, rows);
-    if (stdout.rich) write(stdout, "");
-    writeRecord(stdout, [["spread earned", moneyText(stdout, position.spreadEarned)]]);
-  });
+export function definePosition(program: FxCommand, context: Context): void {
+  program
+    .add("position", "Show what customers hold, the house's position, its money and the spread earned", [
+      "fx position",
+      "fx position --at 2026-06-30",
+    ])
+    .target()
+    .json()
+    .at()
+    .action(async ({ at, json }: AtOptions) => {
+      const { stdout } = context.terminal;
+      const position = await (await context.service()).position(at);
+      if (json) return context.document((await import("../../wire/ledger.ts")).position.encode(position));
+      const rows = position.currencies.map(({ currency, customers, house, cash, bank }) => [
+        currency,
+        ...[customers, house, cash, bank].map((minor) => amountText(stdout, { currency, minor })),
+      ]);
+      await writeTable(stdout, columns, rows);
+      writeGap(stdout);
+      writeRecord(stdout, [["spread earned", moneyText(stdout, position.spreadEarned)]]);
+    });
 }

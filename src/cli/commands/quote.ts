@@ -1,9 +1,9 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import type { Decimal } from "../../core/decimal.ts";
 import { type ExchangeTerms, parseTerms } from "../../core/exchange.ts";
+import { amountArgument, type FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { amountArgument, command, serviceCommand } from "../options.ts";
 import { quotePairs } from "../terminal/figures.ts";
 import { writeRecord } from "../terminal/output.ts";
 
@@ -14,18 +14,14 @@ export interface TermsOptions extends CommandOptions {
   readonly toSell?: Decimal;
 }
 
-const needs = { rates: true, access: "read" } as const;
-
-export function defineQuote(program: Command, context: Context): void {
-  withTermsOptions(
-    command(program, "quote", "Show a quote at the current rates", [
-      "fx quote --from PLN --to USD --to-buy 100",
-      "fx quote --from EUR --to CHF --to-sell 250 --json",
-    ]),
-  ).action(async (options: TermsOptions) => {
+export function defineQuote(program: FxCommand, context: Context): void {
+  const quote = program.add("quote", "Show a quote at the current rates", [
+    "fx quote --from PLN --to USD --to-buy 100",
+    "fx quote --from EUR --to CHF --to-sell 250 --json",
+  ]);
+  withTermsOptions(quote).action(async (options: TermsOptions) => {
     const terms = termsOf(options);
-    const service = await context.service(options, needs);
-    const quote = await service.quote(terms);
+    const quote = await (await context.service()).quote(terms);
     const { stdout } = context.terminal;
     if (!options.json) return writeRecord(stdout, quotePairs(stdout, quote));
     const { quote: shape } = await import("../../wire/exchanges.ts");
@@ -34,8 +30,10 @@ export function defineQuote(program: Command, context: Context): void {
 }
 
 /** The options that say what to exchange. */
-export function withTermsOptions(command: Command): Command {
-  return serviceCommand(command, needs)
+export function withTermsOptions(command: FxCommand): FxCommand {
+  return command
+    .target({ rates: true })
+    .json()
     .requiredOption("--from <currency>", "currency to sell, such as PLN")
     .requiredOption("--to <currency>", "currency to buy, such as USD")
     .addOption(
@@ -43,7 +41,7 @@ export function withTermsOptions(command: Command): Command {
         .argParser(amountArgument)
         .conflicts("toSell"),
     )
-    .addOption(new Option("--to-sell <amount>", "sell exactly this amount").argParser(amountArgument));
+    .option("--to-sell <amount>", "sell exactly this amount", amountArgument);
 }
 
 /** @throws UsageError, FxError */

@@ -1,26 +1,27 @@
-import type { Command } from "commander";
 import { type Account, balanceOf } from "../../core/account.ts";
 import type { Request } from "../../core/change.ts";
+import { pln } from "../../core/currency.ts";
 import type { Decimal } from "../../core/decimal.ts";
 import { FxError } from "../../core/errors.ts";
-import type { ExchangeOrder, Quote } from "../../core/exchange.ts";
+import type { Quote } from "../../core/exchange.ts";
 import { housePlaceOf } from "../../core/house.ts";
 import type { Receipt } from "../../core/journal.ts";
-import { type Money, requestedMinor } from "../../core/money.ts";
+import { requestedMinor } from "../../core/money.ts";
+import type { Pesel } from "../../core/pesel.ts";
 import type { ExchangeService, Settlement } from "../../core/service.ts";
+import { replayNote } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { Declined, RequestFailed } from "../errors.ts";
-import { replayNote, withConsentOptions, withKeyOption } from "../options.ts";
 import {
   accountState,
+  type EntryFacts,
   factPairs,
   holderPairs,
-  optional,
   quotePairs,
   receiptPairs,
 } from "../terminal/figures.ts";
-import { amountText, moneyText, type Pairs, writeRecord, writeTable, writeText } from "../terminal/output.ts";
-import { type Screen, write } from "../terminal/terminal.ts";
+import { amountText, writeRecord, writeTable, writeText } from "../terminal/output.ts";
+import { type Screen, write, writeGap } from "../terminal/terminal.ts";
 
 export interface SettleOptions extends CommandOptions {
   readonly key?: string;
@@ -41,18 +42,11 @@ export interface ReasonOptions extends SettleOptions {
 /** A request that changes an account that exists. */
 type AccountRequest = Exclude<Request, { readonly kind: "opening" }>;
 
-/** A request as its command line gives it. */
+/** A request, with the receipt that a reversal undoes. */
 interface Intent {
   readonly request: AccountRequest;
-  /** The receipt that a reversal undoes. */
   readonly undone?: Receipt;
 }
-
-/** The arguments of a command: what it asks for, or how that is read from the service. */
-type Arguments = { readonly rates?: boolean } & (
-  | { readonly request: AccountRequest }
-  | { readonly intent: (service: ExchangeService) => Promise<Intent> }
-);
 
 /** The outcome that a request would have now. */
 interface Preview extends Intent {
@@ -76,35 +70,57 @@ const questions: Readonly<Record<AccountRequest["kind"], string>> = {
 /** Kinds of requests that move no money, and change what can be done with the account. */
 const changesState: readonly AccountRequest["kind"][] = ["closing", "block", "unblock"];
 
-/** The options of every command that changes an account. */
-export function withSettleOptions(command: Command): Command {
-  return withConsentOptions(withKeyOption(command), "show what would change, and change nothing");
+/** Carries out a command that changes the account of a PESEL argument. */
+export async function settleAccount(
+  context: Context,
+  argument: string,
+  options: SettleOptions,
+  requestOf: (ids: { readonly pesel: Pesel; readonly key: string }) => AccountRequest,
+): Promise<void> {
+  await settle(context, options, async (key) =>
+    requestOf({ pesel: await context.questions.pesel(argument), key }),
+  );
 }
 
 /**
  * Carries out a command that changes an account. At a terminal it shows a preview and asks first.
- * @param read parses the arguments, before the service is opened
+ * @param read parses the arguments, before the service is opened, to the request or to how it is read from the service
  */
 export async function settle(
   context: Context,
-  { key = crypto.randomUUID(), yes = false, dryRun = false, ...options }: SettleOptions,
-  read: (key: string) => Promise<Arguments>,
+  { key = crypto.randomUUID(), yes = false, dryRun = false, json = false }: SettleOptions,
+  read: (key: string) => Promise<AccountRequest | ((service: ExchangeService) => Promise<Intent>)>,
 ): Promise<void> {
   context.sending.prepare(key);
   const isAsked = !dryRun && context.questions.asksFirst(yes);
-  const { rates = false, ...given } = await read(key);
-  const service = await context.service(options, { rates, access: dryRun ? "read" : "write" });
-  const intent = "intent" in given ? await given.intent(service) : given;
-  const tell = (settlement: Settlement) => tellSettlement(context, options, service, key, settlement);
-  if (!dryRun && !isAsked) return tell(await send(context, service, key, intent.request));
+  const given = await read(key);
+  const usesRates = typeof given === "object" && needsRates(given);
+  const service = await context.service(dryRun ? "read" : "write", usesRates);
+  const intent = typeof given === "object" ? { request: given } : await given(service);
+  const send = (request: AccountRequest) =>
+    context.sending.send(key, () =>
+      request.kind === "exchange" ? service.exchange(request) : service.change(request),
+    );
+  const tell = (settlement: Settlement) => tellSettlement(context, json, service, key, settlement);
+  if (!dryRun && !isAsked) return tell(await send(intent.request));
   for (;;) {
     const preview = await previewOf(service, intent);
-    if ("replayed" in preview)
-      return tell(dryRun ? preview : await send(context, service, key, intent.request));
-    if (dryRun) return tellPreview(context, options, preview);
-    const settlement = await ask(context, service, key, preview);
-    if (settlement !== undefined) return tell(settlement);
+    if ("replayed" in preview) return tell(dryRun ? preview : await send(intent.request));
+    if (dryRun) return tellPreview(context, json, preview);
+    await ask(context, preview);
+    try {
+      return await tell(await send(pinnedTo(intent.request, preview.quote)));
+    } catch (error) {
+      if (!isNewTable(intent.request, error)) throw error;
+      writeText(context.terminal.stderr, "The rates have changed, and nothing was exchanged. The new quote:");
+      write(context.terminal.stderr, "");
+    }
   }
+}
+
+/** PLN and whatever an account holds need no rate table. */
+function needsRates(request: AccountRequest): boolean {
+  return request.kind === "exchange" || (request.kind === "deposit" && request.currency !== pln);
 }
 
 /** A dry run of the request; the settlement, if the request was done before under its key. */
@@ -115,8 +131,7 @@ async function previewOf(service: ExchangeService, intent: Intent): Promise<Prev
     request.kind === "exchange" ? service.quote(request) : undefined,
   ]);
   const quote = quoted.status === "fulfilled" ? quoted.value : undefined;
-  const answer = await dryRun(service, quote === undefined ? request : pinnedTo(request, quote));
-  if (answer instanceof FxError) throw answer;
+  const answer = await dryRun(service, pinnedTo(request, quote));
   if (answer.replayed) return answer;
   if (quoted.status === "rejected") throw quoted.reason;
   return { ...intent, before: await accountOf(service, request), after: answer.account, quote };
@@ -128,12 +143,13 @@ async function accountOf(service: ExchangeService, { pesel }: AccountRequest): P
   return (await service.house()).find((account) => account.pesel === pesel) as Account;
 }
 
-async function dryRun(service: ExchangeService, request: AccountRequest): Promise<Settlement | FxError> {
+async function dryRun(service: ExchangeService, request: AccountRequest): Promise<Settlement> {
   async function* once() {
     yield [request];
   }
   for await (const [answer] of service.dryRun(once())) {
-    if (answer instanceof FxError || (answer !== undefined && "account" in answer)) return answer;
+    if (answer instanceof FxError) throw answer;
+    if (answer !== undefined && "account" in answer) return answer;
   }
   throw new Error("a dry run has no answer to its line");
 }
@@ -141,57 +157,32 @@ async function dryRun(service: ExchangeService, request: AccountRequest): Promis
 /** The request, to be refused if another rate table than the one of the quote is in force by then. */
 function pinnedTo(request: AccountRequest, quote: Quote | undefined): AccountRequest {
   if (request.kind !== "exchange" || quote === undefined) return request;
-  return { ...request, table: request.table ?? quote.tableId } satisfies ExchangeOrder & AccountRequest;
+  return { ...request, table: request.table ?? quote.tableId };
 }
 
-/** Asks, and sends the request after a yes. Resolves with nothing if the rates have changed meanwhile. */
-async function ask(
-  context: Context,
-  service: ExchangeService,
-  key: string,
-  preview: Preview,
-): Promise<Settlement | undefined> {
+/** Shows what the request would do, and asks. */
+async function ask(context: Context, preview: Preview): Promise<void> {
   const { stderr } = context.terminal;
-  const { request, quote } = preview;
   await writePreview(stderr, preview);
   write(stderr, "");
-  if (!(await context.questions.confirm(questions[request.kind]))) throw new Declined();
+  if (!(await context.questions.confirm(questions[preview.request.kind]))) throw new Declined();
   write(stderr, "");
-  try {
-    return await send(context, service, key, pinnedTo(request, quote));
-  } catch (error) {
-    const isNewTable = request.kind === "exchange" && request.table === undefined && isRateChange(error);
-    if (!isNewTable) throw error;
-    writeText(stderr, "The rates have changed, and nothing was exchanged. The new quote:");
-    write(stderr, "");
-    return undefined;
-  }
 }
 
-function isRateChange(error: unknown): boolean {
-  return (
-    error instanceof RequestFailed && error.cause instanceof FxError && error.cause.code === "rate-changed"
-  );
+/** Whether an exchange was refused because of its quote's rate table, which the user has not named. */
+function isNewTable(request: AccountRequest, error: unknown): boolean {
+  const cause = error instanceof RequestFailed ? error.cause : undefined;
+  const isRateChange = cause instanceof FxError && cause.code === "rate-changed";
+  return request.kind === "exchange" && request.table === undefined && isRateChange;
 }
 
-function send(
-  context: Context,
-  service: ExchangeService,
-  key: string,
-  request: AccountRequest,
-): Promise<Settlement> {
-  return context.sending.send(key, () =>
-    request.kind === "exchange" ? service.exchange(request) : service.change(request),
-  );
-}
-
-async function tellPreview(context: Context, options: CommandOptions, preview: Preview): Promise<void> {
-  if (!options.json) return writePreview(context.terminal.stdout, preview);
-  const [accounts, exchanges] = [import("../../wire/accounts.ts"), import("../../wire/exchanges.ts")];
+async function tellPreview(context: Context, json: boolean, preview: Preview): Promise<void> {
   const { quote, after } = preview;
-  context.document(
-    quote === undefined ? (await accounts).encodeListedAccount(after) : (await exchanges).quote.encode(quote),
-  );
+  if (!json) return writePreview(context.terminal.stdout, preview);
+  if (quote === undefined) {
+    return context.document((await import("../../wire/accounts.ts")).encodeListedAccount(after));
+  }
+  context.document((await import("../../wire/exchanges.ts")).quote.encode(quote));
 }
 
 async function writePreview(
@@ -206,32 +197,31 @@ async function writePreview(
     // A receipt has the PESEL already.
     ...holderPairs(before).slice(0, undone === undefined ? 2 : 1),
     ...(quote === undefined ? [] : quotePairs(screen, quote)),
-    ...requestPairs(screen, request, undone),
+    ...factPairs(screen, factsOf(request, undone)),
     ...(changesState.includes(request.kind) ? accountState(screen, after) : []),
   ]);
   await writeBalances(screen, before, after);
 }
 
-/** A request as it was given, except an exchange, whose quote says more. */
-function requestPairs(screen: Screen, request: AccountRequest, undone: Receipt | undefined): Pairs {
-  const moved = (name: string, money: Money | undefined) => optional(name, money && moneyText(screen, money));
-  switch (request.kind) {
+/** What the entry of a request will have. Of an exchange, the quote says it. */
+function factsOf(request: AccountRequest, undone: Receipt | undefined): EntryFacts {
+  const { kind } = request;
+  switch (kind) {
     case "deposit":
     case "withdrawal": {
-      const { kind, currency, amount, note } = request;
-      const minor = requestedMinor(amount, currency);
-      return [...moved(kind === "deposit" ? "in" : "out", { currency, minor }), ...optional("note", note)];
+      const { currency, amount, note } = request;
+      const money = { currency, minor: requestedMinor(amount, currency) };
+      return { kind, note, [kind === "deposit" ? "credited" : "debited"]: money };
     }
     case "reversal":
-      return [...moved("out", undone?.credited), ...moved("in", undone?.debited), ["reason", request.reason]];
+      return { kind, note: request.reason, debited: undone?.credited, credited: undone?.debited };
     case "renaming":
-      return [["new name", `${request.name} ${request.surname}`]];
+      return { kind, holder: request };
     case "block":
     case "unblock":
-      return [["reason", request.reason]];
-    case "exchange":
-    case "closing":
-      return [];
+      return { kind, note: request.reason };
+    default:
+      return { kind };
   }
 }
 
@@ -252,14 +242,9 @@ async function writeBalances(screen: Screen, before: Account, after: Account): P
   await writeTable(screen, columns, rows);
 }
 
-/** An empty line for people. */
-function writeGap(screen: Screen): void {
-  if (screen.rich) write(screen, "");
-}
-
 async function tellSettlement(
   context: Context,
-  options: CommandOptions,
+  json: boolean,
   service: ExchangeService,
   key: string,
   { account, receiptId, replayed }: Settlement,
@@ -267,7 +252,7 @@ async function tellSettlement(
   const { stdout, stderr } = context.terminal;
   // The money has moved: a receipt that cannot be read now is no failure of the command.
   const entry = await service.receipt(receiptId).catch(() => undefined);
-  if (options.json) {
+  if (json) {
     const { encodeListedAccount } = await import("../../wire/accounts.ts");
     const { entry: shape } = await import("../../wire/entries.ts");
     const { id: _, ...facts } = entry === undefined ? { id: receiptId } : shape.encode(entry);

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import type { ListedAccount } from "../../core/account.ts";
 import { addDays, type CalendarDate, warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
@@ -13,9 +13,9 @@ import {
 } from "../../core/service.ts";
 import { NewFile } from "../../files/new-file.ts";
 import { parseDate } from "../../wire/times.ts";
+import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { command, serviceCommand } from "../options.ts";
 import { reasonOf } from "../reason.ts";
 import { writeRecord, writeText } from "../terminal/output.ts";
 import { readPages } from "../terminal/pages.ts";
@@ -32,37 +32,36 @@ interface StatementsOptions extends CommandOptions {
   readonly format: StatementFormat;
 }
 
-const needs = { rates: false, access: "read" } as const;
-
-export function defineStatements(program: Command, context: Context): void {
-  serviceCommand(
-    command(program, "statements", "Write the statements of all customers of a month, a file for each", [
+export function defineStatements(program: FxCommand, context: Context): void {
+  program
+    .add("statements", "Write the statements of all customers of a month, a file for each", [
       "fx statements --month 2026-10 --out october",
       "fx statements --month 2026-10 --out october-camt --format camt.053",
     ])
-      .requiredOption("--month <month>", "month, in Warsaw, such as 2026-10", monthArgument)
-      .requiredOption("--out <folder>", "folder for the files: a new one, or an empty one")
-      .addOption(new Option("--format <format>", "file format").choices(statementFormats).default("csv")),
-    needs,
-  ).action(async ({ month, out, format, ...options }: StatementsOptions) => {
-    const { stdout, stderr } = context.terminal;
-    const service = await context.service(options, needs);
-    openFolder(out);
-    const isOver = month.to < warsawDate(new Date());
-    if (!isOver) writeText(stderr, "This month has not ended: the statements show it up to now.");
-    const progress = new ProgressLine(stderr);
-    const onDone = (done: number) => progress.show({ done, total: undefined, unit: "accounts" });
-    const counts = await writeStatements(service, { month, out, format, onDone }).finally(() =>
-      progress.clear(),
-    );
-    if (options.json) return context.document({ folder: out, ...month, format, ...counts });
-    writeRecord(stdout, [
-      ["folder", out],
-      ["statements", String(counts.statements)],
-      ["without statement", String(counts.withoutStatement)],
-      ["list of the files", join(out, listName)],
-    ]);
-  });
+    .requiredOption("--month <month>", "month, in Warsaw, such as 2026-10", monthArgument)
+    .requiredOption("--out <folder>", "folder for the files: a new one, or an empty one")
+    .addOption(new Option("--format <format>", "file format").choices(statementFormats).default("csv"))
+    .target()
+    .json()
+    .action(async ({ month, out, format, json }: StatementsOptions) => {
+      const { stdout, stderr } = context.terminal;
+      const service = await context.service();
+      openFolder(out);
+      const isOver = month.to < warsawDate(new Date());
+      if (!isOver) writeText(stderr, "This month has not ended: the statements show it up to now.");
+      const progress = new ProgressLine(stderr);
+      const onDone = (done: number) => progress.show({ done, total: undefined, unit: "accounts" });
+      const counts = await writeStatements(service, { month, out, format, onDone }).finally(() =>
+        progress.clear(),
+      );
+      if (json) return context.document({ folder: out, ...month, format, ...counts });
+      writeRecord(stdout, [
+        ["folder", out],
+        ["statements", String(counts.statements)],
+        ["without statement", String(counts.withoutStatement)],
+        ["list of the files", join(out, listName)],
+      ]);
+    });
 }
 
 /** @throws UsageError unless it is a month that has begun */

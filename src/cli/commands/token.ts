@@ -1,9 +1,8 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { type Role, roles } from "../../wire/role.ts";
+import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { command } from "../options.ts";
-import { settingOption } from "../settings.ts";
 import { timeText, writeRecord, writeTable, writeText } from "../terminal/output.ts";
 import { write } from "../terminal/terminal.ts";
 import type { KeptToken } from "../tokens/file.ts";
@@ -17,40 +16,44 @@ interface CreateOptions extends LifetimeOptions {
   readonly role: Role;
 }
 
-export function defineToken(program: Command, context: Context): void {
-  const token = command(program, "token", "Manage the tokens that a server accepts", [
+export function defineToken(program: FxCommand, context: Context): void {
+  const token = program.add("token", "Manage the tokens that a server accepts", [
     "fx token create till-3 --role teller --tokens tokens.json",
     "fx serve --tokens tokens.json",
   ]);
+  const add = (name: string, description: string, ...examples: readonly string[]) =>
+    token.add(name, description, examples).setting("tokens", "; required here or in FX_TOKENS");
 
-  command(token, "create", "Create a token and print it once", [
+  add(
+    "create",
+    "Create a token and print it once",
     "fx token create till-3 --role teller --expires 90d --tokens tokens.json",
     "FX_TOKENS=tokens.json fx token create backup --role operator > backup.token",
-  ])
+  )
     .argument("<name>", "who or what uses it; the journal and the log have the name")
     .addOption(new Option("--role <role>", "what the token allows").choices(roles).makeOptionMandatory())
     .option("--expires <time>", "lifetime in days or hours, such as 90d or 12h (default: no end)", lifetime)
-    .addOption(settingOption("tokens", "; required here or in FX_TOKENS"))
     .action((name: string, options: CreateOptions) => createToken(context, name, options));
 
-  command(token, "rotate", "Replace a token's secret: same name and role, and the old secret ends", [
+  add(
+    "rotate",
+    "Replace a token's secret: same name and role, and the old secret ends",
     "fx token rotate till-3 --tokens tokens.json > till-3.token",
-  ])
+  )
     .argument("<name>", "name of the token")
     .option("--expires <time>", "lifetime of the new secret (default: that of the old one)", lifetime)
-    .addOption(settingOption("tokens", "; required here or in FX_TOKENS"))
     .action((name: string, options: LifetimeOptions) => rotateToken(context, name, options));
 
-  command(token, "list", "List tokens (secrets are not shown)", ["fx token list --tokens tokens.json"])
-    .addOption(settingOption("tokens", "; required here or in FX_TOKENS"))
-    .option("--json", "print one JSON document")
+  add("list", "List tokens (secrets are not shown)", "fx token list --tokens tokens.json")
+    .json()
     .action((options: CommandOptions) => listTokens(context, options));
 
-  command(token, "revoke", "Revoke a token; a running server follows within a second", [
+  add(
+    "revoke",
+    "Revoke a token; a running server follows within a second",
     "fx token revoke till-3 --tokens tokens.json",
-  ])
+  )
     .argument("<name>", "name of the token")
-    .addOption(settingOption("tokens", "; required here or in FX_TOKENS"))
     .action(async (name: string, options: CommandOptions) => {
       await changeToken(pathOf(options), name, () => []);
       writeRecord(context.terminal.stdout, [["revoked", name]]);

@@ -1,9 +1,6 @@
-import type { Command } from "commander";
-import { parseReason } from "../../core/change.ts";
 import type { TradingState } from "../../core/rates.ts";
+import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import type { Needs } from "../open.ts";
-import { command, serviceCommand, showCommand } from "../options.ts";
 import { optional } from "../terminal/figures.ts";
 import { timeText, writeRecord } from "../terminal/output.ts";
 
@@ -11,49 +8,41 @@ interface SuspendOptions extends CommandOptions {
   readonly reason: string;
 }
 
-const reads: Needs = { rates: true, access: "read" };
-const writes: Needs = { rates: true, access: "write" };
-
-export function defineTrading(program: Command, context: Context): void {
-  const trading = command(program, "trading", "Show whether orders are settled, and stop or resume it", [
+export function defineTrading(program: FxCommand, context: Context): void {
+  const trading = program.add("trading", "Show whether orders are settled, and stop or resume it", [
     "fx trading",
     'fx trading suspend --reason "The bank corrects its table"',
     "fx trading resume",
   ]);
-  const examples = ["fx trading show", "fx trading --json"];
-  showCommand(trading, "Show whether orders are settled now", examples, (show) =>
-    serviceCommand(show, reads).action(async (options: CommandOptions) => {
-      const service = await context.service(options, reads);
-      await tell(context, options, await service.rates());
-    }),
-  );
-
-  serviceCommand(
-    command(trading, "suspend", "Refuse all orders, on every server of the ledger; everything else goes on", [
-      'fx trading suspend --reason "The bank corrects its table"',
-    ]),
-    writes,
-  )
-    .requiredOption("--reason <text>", "why, up to 200 characters; who can reach the server can read it")
-    .action(async (options: SuspendOptions) => {
-      const reason = parseReason(options.reason);
-      const service = await context.service(options, writes);
-      await tell(context, options, await service.changeTrading({ reason, by: undefined }));
+  trading
+    .addShow("Show whether orders are settled now", ["fx trading show", "fx trading --json"])
+    .target({ rates: true })
+    .json()
+    .action(async (options: CommandOptions) => {
+      await tell(context, options, await (await context.service()).rates());
     });
 
-  serviceCommand(command(trading, "resume", "Settle orders again", ["fx trading resume"]), writes).action(
-    async (options: CommandOptions) => {
-      const service = await context.service(options, writes);
-      await tell(context, options, await service.changeTrading({ reason: undefined, by: undefined }));
-    },
-  );
+  const change = async (options: CommandOptions, reason: string | undefined) => {
+    const service = await context.service("write");
+    await tell(context, options, await service.changeTrading({ reason, by: undefined }));
+  };
+  trading
+    .add("suspend", "Refuse all orders, on every server of the ledger; everything else goes on", [
+      'fx trading suspend --reason "The bank corrects its table"',
+    ])
+    .target({ rates: true })
+    .json()
+    .reason("why, up to 200 characters; who can reach the server can read it")
+    .action((options: SuspendOptions) => change(options, options.reason));
+  trading
+    .add("resume", "Settle orders again", ["fx trading resume"])
+    .target({ rates: true })
+    .json()
+    .action((options: CommandOptions) => change(options, undefined));
 }
 
 async function tell(context: Context, { json }: CommandOptions, state: TradingState): Promise<void> {
-  if (json) {
-    const { trading } = await import("../../wire/rates.ts");
-    return context.document(trading.encode(state));
-  }
+  if (json) return context.document((await import("../../wire/rates.ts")).trading.encode(state));
   const { stdout } = context.terminal;
   const { notTraded, suspension } = state;
   if (suspension === undefined) {

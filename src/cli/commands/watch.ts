@@ -1,15 +1,13 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { ReadStream } from "node:tty";
-import { Argument, type Command } from "commander";
 import type { Account } from "../../core/account.ts";
 import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
 import { visible } from "../../core/visible.ts";
+import { type FxCommand, wholeArgument } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, UsageError } from "../errors.ts";
-import { command, wholeArgument } from "../options.ts";
-import { settingOption } from "../settings.ts";
 import { balancesText, tableText } from "../terminal/figures.ts";
 import { fold, timeText, writeText } from "../terminal/output.ts";
 import { openKeyboard, resized, type Screen, showPage, write } from "../terminal/terminal.ts";
@@ -24,16 +22,15 @@ interface Page {
   readonly account: Account | undefined;
 }
 
-export function defineWatch(program: Command, context: Context): void {
-  command(program, "watch", "Show the rates, and an account, and keep them up to date until q", [
-    "fx watch",
-    "fx watch 44051401359 --every 2",
-  ])
-    .addArgument(new Argument("[pesel]", "account to show, or - to read its PESEL from standard input"))
+export function defineWatch(program: FxCommand, context: Context): void {
+  program
+    .add("watch", "Show the rates, and an account, and keep them up to date until q", [
+      "fx watch",
+      "fx watch 44051401359 --every 2",
+    ])
+    .argument("[pesel]", "account to show, or - to read its PESEL from standard input")
     .option("--every <seconds>", "seconds between updates", wholeArgument(1, 3600), 5)
-    .addOption(settingOption("url"))
-    .addOption(settingOption("allowPlainHttp"))
-    .addOption(settingOption("rates", ", for a store in this process"))
+    .target({ rates: true })
     .action(async (argument: string | undefined, options: WatchOptions) => {
       const { stdout } = context.terminal;
       const keyboard = openKeyboard(context.terminal);
@@ -41,7 +38,7 @@ export function defineWatch(program: Command, context: Context): void {
         throw new UsageError("fx watch needs a terminal. In a script, use fx rates and fx account show.");
       }
       const pesel = argument === undefined ? undefined : await context.questions.pesel(argument);
-      const service = await context.service(options, { rates: true, access: "read" });
+      const service = await context.service();
       const read = async (before?: Page): Promise<Page> => {
         const [board, account] = await Promise.all([
           readBoard(service, resized(stdout), before?.board),

@@ -80,14 +80,17 @@ export function receiptPairs(screen: Screen, receipt: Receipt): Pairs {
   ];
 }
 
-/** The facts that depend on the kind of the entry. */
+/** The facts that depend on the kind of an entry, made or to be made. */
+export type EntryFacts = Pick<Entry, "kind"> &
+  Partial<Pick<Entry, "holder" | "note" | "debited" | "credited" | "exchange" | "reverses">>;
+
 export function factPairs(
   screen: Screen,
-  { kind, holder, note, debited, credited, exchange, reverses }: Entry,
+  { kind, holder, note, debited, credited, exchange, reverses }: EntryFacts,
 ): Pairs {
-  if (kind === "exchange" && exchange !== undefined) return exchangePairs(screen, exchange);
+  if (kind === "exchange") return exchange === undefined ? [] : exchangePairs(screen, exchange);
   return [
-    ...optional("new name", kind === "renaming" ? `${holder.name} ${holder.surname}` : undefined),
+    ...optional("new name", kind === "renaming" && holder ? `${holder.name} ${holder.surname}` : undefined),
     ...optional("out", debited && moneyText(screen, debited)),
     ...optional("in", credited && moneyText(screen, credited)),
     ...optional("table", exchange && `${exchange.table} of ${exchange.effectiveDate}`),

@@ -1,55 +1,53 @@
-import type { Command } from "commander";
 import { isClean, isOther } from "../../../core/checkpoint.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { AuditOptions, AuditProgress, AuditReport, Comparison } from "../../../core/service.ts";
+import type { FxCommand } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
-import { command, serviceCommand } from "../../options.ts";
 import { withoutSecrets } from "../../target.ts";
 import { type Pairs, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
-
-const needs = { rates: false, access: "read" } as const;
 
 interface Options extends CommandOptions {
   readonly checkpoint?: string;
   readonly against?: string;
 }
 
-export function defineAudit(program: Command, context: Context): void {
-  serviceCommand(
-    command(program, "audit", "Recompute every balance and exchange; exit 11 if there are findings", [
+export function defineAudit(program: FxCommand, context: Context): void {
+  program
+    .add("audit", "Recompute every balance and exchange; exit 11 if there are findings", [
       "fx audit",
       "fx audit --url sqlite:fx.db --json",
       "fx audit --checkpoint 2026-11-22.checkpoint",
       "fx audit --against 2026-11-22.checkpoint --url sqlite:restored.db",
     ])
-      .option("--checkpoint <file>", "write a checkpoint of every account's chain to this new file")
-      .option("--against <file>", "report accounts that miss entries of an earlier checkpoint"),
-    needs,
-  ).action(async (options: Options) => {
-    const { stdout, stderr } = context.terminal;
-    const progress = new ProgressLine(stderr);
-    const onProgress = (done: AuditProgress) => progress.show(auditProgress(done));
-    const stopNotice = noticeIfSlow(stderr, options);
-    const report = await audit(context, options, onProgress).finally(() => {
-      stopNotice();
-      progress.clear();
+    .option("--checkpoint <file>", "write a checkpoint of every account's chain to this new file")
+    .option("--against <file>", "report accounts that miss entries of an earlier checkpoint")
+    .target()
+    .json()
+    .action(async (options: Options) => {
+      const { stdout, stderr } = context.terminal;
+      const progress = new ProgressLine(stderr);
+      const onProgress = (done: AuditProgress) => progress.show(auditProgress(done));
+      const stopNotice = noticeIfSlow(stderr, options);
+      const report = await audit(context, options, onProgress).finally(() => {
+        stopNotice();
+        progress.clear();
+      });
+      if (!isClean(report)) context.exit = findingsExit;
+      const { checkpoint } = options;
+      const file = checkpoint && (isClean(report) ? checkpoint : null);
+      if (options.json) {
+        const { audit } = await import("../../../wire/audit.ts");
+        context.document({ ...(file !== undefined && { file }), ...audit.encode(report) });
+      } else {
+        const written = file ?? "not written, because of the findings";
+        await tellReport(stdout, report, file === undefined ? [] : [["checkpoint", written]]);
+      }
+      tellAdvice(stderr, report, options.json === true);
     });
-    if (!isClean(report)) context.exit = findingsExit;
-    const { checkpoint } = options;
-    const file = checkpoint && (isClean(report) ? checkpoint : null);
-    if (options.json) {
-      const { audit } = await import("../../../wire/audit.ts");
-      context.document({ ...(file !== undefined && { file }), ...audit.encode(report) });
-    } else {
-      const written = file ?? "not written, because of the findings";
-      await tellReport(stdout, report, file === undefined ? [] : [["checkpoint", written]]);
-    }
-    tellAdvice(stderr, report, options.json === true);
-  });
 }
 
 /** Explains the wait at a terminal after some seconds, because a server reports no progress. */
@@ -66,7 +64,7 @@ async function audit(
   onProgress: (done: AuditProgress) => void,
 ): Promise<AuditReport> {
   if (options.checkpoint === undefined && options.against === undefined) {
-    return (await context.service(options, needs)).audit({ onProgress });
+    return (await context.service()).audit({ onProgress });
   }
   const { CheckpointFile, openCheckpoint } = await import("./checkpoint.ts");
   const earlier = options.against === undefined ? undefined : await openCheckpoint(options.against);
@@ -76,7 +74,7 @@ async function audit(
       ? undefined
       : new CheckpointFile(options.checkpoint, { fx: context.version, source });
   try {
-    const service = await context.service(options, needs);
+    const service = await context.service();
     const report = await service.audit({
       onProgress,
       against: earlier,

@@ -1,11 +1,11 @@
 import type { Readable } from "node:stream";
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { type CalendarDate, warsawDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { ExchangeService } from "../../../core/service.ts";
+import type { FxCommand } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { Declined, tellWarning, UsageError } from "../../errors.ts";
-import { command, serviceCommand, withConsentOptions } from "../../options.ts";
 import { withoutSecrets } from "../../target.ts";
 import { writeJson, writeRecord, writeText } from "../../terminal/output.ts";
 import { clearLine, type Screen, write } from "../../terminal/terminal.ts";
@@ -22,21 +22,18 @@ interface BatchOptions extends CommandOptions {
   readonly stopOnError?: boolean;
 }
 
-export function defineBatch(program: Command, context: Context): void {
-  const batch = serviceCommand(
-    command(program, "batch", "Carry out a file of orders, new accounts, deposits and withdrawals", [
+export function defineBatch(program: FxCommand, context: Context): void {
+  program
+    .add("batch", "Carry out a file of orders, new accounts, deposits and withdrawals", [
       "fx batch orders.csv --dry-run",
       "fx batch orders.csv > results.ndjson",
       "fx batch orders.csv --rejects rejects.csv > results.ndjson",
       "fx batch accounts.csv --encoding windows-1250",
       "fx batch accounts.ndjson --stop-on-error",
       "zcat orders.csv.gz | fx batch - --id 2026-11-21",
-    ]),
-    {
-      rates: true,
-      json: "print one JSON object a line, also at a terminal, and the summary as JSON on stderr",
-    },
-  )
+    ])
+    .target({ rates: true })
+    .json("print one JSON object a line, also at a terminal, and the summary as JSON on stderr")
     .argument(
       "<file>",
       "CSV with a header (pesel,from,to,toBuy,toSell; name,surname,pesel,pln; or kind,pesel,amount,currency,note), " +
@@ -54,10 +51,9 @@ export function defineBatch(program: Command, context: Context): void {
       ),
     )
     .option("--encoding <name>", "text encoding of the file, such as windows-1250 (default: UTF-8)")
-    .option("--stop-on-error", "stop at the first line that does not go through; slower");
-  withConsentOptions(batch, "show what each line would do, and change nothing").action(
-    (path: string, options: BatchOptions) => runBatch(context, path, options),
-  );
+    .option("--stop-on-error", "stop at the first line that does not go through; slower")
+    .consent("show what each line would do, and change nothing")
+    .action((path: string, options: BatchOptions) => runBatch(context, path, options));
 }
 
 async function runBatch(context: Context, path: string, options: BatchOptions): Promise<void> {
@@ -80,7 +76,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
     );
   }
   const access = dryRun ? "read" : "create";
-  const service = await context.service(options, { rates: format.needsRates, access });
+  const service = await context.service(access, format.needsRates);
   const today = warsawDate(new Date());
   if (isAsked) tellPlan(context, path, batch, options);
   if (again !== undefined && options.id === undefined) {

@@ -1,18 +1,19 @@
-import { Argument, type Command } from "commander";
+import { Argument } from "commander";
+import type { FxCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { command } from "../../options.ts";
 import { write } from "../../terminal/terminal.ts";
 import { topics } from "../help.ts";
 import { type Candidate, complete, type Placeholders, scripts } from "./scripts.ts";
 
 type Shell = keyof typeof scripts;
 
-export function defineCompletion(program: Command, context: Context): void {
-  command(program, "completion", "Print the script that completes fx's commands in a shell", [
-    "fx completion bash > /etc/bash_completion.d/fx",
-    "fx completion zsh > /usr/local/share/zsh/site-functions/_fx",
-    "fx completion fish > ~/.config/fish/completions/fx.fish",
-  ])
+export function defineCompletion(program: FxCommand, context: Context): void {
+  program
+    .add("completion", "Print the script that completes fx's commands in a shell", [
+      "fx completion bash > /etc/bash_completion.d/fx",
+      "fx completion zsh > /usr/local/share/zsh/site-functions/_fx",
+      "fx completion fish > ~/.config/fish/completions/fx.fish",
+    ])
     .addArgument(new Argument("<shell>", "shell to complete in").choices(Object.keys(scripts)))
     .argument("[words...]", "words to complete, after --; the script passes them")
     .action(async (shell: Shell, words: readonly string[]) => {
@@ -24,7 +25,7 @@ export function defineCompletion(program: Command, context: Context): void {
     });
 }
 
-function placeholdersOf(program: Command): Placeholders {
+function placeholdersOf(program: FxCommand): Placeholders {
   return {
     currency: { values: currencies },
     source: {

@@ -1,13 +1,12 @@
 import { existsSync } from "node:fs";
-import type { Command } from "commander";
+import type { FxCommand } from "../../command.ts";
 import type { Config, Source } from "../../config.ts";
 import type { Context } from "../../context.ts";
 import { findingsExit } from "../../exits.ts";
-import { command, serviceCommand } from "../../options.ts";
 import { type SettingName, settingNames, settingOf } from "../../settings.ts";
 import { withoutSecrets } from "../../target.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
-import { type Screen, write } from "../../terminal/terminal.ts";
+import { type Screen, write, writeGap } from "../../terminal/terminal.ts";
 import type { Check } from "./checkup.ts";
 
 interface Shown {
@@ -17,16 +16,15 @@ interface Shown {
   readonly origin: string;
 }
 
-export function defineDoctor(program: Command, context: Context): void {
-  serviceCommand(
-    command(
-      program,
-      "doctor",
-      "Check the configuration and everything it connects to; exit 11 if anything is wrong",
-      ["fx doctor", "fx doctor --url sqlite:fx.db --json"],
-    ),
-    { rates: true },
-  ).action(({ json = false }: { readonly json?: boolean }) => diagnose(context, json));
+export function defineDoctor(program: FxCommand, context: Context): void {
+  program
+    .add("doctor", "Check the configuration and everything it connects to; exit 11 if anything is wrong", [
+      "fx doctor",
+      "fx doctor --url sqlite:fx.db --json",
+    ])
+    .target({ rates: true })
+    .json()
+    .action(({ json = false }: { readonly json?: boolean }) => diagnose(context, json));
 }
 
 async function diagnose(context: Context, json: boolean): Promise<void> {
@@ -49,7 +47,7 @@ async function diagnose(context: Context, json: boolean): Promise<void> {
     write(stdout, "");
   }
   await writeSettings(stdout, settings, config);
-  if (stdout.rich) write(stdout, "");
+  writeGap(stdout);
   await writeChecks(stdout, checks);
 }
 

@@ -1,10 +1,9 @@
-import type { Command } from "commander";
 import { type CurrencyCode, parseCurrencyCode } from "../../../core/currency.ts";
 import { formatDecimal } from "../../../core/decimal.ts";
 import type { LatestTable, RateOfTable } from "../../../core/rates.ts";
+import { type FxCommand, wholeArgument } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
-import { tellWarning, UsageError } from "../../errors.ts";
-import { command, serviceCommand, showCommand, wholeArgument } from "../../options.ts";
+import { tellWarning } from "../../errors.ts";
 import { changeText, tableText } from "../../terminal/figures.ts";
 import { fold, rateText, writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
@@ -15,42 +14,33 @@ interface HistoryOptions extends CommandOptions {
   readonly days: number;
 }
 
-const needs = { rates: true, access: "read" } as const;
-
-export function defineRates(program: Command, context: Context): void {
-  const rates = command(program, "rates", "Show the bank's rates", [
+export function defineRates(program: FxCommand, context: Context): void {
+  const rates = program.add("rates", "Show the bank's rates", [
     "fx rates",
     "fx rates --json",
     "fx rates history USD",
   ]);
-  const show = showCommand(
-    rates,
-    "Show the rate table in force",
-    ["fx rates show", "fx rates --json"],
-    (show) => serviceCommand(show, needs).action((options: CommandOptions) => showRates(context, options)),
-  );
-  rates.hook("preSubcommand", (_, command) => {
-    const [word] = rates.args;
-    if (command !== show || word === undefined || word === "show" || word.startsWith("-")) return;
-    throw new UsageError(`fx rates has no command "${word}". Its commands are show and history.`);
-  });
-
-  serviceCommand(
-    command(rates, "history", "Show a currency's rates: a chart, or in a pipe one rate table a line", [
+  rates
+    .addShow("Show the rate table in force", ["fx rates show", "fx rates --json"])
+    .target({ rates: true })
+    .json()
+    .action((options: CommandOptions) => showRates(context, options));
+  rates
+    .add("history", "Show a currency's rates: a chart, or in a pipe one rate table a line", [
       "fx rates history USD --days 30",
       "fx rates history EUR --days 365 | cut -f 1,3",
-    ]),
-    needs,
-  )
-    .argument("<currency>", "currency, such as USD")
+    ])
+    .target({ rates: true })
+    .json()
+    .argument("<currency>", "currency, such as USD", parseCurrencyCode)
     .option("--days <number>", "number of days, up to 3660", wholeArgument(1, 3660), 90)
-    .action((currency: string, options: HistoryOptions) => showHistory(context, currency, options));
+    .action((currency: CurrencyCode, options: HistoryOptions) => showHistory(context, currency, options));
 }
 
-async function showRates(context: Context, options: CommandOptions): Promise<void> {
+async function showRates(context: Context, { json }: CommandOptions): Promise<void> {
   const { stdout } = context.terminal;
-  const service = await context.service(options, needs);
-  if (options.json) {
+  const service = await context.service();
+  if (json) {
     const { rates } = await import("../../../wire/rates.ts");
     return context.document(rates.encode(await service.rates()));
   }
@@ -64,16 +54,16 @@ async function showRates(context: Context, options: CommandOptions): Promise<voi
   warnIfNotTraded(context, board.inForce, false);
 }
 
-async function showHistory(context: Context, argument: string, options: HistoryOptions): Promise<void> {
+async function showHistory(
+  context: Context,
+  currency: CurrencyCode,
+  { days, json = false }: HistoryOptions,
+): Promise<void> {
   const { stdout } = context.terminal;
-  const currency = parseCurrencyCode(argument);
-  const service = await context.service(options, needs);
-  const [history, inForce] = await Promise.all([
-    service.rateHistory(currency, options.days),
-    service.rates(),
-  ]);
-  warnIfNotTraded(context, inForce, options.json === true);
-  if (options.json) {
+  const service = await context.service();
+  const [history, inForce] = await Promise.all([service.rateHistory(currency, days), service.rates()]);
+  warnIfNotTraded(context, inForce, json);
+  if (json) {
     const { rateHistory } = await import("../../../wire/rates.ts");
     return context.document(rateHistory.encode({ currency, rates: history }));
   }

@@ -1,11 +1,9 @@
-import type { Command } from "commander";
 import type { ReceiptProof } from "../../../core/service.ts";
+import type { FxCommand } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning, UsageError } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
-import { command } from "../../options.ts";
 import { reasonOf } from "../../reason.ts";
-import { settingOption } from "../../settings.ts";
 import { receiptPairs } from "../../terminal/figures.ts";
 import { writeRecord } from "../../terminal/output.ts";
 
@@ -18,7 +16,6 @@ interface VerifyOptions {
   readonly json?: boolean;
 }
 
-const needs = { rates: false, access: "read" } as const;
 /** In bytes: more than the longest proof has. */
 const longestProof = 8 * 1024 * 1024;
 /** The number of members of a proof, with those of its head. */
@@ -26,45 +23,44 @@ const members = 8;
 
 /** @param idOf reads the id that is given for a receipt */
 export function defineProof(
-  receipt: Command,
+  receipt: FxCommand,
   context: Context,
   idArgument: string,
   idOf: (text: string) => string,
 ): void {
-  command(receipt, "proof", "Print the proof that the ledger has an entry, for fx receipt verify", [
-    "fx receipt proof 019e9a70-3c5e > receipt.proof",
-    "fx receipt proof 019e9a70-3c5e --checkpoint 2026-11-22.checkpoint > receipt.proof",
-  ])
+  receipt
+    .add("proof", "Print the proof that the ledger has an entry, for fx receipt verify", [
+      "fx receipt proof 019e9a70-3c5e > receipt.proof",
+      "fx receipt proof 019e9a70-3c5e --checkpoint 2026-11-22.checkpoint > receipt.proof",
+    ])
     .argument("<id>", idArgument)
-    .addOption(settingOption("url"))
-    .addOption(settingOption("allowPlainHttp"))
+    .target()
     .option("--checkpoint <file>", "end the proof where this checkpoint does, and exit 11 if it does not fit")
     .addHelpText(
       "after",
       "\nThe proof has the entry with its holder's name and PESEL, and the id of the account in checkpoints and exports.\n" +
         "Of later entries of the account it has hashes, and so their number.",
     )
-    .action(async (id: string, options: ProofOptions) => {
-      const proof = await (await context.service(options, needs)).proof(idOf(id));
-      const { checkpoint } = options;
+    .action(async (id: string, { checkpoint }: ProofOptions) => {
+      const proof = await (await context.service()).proof(idOf(id));
       const proven = checkpoint === undefined ? proof : (await compared(proof, checkpoint)).proven;
       if (typeof proven === "string") {
         context.exit = findingsExit;
         return tellWarning(context.terminal.stderr, proven, false);
       }
-      const { receiptProof } = await import("../../../wire/proof.ts");
-      context.document(receiptProof.encode(proven));
+      context.document((await import("../../../wire/proof.ts")).receiptProof.encode(proven));
     });
 
-  command(receipt, "verify", "Check a proof against a checkpoint, offline; exit 11 if it does not fit", [
-    "fx receipt verify receipt.proof --checkpoint 2026-11-22.checkpoint",
-  ])
+  receipt
+    .add("verify", "Check a proof against a checkpoint, offline; exit 11 if it does not fit", [
+      "fx receipt verify receipt.proof --checkpoint 2026-11-22.checkpoint",
+    ])
     .argument("<file>", "what fx receipt proof printed")
     .requiredOption(
       "--checkpoint <file>",
       "a checkpoint of the ledger, made after the entry, from whoever kept it",
     )
-    .option("--json", "print one JSON document")
+    .json()
     .addHelpText(
       "after",
       "\nIf it fits, the ledger had this entry when the checkpoint was made. Whether it was reversed is not shown.",

@@ -1,8 +1,8 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import type { ExchangeService } from "../../../core/service.ts";
+import type { FxCommand } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
-import { command } from "../../options.ts";
-import { type SettingName, type Settings, settingNames, settingOption } from "../../settings.ts";
+import { type SettingName, type Settings, settingNames } from "../../settings.ts";
 import { withoutSecrets } from "../../target.ts";
 import { type Pairs, writeRecord } from "../../terminal/output.ts";
 import { write } from "../../terminal/terminal.ts";
@@ -19,8 +19,8 @@ const details: Partial<Record<SettingName, string>> = {
   logLevel: "; info unless set, and warn at a terminal",
 };
 
-export function defineServe(program: Command, context: Context): void {
-  const serve = command(program, "serve", "Run the server", [
+export function defineServe(program: FxCommand, context: Context): void {
+  const serve = program.add("serve", "Run the server", [
     "fx serve --demo",
     "fx serve --db sqlite:fx.db",
     "FX_DB=postgres://fx:secret@db/fx fx serve --host 0.0.0.0 --tokens /etc/fx/tokens",
@@ -34,7 +34,7 @@ export function defineServe(program: Command, context: Context): void {
       "changeSource",
     ]),
   );
-  for (const name of serverSettings) serve.addOption(settingOption(name, details[name]));
+  for (const name of serverSettings) serve.setting(name, details[name]);
   serve.action(async (options: ServeOptions) => {
     const { stdout, stderr } = context.terminal;
     const isDemo = options.demo === true;
