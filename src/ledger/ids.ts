@@ -1,22 +1,37 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { MAX, NIL, validate } from "uuid";
+import { limits } from "./limits.ts";
 import { decodeIdentityKey } from "./rows.ts";
-import type { Store } from "./store.ts";
+import type { IdRange, Store } from "./store.ts";
 
 /**
  * A new UUID, version 7 (RFC 9562): the time in milliseconds, then random bits. An index of them grows at its end. Its
  * random bits are those of Node's UUID, version 4, because Node keeps a stock of them.
  */
-export function newEntryId(): string {
-  const time = Date.now().toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+export function newEntryId(time = new Date()): string {
+  return `${beginningAt(time.getTime())}-7${randomUUID().slice(15)}`;
+}
+
+function beginningAt(ms: number): string {
+  const digits = Math.max(0, ms).toString(16).padStart(12, "0");
+  return `${digits.slice(0, 8)}-${digits.slice(8)}`;
+}
+
+/**
+ * The first and the last id that an entry of the time from `start` to `end` can have. An id has the clock's time; the
+ * entry's own may be ahead of that, because it is never before that of the account's entry before it.
+ */
+export function idsOfTime(start: Date, end: Date): IdRange {
+  const first = beginningAt(start.getTime() - limits.clockToleranceMs);
+  const last = beginningAt(end.getTime() + limits.clockToleranceMs);
+  return { first: first + NIL.slice(first.length), last: last + MAX.slice(last.length) };
 }
 
 /**
  * The first and the last id that could begin with `text`; undefined if none could. An id begins with its time, so ids
  * with the same 8 characters are of the same 65 seconds.
  */
-export function idsFrom(text: string): { readonly first: string; readonly last: string } | undefined {
+export function idsFrom(text: string): IdRange | undefined {
   const range = { first: text + NIL.slice(text.length), last: text + MAX.slice(text.length) };
   return text !== "" && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(range.first) ? range : undefined;
 }

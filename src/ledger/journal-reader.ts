@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { FxError } from "../core/errors.ts";
 import type { Entry } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
-import { isEntryId } from "./ids.ts";
+import { idsOfTime, isEntryId } from "./ids.ts";
 import { DamagedLedger, type JournalRow, lagging } from "./rows.ts";
 import type { FoundEntry, JournalPage, PlacedEntry, Store } from "./store.ts";
 
@@ -36,50 +36,63 @@ export async function* readJournal(
   pause: Pause = nextTurn,
 ): AsyncGenerator<readonly JournalRow[]> {
   const { position: through } = await store.journalEnd();
-  yield* pages((page) => store.journal({ ...page, through }), pause);
+  yield* pages((page) => store.journal(page), { through }, pause);
 }
 
-/** Reads the entries of the journal up to `at`, or all, as `readSealed` does. */
+/** Reads the entries of the journal up to `at`, or all, as `readAll` does. */
 export async function* readEntries(
   store: Store,
   at: Date | undefined,
-  pause?: Pause,
+  pause: Pause = nextTurn,
 ): AsyncGenerator<readonly Entry[]> {
-  for await (const page of readSealed(store, pause)) {
+  for await (const page of readAll(store, pause)) {
     yield page.map(({ entry }) => entry).filter(({ time }) => at === undefined || time <= at);
   }
 }
 
 /**
- * Reads the entries of the journal in the same way as `readJournal`, each checked, with their hashes.
- * @throws DamagedLedger if one was changed or is missing; for one that cannot be found by its position only at the end
+ * Reads all entries of the journal in the same way as `readJournal`, each checked.
+ * @throws DamagedLedger if one was changed or is missing; for the last one of an account only at the end
  */
-export async function* readSealed(
-  store: Store,
-  pause: Pause = nextTurn,
-): AsyncGenerator<readonly PlacedEntry[]> {
-  const { position: through, entries, found } = await store.journalEnd();
-  if (found < entries) throw missingEntries(entries - found);
-  let unread = found;
-  for await (const page of pages((page) => store.entries({ ...page, through }), pause)) {
+async function* readAll(store: Store, pause: Pause): AsyncGenerator<readonly PlacedEntry[]> {
+  const { position: through, entries } = await store.journalEnd();
+  let unread = entries;
+  for await (const page of pages((page) => store.entries(page), { after: 0, through }, pause)) {
     unread -= page.length;
     yield page;
   }
   if (unread <= 0) return;
-  throw (await store.journalEnd()).found < found ? lagging() : missingEntries(unread);
+  if ((await store.journalEnd()).entries < entries) throw lagging();
+  throw new DamagedLedger(`the journal lacks ${unread} entries that accounts should have`);
 }
 
-function missingEntries(count: number): DamagedLedger {
-  return new DamagedLedger(`the journal lacks ${count} entries that accounts should have`);
+/**
+ * Reads the entries of a time, and no page of the journal that has none of them.
+ * @param start inclusive
+ * @param end exclusive
+ * @throws DamagedLedger if one, or the one before it in its account, was changed or is missing
+ */
+export async function* readPeriod(
+  store: Store,
+  { start, end }: { readonly start: Date; readonly end: Date },
+  pause: Pause = nextTurn,
+): AsyncGenerator<readonly PlacedEntry[]> {
+  const places = await store.positionsBetween(idsOfTime(start, end));
+  if (places === undefined) return;
+  const range = { after: places.first - 1, through: places.last };
+  for await (const page of pages((page) => store.entries(page), range, pause)) {
+    yield page.filter(({ entry }) => entry.time >= start && entry.time < end);
+  }
 }
 
 async function* pages<Row extends { readonly position: number }>(
   read: (page: JournalPage) => Promise<readonly Row[]>,
+  range: { readonly after?: number; readonly through: number },
   pause: Pause,
 ): AsyncGenerator<readonly Row[]> {
-  for (let after: number | undefined; ; ) {
+  for (let { after } = range; ; ) {
     await pause();
-    const rows = await read({ after, limit: pageSize });
+    const rows = await read({ ...range, after, limit: pageSize });
     yield rows;
     if (rows.length < pageSize) return;
     after = rows.at(-1)?.position;
@@ -88,7 +101,8 @@ async function* pages<Row extends { readonly position: number }>(
 
 export async function entryWithId(store: Store, id: string): Promise<FoundEntry | undefined> {
   const known = id.toLowerCase();
-  return isEntryId(known) ? (await store.entriesBetween(known, known, 1))[0] : undefined;
+  const ids = { first: known, last: known };
+  return isEntryId(known) ? (await store.entriesBetween(ids, 1))[0] : undefined;
 }
 
 /** The stored rate tables that exchanges were settled at. Each is looked up once. */

@@ -24,6 +24,8 @@ export const limits = {
   connectMs: 3_000,
   /** URL `statement_timeout`: how long PostgreSQL works on one statement. */
   statementMs: 5_000,
+  /** How long PostgreSQL works on a statement that goes through all accounts, or a day's entries. */
+  longStatementMs: 5 * 60_000,
   /** URL `lock_timeout`: how long PostgreSQL waits for one lock. */
   lockMs: 3_000,
   /**

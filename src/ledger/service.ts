@@ -205,7 +205,7 @@ export class LedgerService implements ExchangeService {
     if (id.length < shortestBeginning) {
       throw incompleteId(`Give at least ${shortestBeginning} characters of the id.`);
     }
-    const [found, another] = await this.#store.entriesBetween(ids.first, ids.last, 2);
+    const [found, another] = await this.#store.entriesBetween(ids, 2);
     if (found === undefined) throw receiptNotFound();
     if (another === undefined) return receiptOf(found);
     const both = `${found.entry.id} and ${another.entry.id}`;
@@ -302,9 +302,10 @@ export class LedgerService implements ExchangeService {
   }
 
   #rules(): DecisionRules {
+    const time = this.#now();
     return {
-      time: this.#now(),
-      newId: newEntryId,
+      time,
+      newId: () => newEntryId(time),
       tableOf: (inForce) => this.#rates.forOrder(inForce),
       refusalsAtMost: this.#refusalsAtMost,
     };

@@ -40,8 +40,10 @@ export interface Store extends TableLedger {
    * damaged one. Undefined if there is no entry with this id. Fails with DamagedLedger if the first is damaged.
    */
   entriesAfter(after: string | undefined, limit: number): Promise<readonly FoundEntry[] | undefined>;
-  /** Entries whose ids, which are UUIDs, are from `first` to `last`, in no order. */
-  entriesBetween(first: string, last: string, limit: number): Promise<readonly FoundEntry[]>;
+  /** Entries with these ids, in no order. */
+  entriesBetween(ids: IdRange, limit: number): Promise<readonly FoundEntry[]>;
+  /** The places in the journal of the first and the last of the entries with these ids; undefined if there are none. */
+  positionsBetween(ids: IdRange): Promise<{ readonly first: number; readonly last: number } | undefined>;
   /** Rows of a table beside the journal as they are, although they may be damaged, from the one after `after`. */
   rows<Name extends keyof AuditedRows>(
     name: Name,
@@ -147,10 +149,14 @@ export interface JournalPage {
 export interface JournalEnd {
   /** The highest position; 0 if the journal is empty. */
   readonly position: number;
-  /** The number of entries, by the accounts' rows. */
+  /** The number of entries at the same moment, by the accounts' rows. */
   readonly entries: number;
-  /** The number of entries in the journal at the same moment. */
-  readonly found: number;
+}
+
+/** The ids, which are UUIDs, from `first` to `last`. */
+export interface IdRange {
+  readonly first: string;
+  readonly last: string;
 }
 
 export interface AccountsPage {

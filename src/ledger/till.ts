@@ -4,13 +4,13 @@ import { addDays, type CalendarDate, startOfDay } from "../core/date.ts";
 import { housePlaceOf } from "../core/house.ts";
 import type { Entry } from "../core/journal.ts";
 import type { Till, TillEntry } from "../core/service.ts";
-import { type Pause, readSealed } from "./journal-reader.ts";
+import { type Pause, readPeriod } from "./journal-reader.ts";
 import type { Store } from "./store.ts";
 
 /**
  * Derives the cash of a till from the journal alone. The digest is the SHA-256 of the hashes of its entries, one a line,
  * in the order of the journal.
- * @throws DamagedLedger if an entry is missing or was changed
+ * @throws DamagedLedger as `readPeriod` does
  */
 export async function tillOf(
   store: Store,
@@ -21,10 +21,10 @@ export async function tillOf(
   const flows = new Map<CurrencyCode, { came: bigint; went: bigint }>();
   const digest = createHash("sha256");
   let [entries, first, last]: [number, TillEntry?, TillEntry?] = [0];
-  for await (const page of readSealed(store, pause)) {
+  for await (const page of readPeriod(store, { start, end }, pause)) {
     for (const { entry, hash } of page) {
       const { id, time, debited, credited } = entry;
-      if (!movesCash(entry) || entry.by !== by || time < start || time >= end) continue;
+      if (!movesCash(entry) || entry.by !== by) continue;
       for (const money of [debited, credited]) {
         if (money === undefined) continue;
         const flow = flows.get(money.currency) ?? { came: 0n, went: 0n };

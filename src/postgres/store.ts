@@ -116,6 +116,15 @@ export class PostgresStore extends SqlReader implements Store {
     return this.#persist((connection) => rowsOf(connection, [sql, parameters]));
   }
 
+  protected override selectPatiently(
+    sql: string,
+    ...parameters: readonly SqlParameter[]
+  ): Promise<readonly SqlRow[]> {
+    return this.#persist((connection) => rowsOf(connection, [sql, parameters]), {
+      deadlineMs: 2 * limits.longStatementMs,
+    });
+  }
+
   async #readAccounts(pesels: readonly Pesel[]): Promise<(StoredAccount | undefined | Error)[]> {
     const rows = await this.#persist((connection) => rowsOf(connection, accountsOf(givenAsLists, pesels)));
     const found = new Map(rows.map((row) => [Number(row.pesel), row]));
@@ -126,12 +135,13 @@ export class PostgresStore extends SqlReader implements Store {
   async #persist<T>(
     work: (connection: Connection) => Promise<T>,
     options: {
+      deadlineMs?: number;
       first?: boolean;
       isRetryable?: (error: unknown) => boolean;
       mayBeDone?: () => boolean;
     } = {},
   ): Promise<T> {
-    const { deadlineMs } = this.#place;
+    const { deadlineMs = this.#place.deadlineMs } = options;
     const end = performance.now() + deadlineMs;
     let failure: unknown;
     for (let tries = 1; ; tries += 1) {

@@ -19,6 +19,7 @@ import type {
   DamagedAccount,
   Decision,
   FoundEntry,
+  IdRange,
   JournalEnd,
   JournalPage,
   LedgerView,
@@ -58,6 +59,10 @@ const oldestFirst = "order by effective_date, number, coalesce(epoch, 0)";
 export abstract class SqlReader {
   /** Reads rows, as of one moment. The statement's parameters are ?1, ?2 and so on. */
   protected abstract select(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]>;
+  /** Reads rows with a statement that goes through many others. */
+  protected selectPatiently(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
+    return this.select(sql, ...parameters);
+  }
   abstract account(pesel: Pesel): Promise<StoredAccount | undefined>;
   abstract transact<T>(lookups: readonly Lookup[], decide: (view: LedgerView) => Decision<T>): Promise<T>;
 
@@ -107,15 +112,12 @@ export abstract class SqlReader {
   }
 
   async journalEnd(): Promise<JournalEnd> {
-    const count = (where = "") => `(select count(*) from journal${where})`;
     const sql =
-      "select (select coalesce(max(position), 0) from journal) as position, " +
-      // Counted without a look at each row: orders wait meanwhile.
-      `${count()} - ${count(" where position < 1")} - ${count(` where position > ${greatest}`)} as found, ` +
+      `select (select coalesce(max(position), 0) from journal where position <= ${greatest}) as position, ` +
       // As a double: the sum of a damaged ledger may be more than a bigint holds.
       "(select coalesce(sum(cast(sequence as double precision)), 0) from account) as entries";
-    const [row] = await this.select(sql);
-    return { position: Number(row?.position), entries: Number(row?.entries), found: Number(row?.found) };
+    const [row] = await this.selectPatiently(sql);
+    return { position: Number(row?.position), entries: Number(row?.entries) };
   }
 
   async entriesAfter(after: string | undefined, limit: number): Promise<FoundEntry[] | undefined> {
@@ -130,9 +132,17 @@ export abstract class SqlReader {
     return known && wholeEntries(rows);
   }
 
-  async entriesBetween(first: string, last: string, limit: number): Promise<FoundEntry[]> {
+  async entriesBetween({ first, last }: IdRange, limit: number): Promise<FoundEntry[]> {
     const sql = `${selectEntries} where journal.id between ?1 and ?2 limit ?3`;
     return (await this.select(sql, first, last, limit)).map(foundEntry);
+  }
+
+  async positionsBetween({ first, last }: IdRange): ReturnType<Store["positionsBetween"]> {
+    // With "+ 0", a database does not look for the ids by going through the journal from either end.
+    const sql =
+      "select min(position + 0) as first, max(position + 0) as last from journal where id between ?1 and ?2";
+    const [row] = await this.selectPatiently(sql, first, last);
+    return row?.first == null ? undefined : { first: Number(row.first), last: Number(row.last) };
   }
 
   async rows<Name extends keyof AuditedRows>(

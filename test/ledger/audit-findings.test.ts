@@ -29,7 +29,7 @@ const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () =>
 async function append(store: Store, pesel: Pesel, entries: readonly Entry[]): Promise<void> {
   await store.transact([{ pesel, key: undefined }], ({ account }) => {
     const before = account(pesel) ?? emptyAccount(pesel);
-    const ids = entries.map(newEntryId);
+    const ids = entries.map(() => newEntryId());
     return appending(
       entries.map((entry, index) => ({
         ...entry,
@@ -395,7 +395,7 @@ for (const { name, open, database } of adapters) {
       const store = await open(t);
       const service = serviceOn(store);
       await service.createAccount(opening());
-      store.journalEnd = async () => ({ position: 7, entries: 7, found: 7 });
+      store.journalEnd = async () => ({ position: 7, entries: 7 });
       const told: unknown[] = [];
       await service.audit({ onProgress: (done) => told.push(done) });
       assert.deepEqual(told, [{ accounts: 1, entries: 1, totalEntries: 7 }]);

@@ -289,7 +289,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.statement(adult(), { limit: 10 }), []);
       assert.deepEqual(await store.journal({ limit: 10 }), []);
       assert.deepEqual(await store.tables(all), []);
-      assert.deepEqual(await store.journalEnd(), { position: 0, entries: 0, found: 0 });
+      assert.deepEqual(await store.journalEnd(), { position: 0, entries: 0 });
     });
 
     test("a statement goes backwards from before an entry", async (t) => {
@@ -359,7 +359,6 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.journalEnd(), {
         position: positions.at(-1),
         entries: count,
-        found: count,
       });
       const page = (from: number | undefined, to: number | undefined, limit: number) =>
         store.journal({ after: positions[from ?? -1], through: positions[to ?? -1], limit });
@@ -566,8 +565,8 @@ export function storeContract(adapter: Adapter): void {
     }
 
     const found = async (store: Store, text: string, limit = 100) => {
-      const { first, last } = idsFrom(text) ?? assert.fail();
-      return (await store.entriesBetween(first, last, limit)).map(({ entry }) => entry.id).sort();
+      const ids = idsFrom(text) ?? assert.fail();
+      return (await store.entriesBetween(ids, limit)).map(({ entry }) => entry.id).sort();
     };
 
     test("are found from 8 characters on, and no others", async (t) => {
@@ -583,6 +582,16 @@ export function storeContract(adapter: Adapter): void {
     test("are none before the first, between two and after the last", async (t) => {
       const { store } = await spread(t);
       for (const ms of [-1, 2, 4, 6, 69_999, 70_002]) assert.deepEqual(await found(store, timeText(ms)), []);
+    });
+
+    test("stand in the journal between two places", async (t) => {
+      const { store, ids } = await spread(t);
+      const places = (await store.journal({ limit: 100 })).map(({ position }) => position);
+      const between = (first: number, last: number) =>
+        store.positionsBetween({ first: ids[first] as string, last: ids[last] as string });
+      assert.deepEqual(await between(2, 6), { first: places[2], last: places[6] });
+      assert.deepEqual(await between(7, 7), { first: places[7], last: places[7] });
+      assert.equal(await between(6, 2), undefined);
     });
 
     test("are as many as asked for", async (t) => {

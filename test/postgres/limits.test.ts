@@ -7,8 +7,9 @@ import { limits } from "../../src/ledger/limits.ts";
 import { Connection } from "../../src/postgres/connection.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
-import { acceptance, table } from "../support/fixture.ts";
-import { emptyDatabase, openStore } from "../support/postgres-store.ts";
+import { acceptance, adult, table } from "../support/fixture.ts";
+import { inTransaction } from "../support/postgres.ts";
+import { create, emptyDatabase, openStore } from "../support/postgres-store.ts";
 import { Network } from "../support/proxy.ts";
 
 /** A server that takes connections, and does with them what it likes. */
@@ -77,6 +78,20 @@ describe("A slow database", () => {
     const failure = { code: "storage-unavailable" };
     await within(5000, () => assert.rejects(store.acceptTable(table, acceptance(0)), failure));
     assert.equal((await database.run("select id from rate_table")).length, 0);
+  });
+});
+
+test("A statement that goes through all accounts may take longer than the deadline of a request", async (t) => {
+  const database = await emptyDatabase(t);
+  const store = await openStore(t, database.url, { deadlineMs: 1500 });
+  await create(store, adult());
+  await inTransaction(database.url, async (run) => {
+    // The database counts as long as it waits for this.
+    await run("lock table account in access exclusive mode");
+    const counted = store.journalEnd();
+    await assert.rejects(store.account(adult()), { code: "storage-unavailable" });
+    await run("commit");
+    assert.equal((await counted).entries, 1);
   });
 });
 

@@ -46,6 +46,7 @@ export class FaultyStore implements Store {
   journalEnd: Store["journalEnd"] = () => this.#store.journalEnd();
   entriesAfter: Store["entriesAfter"] = (...page) => this.#store.entriesAfter(...page);
   entriesBetween: Store["entriesBetween"] = (...range) => this.#store.entriesBetween(...range);
+  positionsBetween: Store["positionsBetween"] = (ids) => this.#store.positionsBetween(ids);
   rows: Store["rows"] = (name, page) => this.#store.rows(name, page);
   besideEntries: Store["besideEntries"] = (pesel) => this.#store.besideEntries(pesel);
   orphanWords: Store["orphanWords"] = (range) => this.#store.orphanWords(range);
