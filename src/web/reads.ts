@@ -68,8 +68,6 @@ export class Reads {
   /** Reads again what is watched and has a key that begins so. */
   stale(...beginnings: readonly string[]): void {
     for (const [key, entry] of this.#entries) {
-      // A later page is reached from the first one, which leads to another where something came.
-      if (key.includes("cursor=") && entry.read.failure === undefined) continue;
       if (beginnings.some((beginning) => key.startsWith(beginning))) this.#start(entry);
     }
   }

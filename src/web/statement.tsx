@@ -19,8 +19,6 @@ import { saveFile } from "./save.ts";
 import { type StatementPeriod, statementCsv, wholeStatement } from "./statement-csv.ts";
 import type { Texts } from "./texts.ts";
 
-type StatementPage = readonly EntryJson[];
-
 interface Wanted {
   readonly use: "print" | "csv" | "printed";
   readonly nth: number;
@@ -33,11 +31,10 @@ export const pageSize = 100;
  * typed: what stands above the entries, on the screen and on paper, is theirs.
  */
 export function Statement({ account }: { readonly account: AccountJson }) {
-  const { api, desk, reads, texts, language } = useApp();
+  const { api, reads, texts, language } = useApp();
   const { pesel } = account;
   const path = `${accountUrl(pesel)}/history`;
-  const mayReverse = useMay("operator");
-  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const actions = useEntryActions(pesel);
   const [period, setPeriod] = useState<StatementPeriod>({ from: "", to: "" });
   /** The use of all entries of the period. Each click counts up, and they are read anew for it. */
   const [wanted, setWanted] = useState<Wanted>();
@@ -65,21 +62,9 @@ export function Statement({ account }: { readonly account: AccountJson }) {
     setWanted(undefined);
   };
 
-  const onReverse = useMemo(
-    () =>
-      mayReverse && !isOut
-        ? (entry: EntryJson) => void desk.ask(pesel, { kind: "reversal", entry })
-        : undefined,
-    [pesel, mayReverse, isOut],
-  );
-  const onReceipt = useMemo(
-    () => (entry: EntryJson) => void desk.tell(pesel, { is: "shows receipt", receiptId: entry.id }),
-    [pesel],
-  );
   const shown = whole.value ?? first.value;
   const isPeriod = period.from !== "" || period.to !== "";
   const isGathering = wanted !== undefined && whole.isLoading;
-  const rows = { path, period, onReceipt, onReverse };
   return (
     <section class="card statement" data-key="statement" tabIndex={-1}>
       <Letterhead />
@@ -114,8 +99,13 @@ export function Statement({ account }: { readonly account: AccountJson }) {
             <span class="hidden">{texts.receipt}</span>
           </th>
         </Columns>
-        {shown !== undefined && <Entries entries={shown.entries} {...rows} />}
-        {shown?.next != null && <NextPage key={shown.next} cursor={shown.next} {...rows} />}
+        {shown !== undefined && <Entries entries={shown.entries} {...actions} />}
+        {shown?.next != null && (
+          <LaterPages
+            key={`${period.from} ${period.to} ${shown.next}`}
+            {...{ path, period, cursor: shown.next, ...actions }}
+          />
+        )}
       </table>
       <Signatures />
       <p class="muted end" role="status">
@@ -151,42 +141,63 @@ function Downloads({ account, period }: { readonly account: AccountJson; readonl
   );
 }
 
-interface RowsProps {
-  readonly path: string;
-  readonly period: StatementPeriod;
+interface EntryActions {
   readonly onReceipt: (entry: EntryJson) => void;
   readonly onReverse: ((entry: EntryJson) => void) | undefined;
 }
 
-/** The page at a cursor, read when one comes near it, and those after it. */
-function NextPage({ cursor, ...rows }: RowsProps & { readonly cursor: string }) {
+/** The actions of the buttons in the rows. They stay the same, so that no row is drawn again for them. */
+function useEntryActions(pesel: string): EntryActions {
+  const { desk } = useApp();
+  const mayReverse = useMay("operator");
+  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  return useMemo(() => {
+    const onReverse = (entry: EntryJson) => void desk.ask(pesel, { kind: "reversal", entry });
+    return {
+      onReceipt: ({ id }) => void desk.tell(pesel, { is: "shows receipt", receiptId: id }),
+      onReverse: mayReverse && !isOut ? onReverse : undefined,
+    };
+  }, [pesel, mayReverse, isOut]);
+}
+
+interface LaterPagesProps extends EntryActions {
+  readonly path: string;
+  readonly period: StatementPeriod;
+  readonly cursor: string;
+}
+
+/** The pages from a cursor on, each read when one comes near the end of those before it. */
+function LaterPages({ path, period, cursor, ...actions }: LaterPagesProps) {
   const { texts } = useApp();
+  const [pages, setPages] = useState<readonly StatementJson[]>([]);
   const [isNear, setNear] = useState(false);
-  const place = useRef<HTMLTableSectionElement>(null);
-  const query = { limit: longestPage, ...rows.period, cursor };
-  const page = useGet<StatementJson>(isNear ? rows.path : undefined, query);
+  const end = useRef<HTMLTableSectionElement>(null);
+  const last = pages.at(-1);
+  const next = last === undefined ? cursor : last.next;
+  const query = { limit: longestPage, ...period, cursor: next ?? undefined };
+  const page = useGet<StatementJson>(isNear && next !== null ? path : undefined, query);
   useEffect(() => {
-    if (place.current === null || isNear) return undefined;
-    const watcher = new IntersectionObserver(([seen]) => seen?.isIntersecting && setNear(true), {
+    if (page.value !== undefined) setPages([...pages, page.value]);
+  }, [page.value]);
+  useEffect(() => {
+    if (end.current === null) return undefined;
+    // A busy browser tells of several observations at once, the newest last.
+    const watcher = new IntersectionObserver((seen) => setNear(seen.at(-1)?.isIntersecting === true), {
       rootMargin: "900px",
     });
-    watcher.observe(place.current);
+    watcher.observe(end.current);
     return () => watcher.disconnect();
-  }, [isNear]);
-  if (page.value === undefined) {
-    return (
-      <tfoot ref={place}>
+  }, []);
+  return (
+    <>
+      {pages.map(({ entries }) => (
+        <Entries key={entries[0]?.id} entries={entries} {...actions} />
+      ))}
+      <tfoot ref={end} hidden={next === null}>
         <tr>
           <td>{page.failure === undefined ? texts.loading : <Unread read={page} />}</td>
         </tr>
       </tfoot>
-    );
-  }
-  const { entries, next } = page.value;
-  return (
-    <>
-      <Entries entries={entries} {...rows} />
-      {next !== null && <NextPage key={next} cursor={next} {...rows} />}
     </>
   );
 }
@@ -211,8 +222,8 @@ function PeriodEnds({ period, ends }: { readonly period: StatementPeriod; readon
   );
 }
 
-interface EntriesProps extends Pick<RowsProps, "onReceipt" | "onReverse"> {
-  readonly entries: StatementPage;
+interface EntriesProps extends EntryActions {
+  readonly entries: readonly EntryJson[];
 }
 
 /** Number of rows in one group; the browser lays out a group when it comes into sight. */
@@ -240,7 +251,7 @@ function Entries({ entries, onReceipt, onReverse }: EntriesProps) {
   }, [entries, texts, format, onReverse]);
 }
 
-interface RowProps extends Omit<EntriesProps, "entries"> {
+interface RowProps extends EntryActions {
   readonly entry: EntryJson;
   readonly texts: Texts;
   readonly format: Format;

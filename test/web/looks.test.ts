@@ -10,7 +10,7 @@ import type { Page } from "playwright-core";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
-import { ask, balancesOn, entriesOn, eventually, find, openAccount, parts } from "./teller.ts";
+import { ask, balancesOn, entriesOn, find, openAccount, parts } from "./teller.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const anna = "80010112340";
@@ -269,7 +269,8 @@ describe("the page", { skip: noBrowser }, () => {
         for (const entry of list.getEntries()) if (!entry.hadRecentInput) shifted += entry.value;
       }).observe({ type: "layout-shift", buffered: true });`);
     let first = Number.POSITIVE_INFINITY;
-    for (let nth = 0; nth < 3; nth += 1) {
+    // Other work of the machine can hold back one visit, and hardly all.
+    for (let nth = 0; nth < 10 && first >= 2000; nth += 1) {
       await page.goto(server.url);
       await parts(page).rates.getByRole("rowheader").first().waitFor();
       await page.waitForLoadState("networkidle");
@@ -300,35 +301,58 @@ describe("the page", { skip: noBrowser }, () => {
       body: `${JSON.stringify(order)}\n`.repeat(9999),
     });
     assert.equal((await answer.text()).trim().split("\n").length, 9999);
+    // A busy browser tells of several observations at once.
+    await page.addInitScript(`globalThis.IntersectionObserver = class extends IntersectionObserver {
+      constructor(tell, options) {
+        const seen = [];
+        super((records) => seen.push(...records), options);
+        setInterval(() => seen.length > 0 && tell(seen.splice(0)), 100);
+      }
+    };`);
     await page.reload();
     await find(page, pesel, "Dużo Wpisów");
     const rows = parts(page).statement.locator("tbody tr");
     await rows.first().waitFor();
     await page.evaluate(`
-      globalThis.gaps = [];
-      let last = performance.now();
-      const beat = () => {
-        const now = performance.now();
-        gaps.push(now - last);
-        last = now;
-        requestAnimationFrame(beat);
-      };
-      requestAnimationFrame(beat);`);
+      globalThis.frames = 0;
+      const beat = () => { frames += 1; requestAnimationFrame(beat); };
+      beat();`);
     await page.mouse.move(500, 600);
-    // The page counts its rows faster than a locator.
-    await eventually(
-      async () => {
-        await page.mouse.wheel(0, 10_000);
-        return page.evaluate('document.querySelectorAll(".entries tbody tr").length');
-      },
-      (count) => count === 10_000,
-    );
-    const gaps = ((await page.evaluate("gaps")) as number[]).sort((a, b) => a - b);
-    const at = (share: number) => gaps[Math.floor(share * (gaps.length - 1))] ?? 0;
-    t.diagnostic(
-      `${gaps.length} frames, median ${at(0.5)}, 95 % ${at(0.95)}, 99 % ${at(0.99)}, longest ${at(1)} ms`,
-    );
+    // A page without an answer is read again when one comes back to it.
+    await page.route(/cursor=/, (route) => route.abort(), { times: 1 });
+    await page.mouse.wheel(0, 10_000);
+    await parts(page).statement.getByRole("alert").waitFor();
+    await page.mouse.wheel(0, -10_000);
+    await parts(page).statement.getByRole("alert").waitFor({ state: "detached" });
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+    /** The processor's time that the page has taken so far, in seconds: other processes do not lengthen it. */
+    const worked = async () => {
+      const { metrics } = await session.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+    };
+    const spent: number[] = [];
+    let before = await worked();
+    let since = 0;
+    for (let count = 0; count < 10_000; ) {
+      await page.mouse.wheel(0, 10_000);
+      // The page counts its rows faster than a locator.
+      const [shown, frame] = (await page.evaluate(
+        '[document.querySelectorAll(".entries tbody tr").length, frames]',
+      )) as [number, number];
+      assert.ok(
+        shown > count || frame - since < 2000,
+        `${count} rows stood still for ${frame - since} frames`,
+      );
+      if (shown === count) continue;
+      const now = await worked();
+      spent.push(now - before);
+      [count, before, since] = [shown, now, frame];
+    }
     assert.match((await rows.last().textContent()) ?? "", /Opening/);
-    assert.ok(at(0.95) < 250, `95 % of the frames took up to ${at(0.95)} ms`);
+    const mean = (some: readonly number[]) => some.reduce((sum, each) => sum + each, 0) / some.length;
+    const [first, last] = [mean(spent.slice(0, 15)), mean(spent.slice(-15))];
+    t.diagnostic(`seconds of work for a page: ${first.toFixed(3)} at first, ${last.toFixed(3)} at last`);
+    assert.ok(last < Math.min(0.5, 4 * first), "the more entries there are, the slower they come");
   });
 });
