@@ -18,6 +18,8 @@ export async function openStandIn(...answers: string[]): Promise<StandIn> {
     socket.on("error", () => {});
     socket.setEncoding("utf8").on("data", (chunk) => {
       text += chunk;
+      // A client that got no answer tries a TLS handshake, which no server of HTTP completes.
+      if (text.startsWith("\x16")) return void socket.destroy();
       const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
       const end = text.indexOf("\r\n\r\n");
       if (end < 0 || Buffer.byteLength(text.slice(end + 4)) < length) return;
