@@ -15,16 +15,16 @@ if (unknown.length > 0) throw new Error(`There is no ${unknown.join(", ")}: only
 const isFast = options.includes("--fast");
 if (options.includes("--watch")) await watchChanges();
 /**
- * Tests that break servers, disks, networks and rows, install fx, replay what was done, or play transcripts take as long
- * as all the others: they run in .ci/run.
+ * Tests that break servers, disks, networks and rows, install fx, replay what was done, compare its channels, or play
+ * transcripts take as long as all the others: they run in .ci/run.
  */
 const isLeftOut = (file) =>
-  /^test\/(deploy\/|faults\/|ledger\/damage|alike|docs-clients|past|privacy|proxies|.*transcripts)/.test(
+  /^test\/(deploy\/|faults\/|ledger\/damage|alike|channels|docs-clients|first-answers|past|privacy|proxies|.*transcripts)/.test(
     file,
   );
 /** Tests that start no process and take long all the same: random sequences, every value of a list, waits. */
 const long = [
-  ...["channels", "first-answers", "simulation/", "wire/requests", "client/settling"],
+  ...["simulation/", "wire/requests", "client/settling"],
   ...["batch/encoding", "batch/identity", "cli/commands/batch/", "rates/sequences"],
   ...["http/bulk", "http/long-reads", "http/parameters", "http/rate-limit"],
   ...["ledger/audit-columns", "ledger/clock"],

@@ -186,7 +186,7 @@ describe("the keys of a file's lines", () => {
           assert.deepEqual(after, before, bytes.toString());
           assert.equal(readBatch(bytes, today).id, before.id);
         }),
-        { numRuns: 300 },
+        { numRuns: 100 },
       );
     });
 
@@ -203,7 +203,7 @@ describe("the keys of a file's lines", () => {
             [],
           );
         }),
-        { numRuns: 100 },
+        { numRuns: 40 },
       );
     });
   }

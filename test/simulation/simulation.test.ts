@@ -3,7 +3,7 @@ import { adapters } from "../support/adapters.ts";
 import { simulate, surviving } from "./simulate.ts";
 
 /** Number of seeds for each kind of store. `npm run simulate -- --seeds N` plays more. */
-const seeds: Record<string, number> = { "memory:": 40, "sqlite:": 15 };
+const seeds: Record<string, number> = { "memory:": 15, "sqlite:": 10 };
 
 for (const adapter of adapters) {
   const count = seeds[adapter.name] ?? 5;

@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { cannotStart, startCluster } from "../cluster/cluster.ts";
 
-const alerts = readFileSync(new URL("../../docs/alerts-cluster.yml", import.meta.url), "utf8");
+const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const read = (path: string) => readFileSync(pathOf(path), "utf8");
+const alerts = read("docs/alerts-cluster.yml");
 
 test("docs/alerts-cluster.yml asks for metrics that Patroni and etcd have", {
   skip: cannotStart(),
-  timeout: 200_000,
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "fx-alerts-"));
   const cluster = await startCluster(folder);
@@ -25,3 +28,21 @@ test("docs/alerts-cluster.yml asks for metrics that Patroni and etcd have", {
   for (const name of asked) assert.match(text, new RegExp(`^${name}[{ ]`, "m"), name);
   assert.match(text, /^patroni_primary\{scope="[^"]+"\} [01]/m);
 });
+
+for (const file of ["alerts.yml", "alerts-cluster.yml"]) {
+  test(`promtool sees each alert of ${file} when it should, and none when all is well`, {
+    skip:
+      spawnSync("promtool", ["--version"]).error && "promtool is not installed (apt-get install prometheus)",
+  }, () => {
+    const names = [...read(`docs/${file}`).matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
+    const cases = read(`test/fixtures/${file}`);
+    assert.deepEqual(
+      names.filter((name) => !cases.includes(`"${name}"`)),
+      [],
+    );
+    const { stdout, stderr } = spawnSync("promtool", ["test", "rules", pathOf(`test/fixtures/${file}`)], {
+      encoding: "utf8",
+    });
+    assert.match(stdout + stderr, /SUCCESS/);
+  });
+}
