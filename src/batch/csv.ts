@@ -1,5 +1,5 @@
 import { csvCell, type Separator, separators, textOfCell } from "../core/csv.ts";
-import type { FxError } from "../core/errors.ts";
+import { FxError } from "../core/errors.ts";
 import { readAmount } from "./amount.ts";
 import { blank, cleanCell } from "./cell.ts";
 import { type BatchFormat, type BatchLine, invalid, type TextLine, valueOrError } from "./line.ts";
@@ -64,15 +64,13 @@ const emptyRow = new RegExp(`^(?:${blank}|[;,"])*$`, "u");
  * @throws UnfitFile if it does not, or if a column differs from a field in punctuation, or has no name of its own
  */
 export function csv(line: TextLine, isMarked: boolean, separator?: string): BatchFormat {
-  const { text, fault } = line;
-  if (fault instanceof UnfitFile) throw fault;
-  if (text.includes("\r")) {
+  if (line.text.includes("\r")) {
     throw new UnfitFile(
       "ends",
       "The lines of the file end as on an old Mac (CR). Save it as CSV UTF-8, and run that file.",
     );
   }
-  const { columns, kind, mark } = headerIn(line, text, separator);
+  const { columns, kind, mark } = headerIn(line, separator);
   const known = fieldsOf(kind);
   const named = columns.filter((column) => column !== "");
   const twice = named.find((column, index) => named.indexOf(column) < index);
@@ -88,18 +86,18 @@ export function csv(line: TextLine, isMarked: boolean, separator?: string): Batc
         `The header has an unknown column, ${column}. If you mean ${meant}, rename it; otherwise remove it.`,
       );
   }
-  const rows = new Rows({ columns, unread, kind, separator: mark });
+  const rows = new Rows(columns, unread, kind, mark);
   const head = `${isMarked ? "\ufeff" : ""}${separator === undefined ? "" : `sep=${separator}\n`}`;
   return {
     holds: kind.holds,
     needsRates: kind.needsRates,
     header: head + rows.text(rows.keyed),
     unread,
-    read: (lines, isEnd) => rows.read(lines, isEnd),
+    read: (lines, isCut) => rows.read(lines, isCut),
   };
 }
 
-function headerIn(line: TextLine, text: string, separator: string | undefined): Header {
+function headerIn({ number, text }: TextLine, separator: string | undefined): Header {
   const headers = separators
     .filter((mark) => separator === undefined || separator === mark)
     .flatMap((mark) => {
@@ -112,7 +110,7 @@ function headerIn(line: TextLine, text: string, separator: string | undefined): 
   if (!isOne || nearest.missing.length > mostMissing) {
     throw new UnfitFile(
       "header",
-      `Line ${line.number} is neither a JSON object nor a CSV header. A header has the columns ` +
+      `Line ${number} is neither a JSON object nor a CSV header. A header has the columns ` +
         "pesel,from,to,toBuy,toSell (orders), name,surname,pesel,pln (accounts) or " +
         "kind,pesel,amount,currency,note (deposits and withdrawals).",
     );
@@ -168,20 +166,8 @@ class Rows {
   readonly #key: number;
   /** How many cells a row has at least: those of the fields that are always there. */
   readonly #least: number;
-  /** Lines that begin a row whose end was not read yet. */
-  #open: readonly TextLine[] = [];
 
-  constructor({
-    columns,
-    unread,
-    kind,
-    separator,
-  }: {
-    readonly columns: readonly string[];
-    readonly unread: readonly string[];
-    readonly kind: Kind;
-    readonly separator: Separator;
-  }) {
+  constructor(columns: readonly string[], unread: readonly string[], kind: Kind, separator: Separator) {
     const indexed = columns.map((name, index) => ({ name, index }));
     this.#columns = columns;
     this.#separator = separator;
@@ -194,69 +180,53 @@ class Rows {
     this.keyed = this.#key >= 0 ? columns : [...columns, "key"];
   }
 
-  read(lines: readonly TextLine[], isEnd: boolean): BatchLine[] {
-    const all = [...this.#open, ...lines];
-    this.#open = [];
-    const rows: BatchLine[] = [];
-    for (let at = 0; at < all.length; ) {
-      const line = all[at] as TextLine;
-      const { text, fault } = line;
-      const cells = text.includes('"') ? undefined : text.split(this.#separator);
-      if (fault !== undefined || cells !== undefined) {
-        const row = fault ? this.#refused(line, text, fault) : this.#row(line, text, cells ?? [], isEnd);
-        if (row !== undefined) rows.push(row);
-        at += 1;
-        continue;
-      }
-      const span = this.#span(all, at);
-      if (span === "open" && !isEnd) {
-        this.#open = all.slice(at);
-        break;
-      }
-      if (typeof span === "string") {
-        rows.push(this.#refused(line, text, invalid(`The line is not valid CSV: ${quoteFaults[span]}`)));
-        at += 1;
-        continue;
-      }
-      const row = this.#spanning(line, span);
-      if (row !== undefined) rows.push(row);
-      at += span.lines;
+  *read(lines: readonly TextLine[], isCut: boolean): Generator<BatchLine> {
+    for (let at = 0; at < lines.length; ) {
+      const line = lines[at] as TextLine;
+      const span = line.fault ?? this.#span(lines, at);
+      const next = at + (span instanceof FxError ? 1 : span.lines);
+      const row =
+        span instanceof FxError
+          ? this.#refused(line, line.text, span)
+          : this.#spanning(line, span, isCut && next === lines.length);
+      if (row !== undefined) yield row;
+      at = next;
     }
-    return rows;
   }
 
-  /** The row that begins with the line at `at`, on as many lines as its quotes are open. */
-  #span(lines: readonly TextLine[], at: number): Span | "open" | "long" | "stray" {
-    let text = lines[at]?.text ?? "";
+  /** The row that begins with the line at `at`, on as many lines as its quotes are open, or what is wrong with them. */
+  #span(lines: readonly TextLine[], at: number): Span | FxError {
+    let { text } = lines[at] as TextLine;
+    if (!text.includes('"')) return { text, cells: text.split(this.#separator), lines: 1 };
     let cells = recordIn(text, this.#separator);
     let next = at + 1;
     while (cells === "open") {
       const line = lines[next];
-      if (line === undefined) return "open";
+      if (line === undefined || line.fault !== undefined) return quoteFault("is not closed");
       // Blank lines were left out.
       text += "\n".repeat(line.number - (lines[next - 1] as TextLine).number) + line.text;
-      if (text.length > rowLimit || line.fault !== undefined) return "long";
+      if (text.length > rowLimit) return quoteFault("is not closed");
       if (line.text.includes('"')) cells = recordIn(text, this.#separator);
       next += 1;
     }
-    return cells === "stray" ? cells : { text, cells, lines: next - at };
+    return cells === "stray" ? quoteFault("stands inside a cell") : { text, cells, lines: next - at };
   }
 
   /**
    * Refuses a row on several lines whose quotes seem unintended: a cell of it then holds whole rows, with as many
    * separators as rows have.
    */
-  #spanning(line: TextLine, { text, cells, lines }: Span): BatchLine | undefined {
-    const breaks = text.split("\n").length - 1;
-    const inside = text.split(this.#separator).length - cells.length;
-    if (lines === 1 || inside < breaks * (this.#columns.length - 1))
-      return this.#row(line, text, cells, false);
-    const last = line.number + breaks;
-    return this.#refused(
-      line,
-      text,
-      invalid(`A quote in this line is closed only in line ${last}, with whole rows before that. Remove it.`),
-    );
+  #spanning(line: TextLine, { text, cells, lines }: Span, isCut: boolean): BatchLine | undefined {
+    if (lines > 1) {
+      const breaks = text.split("\n").length - 1;
+      const inside = text.split(this.#separator).length - cells.length;
+      if (inside >= breaks * (this.#columns.length - 1)) {
+        const last = line.number + breaks;
+        const what = `A quote in this line is closed only in line ${last}, with whole rows before that. Remove it.`;
+        return this.#refused(line, text, invalid(what));
+      }
+    }
+    return this.#row(line, text, cells, isCut);
   }
 
   /** @returns undefined if all cells are empty */
@@ -278,7 +248,7 @@ class Rows {
     }
     const body: Record<string, unknown> = {};
     // In a line without an end, more may be missing.
-    let fault: FxError | UnfitFile | undefined = isCut && cells.length < count ? wrongCount() : undefined;
+    let fault = isCut && cells.length < count ? wrongCount() : undefined;
     for (const { name, index, isAmount } of this.#fields) {
       const cell = cells[index];
       if (!cell) continue;
@@ -307,7 +277,7 @@ class Rows {
   }
 
   /** A line that cannot be read goes into one column as a whole, and is refused again until someone corrects it. */
-  #refused({ number }: TextLine, text: string, fault: FxError | UnfitFile): BatchLine {
+  #refused({ number }: TextLine, text: string, fault: FxError): BatchLine {
     const free = this.keyed.findIndex((column) => column !== "key");
     const withKey = (key: string) =>
       this.text(this.keyed.map((column, index) => (column === "key" ? key : index === free ? text : "")));
@@ -327,11 +297,9 @@ interface Span {
   readonly lines: number;
 }
 
-const quoteFaults = {
-  open: "a quote is not closed.",
-  long: "a quote is not closed.",
-  stray: "a quote stands inside a cell.",
-} as const;
+function quoteFault(what: string): FxError {
+  return invalid(`The line is not valid CSV: a quote ${what}.`);
+}
 
 /** A cell without its quotes: what was written in it. */
 function readCell(cell: string, separator: Separator): string {

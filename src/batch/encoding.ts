@@ -11,50 +11,88 @@ const workbooks = [
   [0xd0, 0xcf, 0x11, 0xe0],
 ] as const;
 
+/** The usual encodings of Polish files besides UTF-8. */
+const usual = ["windows-1250", "iso-8859-2", "cp852"] as const;
+/** More than one byte for a letter: that the bytes are valid says more than the letters do. */
+const wide = /^(gb|big5|euc|iso-2022|shift_jis|utf-16)/;
+/** Words that are judged: enough to tell one encoding from another. */
+const mostWords = 10_000;
+
 /**
- * The encoding that a byte-order mark at the start of a file names.
- * @param head its first 4 bytes, or all that it has
- * @throws UnfitFile if it is no text but a workbook
+ * The text of a file in `encoding`, UTF-8 by default. A byte-order mark in the file says it better.
+ * @param encoding a standard name, such as "windows-1250"
+ * @returns also whether a spreadsheet needs a byte-order mark to read such a file in UTF-8
+ * @throws UnfitFile if it is no text but a workbook, or text in another encoding
  */
-export function encodingMarked(head: Uint8Array): (typeof marks)[number]["name"] | undefined {
-  const startsWith = (bytes: readonly number[]) => bytes.every((byte, index) => head[index] === byte);
+export function decodeText(
+  bytes: Uint8Array,
+  encoding?: string,
+): { readonly text: string; readonly isMarked: boolean } {
+  const startsWith = (start: readonly number[]) => start.every((byte, index) => bytes[index] === byte);
   if (workbooks.some(startsWith)) {
     throw new UnfitFile(
       "workbook",
       "This is an Excel workbook. In Excel, save it as CSV UTF-8, and run that file.",
     );
   }
-  return marks.find(({ bytes }) => startsWith(bytes))?.name;
+  const mark = marks.find((each) => startsWith(each.bytes))?.name;
+  const fault = mark === undefined ? faultOf(bytes, encoding) : undefined;
+  if (fault !== undefined) throw fault;
+  const name = mark ?? encoding ?? "utf-8";
+  const text = textIn(bytes, name);
+  if (text === undefined) throw wrongEncoding(`The file is not valid ${name}.`, undefined);
+  return { text, isMarked: mark !== undefined || name !== "utf-8" };
 }
 
-/** How many beyond ASCII there are of a kind in one reading of a file, and the first word with one that is no good. */
-interface Reading {
-  polish: number;
-  /** Letters of other languages. */
-  foreign: number;
-  /** Signs that no readable text has: controls, signs within words, mixed cases and scripts. */
-  odd: number;
-  sample: { readonly line: number; readonly word: string } | undefined;
+/** A word with letters beyond ASCII. */
+interface Word {
+  readonly line: number;
+  readonly bytes: Uint8Array;
 }
 
-/** The usual encodings of Polish files besides UTF-8. */
-const usual = ["windows-1250", "iso-8859-2", "cp852"];
-/** More than one byte for a letter: that the bytes are valid says more than the letters do. */
-const wide = /^(gb|big5|euc|iso-2022|shift_jis|utf-16)/;
-/** In bytes: enough to tell one encoding from another. */
-const mostRead = 1024 * 1024;
+function* wordsIn(bytes: Uint8Array): Generator<Word> {
+  if (bytes.every((byte) => byte < 0x80)) return;
+  // One character for each byte, so that a place in the text is one in the bytes.
+  const text = new TextDecoder("windows-1250").decode(bytes);
+  let line = 1;
+  let counted = 0;
+  for (const { index, 0: word } of text.matchAll(/[^ \t\r\n;,"]*[^\0-\x7f][^ \t\r\n;,"]*/g)) {
+    line += text.slice(counted, index).split("\n").length - 1;
+    counted = index;
+    yield { line, bytes: bytes.subarray(index, index + word.length) };
+  }
+}
 
-const cp852 =
-  "ÇüéâäůćçłëŐőîŹÄĆÉĹĺôöĽľŚśÖÜŤťŁ×čáíóúĄąŽžĘę¬źČş«»░▒▓│┤ÁÂĚŞ╣║╗╝Żż┐└┴┬├─┼Ăă╚╔╩╦╠═╬¤đĐĎËďŇÍÎě┘┌█▄ŢŮ▀ÓßÔŃńňŠšŔÚŕŰýÝţ´\u00ad˝˛ˇ˘§÷¸°¨˙űŘř■\u00a0";
+/** How a file reads whose encoding is in doubt. */
+export interface Readings {
+  /** The first line that is not valid UTF-8. */
+  readonly line: number | undefined;
+  /** The first words with letters beyond ASCII, in each encoding that they may be in. */
+  readonly readings: readonly { readonly encoding: string; readonly words: readonly string[] }[];
+}
 
-const polishLetter = /[ąćęłńóśźżĄĆĘŁŃÓŚŹŻ]/g;
-const notPolish = /[^\0-\x7fąćęłńóśźżĄĆĘŁŃÓŚŹŻ]/gu;
-const letter = /(?=\p{L})[^\0-\x7f]/gu;
+const shownWords = 5;
+
+/** @param tried the encoding that it is not in */
+export function readingsOf(bytes: Uint8Array, tried: string | undefined): Readings {
+  const words = [...wordsIn(bytes)];
+  const readings = ["windows-1250", "iso-8859-2"]
+    .filter((encoding) => encoding !== tried)
+    .map((encoding) => {
+      const texts = words.slice(0, shownWords).map((word) => textIn(word.bytes, encoding) ?? "");
+      return { encoding, words: texts };
+    });
+  return { line: words.find((word) => textIn(word.bytes, "utf-8") === undefined)?.line, readings };
+}
+
+const polishLetter = /[ąćęłńóśźżĄĆĘŁŃÓŚŹŻ]/;
+const otherLetter = /(?![ąćęłńóśźżĄĆĘŁŃÓŚŹŻ])(?=\p{L})[^\0-\x7f]/u;
 const sign = "[^\\0-\\x7f\\p{L}\\p{M}\\p{Z}\\p{P}\\p{Cf}°²³®™]";
 const latin = "\\p{Script=Latin}";
 const other = `(?=\\p{L})(?!${latin})[^\\0-\\x7f]`;
 const upper = "(?=[^\\0-\\x7f])\\p{Lu}";
 const lower = "(?=[^\\0-\\x7f])\\p{Ll}";
+/** What no readable word has: controls, signs within it, mixed cases and scripts. */
 const odd = new RegExp(
   [
     "[\\x80-\\x9f\\ufffd]",
@@ -63,118 +101,56 @@ const odd = new RegExp(
     `(?<=${latin})${other}|${other}(?=${latin})`,
     `(?<=\\p{Ll})${upper}|(?<=\\p{L})${upper}(?=\\p{Ll})|${lower}(?=\\p{Lu})|(?<=\\p{Lu}\\p{Lu})${lower}`,
   ].join("|"),
-  "gu",
+  "u",
 );
 
-/** Judges whether a file is in the encoding that is named, and suggests another. */
-export class EncodingEvidence {
-  readonly #named: string;
-  readonly #isNamed: boolean;
-  readonly #readings: Map<string, Reading>;
-  #isUtf8 = true;
-  #line = 1;
-  #read = 0;
-
-  /** @param named the standard name of an encoding; undefined for UTF-8, where nobody named one */
-  constructor(named: string | undefined) {
-    this.#named = named ?? "utf-8";
-    this.#isNamed = named !== undefined;
-    const names = new Set(["utf-8", this.#named, ...usual]);
-    this.#readings = new Map(
-      [...names].map((name) => [name, { polish: 0, foreign: 0, odd: 0, sample: undefined }]),
-    );
-  }
-
-  /** @param bytes the next lines of the file, whole ones */
-  add(bytes: Uint8Array): void {
-    const hasLetters = bytes.some((byte) => byte > 0x7f);
-    if (hasLetters) this.#isUtf8 &&= textIn(bytes, "utf-8") !== undefined;
-    if (hasLetters && this.#read < mostRead) {
-      this.#read += bytes.length;
-      for (const [name, reading] of this.#readings) this.#look(textIn(bytes, name) ?? "\ufffd", reading);
-    }
-    for (const byte of bytes) if (byte === 0x0a) this.#line += 1;
-  }
-
-  #look(text: string, reading: Reading): void {
-    const letters = text.match(letter)?.length ?? 0;
-    const polish = text.match(polishLetter)?.length ?? 0;
-    reading.polish += polish;
-    reading.foreign += letters - polish;
-    for (const { index } of text.matchAll(odd)) {
-      reading.odd += 1;
-      reading.sample ??= this.#sampleAt(text, index);
-    }
-    const [unlikely] = text.matchAll(notPolish);
-    if (unlikely !== undefined) reading.sample ??= this.#sampleAt(text, unlikely.index);
-  }
-
-  #sampleAt(text: string, at: number) {
-    const line = this.#line + (text.slice(0, at).match(/\n/g)?.length ?? 0);
-    const start = /[^\s;,"]*$/.exec(text.slice(0, at))?.index ?? at;
-    const [word = ""] = /^[^\s;,"]*/.exec(text.slice(start)) ?? [];
-    return { line, word: word.slice(0, 40) };
-  }
-
-  /** The fault of the encoding that was named or assumed; undefined if there is none. */
-  fault(): UnfitFile | undefined {
-    if (this.#read === 0) return undefined;
-    return this.#named === "utf-8" ? this.#faultOfUtf8() : this.#faultOfNamed();
-  }
-
-  #faultOfUtf8(): UnfitFile | undefined {
-    const [likely] = this.#likely();
-    if (!this.#isUtf8) return wrongEncoding("The file is not valid UTF-8.", likely);
-    const { polish, foreign, odd, sample } = this.#reading("utf-8");
-    const isLikelier = likely !== undefined && this.#reading(likely).foreign === 0;
-    if (this.#isNamed || !isLikelier || sample === undefined || odd === 0 || odd < polish + foreign) {
-      return undefined;
-    }
-    return wrongEncoding(
-      `Line ${sample.line} has "${sample.word}" in UTF-8, which is no word. If it is right, add --encoding utf-8.`,
-      likely,
-    );
-  }
-
-  #faultOfNamed(): UnfitFile | undefined {
-    const named = this.#named;
-    const mine = this.#reading(named);
-    const utf8 = this.#reading("utf-8");
-    const isWide = wide.test(named);
-    if (this.#isUtf8 && utf8.odd <= (isWide ? 0 : mine.odd)) {
-      return new UnfitFile(
-        "encoding",
-        `The file is in UTF-8, and --encoding says ${named}. Leave out --encoding, and run it again.`,
-        { encoding: "utf-8" },
-      );
-    }
-    const [likely] = this.#likely();
-    // Letters of other languages count if they are not Polish ones in another encoding.
-    const isLikelier =
-      likely !== undefined &&
-      this.#reading(likely).foreign === 0 &&
-      (isWide || mine.foreign > 0 || mine.polish === 0);
-    const { sample } = mine;
-    if (sample === undefined || (!isLikelier && (isWide || mine.odd === 0))) return undefined;
-    return wrongEncoding(
-      `The file is not in ${named}: line ${sample.line} would have "${sample.word}".`,
-      likely,
-    );
-  }
-
-  /** Encodings in which the file has Polish letters and nothing odd, the likeliest first. */
-  #likely(): string[] {
-    return usual
-      .filter(
-        (name) => name !== this.#named && this.#reading(name).odd === 0 && this.#reading(name).polish > 0,
-      )
-      .sort((a, b) => this.#reading(a).foreign - this.#reading(b).foreign);
-  }
-
-  #reading(name: string): Reading {
-    return this.#readings.get(name) as Reading;
-  }
+/** How the words of a file read in one encoding. */
+interface Reading {
+  /** Whether they have Polish letters, none of another language, and nothing odd. */
+  readonly isPolish: boolean;
+  readonly isOdd: boolean;
+  /** The first word that is odd, or has letters of another language. */
+  readonly sample: { readonly line: number; readonly word: string } | undefined;
 }
+
+function readingIn(words: readonly Word[], encoding: string): Reading {
+  const texts = words.map(({ line, bytes }) => ({ line, word: textIn(bytes, encoding) ?? "\ufffd" }));
+  const sample = texts.find(({ word }) => odd.test(word) || otherLetter.test(word));
+  return {
+    isPolish: sample === undefined && texts.some(({ word }) => polishLetter.test(word)),
+    isOdd: texts.some(({ word }) => odd.test(word)),
+    sample: sample && { ...sample, word: sample.word.slice(0, 40) },
+  };
+}
+
+/** Why the file cannot be in the encoding that is named, or in UTF-8 where none is; undefined if it can. */
+function faultOf(bytes: Uint8Array, named: string | undefined): UnfitFile | undefined {
+  const words = [...wordsIn(bytes)].slice(0, mostWords);
+  if (words.length === 0) return undefined;
+  const encoding = named ?? "utf-8";
+  const mine = readingIn(words, encoding);
+  const isUtf8 = textIn(bytes, "utf-8") !== undefined;
+  const likely = usual.find((name) => name !== encoding && readingIn(words, name).isPolish);
+  if (encoding === "utf-8" && !isUtf8) return wrongEncoding("The file is not valid UTF-8.", likely);
+  if (mine.isPolish || named === "utf-8" || mine.sample === undefined) return undefined;
+  const { line, word } = mine.sample;
+  if (named === undefined) {
+    const what = `Line ${line} has "${word}" in UTF-8, which is no word. If it is right, add --encoding utf-8.`;
+    return likely && wrongEncoding(what, likely);
+  }
+  if (isUtf8 && !(wide.test(named) && readingIn(words, "utf-8").isOdd)) {
+    return new UnfitFile(
+      "encoding",
+      `The file is in UTF-8, and --encoding says ${named}. Leave out --encoding, and run it again.`,
+      { encoding: "utf-8" },
+    );
+  }
+  if (likely === undefined && (wide.test(named) || !mine.isOdd)) return undefined;
+  return wrongEncoding(`The file is not in ${named}: line ${line} would have "${word}".`, likely);
+}
+
+const cp852 =
+  "ÇüéâäůćçłëŐőîŹÄĆÉĹĺôöĽľŚśÖÜŤťŁ×čáíóúĄąŽžĘę¬źČş«»░▒▓│┤ÁÂĚŞ╣║╗╝Żż┐└┴┬├─┼Ăă╚╔╩╦╠═╬¤đĐĎËďŇÍÎě┘┌█▄ŢŮ▀ÓßÔŃńňŠšŔÚŕŰýÝţ´\u00ad˝˛ˇ˘§÷¸°¨˙űŘř■\u00a0";
 
 /** The text in an encoding; undefined if it is not valid in it. */
 function textIn(bytes: Uint8Array, encoding: string): string | undefined {

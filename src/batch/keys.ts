@@ -4,7 +4,6 @@ import type { FxError } from "../core/errors.ts";
 import { parseLine } from "../wire/bulk.ts";
 import { requireKey } from "../wire/requests.ts";
 import { type BatchLine, invalid, isObject, valueOrError } from "./line.ts";
-import type { UnfitFile } from "./unfit-file.ts";
 
 /** The request in a line, under its key. */
 export type LineRequest = BulkRequest & { readonly key: string };
@@ -20,7 +19,7 @@ export interface KeyedLine {
   /** The cells that fx does not read, by their columns, without the empty ones; undefined if there are no such columns. */
   readonly extra: Readonly<Record<string, string>> | undefined;
   /** The request, or the reason why the line has none. */
-  readonly request: LineRequest | FxError | UnfitFile;
+  readonly request: LineRequest | FxError;
   /**
    * The line as it is written, for a file of refused lines: under a new key, the same one each time. Only `rate-changed`
    * leaves a key free that the line may still be done with, so it stays.

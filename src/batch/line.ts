@@ -1,12 +1,11 @@
 import { FxError } from "../core/errors.ts";
-import { UnfitFile } from "./unfit-file.ts";
 
 /** A line of a file, without its end. Blank ones are counted and left out. */
 export interface TextLine {
   readonly number: number;
   readonly text: string;
   /** The reason why the line cannot be read at all. */
-  readonly fault: FxError | UnfitFile | undefined;
+  readonly fault: FxError | undefined;
 }
 
 /** One line of a batch: of CSV, a row, which may have line breaks in quoted cells. */
@@ -21,8 +20,8 @@ export interface BatchLine {
   readonly extra?: Readonly<Record<string, string>> | undefined;
   /** The key that the line names, not checked yet. */
   readonly key?: unknown;
-  /** The reason to refuse the line. An UnfitFile ends the batch. */
-  readonly fault?: FxError | UnfitFile | undefined;
+  /** The reason to refuse the line. */
+  readonly fault?: FxError | undefined;
   /** The line as it is written, but under this key. */
   readonly withKey: (key: string) => string;
 }
@@ -38,17 +37,10 @@ export interface BatchFormat {
   /** The columns that fx does not read. */
   readonly unread: readonly string[];
   /**
-   * Reads the next lines of the file, in order.
-   * @param isEnd whether these are the last: nothing, or a line without an end
+   * Reads all lines of the file below its header.
+   * @param isCut whether the last of them has no end, and so may lack a part
    */
-  readonly read: (lines: readonly TextLine[], isEnd: boolean) => readonly BatchLine[];
-}
-
-export function inAnotherEncoding(number: number): UnfitFile {
-  return new UnfitFile(
-    "encoding",
-    `Line ${number} is not valid UTF-8. Save the file as CSV UTF-8, or name its encoding with --encoding.`,
-  );
+  readonly read: (lines: readonly TextLine[], isCut: boolean) => Iterable<BatchLine>;
 }
 
 export function invalid(message: string): FxError {
@@ -64,11 +56,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The result of `read`, or the error that it throws. */
-export function valueOrError<T>(read: () => T): T | FxError | UnfitFile {
+export function valueOrError<T>(read: () => T): T | FxError {
   try {
     return read();
   } catch (error) {
-    if (error instanceof FxError || error instanceof UnfitFile) return error;
+    if (error instanceof FxError) return error;
     throw error;
   }
 }

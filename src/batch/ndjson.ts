@@ -9,22 +9,26 @@ export const ndjson: BatchFormat = {
   needsRates: true,
   header: undefined,
   unread: [],
-  read: (lines) => lines.map(readLine).filter(({ text }) => text !== ""),
+  *read(lines) {
+    for (const line of lines) {
+      const text = cleanCell(line.text);
+      if (text !== "") yield readLine(line, text);
+    }
+  },
 };
 
-function readLine({ number, text: written, fault }: TextLine): BatchLine {
-  const text = cleanCell(written);
-  const named = (key: string) => withKey(text, key);
-  if (fault !== undefined) return { number, text, fault, withKey: named };
+function readLine({ number, fault }: TextLine, text: string): BatchLine {
+  const line = { number, text, withKey: (key: string) => withKey(text, key) };
+  if (fault !== undefined) return { ...line, fault };
   const body = valueOrError(() => parseJson(text, "line"));
-  if (body instanceof FxError) return { number, text, fault: body, withKey: named };
-  if (!isObject(body)) return { number, text, body, withKey: named };
+  if (body instanceof FxError) return { ...line, fault: body };
+  if (!isObject(body)) return { ...line, body };
   for (const [name, value] of Object.entries(body)) {
     if (typeof value === "string") body[name] = cleanCell(value);
   }
-  if (!Object.hasOwn(body, "key")) return { number, text, body, withKey: named };
+  if (!Object.hasOwn(body, "key")) return { ...line, body };
   const { key, ...rest } = body;
-  return { number, text, body: rest, key, withKey: named };
+  return { ...line, body: rest, key };
 }
 
 /** Leaves the rest of the text as it is, because parsing could round its numbers. */

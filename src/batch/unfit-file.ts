@@ -1,7 +1,7 @@
 /** A fault of a file as a whole. */
-export type FileFault = "workbook" | "encoding" | "ends" | "header" | "changed";
+export type FileFault = "workbook" | "encoding" | "ends" | "header";
 
-/** A file that holds no batch that fx can read. Nothing of it is begun, or nothing more. */
+/** A file that holds no batch that fx can read. Nothing of it is begun. */
 export class UnfitFile extends Error {
   override readonly name = "UnfitFile";
   readonly fault: FileFault;

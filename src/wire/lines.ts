@@ -8,18 +8,18 @@ export interface Line {
 
 /** Bytes kept of a line, and one more to tell that it is longer. */
 const lineLimit = 16_384;
-/** Lines yielded at once by default: other requests wait while a chunk of lines is handled. */
+/** Lines yielded at once: other requests wait while a chunk of lines is handled. */
 const linesAtOnce = 64;
 
 /**
- * Reads lines in flat memory, as many at a time as come together, but no more than `atOnce`. Blank ones are counted and left
- * out, unless they are too long.
+ * Reads lines in flat memory, as many at a time as come together, up to a limit. Blank ones are counted and left out,
+ * unless they are too long.
  * @param longest where a program writes the lines: in bytes, how long they may be. Blank ones and the beginning of a longer one are then
  * given as soon as they come, so that one that is fed to no end can be refused
  */
 export async function* readLines(
   source: AsyncIterable<Buffer>,
-  { longest, atOnce = linesAtOnce }: { readonly longest?: number; readonly atOnce?: number } = {},
+  { longest }: { readonly longest?: number } = {},
 ): AsyncGenerator<readonly Line[]> {
   const isStrict = longest !== undefined;
   const limit = longest ?? lineLimit;
@@ -39,7 +39,7 @@ export async function* readLines(
       take(joined(rest, chunk.subarray(start, end), limit));
       rest = rest.subarray(0, 0);
       start = end + 1;
-      if (number % atOnce > 0) continue;
+      if (number % linesAtOnce > 0) continue;
       yield lines;
       lines = [];
     }
@@ -56,12 +56,10 @@ export async function* readLines(
   yield lines;
 }
 
-export const notUtf8 = "The line is not valid UTF-8.";
-
 /** The reason why a line cannot be read, for people. */
 export function lineFault({ bytes }: Line): string | undefined {
   if (bytes.length > lineLimit) return `The line is longer than ${lineLimit / 1024} KiB.`;
-  return isUtf8(bytes) ? undefined : notUtf8;
+  return isUtf8(bytes) ? undefined : "The line is not valid UTF-8.";
 }
 
 const lineFeed = 0x0a;

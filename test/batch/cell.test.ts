@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { FormatDetector } from "../../src/batch/format.ts";
+import { readFile } from "../../src/batch/file.ts";
 import { separators } from "../../src/core/csv.ts";
 import { adult } from "../support/fixture.ts";
 
@@ -19,9 +19,7 @@ const unseen = {
 };
 
 function bodyOf(text: string): unknown {
-  const lines = text.split("\n").map((line, index) => ({ number: index + 1, text: line, fault: undefined }));
-  const begun = new FormatDetector(false).formatIn(lines);
-  const [read] = begun?.format.read(begun.first, false) ?? [];
+  const [read] = readFile(new TextEncoder().encode(`${text}\n`)).lines();
   return read?.fault?.message ?? { ...(read?.body as object), key: read?.key, ...read?.extra };
 }
 

@@ -50,12 +50,8 @@ function opener(t: TestContext) {
   return async (bytes: Buffer, encoding?: string): Promise<readonly string[] | string> => {
     writeFileSync(path, bytes);
     try {
-      const found: string[] = [];
-      const batch = await openBatch(path, Readable.from([]), undefined, encoding);
-      for await (const lines of batch.lines) {
-        for (const { body } of lines) found.push((body as { surname: string }).surname);
-      }
-      return found;
+      const { lines } = await openBatch(path, Readable.from([]), undefined, encoding);
+      return Array.from(lines(), ({ body }) => (body as { surname: string }).surname);
     } catch (error) {
       return (error as Error).message;
     }

@@ -143,21 +143,22 @@ describe("at a terminal", () => {
     assert.match(stdout, /\nPLN\t10000\.00\n$/);
   });
 
-  test("batch asks nothing of which it cannot show the sums: a pipe takes --yes", async () => {
+  test("batch asks about a named pipe as about a file, and standard input takes --yes", async () => {
     const env = await ledger("batch-piped");
     const [file, pipe] = [join(folder, "piped.csv"), join(folder, "pipe")];
     writeFileSync(file, `kind,pesel,amount,currency\nwithdrawal,${jan},50,PLN\n`);
-    const piped = (...more: string[]) => {
-      const made = `rm -f ${quoted(pipe)}; mkfifo ${quoted(pipe)}; cat ${quoted(file)} > ${quoted(pipe)} &`;
-      const fx = `exec ${fxInShell} batch ${quoted(pipe)} ${more.join(" ")}`;
-      return runCommandAtTerminal(["sh", "-c", `${made} ${fx}`], { env });
-    };
-    const { text, exit } = await piped();
-    assert.match(text, /fx: A pipe can be read only once.* Write it\s+to a file, or give\s+--yes\./s);
-    assert.equal(exit, 2);
-    assert.match((await runHere(["account", "show", jan], { env })).stdout, /\nPLN\t10000\.00\n$/);
-    assert.equal((await piped("--yes")).exit, 0);
+    const made = `rm -f ${quoted(pipe)}; mkfifo ${quoted(pipe)}; cat ${quoted(file)} > ${quoted(pipe)} &`;
+    const fx = `exec ${fxInShell} batch ${quoted(pipe)}`;
+    const asked = "Carry it out? [y/N] ";
+    const { exit } = await runCommandAtTerminal(["sh", "-c", `${made} ${fx}`], {
+      env,
+      replies: [[asked, "y\n"]],
+    });
+    assert.equal(exit, 0);
     assert.match((await runHere(["account", "show", jan], { env })).stdout, /\nPLN\t9950\.00\n$/);
+    const typed = await runAtTerminal(["batch", "-"], { env });
+    assert.match(typed.text, /fx: Standard input has the lines.* or give\s+--yes\./s);
+    assert.equal(typed.exit, 2);
   });
 
   test("the end of input at the question is a no", async () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type { AnsweredLine, BatchFile } from "../../src/web/operator/batch-file.ts";
+import type { AnsweredLine, KeyedFile } from "../../src/web/operator/batch-file.ts";
 import { type BatchEvent, isBusy, noBatch, stepBatch } from "../../src/web/operator/batch-state.ts";
 
-const file = { id: "b", lines: [] } as unknown as BatchFile;
+const file = { id: "b", lines: [] } as unknown as KeyedFile;
 const result = (state: AnsweredLine["state"]) => ({ state }) as AnsweredLine;
 /** The number of any run, also of an earlier one. */
 const nth = fc.nat({ max: 6 });

@@ -1,10 +1,11 @@
+import { readingsOf } from "../../batch/encoding.ts";
 import type { KeyedLine } from "../../batch/keys.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 import { warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
 import type { Api } from "../api.ts";
 import { StateMachine } from "../state-machine.ts";
-import { type AnsweredLine, readBatch, readingsOf } from "./batch-file.ts";
+import { type AnsweredLine, readBatch } from "./batch-file.ts";
 import { BatchSender, SentBatch } from "./batch-sending.ts";
 import { type BatchEvent, type BatchState, isBusy, noBatch, stepBatch } from "./batch-state.ts";
 

@@ -1,4 +1,5 @@
-import type { AnsweredLine, BatchFile, Readings } from "./batch-file.ts";
+import type { Readings } from "../../batch/encoding.ts";
+import type { AnsweredLine, KeyedFile } from "./batch-file.ts";
 
 type Step = "choose" | "reading" | "checking" | "checked" | "working" | "stopped" | "finished";
 
@@ -8,7 +9,7 @@ export interface BatchState {
   /** Counts the runs: what a run that was left behind still tells changes nothing. */
   readonly nth: number;
   readonly name: string;
-  readonly file: BatchFile | undefined;
+  readonly file: KeyedFile | undefined;
   /**
    * The results of the dry run, then of the run. The array is shared by all states of a run and only grows, so that a
    * chunk costs its own length; `count` says how much of it belongs to this state.
@@ -32,7 +33,7 @@ export type BatchEvent =
       readonly fault: unknown;
       readonly undecoded?: Undecoded | undefined;
     }
-  | { readonly is: "read"; readonly nth: number; readonly file: BatchFile }
+  | { readonly is: "read"; readonly nth: number; readonly file: KeyedFile }
   | { readonly is: "carried out" | "tried again" }
   | { readonly is: "results"; readonly nth: number; readonly more: readonly AnsweredLine[] }
   | { readonly is: "ended"; readonly nth: number; readonly fault?: unknown }

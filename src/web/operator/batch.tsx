@@ -12,7 +12,7 @@ import { useApp, useWatched } from "../app.ts";
 import { Button, Columns, Facts, Tile } from "../elements.tsx";
 import { refusalText } from "../refusal-text.ts";
 import { saveFile } from "../save.ts";
-import { type AnsweredLine, type BatchFile, rejectsText, resultsText } from "./batch-file.ts";
+import { type AnsweredLine, type KeyedFile, rejectsText, resultsText } from "./batch-file.ts";
 import type { BatchJob } from "./batch-job.ts";
 
 /** Refused lines in sight. */
@@ -113,7 +113,7 @@ function Progress({ job }: BatchProps) {
 }
 
 /** The results of the lines so far, and the actions that are left. */
-function Outcome({ job, file }: BatchProps & { readonly file: BatchFile }) {
+function Outcome({ job, file }: BatchProps & { readonly file: KeyedFile }) {
   const { format, texts } = useApp();
   const faultText = useFaultText();
   const { step, name, results, count, fault } = job.state;
@@ -163,7 +163,7 @@ function Outcome({ job, file }: BatchProps & { readonly file: BatchFile }) {
   );
 }
 
-function Actions({ job, file }: BatchProps & { readonly file: BatchFile }) {
+function Actions({ job, file }: BatchProps & { readonly file: KeyedFile }) {
   const { api, format, texts } = useApp();
   const { step, results, count } = job.state;
   const { header } = file.format;

@@ -214,7 +214,6 @@ export const operatorTexts = {
     workbook: "To jest skoroszyt Excela. Zapisz go w Excelu jako CSV UTF-8 i wybierz tamten plik.",
     encoding: "Tekst pliku nie jest w tym kodowaniu. Zapisz go w Excelu jako CSV UTF-8.",
     ends: "Wiersze pliku kończą się jak na starym Macu (CR). Zapisz go jako CSV UTF-8.",
-    changed: "Plik zmienił się w trakcie czytania. Wybierz go jeszcze raz.",
     header:
       "Pierwszy wiersz nie jest ani obiektem JSON, ani nagłówkiem CSV, który fx zna. Sprawdź nazwy kolumn.",
   }),

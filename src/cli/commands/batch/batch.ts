@@ -7,8 +7,8 @@ import type { FxCommand } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { Declined, tellWarning, UsageError } from "../../errors.ts";
 import { withoutSecrets } from "../../target.ts";
-import { writeJson, writeRecord, writeText } from "../../terminal/output.ts";
-import { clearLine, type Screen, write } from "../../terminal/terminal.ts";
+import { writeRecord, writeText } from "../../terminal/output.ts";
+import { clearLine } from "../../terminal/terminal.ts";
 import type { Batch } from "./file.ts";
 import type { Preview } from "./preview.ts";
 import type { Signal } from "./report.ts";
@@ -61,34 +61,26 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const { stdin, stderr } = context.terminal;
   const { dryRun = false, yes = false, json = false } = options;
   const isAsked = !dryRun && context.questions.asksFirst(yes);
+  if (isAsked && path === "-") {
+    throw new UsageError(
+      "Standard input has the lines, and cannot have the answer to the question too. Write them to a file, or give --yes.",
+    );
+  }
   const batch = await openBatch(path, stdin as Readable, options.id, options.encoding);
-  const { again, format } = batch;
-  if (isAsked && again === undefined) {
-    batch.close();
-    throw new UsageError(
-      "A pipe can be read only once, so there is no preview to ask about. Write it to a file, or give --yes.",
-    );
-  }
-  if (context.terminal.isQuiet && again === undefined && options.id === undefined && !dryRun) {
-    batch.close();
-    throw new UsageError(
-      "A pipe gets a random id, with which it could be finished after a fault, and --quiet does not show it. Give --id.",
-    );
-  }
   const access = dryRun ? "read" : "create";
-  const service = await context.service(access, format.needsRates);
+  const service = await context.service(access, batch.format.needsRates);
   const today = warsawDate(new Date());
   if (isAsked) tellPlan(context, path, batch, options);
-  if (again !== undefined && options.id === undefined) {
+  if (options.id === undefined) {
     const { findOverlap, tellOverlap } = await import("./overlap.ts");
-    const overlap = await findOverlap(again, service, today);
+    const overlap = await findOverlap(batch, service, today);
     if (overlap !== undefined) tellOverlap(stderr, overlap, json);
     if (overlap !== undefined && batch.hasUnread && !isAsked && !dryRun) throw unreadLines();
   }
   let preview: Preview | undefined;
-  if (isAsked && again !== undefined) {
+  if (isAsked) {
     const { showPreview } = await import("./preview.ts");
-    preview = await showPreview(stderr, service, again, today);
+    preview = await showPreview(stderr, service, batch, today);
     if (!(await context.questions.confirm("Carry it out?"))) throw new Declined();
   }
   await carryOut(context, options, { batch, service, today, preview });
@@ -103,7 +95,7 @@ interface Prepared {
 
 async function carryOut(
   context: Context,
-  { id, rejects: rejectsPath, stopOnError = false, dryRun = false, json = false }: BatchOptions,
+  { rejects: rejectsPath, stopOnError = false, dryRun = false, json = false }: BatchOptions,
   { batch, service, today, preview }: Prepared,
 ): Promise<void> {
   const { BatchRunner } = await import("./runner.ts");
@@ -130,14 +122,11 @@ async function carryOut(
     writeText(stderr, "Stopping once the lines under way are answered. A second signal stops at once.");
   });
   if (!dryRun) context.sending.beginBatch(batch.id);
-  // The id of a pipe is random, and needed to go on after an interruption.
-  if (batch.again === undefined && id === undefined && !dryRun) tellId(stderr, batch.id, json);
   const doneBefore = preview?.doneBefore;
   const report = new Report(context.terminal, { batch, service, rejects, doneBefore, dryRun, json });
   for await (const results of runner.results()) {
     if (!(await report.take(results))) runner.stop();
   }
-  batch.close();
   context.exit = report.finish(runner, signal);
 }
 
@@ -160,19 +149,13 @@ function tellPlan(
   options: BatchOptions,
 ): void {
   const { address } = options.url;
-  const lines = lineCount === undefined ? undefined : lineCount - (format.header === undefined ? 0 : 1);
   writeRecord(context.terminal.stderr, [
     ["batch", id],
     ["file", path === "-" ? "standard input" : path],
-    ...(lines === undefined ? [] : ([["lines", String(lines)]] as const)),
+    ["lines", String(format.header === undefined ? lineCount : lineCount - 1)],
     ["contents", format.holds],
     ["target", withoutSecrets(address)],
   ]);
-}
-
-function tellId(stderr: Screen, id: string, json: boolean): void {
-  if (json) writeJson(stderr, { id });
-  else write(stderr, `Batch ${id}. After an interruption, --id ${id} does the rest.`);
 }
 
 function idArgument(text: string): string {

@@ -32,11 +32,11 @@ const madeKey = /^(b[\w-]{3})[\w-]{16}(?::\d+)?$/;
  * of that one, and most of it would be done once more.
  */
 export async function findOverlap(
-  again: () => Promise<Batch>,
+  batch: Batch,
   service: Pick<ExchangeService, "statement">,
   today: CalendarDate,
 ): Promise<Overlap | undefined> {
-  const sample = sampleOf(await topRequests(again, today));
+  const sample = sampleOf(topRequests(batch, today));
   const overlaps = new Map<string, Overlap>();
   for (let start = 0; start < sample.length; start += concurrency) {
     const group = sample.slice(start, start + concurrency);
@@ -64,20 +64,16 @@ export function tellOverlap(stderr: Screen, { lines, among, last }: Overlap, jso
 }
 
 /** The requests of the first lines, without those that cannot be read or that name their key. */
-async function topRequests(again: () => Promise<Batch>, today: CalendarDate): Promise<LineRequest[]> {
-  const batch = await again();
-  const keys = new LineKeys(batch.id, today, digestOf);
+function topRequests({ id, lines }: Batch, today: CalendarDate): LineRequest[] {
+  const keys = new LineKeys(id, today, digestOf);
   const requests: LineRequest[] = [];
   let read = 0;
-  for await (const lines of batch.lines) {
-    for (const line of lines) {
-      const { request, hasOwnKey } = keys.of(line);
-      if (!(request instanceof Error) && !hasOwnKey) requests.push(request);
-    }
-    read += lines.length;
+  for (const line of lines()) {
+    const { request, hasOwnKey } = keys.of(line);
+    if (!(request instanceof Error) && !hasOwnKey) requests.push(request);
+    read += 1;
     if (read >= topLines) break;
   }
-  batch.close();
   return requests;
 }
 

@@ -25,26 +25,20 @@ export interface Preview {
 
 /**
  * Shows what a batch would do: how many lines and accounts, and the sums that leave accounts and come to them.
- * @throws FxError rate-changed, if the rate table is replaced again and again
+ * @throws FxError rate-changed, if the rate table is replaced meanwhile
  */
 export async function showPreview(
   stderr: Screen,
   service: ExchangeService,
-  again: () => Promise<Batch>,
+  batch: Batch,
   today: CalendarDate,
 ): Promise<Preview> {
-  for (let attempt = 1; attempt <= 3; attempt += 1) {
-    const batch = await again();
-    const table = batch.format.needsRates ? await tableInForce(service) : undefined;
-    const trial = await tryLines(service, batch, today, table);
-    batch.close();
-    if (trial === undefined) continue;
-    const { first } = trial;
-    const doneBefore = first === undefined ? undefined : await findDoneBefore(first, service);
-    await writeTrial(stderr, trial, doneBefore?.time);
-    return { table, doneBefore };
-  }
-  throw new FxError("rate-changed", "The rate table was replaced during the preview. Nothing was done.");
+  const table = batch.format.needsRates ? await tableInForce(service) : undefined;
+  const trial = await tryLines(service, batch, today, table);
+  const { first } = trial;
+  const doneBefore = first === undefined ? undefined : await findDoneBefore(first, service);
+  await writeTrial(stderr, trial, doneBefore?.time);
+  return { table, doneBefore };
 }
 
 interface Trial {
@@ -60,13 +54,12 @@ interface Trial {
   readonly failures: readonly FailedLine[];
 }
 
-/** Undefined if the rate table was replaced meanwhile. */
 async function tryLines(
   service: ExchangeService,
   batch: Batch,
   today: CalendarDate,
   table: string | undefined,
-): Promise<Trial | undefined> {
+): Promise<Trial> {
   const runner = new BatchRunner({ service: { bulk: service.dryRun.bind(service) }, batch, today, table });
   const counts = { done: 0, replayed: 0, refused: 0, failed: 0 };
   const accounts = new Set<string>();
@@ -87,7 +80,9 @@ async function tryLines(
     lines += results.length;
     if (lines >= mostLines) runner.stop();
   }
-  if (runner.isTableReplaced) return undefined;
+  if (runner.isTableReplaced) {
+    throw new FxError("rate-changed", "The rate table was replaced during the preview. Nothing was done.");
+  }
   return { counts, lines, hasMore: runner.hasLeft, accounts: accounts.size, sums, first, failures };
 }
 

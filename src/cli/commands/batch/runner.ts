@@ -1,12 +1,11 @@
 import { type KeyedLine, LineKeys } from "../../../batch/keys.ts";
 import type { BatchLine } from "../../../batch/line.ts";
 import { type DoneLine, doneLine } from "../../../batch/result.ts";
-import { UnfitFile } from "../../../batch/unfit-file.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { ExchangeOrder } from "../../../core/exchange.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
-import { describeFailure, type Failure, RequestFailed, UsageError } from "../../errors.ts";
+import { describeFailure, type Failure, RequestFailed } from "../../errors.ts";
 import type { Exit } from "../../exits.ts";
 import { digestOf } from "./digest.ts";
 import type { Batch } from "./file.ts";
@@ -30,6 +29,9 @@ export interface BatchRun {
   readonly table?: string | undefined;
 }
 
+/** Lines that are sent together. */
+const groupSize = 512;
+
 /** The exits of refusals, which say nothing about the lines that follow. */
 const refusals: readonly Exit[] = [3, 4, 5];
 
@@ -42,14 +44,9 @@ export class BatchRunner {
   readonly #keys: LineKeys;
   /** Lines that were sent and not answered, in their order. */
   readonly #underWay: KeyedLine[] = [];
-  /** A line that ends the batch. Its result is the last. */
-  #fatal: KeyedLine | undefined;
   #isStopping = false;
-  /** Whether to stop without waiting for the next lines of the input. */
-  #isHalted = false;
   #hasLeft = false;
   #isTableReplaced = false;
-  #endWait: () => void = () => {};
   #tellAnswered: () => void = () => {};
 
   constructor(run: BatchRun) {
@@ -65,14 +62,11 @@ export class BatchRunner {
       if (this.#underWay.length === 0) this.#tellAnswered();
       yield results;
     }
-    if (this.#fatal !== undefined) yield [this.#failed(this.#fatal, this.#fatal.request)];
   }
 
   /** Sends no more lines. Those under way are still answered. */
   stop(): void {
     this.#isStopping = true;
-    this.#isHalted = true;
-    this.#endWait();
   }
 
   /** Whether lines were left out, because the batch was stopped. */
@@ -87,33 +81,14 @@ export class BatchRunner {
 
   async *#lines(): AsyncGenerator<readonly BulkLine[]> {
     const { batch, stopOnError = false } = this.#run;
-    const chunks = batch.lines[Symbol.asyncIterator]();
-    for (;;) {
-      const next = await this.#untilHalted(chunks.next());
-      if (next?.done) return;
-      if (next === undefined) return this.#leave();
-      for (const group of stopOnError ? next.value.map((line) => [line]) : [next.value]) {
-        if (this.#isStopping && group.length > 0) return this.#leave();
-        const lines = this.#take(group);
-        if (lines.length > 0) yield lines;
-        if (this.#fatal !== undefined) return;
-        if (stopOnError) await this.#answered();
+    for (const group of groupsOf(batch.lines(), stopOnError ? 1 : groupSize)) {
+      if (this.#isStopping) {
+        this.#hasLeft = true;
+        return;
       }
+      yield group.map((line) => this.#take(line));
+      if (stopOnError) await this.#answered();
     }
-  }
-
-  #leave(): void {
-    this.#hasLeft = true;
-  }
-
-  /** Undefined once the batch is halted: standard input may have nothing more to say for a long time. */
-  #untilHalted<T>(next: Promise<T>): Promise<T | undefined> {
-    // Promise.race with one promise for the whole batch would keep every chunk until the end.
-    return new Promise((resolve, reject) => {
-      this.#endWait = () => resolve(undefined);
-      if (this.#isHalted) resolve(undefined);
-      next.then(resolve, reject);
-    });
   }
 
   async #answered(): Promise<void> {
@@ -123,18 +98,10 @@ export class BatchRunner {
     });
   }
 
-  #take(lines: readonly BatchLine[]): BulkLine[] {
-    const taken: BulkLine[] = [];
-    for (const line of lines) {
-      const keyed = this.#keys.of(line);
-      if (keyed.request instanceof UnfitFile) {
-        this.#fatal = keyed;
-        break;
-      }
-      this.#underWay.push(keyed);
-      taken.push(this.#isPinned(keyed) ? { ...keyed.request, table: this.#run.table } : keyed.request);
-    }
-    return taken;
+  #take(line: BatchLine): BulkLine {
+    const keyed = this.#keys.of(line);
+    this.#underWay.push(keyed);
+    return this.#isPinned(keyed) ? { ...keyed.request, table: this.#run.table } : keyed.request;
   }
 
   #isPinned(line: KeyedLine): line is KeyedLine & { readonly request: ExchangeOrder & { kind: "exchange" } } {
@@ -160,11 +127,22 @@ export class BatchRunner {
   }
 
   #failed(line: KeyedLine, error: unknown): FailedLine {
-    const failure = describeFailure(error instanceof UnfitFile ? new UsageError(error.message) : error);
+    const failure = describeFailure(error);
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) this.stop();
     else if (this.#run.stopOnError) this.#isStopping = true;
     const hint = failure.key === undefined ? failure.hint : "Run the same batch again to finish it.";
     return { line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
   }
+}
+
+function* groupsOf<T>(items: Iterable<T>, size: number): Generator<readonly T[]> {
+  let group: T[] = [];
+  for (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
 }

@@ -509,20 +509,27 @@ describe("fx batch of a file", () => {
     assert.equal(exit, 0);
   });
 
-  test("A file that changes while it runs is not complete, and continues under its id", async (t) => {
+  test("A file that changes while it runs is carried out as it was read, and run again under its id does the rest", async (t) => {
     const { env, fx, write, path } = await desk(t);
     const line = `${adult()},PLN,PLN,1,`;
-    write("orders.csv", [header, ...Array.from({ length: 100_000 }, () => line)]);
+    write("orders.csv", [header, ...Array.from({ length: 50_000 }, () => line)]);
     const { child, output, ended } = spawnFx(["batch", path("orders.csv"), "--json"], { env });
     await until(() => output().stdout.includes("\n"));
     appendFileSync(path("orders.csv"), `${line}\n`);
     await ended;
     const summary = JSON.parse(output().stderr.trimEnd().split("\n").at(-1) ?? "");
-    assert.deepEqual([summary.complete, summary.failed, child.exitCode], [false, 1, 2]);
-    assert.match(summary.hint, new RegExp(`^To do the rest, run it again with --id ${summary.id}\\.`));
-    assert.match(output().stdout, /"code":"usage","message":"[^"]*was written to while it was read/);
+    assert.deepEqual([summary.complete, summary.refused, child.exitCode], [true, 50_000, 3]);
     const again = await fx(`batch orders.csv --id ${summary.id} --json`);
-    assert.equal(JSON.parse(again.stderr).refused, 100_001);
+    assert.equal(JSON.parse(again.stderr).refused, 50_001);
+  });
+
+  test("Standard input has the id that its lines have, so that it is not done twice", async (t) => {
+    const { fx, write, balances } = await desk(t);
+    write("orders.csv", [header, buyOne]);
+    await fx("batch orders.csv");
+    const { stderr, exit } = await fx("batch -", `${header}\n${buyOne}\n`);
+    assert.match(stderr, /\ndone before\t1\n/);
+    assert.deepEqual([exit, (await balances()).USD], [0, 1]);
   });
 });
 

@@ -75,7 +75,6 @@ async function desk(t: TestContext) {
           if (result.state === "refused") rejects?.add(result.line.forRejects(result.failure.code));
         }
         rejects?.close();
-        batch.close();
         return results;
       },
       rejects: () => {
