@@ -68,19 +68,30 @@ function add(samples: Map<string, number[]>, figures: Figures): void {
     samples.set(name, [...(samples.get(name) ?? []), value]);
 }
 
-/** A Markdown table of the medians, with the ratio of this build to the other. */
+/** A Markdown table of the medians: a row for each thing that was measured, or each figure beside the other build's. */
 function tableOf(
   builds: readonly Build[],
   [own = new Map(), other]: readonly Map<string, number[]>[],
 ): string {
   const head = ["", ...builds.map(({ name }) => name), ...(other === undefined ? [] : ["ratio"])];
-  const rows = [...own].map(([name, values]) => {
-    const [mine, theirs] = [median(values), median(other?.get(name) ?? [])];
-    return other === undefined
-      ? [name, digits(mine)]
-      : [name, digits(mine), digits(theirs), digits(mine / theirs)];
-  });
+  const rows =
+    other === undefined
+      ? rowsOf(own)
+      : [...own].map(([name, values]) => {
+          const [mine, theirs] = [median(values), median(other.get(name) ?? [])];
+          return [name, digits(mine), digits(theirs), digits(mine / theirs)];
+        });
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** All figures of one thing in one row, each with its unit. */
+function rowsOf(samples: ReadonlyMap<string, number[]>): string[][] {
+  const figures = new Map<string, string[]>();
+  for (const [name, values] of samples) {
+    const [, what = "", unit = ""] = /^(.*), (.*)$/.exec(name) ?? [];
+    figures.set(what, [...(figures.get(what) ?? []), `${digits(median(values))} ${unit}`]);
+  }
+  return [...figures].map(([what, all]) => [what, all.join(", ")]);
 }
 
 /** Writes the results to a dated JSON file, and puts the table between the marks of docs/PERFORMANCE.md. */

@@ -13,7 +13,7 @@ export interface Size {
   readonly lines: number;
 }
 
-/** Figures by name. A name ends with its unit: `order, memory:, 64 connections, p99 ms`. */
+/** Figures by name. A name ends with its unit: `order, memory:, 64 connections, ms at p99`. */
 export type Figures = Record<string, number>;
 
 /** Measures one build once, in an empty folder. */
@@ -41,8 +41,8 @@ async function http(store: string, build: Build, folder: string, size: Size): Pr
       const label = `${name}, ${store}, ${connections} connections`;
       return {
         [`${label}, a second`]: requests / seconds,
-        [`${label}, CPU µs`]: ((server.cpuSeconds() - before) * 1e6) / requests,
-        [`${label}, p99 ms`]: p99Ms,
+        [`${label}, µs of CPU`]: ((server.cpuSeconds() - before) * 1e6) / requests,
+        [`${label}, ms at p99`]: p99Ms,
       };
     };
     const figures = {
@@ -78,14 +78,14 @@ async function batch(build: Build, folder: string, size: Size): Promise<Figures>
     await auditEnds;
     return {
       "batch in its own process, µs a line": each(alone.seconds),
-      "batch in its own process, CPU µs a line": each(alone.cpuSeconds),
-      "batch in its own process, peak MB": alone.peakMb,
+      "batch in its own process, µs of CPU a line": each(alone.cpuSeconds),
+      "batch in its own process, MB at most": alone.peakMb,
       "batch through a server, µs a line": each(served.seconds),
-      "batch through a server, the server's peak MB": server.peakMb(),
+      "batch through a server, MB of the server at most": server.peakMb(),
       "audit, µs an entry": each(audit.seconds),
-      "audit, CPU µs an entry": each(audit.cpuSeconds),
-      "audit, peak MB": audit.peakMb,
-      "order beside an audit, longest ms": beside.longestMs,
+      "audit, µs of CPU an entry": each(audit.cpuSeconds),
+      "audit, MB at most": audit.peakMb,
+      "order beside an audit, ms at most": beside.longestMs,
     };
   } finally {
     await server.stop();
