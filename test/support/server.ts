@@ -79,6 +79,10 @@ export async function startServer(
   app.addHook("onRequest", async (request) => {
     if (server.caller !== undefined) request.caller = server.caller;
   });
+  // A client compares an answer's date with the time in a receipt's id.
+  app.server.prependListener("request", (_request, response) => {
+    response.setHeader("date", clock.now.toUTCString());
+  });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const server: TestServer = {
