@@ -26,7 +26,7 @@ interface Answer {
 
 for (const name of proxies) {
   const program = programOf(name);
-  describe(`fx behind ${name}, as docs/OPERATIONS.md has it`, {
+  describe(`fx behind ${name}, with the configuration of deploy/`, {
     skip: program === undefined ? `${name} is not installed (apt-get install ${name})` : false,
   }, () => {
     let served: Served;

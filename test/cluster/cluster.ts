@@ -1,6 +1,6 @@
 /**
  * The deployment of docs/OPERATIONS.md: three etcd, three PostgreSQL under Patroni, two fx, and HAProxy before them.
- * The programs are Debian's and the configuration is the page's; `startCluster` has the differences.
+ * The programs are Debian's and the configuration is that of deploy/; `startCluster` has the differences.
  */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { asTested, documented } from "./configuration.ts";
 
-describe("The cluster's configuration in docs/OPERATIONS.md", () => {
+describe("The cluster's configuration in deploy/", () => {
   const page = readFileSync(new URL("../../docs/OPERATIONS.md", import.meta.url), "utf8");
   const patroni = documented("patroni");
 

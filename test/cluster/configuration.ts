@@ -1,19 +1,23 @@
-/** The configuration files of docs/OPERATIONS.md, with a cluster's own addresses, folders and passwords. */
+/** The configuration files of deploy/, with a cluster's own addresses, folders and passwords. */
 import { readFileSync } from "node:fs";
 
 export type ConfigurationName = "etcd" | "patroni" | "patroni-unit" | "create-fx" | "fx" | "haproxy";
 
-/** The network prefix in the page; the host's number follows it. */
+/** The network prefix in the files; the host's number follows it. */
 const documentedPrefix = "10.0.0.";
 
-const page = readFileSync(new URL("../../docs/OPERATIONS.md", import.meta.url), "utf8");
+const files: Readonly<Record<ConfigurationName, string>> = {
+  etcd: "cluster/etcd",
+  patroni: "cluster/patroni.yml",
+  "patroni-unit": "cluster/patroni.conf",
+  "create-fx": "cluster/create-fx",
+  fx: "cluster/fx.json",
+  haproxy: "haproxy.cfg",
+};
 
-/** A configuration file as printed in the page. */
+/** A configuration file as shipped in deploy/. */
 export function documented(name: ConfigurationName): string {
-  const mark = `<!-- ${name === "haproxy" ? "proxy" : "cluster"}: ${name} -->`;
-  const [, text] = new RegExp(`${mark}\n\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];
-  if (text === undefined) throw new Error(`docs/OPERATIONS.md has no ${mark}`);
-  return text;
+  return readFileSync(new URL(`../../deploy/${files[name]}`, import.meta.url), "utf8");
 }
 
 /**
@@ -32,7 +36,7 @@ export const asTested: Readonly<Record<string, readonly [documented: string, tes
 };
 
 export interface HostPlace {
-  /** The host's name in the page's file, and its own. */
+  /** The host's name in the file, and its own. */
   readonly name: readonly [documented: string, own: string];
   /** The last numbers of both addresses. */
   readonly number: readonly [documented: number, own: number];
@@ -55,7 +59,7 @@ export function forHost(text: string, { name, number, prefix }: HostPlace): stri
 export function withValues(text: string, values: Readonly<Record<string, string>>): string {
   let changed = text;
   for (const [from, to] of Object.entries(values)) {
-    if (!changed.includes(from)) throw new Error(`docs/OPERATIONS.md has no longer: ${from}`);
+    if (!changed.includes(from)) throw new Error(`The file of deploy/ has no longer: ${from}`);
     changed = changed.replaceAll(from, to);
   }
   return changed;

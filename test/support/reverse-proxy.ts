@@ -1,4 +1,4 @@
-/** The reverse proxies of docs/OPERATIONS.md, from Debian's packages, with the page's configuration. */
+/** The reverse proxies of docs/OPERATIONS.md, from Debian's packages, with the configuration of deploy/. */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -48,7 +48,7 @@ export async function startProxy(
   });
   syslog.bind(0, "127.0.0.1");
   await once(syslog, "listening");
-  const documented = configurationOf(name)
+  const documented = configurationOf(name === "nginx" ? "nginx.conf" : "haproxy.cfg")
     .replace(/^.*127\.0\.0\.1:8081.*\n/m, "")
     .replaceAll("127.0.0.1:8080", `127.0.0.1:${target}`)
     .replace("listen 443", `listen 127.0.0.1:${port}`)
@@ -79,11 +79,8 @@ export async function startProxy(
   };
 }
 
-function configurationOf(name: string): string {
-  const page = readFileSync(new URL("../../docs/OPERATIONS.md", import.meta.url), "utf8");
-  const [, text] = new RegExp(`<!-- proxy: ${name} -->\n\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];
-  if (text === undefined) throw new Error(`docs/OPERATIONS.md has no configuration of ${name}`);
-  return text;
+function configurationOf(file: string): string {
+  return readFileSync(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
 }
 
 function fixture(file: string): string {
