@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { asTested, documented } from "./configuration.ts";
 
 describe("The cluster's configuration in deploy/", () => {
-  const page = readFileSync(new URL("../../docs/OPERATIONS.md", import.meta.url), "utf8");
   const patroni = documented("patroni");
 
   test("The documented configuration keeps Patroni's rule for ttl, loop_wait and retry_timeout, as do the values of the tests", () => {
@@ -16,13 +14,7 @@ describe("The cluster's configuration in deploy/", () => {
     }
   });
 
-  test("docs/OPERATIONS.md lists the values that the cluster tests change", () => {
-    const [, table = ""] = /<!-- cluster: as tested -->\n([\s\S]*?)\n\n/.exec(page) ?? [];
-    const rows = [...table.matchAll(/^\| `(\w+)` \| (\S+) \| (\S+) \|/gm)].map((row) => row.slice(1));
-    assert.deepEqual(
-      rows,
-      Object.entries(asTested).map(([name, values]) => [name, ...values]),
-    );
+  test("The documented configuration has each value that the cluster tests change", () => {
     for (const [name, [value]] of Object.entries(asTested))
       assert.ok(patroni.includes(`${name}: ${value}`), name);
   });
