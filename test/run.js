@@ -19,7 +19,7 @@ if (options.includes("--watch")) await watchChanges();
  * transcripts take as long as all the others: they run in .ci/run.
  */
 const isLeftOut = (file) =>
-  /^test\/(deploy\/|faults\/|ledger\/damage|alike|channels|docs-clients|first-answers|past|privacy|proxies|.*transcripts)/.test(
+  /^test\/(deploy\/|faults\/|ledger\/damage|channels|docs-clients|past|privacy|proxies|.*transcripts)/.test(
     file,
   );
 /** Tests that start no process and take long all the same: random sequences, every value of a list, waits. */
