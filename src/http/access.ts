@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import type { Operation } from "../wire/operation.ts";
-import { type Caller, includes, type Tokens } from "../wire/role.ts";
+import { type Caller, includes, type Role, type Tokens } from "../wire/role.ts";
 import { clientAddress } from "./client-address.ts";
 import { isRepeated } from "./request-form.ts";
 
@@ -56,7 +56,7 @@ export function openAccess({ tokens, now }: AccessOptions): AccessControl {
         );
       }
       request.caller = caller;
-      return includes(caller.role, role) ? undefined : tooLittle(caller, `This takes the role ${role}`);
+      return includes(caller.role, role) ? undefined : tooLittle(caller, role, "This");
     },
   };
 }
@@ -79,9 +79,19 @@ function unauthorized(message: string): FxError {
   return new FxError("unauthorized", message);
 }
 
-/** @param needed what the role does not allow, as a clause */
-export function tooLittle({ name, role }: Caller, needed: string): FxError {
-  return new FxError("forbidden", `${needed}, and the token ${name} has the role ${role}.`);
+/**
+ * @param what takes the role
+ * @throws FxError forbidden
+ */
+export function requireRole(caller: Caller | undefined, needed: Role, what = "This"): void {
+  if (caller !== undefined && !includes(caller.role, needed)) throw tooLittle(caller, needed, what);
+}
+
+function tooLittle({ name, role }: Caller, needed: Role, what: string): FxError {
+  return new FxError(
+    "forbidden",
+    `${what} takes the role ${needed}, and the token ${name} has the role ${role}.`,
+  );
 }
 
 /** The `WWW-Authenticate` header of a 401 (RFC 6750, 3). */

@@ -4,12 +4,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../core/account.ts";
 import { FxError } from "../core/errors.ts";
-import type { ExchangeService, Recorded } from "../core/service.ts";
-import type { OperationId } from "../wire/operations.ts";
+import type { Recorded } from "../core/service.ts";
+import { encodeAccount } from "../wire/accounts.ts";
 import { parseIdempotencyKey } from "../wire/requests.ts";
 import { whenOver } from "./connections.ts";
+import type { HandlerContext, SlowAnswers } from "./context.ts";
 import { logFailure, toFxError } from "./errors.ts";
-import { breakOff, type Lifecycle } from "./lifecycle.ts";
+import { breakOff } from "./lifecycle.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -18,87 +19,66 @@ declare module "fastify" {
   }
 }
 
-/** A handler for each operation. What it throws is answered as a problem. */
-export type Handlers = Readonly<Record<OperationId, Handler>>;
-export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
-
-/** The dependencies of the handlers. */
-export interface HandlerContext {
-  readonly service: ExchangeService;
-  readonly now: () => Date;
-  readonly slowAnswers?: SlowAnswers | undefined;
-  /** The path that links in answers begin with. */
-  readonly prefix: string;
-}
-
 const jsonType = "application/json; charset=utf-8";
-
-/** The longest that an answer may take before its first byte, and then between two bytes. */
-export interface SlowAnswers {
-  readonly firstMs: number;
-  readonly nextMs: number;
-}
 
 /** Proxies wait for 30 s or more. */
 const waiting: SlowAnswers = { firstMs: 10_000, nextMs: 5000 };
 
 /** @param body an object, or JSON text */
-export function sendJson(
-  reply: FastifyReply,
-  body: object | string,
-  status = 200,
-  headers: Headers = {},
-): FastifyReply {
-  return reply
-    .code(status)
-    .headers(headers)
-    .type(jsonType)
-    .send(typeof body === "string" ? body : JSON.stringify(body));
+export function sendJson(reply: FastifyReply, body: object | string, status = 200): FastifyReply {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return reply.code(status).type(jsonType).send(text);
 }
 
 /** Answers HEAD without the length of a body that was not made. */
-export function sendHead(reply: FastifyReply, type = jsonType, headers: Headers = {}): FastifyReply {
-  return reply.headers(headers).type(type).send(Readable.from([]));
+export function sendHead(reply: FastifyReply, type = jsonType): FastifyReply {
+  return reply.type(type).send(Readable.from([]));
 }
 
-/** Headers of an answer beside those that every answer has. */
-export type Headers = Record<string, string>;
+/** Answers with an account. The body has four fields only, so a header says whether it is closed or blocked. */
+export function sendAccount(reply: FastifyReply, account: Account): FastifyReply {
+  const { closed, blocked } = account;
+  if (closed || blocked) reply.header("fx-account", closed ? "closed" : "blocked");
+  return sendJson(reply, encodeAccount(account));
+}
+
+/** Adds the headers of an answer to what made an entry. */
+export function addRecorded(reply: FastifyReply, { receiptId, replayed }: Recorded, prefix: string): void {
+  reply.header("fx-receipt", `${prefix}/api/receipts/${receiptId}`);
+  if (replayed) reply.header("idempotency-replayed", "true");
+}
 
 interface SlowAnswer {
-  readonly lifecycle: Lifecycle;
   readonly type?: string;
-  readonly slowAnswers?: SlowAnswers | undefined;
-  /** Sent where no part comes: a line feed if absent. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent where no part comes. A line feed if absent; if empty, the first part is waited for, and so is each other. */
   readonly filler?: string;
-  /** The parts of the answer. */
   readonly parts: AsyncIterable<string>;
 }
 
 /**
- * Answers with what takes minutes to make. Where no part comes for seconds, a filler is sent, so that no proxy gives up
- * waiting. A failure after the first byte breaks the answer off.
+ * Answers with what takes long to make. Where no part comes for seconds, a filler is sent, so that no proxy gives up
+ * waiting. A failure before the first byte is answered; after it, the answer breaks off. It ends early with the server's
+ * stop, or with its token.
  */
 export async function sendSlow(
   request: FastifyRequest,
   reply: FastifyReply,
-  {
-    lifecycle,
-    type = jsonType,
-    slowAnswers: { firstMs, nextMs } = waiting,
-    filler = "\n",
-    parts,
-  }: SlowAnswer,
+  { lifecycle, slowAnswers = waiting }: Pick<HandlerContext, "lifecycle" | "slowAnswers">,
+  { type = jsonType, headers = {}, filler = "\n", parts }: SlowAnswer,
 ): Promise<FastifyReply> {
   const ended = new Promise<never>((_, reject) => {
     const end = (reason: FxError) => (reply.raw.headersSent ? breakOff(request, reason) : reject(reason));
     lifecycle.add({ request, end }, reply);
   });
+  const { firstMs, nextMs } = slowAnswers;
+  const within = <T>(next: Promise<T>, ms: number) => (filler === "" ? next : settledWithin(next, ms));
   const source = parts[Symbol.asyncIterator]();
   let next = source.next();
-  const first = await Promise.race([settledWithin(next, firstMs), ended]);
+  const first = await Promise.race([within(next, firstMs), ended]);
   async function* padded(): AsyncGenerator<string> {
     try {
-      for (let part = first; !part?.done; part = await settledWithin(next, nextMs)) {
+      for (let part = first; !part?.done; part = await within(next, nextMs)) {
         if (part !== undefined) {
           next = source.next();
           // It may fail while the client does not read, or after it has gone: nobody waits for it then.
@@ -109,12 +89,18 @@ export async function sendSlow(
     } catch (error) {
       if (!reply.raw.destroyed) logFailure(request, toFxError(error), error);
       throw error;
+    } finally {
+      source.return?.().catch(() => {});
     }
   }
   // The header has nginx pass each byte on at once.
-  return reply.type(type).header("x-accel-buffering", "no").send(Readable.from(padded()));
+  return reply
+    .headers({ ...headers, "x-accel-buffering": "no" })
+    .type(type)
+    .send(Readable.from(padded()));
 }
 
+/** Undefined if it takes longer. */
 async function settledWithin<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const waited = new AbortController();
   const timer = pause(ms, undefined, { signal: waited.signal }).catch(() => undefined);
@@ -129,7 +115,7 @@ export function limitAnswers(most: number, plural: string): (reply: FastifyReply
   let underWay = 0;
   return (reply) => {
     if (underWay >= most) {
-      const message = `${most} ${plural} are under way, and no more are begun at once. Try again later.`;
+      const message = `${most} ${plural} are under way, and no more are taken at once. Nothing was begun.`;
       throw new FxError("overloaded", message, { retryAfterSeconds: 5 });
     }
     underWay += 1;
@@ -140,8 +126,8 @@ export function limitAnswers(most: number, plural: string): (reply: FastifyReply
 }
 
 /** An answer of one part. */
-export async function* jsonOf(made: Promise<object>): AsyncGenerator<string> {
-  yield JSON.stringify(await made);
+export async function* onePart(text: Promise<string>): AsyncGenerator<string> {
+  yield await text;
 }
 
 /** Resolves when there is room for more, or nobody reads the stream any more. */
@@ -151,24 +137,6 @@ export async function writeTo(stream: Writable, text: string): Promise<void> {
   const { signal } = waited;
   const settled = ["drain", "close"].map((event) => once(stream, event, { signal }));
   await Promise.race(settled).finally(() => waited.abort());
-}
-
-/** Headers of an answer that has an account, beside its four fields. */
-export function accountHeaders({ closed, blocked }: Account): Headers {
-  if (closed) return { "fx-account": "closed" };
-  return blocked ? { "fx-account": "blocked" } : {};
-}
-
-/** Headers of the answer to an opening or an exchange. */
-export function recordedHeaders({ receiptId, replayed }: Recorded, prefix: string): Headers {
-  const headers: Headers = { "fx-receipt": `${prefix}/api/receipts/${receiptId}` };
-  if (replayed) headers["idempotency-replayed"] = "true";
-  return headers;
-}
-
-/** A parameter of the path, decoded. */
-export function pathParameter(request: FastifyRequest, name: string): string {
-  return (request.params as Record<string, string>)[name] ?? "";
 }
 
 /** @throws FxError invalid-request */

@@ -8,8 +8,6 @@ import { whenOver } from "./connections.ts";
 /** An answer that lasts. It ends early when the server stops, and when its token is revoked or expires. */
 export interface Stream {
   readonly request: FastifyRequest;
-  /** Whether a bulk is a dry run; undefined for any other stream. */
-  readonly dryRun?: boolean;
   end(reason: FxError): void;
 }
 

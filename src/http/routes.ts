@@ -1,19 +1,17 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
+import { warsawDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
-import type { ExchangeService } from "../core/service.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { requireKnownHeaders, requireKnownParameters } from "../wire/known-names.ts";
 import { openApiDocument } from "../wire/openapi.ts";
 import { hasLines, type Operation } from "../wire/operation.ts";
 import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
-import type { TokenJson } from "../wire/server.ts";
-import type { AccessOptions } from "./access.ts";
-import type { Handlers, SlowAnswers } from "./answers.ts";
+import type { ApiOptions, HandlerContext, Handlers } from "./context.ts";
 import { registerDocs } from "./docs.ts";
 import { toFxError } from "./errors.ts";
 import { accountHandlers } from "./handlers/accounts.ts";
-import { type BulkOptions, bulkHandlers } from "./handlers/bulk.ts";
+import { bulkHandlers } from "./handlers/bulk.ts";
 import { changeHandlers } from "./handlers/changes.ts";
 import { checkpointHandlers } from "./handlers/checkpoint.ts";
 import { entryHandlers } from "./handlers/entries.ts";
@@ -21,34 +19,19 @@ import { exchangeHandlers } from "./handlers/exchange.ts";
 import { exportHandlers } from "./handlers/export.ts";
 import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
-import { type Probes, serverHandlers } from "./handlers/server.ts";
+import { serverHandlers } from "./handlers/server.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { LongReads } from "./long-reads.ts";
 import type { Metrics } from "./metrics.ts";
 import { registerPage } from "./page.ts";
 import type { RateLimit } from "./rate-limit.ts";
+import { openReads } from "./reads.ts";
 import { refuseTrailers } from "./request-form.ts";
 
 /** In bytes, for a JSON body. */
 const bodyLimit = 16 * 1024;
 /** Reads that have not begun, at most: of lists and histories, and of the whole journal. */
 const mostWaiting = { lists: 64, journal: 16 };
-
-/** The options that routes depend on. */
-export interface ApiOptions extends BulkOptions, Pick<AccessOptions, "tokens"> {
-  /** The server closes it, last, when it is closed. */
-  readonly service: ExchangeService;
-  readonly probes: Probes;
-  readonly now: () => Date;
-  /** The office that runs the server, as printed receipts name it. */
-  readonly office?: TokenJson["office"];
-  /** A path such as "/fx" that links begin with. Requests are answered with and without it. */
-  readonly prefix?: string;
-  /** 10 s and 5 s if absent. */
-  readonly slowAnswers?: SlowAnswers | undefined;
-  /** Where the build put the page for tellers. */
-  readonly page?: string | undefined;
-}
 
 /** The parts that routes share. */
 export interface Parts {
@@ -91,26 +74,32 @@ export function registerRoutes({ app, ...parts }: Parts, options: ApiOptions): v
 }
 
 function handlersOf(
-  { metrics, lifecycle, limit }: Omit<Parts, "app">,
+  parts: Omit<Parts, "app" | "refusalOf">,
   options: ApiOptions,
   document: ReturnType<typeof openApiDocument>,
 ): Handlers {
-  const context = { ...options, prefix: options.prefix ?? "" };
-  const longReads = {
-    lists: new LongReads(mostWaiting.lists),
-    journal: new LongReads(mostWaiting.journal),
+  const context: HandlerContext = {
+    ...parts,
+    ...options,
+    prefix: options.prefix ?? "",
+    today: () => warsawDate(options.now()),
+    longReads: {
+      lists: new LongReads(mostWaiting.lists),
+      journal: new LongReads(mostWaiting.journal),
+    },
   };
+  const reads = openReads(context);
   return {
-    ...accountHandlers(context, metrics, longReads.lists, lifecycle),
-    ...exchangeHandlers(context, metrics, longReads.lists),
-    ...changeHandlers(context, metrics),
-    ...bulkHandlers(options, metrics, lifecycle, limit),
-    ...rateHandlers(options, longReads.lists),
-    ...ledgerHandlers(options, longReads, lifecycle),
-    ...checkpointHandlers(options, longReads.journal, lifecycle),
-    ...exportHandlers(options, longReads.lists, lifecycle),
-    ...entryHandlers(options, longReads.lists, lifecycle),
-    ...serverHandlers(options, metrics, lifecycle, document),
+    ...accountHandlers(context, reads),
+    ...exchangeHandlers(context, reads),
+    ...changeHandlers(context),
+    ...bulkHandlers(context),
+    ...rateHandlers(context, reads),
+    ...ledgerHandlers(context, reads),
+    ...checkpointHandlers(context),
+    ...exportHandlers(context),
+    ...entryHandlers(context, reads),
+    ...serverHandlers(context, document),
   };
 }
 
@@ -133,7 +122,7 @@ function routeOf(
     preValidation: (request, _reply, next) => {
       try {
         refuseTrailers(request.raw);
-        if (typeof request.body === "string") request.body = readJson(request.body, operation);
+        request.body = readJson(request.body, operation);
         next();
       } catch (fault) {
         next(toFxError(fault));
@@ -158,7 +147,8 @@ function faultOf({ query, raw }: FastifyRequest, operation: Operation): FxError 
 }
 
 /** Reads a JSON body, with or without a byte-order mark. */
-function readJson(body: string, { isBodyOptional }: Operation): unknown {
-  const text = body.replace(/^\ufeff/, "");
-  return isBodyOptional && text === "" ? undefined : parseJson(text);
+function readJson(body: unknown, { isBodyOptional }: Operation): unknown {
+  const text = typeof body === "string" ? body.replace(/^\ufeff/, "") : body;
+  if (isBodyOptional && (text === undefined || text === "")) return {};
+  return typeof text === "string" ? parseJson(text) : text;
 }

@@ -17,6 +17,7 @@ import { type AccessOptions, openAccess, refusedStreams } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
 import { trustedProxies } from "./client-address.ts";
 import { type Connections, limitConnections } from "./connections.ts";
+import type { ApiOptions } from "./context.ts";
 import { answerError, answerMalformed, toFxError } from "./errors.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { openMetrics } from "./metrics.ts";
@@ -25,7 +26,7 @@ import { refuseOverload } from "./overload.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { requireForm } from "./request-form.ts";
-import { type ApiOptions, type Parts, registerRoutes } from "./routes.ts";
+import { type Parts, registerRoutes } from "./routes.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { traceOf } from "./trace.ts";
 

@@ -145,12 +145,12 @@ describe("long reads", () => {
       let stream = Readable.from([]);
       const reply = {
         type: () => reply,
-        header: () => reply,
+        headers: () => reply,
         raw: {},
         send: (sent: Readable) => (stream = sent),
       };
       const lifecycle = { add: () => {} };
-      await sendSlow({} as never, reply as never, { lifecycle: lifecycle as never, parts: parts() });
+      await sendSlow({} as never, reply as never, { lifecycle: lifecycle as never }, { parts: parts() });
       const isRead = once(
         stream.on("error", () => {}),
         "readable",

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { Request } from "../../core/change.ts";
-import { type CalendarDate, warsawDate } from "../../core/date.ts";
+import type { CalendarDate } from "../../core/date.ts";
 import { type AnswerCode, FxError } from "../../core/errors.ts";
 import { housePlaceOf } from "../../core/house.ts";
 import type { BulkAnswer, BulkLine } from "../../core/service.ts";
@@ -18,19 +18,13 @@ import { type Line, lineFault, readLines } from "../../wire/lines.ts";
 import { operations } from "../../wire/operations.ts";
 import { statusOf } from "../../wire/problem.ts";
 import { parseRequest } from "../../wire/requests.ts";
-import { type Caller, includes, type Role } from "../../wire/role.ts";
-import { tooLittle } from "../access.ts";
-import { type Handler, type HandlerContext, writeTo } from "../answers.ts";
+import type { Caller, Role } from "../../wire/role.ts";
+import { requireRole } from "../access.ts";
+import { limitAnswers, writeTo } from "../answers.ts";
 import { whenOver } from "../connections.ts";
+import type { Handler, HandlerContext } from "../context.ts";
 import { logFailure, toFxError } from "../errors.ts";
-import { bodyOf, draining, type Lifecycle, type Stream } from "../lifecycle.ts";
-import type { Metrics } from "../metrics.ts";
-import type { RateLimit } from "../rate-limit.ts";
-
-export interface BulkOptions {
-  /** A bulk ends when no byte has moved either way for this long. 30 s if absent. */
-  readonly bulkIdleTimeoutMs?: number;
-}
+import { bodyOf, draining, type Stream } from "../lifecycle.ts";
 
 /** How many lines came to each result. */
 type Counts = Record<string, number>;
@@ -42,25 +36,17 @@ const dryRunLimits = { atOnce: 2, lines: 200_000 };
 /** Bytes of answers that wait for a client to read them. A browser reads nothing before it has sent all. */
 const unreadAtMost = { bulk: 1024 * 1024, dryRun: 128 * 1024 * 1024 };
 
-export function bulkHandlers(
-  { service, now, bulkIdleTimeoutMs: idleMs = 30_000 }: Omit<HandlerContext, "prefix"> & BulkOptions,
-  metrics: Metrics,
-  lifecycle: Lifecycle,
-  limit: RateLimit | undefined,
-) {
+export function bulkHandlers(context: HandlerContext) {
+  const { service, bulkIdleTimeoutMs: idleMs = 30_000, lifecycle } = context;
+  const begin = limitAnswers(mostStreams, "bulks");
+  const beginDry = limitAnswers(dryRunLimits.atOnce, "dry runs");
+
   const bulk: Handler = async (request, reply) => {
     const dryRun = parseRequest(bulkQuery, request.query, "query").dryRun === "true";
     if (lifecycle.draining) throw draining();
-    const bulks = [...lifecycle.streams].filter((each) => each.dryRun !== undefined);
-    if (bulks.length >= mostStreams) throw tooMany(mostStreams, "bulks");
-    const dryRuns = bulks.filter((each) => each.dryRun).length;
-    if (dryRun && dryRuns >= dryRunLimits.atOnce) throw tooMany(dryRunLimits.atOnce, "dry runs");
-    const stream = new BulkStream(request, bodyOf(request, reply), {
-      metrics,
-      limit,
-      dryRun,
-      today: () => warsawDate(now()),
-    });
+    begin(reply);
+    if (dryRun) beginDry(reply);
+    const stream = new BulkStream(request, bodyOf(request, reply), context, dryRun);
     const { raw: response } = reply;
     const { socket } = request.raw;
     lifecycle.add(stream, reply);
@@ -84,21 +70,12 @@ export function bulkHandlers(
   return { bulk };
 }
 
-interface BulkStreamOptions {
-  readonly metrics: Metrics;
-  readonly limit: RateLimit | undefined;
-  readonly dryRun: boolean;
-  readonly today: () => CalendarDate;
-}
-
 /** The lines of a request and the answers to them. */
 class BulkStream implements Stream {
   readonly request: FastifyRequest;
   readonly dryRun: boolean;
   readonly #body: PassThrough;
-  readonly #metrics: Metrics;
-  readonly #limit: RateLimit | undefined;
-  readonly #today: () => CalendarDate;
+  readonly #context: Pick<HandlerContext, "metrics" | "limit" | "today">;
   /** The lines that were taken in and not answered yet. */
   readonly #taken: { readonly number: number; readonly asked: Request | FxError }[] = [];
   readonly #counts: Counts = {};
@@ -106,17 +83,11 @@ class BulkStream implements Stream {
   #reason: FxError | undefined;
   #isCut = false;
 
-  constructor(
-    request: FastifyRequest,
-    body: PassThrough,
-    { metrics, limit, dryRun, today }: BulkStreamOptions,
-  ) {
+  constructor(request: FastifyRequest, body: PassThrough, context: HandlerContext, dryRun: boolean) {
     this.request = request;
     this.dryRun = dryRun;
     this.#body = body;
-    this.#metrics = metrics;
-    this.#limit = limit;
-    this.#today = today;
+    this.#context = context;
     request.raw.once("error", () => this.cut());
   }
 
@@ -145,7 +116,7 @@ class BulkStream implements Stream {
         if (lines.length === 0) continue;
         count += lines.length;
         if (this.dryRun && count > dryRunLimits.lines) return this.end(tooLong());
-        const today = this.#today();
+        const today = this.#context.today();
         const asked = lines.map((line) => readLine(line, (text) => read(text, today, this.request.caller)));
         for (const [index, { number }] of lines.entries()) {
           this.#taken.push({ number, asked: asked[index] as Asked | FxError });
@@ -171,7 +142,7 @@ class BulkStream implements Stream {
         // A refusal may be kept, like that of a single request, which counts.
         if (this.dryRun) continue;
         const refused = chunk.filter((answer) => answer instanceof FxError).length;
-        await this.#limit?.waitFor(this.request, refused, () => this.isEnded);
+        await this.#context.limit?.waitFor(this.request, refused, () => this.isEnded);
       }
     } catch (error) {
       this.#reason = toFxError(error);
@@ -191,7 +162,9 @@ class BulkStream implements Stream {
     for (const [index, answer] of chunk.entries()) {
       const { number, asked } = taken[index] as (typeof taken)[number];
       text += `${bulkAnswerText(number, answer, this.request.id)}\n`;
-      const result = this.dryRun ? wouldBe(answer) : this.#metrics.bulkLine(asked as BulkLine, answer);
+      const result = this.dryRun
+        ? wouldBe(answer)
+        : this.#context.metrics.bulkLine(asked as BulkLine, answer);
       this.#counts[result] = (this.#counts[result] ?? 0) + 1;
       if (answer instanceof FxError) this.#log(answer);
     }
@@ -230,9 +203,7 @@ function readTrialLine(text: string, today: CalendarDate, caller: Caller | undef
   const asked = parseTrialLine(text, today, caller?.name);
   const isHouse = housePlaceOf(asked.pesel) !== undefined;
   const role = isHouse ? operations.houseDeposit.role : (rolesOf[asked.kind] ?? "teller");
-  if (caller !== undefined && !includes(caller.role, role)) {
-    throw tooLittle(caller, `This takes the role ${role}`);
-  }
+  requireRole(caller, role);
   return asked;
 }
 
@@ -248,11 +219,6 @@ function tooLong(): FxError {
     "invalid-request",
     `A dry run takes at most ${dryRunLimits.lines} lines. Try the file in parts.`,
   );
-}
-
-function tooMany(most: number, what: string): FxError {
-  const message = `${most} ${what} are under way, and no more are taken at once. Nothing was begun.`;
-  return new FxError("overloaded", message, { retryAfterSeconds: 5 });
 }
 
 function idle(ms: number): FxError {

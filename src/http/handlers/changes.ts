@@ -1,103 +1,83 @@
 import type { FastifyRequest } from "fastify";
+import type * as z from "zod";
 import { parseHolder } from "../../core/account.ts";
-import {
-  type Block,
-  type Cash,
-  type Change,
-  parseCash,
-  parseHouseCash,
-  parseReason,
-} from "../../core/change.ts";
-import { warsawDate } from "../../core/date.ts";
+import { type Change, parseCash, parseHouseCash, parseReason } from "../../core/change.ts";
 import { FxError } from "../../core/errors.ts";
 import { parsePesel } from "../../core/pesel.ts";
-import { block as blockShape, closing, encodeAccount, renaming } from "../../wire/accounts.ts";
-import { cash as cashShape, reversal } from "../../wire/cash.ts";
-import { houseCash as houseCashShape } from "../../wire/house.ts";
+import * as shapes from "../../wire/accounts.ts";
+import { cash, reversal } from "../../wire/cash.ts";
+import { houseCash } from "../../wire/house.ts";
 import { parseRequest } from "../../wire/requests.ts";
-import {
-  accountHeaders,
-  type Handler,
-  type HandlerContext,
-  idempotencyKey,
-  pathParameter,
-  recordedHeaders,
-  sendJson,
-} from "../answers.ts";
-import type { Metrics } from "../metrics.ts";
+import { addRecorded, idempotencyKey, sendAccount } from "../answers.ts";
+import type { Handler, HandlerContext } from "../context.ts";
+import { parameterOf } from "../reads.ts";
 
 /** Characters of a UUID. */
 const wholeId = 36;
 
+/** What a change has beside its body. */
+interface Asked {
+  readonly key: string | undefined;
+  readonly by: string | undefined;
+}
+
 /** Each reads a request in the documented order: body, key, PESEL or receipt. */
-export function changeHandlers({ service, now, prefix }: HandlerContext, metrics: Metrics) {
+export function changeHandlers({ service, today, prefix, metrics }: HandlerContext) {
   const change =
-    (kind: Change["kind"], read: (request: FastifyRequest) => Change | Promise<Change>): Handler =>
+    <Body>(
+      kind: Change["kind"],
+      shape: z.ZodType<Body>,
+      read: (body: Body, asked: Asked, request: FastifyRequest) => Change | Promise<Change>,
+    ): Handler =>
     async (request, reply) => {
       const settlement = await metrics.counted(
         kind,
-        () => read(request),
+        () => {
+          const body = parseRequest(shape, request.body);
+          return read(body, { key: idempotencyKey(request), by: request.caller?.name }, request);
+        },
         async (asked) => service.change(await asked),
       );
-      const headers = { ...recordedHeaders(settlement, prefix), ...accountHeaders(settlement.account) };
-      return sendJson(reply, encodeAccount(settlement.account), 200, headers);
+      addRecorded(reply, settlement, prefix);
+      return sendAccount(reply, settlement.account);
     };
 
-  const cash = (kind: Cash["kind"]): Handler =>
-    change(kind, (request) => {
-      const fields = parseRequest(cashShape, request.body);
-      const asked = keyAndToken(request);
-      return parseCash({ kind, ...fields, ...asked, pesel: pathParameter(request, "pesel") }, today());
+  const customer = (request: FastifyRequest) => parsePesel(parameterOf(request, "pesel"), today());
+
+  const cashOf = (kind: "deposit" | "withdrawal") =>
+    change(kind, cash, (body, asked, request) =>
+      parseCash({ kind, ...body, ...asked, pesel: parameterOf(request, "pesel") }, today()),
+    );
+  const houseCashOf = (kind: "deposit" | "withdrawal") =>
+    change(kind, houseCash, (body, asked) => parseHouseCash({ kind, ...body, ...asked }));
+  const blockOf = (kind: "block" | "unblock") =>
+    change(kind, shapes.block, (body, asked, request) => {
+      const reason = parseReason(body.reason);
+      return { kind, reason, ...asked, pesel: customer(request) };
     });
-
-  const houseCash = (kind: Cash["kind"]): Handler =>
-    change(kind, (request) => {
-      const fields = parseRequest(houseCashShape, request.body);
-      return parseHouseCash({ kind, ...fields, ...keyAndToken(request) });
-    });
-
-  const rename = change("renaming", (request) => {
-    const holder = parseHolder(parseRequest(renaming, request.body));
-    return { kind: "renaming", ...holder, ...keyAndToken(request), pesel: peselOf(request) };
-  });
-
-  const closeAccount = change("closing", (request) => {
-    if (request.body !== undefined) parseRequest(closing, request.body);
-    return { kind: "closing", ...keyAndToken(request), pesel: peselOf(request) };
-  });
-
-  const block = (kind: Block["kind"]): Handler =>
-    change(kind, (request) => {
-      const reason = parseReason(parseRequest(blockShape, request.body).reason);
-      return { kind, reason, ...keyAndToken(request), pesel: peselOf(request) };
-    });
-
-  const reverse = change("reversal", async (request) => {
-    const reason = parseReason(parseRequest(reversal, request.body).reason);
-    const asked = keyAndToken(request);
-    const given = pathParameter(request, "id");
-    if (given.length !== wholeId) {
-      throw new FxError("not-found", "There is no receipt with this id. A reversal takes the whole id.");
-    }
-    const { id: reverses, pesel } = await service.receipt(given);
-    return { kind: "reversal", reverses, reason, ...asked, pesel };
-  });
-
-  function keyAndToken(request: FastifyRequest) {
-    return { key: idempotencyKey(request), by: request.caller?.name };
-  }
-
-  function peselOf(request: FastifyRequest) {
-    return parsePesel(pathParameter(request, "pesel"), today());
-  }
-
-  function today() {
-    return warsawDate(now());
-  }
 
   return {
-    ...{ deposit: cash("deposit"), withdraw: cash("withdrawal") },
-    ...{ houseDeposit: houseCash("deposit"), houseWithdraw: houseCash("withdrawal") },
-    ...{ rename, closeAccount, blockAccount: block("block"), unblockAccount: block("unblock"), reverse },
+    deposit: cashOf("deposit"),
+    withdraw: cashOf("withdrawal"),
+    houseDeposit: houseCashOf("deposit"),
+    houseWithdraw: houseCashOf("withdrawal"),
+    blockAccount: blockOf("block"),
+    unblockAccount: blockOf("unblock"),
+    rename: change("renaming", shapes.renaming, (body, asked, request) => {
+      const holder = parseHolder(body);
+      return { kind: "renaming", ...holder, ...asked, pesel: customer(request) };
+    }),
+    closeAccount: change("closing", shapes.closing, (_body, asked, request) => {
+      return { kind: "closing", ...asked, pesel: customer(request) };
+    }),
+    reverse: change("reversal", reversal, async (body, asked, request) => {
+      const reason = parseReason(body.reason);
+      const given = parameterOf(request, "id");
+      if (given.length !== wholeId) {
+        throw new FxError("not-found", "There is no receipt with this id. A reversal takes the whole id.");
+      }
+      const { id: reverses, pesel } = await service.receipt(given);
+      return { kind: "reversal", reverses, reason, ...asked, pesel };
+    }),
   };
 }

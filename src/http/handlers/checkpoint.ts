@@ -4,26 +4,19 @@ import type { AccountHead, AuditStart } from "../../core/service.ts";
 import { audit as auditShape } from "../../wire/audit.ts";
 import { bulkType } from "../../wire/bulk.ts";
 import { checkpointEnd, checkpointHeads, checkpointStart, headsOf } from "../../wire/checkpoint.ts";
-import { type Handler, type HandlerContext, jsonOf, sendHead, sendSlow, writeTo } from "../answers.ts";
+import { onePart, sendHead, sendSlow, writeTo } from "../answers.ts";
 import { closingOf } from "../connections.ts";
-import { bodyOf, type Lifecycle } from "../lifecycle.ts";
-import type { LongReads } from "../long-reads.ts";
-import type { Probes } from "./server.ts";
+import type { Handler, HandlerContext } from "../context.ts";
+import { bodyOf } from "../lifecycle.ts";
 
 const checkpointType = `${bulkType}; charset=utf-8`;
 /** How long a client may send nothing. */
 const idleMs = 30_000;
 
-export function checkpointHandlers(
-  {
-    service,
-    now,
-    probes,
-    slowAnswers,
-  }: Pick<HandlerContext, "service" | "now" | "slowAnswers"> & { readonly probes: Probes },
-  journal: LongReads,
-  lifecycle: Lifecycle,
-) {
+export function checkpointHandlers(context: HandlerContext) {
+  const { service, now, probes, lifecycle } = context;
+  const { journal } = context.longReads;
+
   const checkpoint: Handler = async (request, reply) => {
     if (request.method === "HEAD") return sendHead(reply, checkpointType);
     const parts = new PassThrough({ encoding: "utf8" });
@@ -46,7 +39,7 @@ export function checkpointHandlers(
         () => parts.end(),
         (error) => parts.destroy(error),
       );
-    return sendSlow(request, reply, { lifecycle, type: checkpointType, slowAnswers, parts });
+    return sendSlow(request, reply, context, { type: checkpointType, parts });
   };
 
   const compareCheckpoint: Handler = async (request, reply) => {
@@ -62,8 +55,9 @@ export function checkpointHandlers(
       lifecycle.streams.delete(stream);
     }
     const read = (signal: AbortSignal) => service.audit({ against: takenFrom(chunks), signal });
-    const made = journal.run(undefined, closingOf(reply), read).then((report) => auditShape.encode(report));
-    return sendSlow(request, reply, { lifecycle, slowAnswers, parts: jsonOf(made) });
+    const made = journal.run(undefined, closingOf(reply), read);
+    const text = made.then((report) => JSON.stringify(auditShape.encode(report)));
+    return sendSlow(request, reply, context, { parts: onePart(text) });
   };
 
   return { checkpoint, compareCheckpoint };

@@ -1,33 +1,29 @@
-import type { FastifyRequest } from "fastify";
 import type { Receipt } from "../../core/journal.ts";
-import { entriesPage, entriesQuery } from "../../wire/entries.ts";
+import { entriesQuery } from "../../wire/entries.ts";
 import { encodeEvents, eventStreamType, quietComment } from "../../wire/event-stream.ts";
 import { invalid, parseRequest } from "../../wire/requests.ts";
-import { type Handler, type HandlerContext, limitAnswers, sendHead, sendJson, sendSlow } from "../answers.ts";
+import { limitAnswers, sendHead, sendSlow } from "../answers.ts";
 import { closingOf } from "../connections.ts";
-import type { Lifecycle } from "../lifecycle.ts";
-import type { LongReads } from "../long-reads.ts";
+import type { Handler, HandlerContext } from "../context.ts";
+import type { Reads } from "../reads.ts";
 
 /** Each follower asks the store four times a second. */
 const followersAtOnce = 32;
 /** A comment comes before a proxy gives up waiting, and before the server itself closes a silent connection. */
 const commentsEvery = { firstMs: 10_000, nextMs: 15_000 };
 
-export function entryHandlers(
-  { service, slowAnswers = commentsEvery }: Pick<HandlerContext, "service" | "slowAnswers">,
-  lists: LongReads,
-  lifecycle: Lifecycle,
-) {
+export function entryHandlers(context: HandlerContext, reads: Reads) {
+  const { service, lifecycle, slowAnswers = commentsEvery } = context;
   const begin = limitAnswers(followersAtOnce, "streams of entries");
+  const page = reads.inTurn(
+    "entries",
+    ({ query }) =>
+      () =>
+        service.entries(query),
+  );
 
-  const entries: Handler = async (request, reply) => {
-    const { after, limit } = parseRequest(entriesQuery, request.query, "query");
-    if (wantsStream(request)) return follow(request, reply, after);
-    const read = async () => JSON.stringify(entriesPage.encode(await service.entries({ after, limit })));
-    return sendJson(reply, await lists.run(request.url, closingOf(reply), read));
-  };
-
-  async function follow(request: FastifyRequest, reply: Parameters<Handler>[1], given: string | undefined) {
+  const follow: Handler = async (request, reply) => {
+    const { after: given } = parseRequest(entriesQuery, request.query, "query");
     if ("limit" in Object(request.query)) {
       throw invalid("query", [{ pointer: "/limit", detail: "does not go with a stream, which has no end" }]);
     }
@@ -37,14 +33,15 @@ export function entryHandlers(
     const after = typeof last === "string" ? last : given;
     const parts = eventsOf(service.follow({ after, signal: closingOf(reply) }));
     const type = `${eventStreamType}; charset=utf-8`;
-    return sendSlow(request, reply, { lifecycle, type, slowAnswers, filler: quietComment, parts });
-  }
+    return sendSlow(request, reply, { lifecycle, slowAnswers }, { type, filler: quietComment, parts });
+  };
+
+  const entries: Handler = (request, reply) => {
+    const { accept = "" } = request.headers;
+    return accept.toLowerCase().includes(eventStreamType) ? follow(request, reply) : page(request, reply);
+  };
 
   return { entries };
-}
-
-function wantsStream({ headers: { accept = "" } }: FastifyRequest): boolean {
-  return accept.toLowerCase().includes(eventStreamType);
 }
 
 async function* eventsOf(chunks: AsyncIterable<readonly Receipt[]>): AsyncGenerator<string> {

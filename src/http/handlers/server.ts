@@ -1,32 +1,14 @@
-import type { RatesStatus } from "../../core/rates.ts";
-import type { Commits } from "../../core/service.ts";
 import type { OpenApiDocument } from "../../wire/openapi.ts";
 import type { ReadyJson, TokenJson } from "../../wire/server.ts";
-import { type Handler, sendHead, sendJson } from "../answers.ts";
-import type { Lifecycle } from "../lifecycle.ts";
-import type { Metrics } from "../metrics.ts";
-
-/** Facts about the process, for probes and metrics. */
-export interface Probes {
-  /** The version of fx. */
-  readonly version: string;
-  readonly store: ReadyJson["store"];
-  /** The newest schema that this fx knows. */
-  readonly schemaVersion: number;
-  /** Fails unless the store answers now. */
-  ping(): Promise<void>;
-  rates(): RatesStatus;
-  readonly commits: Commits;
-}
+import { sendHead, sendJson } from "../answers.ts";
+import type { Handler, HandlerContext, Probes } from "../context.ts";
 
 const noOffice: TokenJson["office"] = { name: null, address: null, taxNumber: null };
 const pingTimeoutMs = 2000;
 
 /** Probes and metrics. */
 export function serverHandlers(
-  { probes, office = noOffice }: { readonly probes: Probes; readonly office?: TokenJson["office"] },
-  metrics: Metrics,
-  lifecycle: Lifecycle,
+  { probes, office = noOffice, metrics, lifecycle }: HandlerContext,
   document: OpenApiDocument,
 ) {
   const live: Handler = async (_request, reply) => sendJson(reply, { status: "live" });

@@ -1,0 +1,92 @@
+import type { FastifyRequest } from "fastify";
+import type * as z from "zod";
+import type { Operation } from "../wire/operation.ts";
+import { type OperationId, operations } from "../wire/operations.ts";
+import { parseRequest } from "../wire/requests.ts";
+import type { Caller } from "../wire/role.ts";
+import { onePart, sendHead, sendJson, sendSlow } from "./answers.ts";
+import { closingOf } from "./connections.ts";
+import type { Handler, HandlerContext } from "./context.ts";
+
+/** The operations that answer a query with one JSON value. */
+type ReadId = {
+  [Id in OperationId]: (typeof operations)[Id] extends { method: "GET"; success: { schema: z.ZodType } }
+    ? Id
+    : never;
+}[OperationId];
+type Query<Id extends ReadId> = (typeof operations)[Id] extends { query: infer Shape extends z.ZodType }
+  ? z.output<Shape>
+  : undefined;
+type Value<Id extends ReadId> = z.output<(typeof operations)[Id]["success"]["schema"]>;
+
+interface Asked<Id extends ReadId> {
+  readonly query: Query<Id>;
+  /** A parameter of the path, decoded. */
+  parameter(name: string): string;
+  readonly caller: Caller | undefined;
+}
+
+/**
+ * Checks a request, and returns what reads the answer, which may run later. Requests for the same URL with the same token
+ * share a read that has not begun.
+ */
+type Prepare<Id extends ReadId> = (asked: Asked<Id>) => (signal: AbortSignal) => Promise<Value<Id>>;
+
+/** Makes the handlers of operations that answer a query with one JSON value, as src/wire/operations.ts describes them. */
+export interface Reads {
+  atOnce<Id extends ReadId>(id: Id, read: (asked: Asked<Id>) => Promise<Value<Id>>): Handler;
+  /**
+   * One at a time: for lists and histories.
+   * @param isLong whether this one waits for its turn. All do if absent
+   */
+  inTurn<Id extends ReadId>(id: Id, prepare: Prepare<Id>, isLong?: (query: Query<Id>) => boolean): Handler;
+  /** One at a time, in minutes: for what is read from the whole journal. */
+  slowly<Id extends ReadId>(id: Id, prepare: Prepare<Id>): Handler;
+}
+
+export function openReads(context: HandlerContext): Reads {
+  const { lists, journal } = context.longReads;
+  return {
+    atOnce: (id, read) => async (request, reply) =>
+      sendJson(reply, textOf(id, await read(askedOf(id, request)))),
+    inTurn: (id, prepare, isLong) => async (request, reply) => {
+      const asked = askedOf(id, request);
+      const read = prepare(asked);
+      const made = async (signal: AbortSignal) => textOf(id, await read(signal));
+      const closing = closingOf(reply);
+      const waits = isLong?.(asked.query) ?? true;
+      return sendJson(reply, await (waits ? lists.run(keyOf(request), closing, made) : made(closing)));
+    },
+    slowly: (id, prepare) => async (request, reply) => {
+      const read = prepare(askedOf(id, request));
+      if (request.method === "HEAD") return sendHead(reply);
+      const made = async (signal: AbortSignal) => textOf(id, await read(signal));
+      const text = journal.run(keyOf(request), closingOf(reply), made);
+      return sendSlow(request, reply, context, { parts: onePart(text) });
+    },
+  };
+}
+
+function askedOf<Id extends ReadId>(id: Id, request: FastifyRequest): Asked<Id> {
+  const { query: shape }: Operation = operations[id];
+  return {
+    query: (shape && parseRequest(shape, request.query, "query")) as Query<Id>,
+    parameter: (name) => parameterOf(request, name),
+    caller: request.caller,
+  };
+}
+
+/** A parameter of the path, decoded. */
+export function parameterOf({ params }: FastifyRequest, name: string): string {
+  return (params as Record<string, string>)[name] ?? "";
+}
+
+/** With the token, because some answers depend on it. */
+function keyOf({ url, caller }: FastifyRequest): string {
+  return `${url} ${caller?.name}`;
+}
+
+function textOf<Id extends ReadId>(id: Id, value: Value<Id>): string {
+  const { schema }: Operation["success"] = operations[id].success;
+  return JSON.stringify(schema?.encode(value));
+}
