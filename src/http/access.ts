@@ -105,17 +105,13 @@ interface Ended {
   end(reason: FxError): void;
 }
 
-/** Returns what ends the streams whose token has been revoked or has expired, each once, when it is called. */
-export function refusedStreams(access: AccessControl, streams: Iterable<Ended>): () => void {
-  const ended = new WeakSet<Ended>();
-  return () => {
-    for (const stream of streams) {
-      if (ended.has(stream)) continue;
-      const { role = "anyone" } = stream.request.routeOptions.config;
-      const refused = access.refusal(stream.request, role);
-      if (refused === undefined) continue;
-      ended.add(stream);
-      stream.end(refused);
-    }
-  };
+/** Ends the streams whose token has been revoked or has expired. */
+export function endRefused(access: AccessControl, streams: Set<Ended>): void {
+  for (const stream of streams) {
+    const { role = "anyone" } = stream.request.routeOptions.config;
+    const refused = access.refusal(stream.request, role);
+    if (refused === undefined) continue;
+    streams.delete(stream);
+    stream.end(refused);
+  }
 }

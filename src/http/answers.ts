@@ -111,12 +111,16 @@ async function settledWithin<T>(promise: Promise<T>, ms: number): Promise<T | un
  * Limits how many answers of one kind are under way at once. The function that it returns begins one.
  * @throws FxError overloaded, from that function
  */
-export function limitAnswers(most: number, plural: string): (reply: FastifyReply) => void {
+export function limitAnswers(
+  most: number,
+  plural: string,
+  retryAfterSeconds = 5,
+): (reply: FastifyReply) => void {
   let underWay = 0;
   return (reply) => {
     if (underWay >= most) {
       const message = `${most} ${plural} are under way, and no more are taken at once. Nothing was begun.`;
-      throw new FxError("overloaded", message, { retryAfterSeconds: 5 });
+      throw new FxError("overloaded", message, { retryAfterSeconds });
     }
     underWay += 1;
     whenOver(reply, () => {

@@ -1,47 +1,40 @@
-import type { Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-/** Requests of one connection that wait for an answer. A client that pipelines more is cut off. */
+/** Requests that a connection may send before the answer to its first. A client that sends more is cut off. */
 const pipelinedAtMost = 16;
 const dropsToldMs = 10_000;
 
+/** A request that was begun and has no whole answer yet. */
+interface UnderWay {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** How many requests came behind it. */
+  behind: number;
+}
+
 export interface Connections {
   /**
-   * Counts a request of a connection until it is answered or the connection breaks, which calls `ended` once. Calls
-   * `start` when the requests before it have been answered, at once if there are none: RFC 9112 (9.3.2) lets a server
-   * work on pipelined requests at the same time only if all are safe.
-   * @returns false, and closes the connection, if it has too many
+   * Counts a request as under way until its answer is over. A connection has one at a time: if there is another one, the
+   * request is not begun, and the other's answer closes the connection (RFC 9112, 9.6).
+   * @returns whether it is begun
    */
-  begin(request: FastifyRequest, reply: FastifyReply, ended: () => void, start: () => void): boolean;
-  /**
-   * Calls `act` when every request of a connection that has arrived whole is answered: at once, or not at all if the
-   * connection breaks before. A request that has not, whose response `act` gets, is not begun any more.
-   */
-  whenAnswered(socket: Socket, act: (broken: ServerResponse | undefined) => void): void;
+  begin(request: FastifyRequest, reply: FastifyReply): boolean;
+  /** The request under way on a connection. */
+  underWay(socket: Socket): Pick<UnderWay, "request" | "response"> | undefined;
+  /** Closes a connection once the request under way is answered. */
+  endAfterAnswer(socket: Socket): void;
   /** Closes those over which no request ever came: Node does not count them as idle. */
   closeUnused(): void;
   /** Closes all, and returns how many there were. */
   closeAll(): number;
 }
 
-interface UnderWay {
-  /** Undefined once it was called. */
-  start: (() => void) | undefined;
-  readonly end: () => void;
-}
-
-/** Callbacks for the end of an answer, by response. */
-const endings = new WeakMap<ServerResponse, (() => void)[]>();
-
-/**
- * Calls `act` once: when the answer was sent, its connection has broken, or at once if that is so already. A response
- * that waits behind another one of its connection does not hear of a break by itself.
- */
+/** Calls `act` once: when the answer was sent, when its connection has broken, or at once if that is so already. */
 export function whenOver({ raw }: FastifyReply, act: () => void): void {
-  const acts = endings.get(raw);
-  if (acts === undefined) act();
-  else acts.push(act);
+  if (raw.closed) act();
+  else raw.once("close", act);
 }
 
 /** Aborted when the answer is over. */
@@ -51,36 +44,13 @@ export function closingOf(reply: FastifyReply): AbortSignal {
   return closing.signal;
 }
 
-/** Requests in their order, by connection and response. */
-const underWay = new WeakMap<Socket, Map<ServerResponse, UnderWay>>();
-
-function requestsOf(socket: Socket): Map<ServerResponse, UnderWay> {
-  const known = underWay.get(socket);
-  if (known !== undefined) return known;
-  const requests = new Map<ServerResponse, UnderWay>();
-  underWay.set(socket, requests);
-  socket.once("close", () => {
-    for (const request of requests.values()) request.end();
-  });
-  return requests;
-}
-
-/** Starts the oldest request of a connection, if it waits. */
-function startNext(socket: Socket, requests: Map<ServerResponse, UnderWay>): void {
-  const next = requests.values().next().value;
-  // An answer that closes its connection is the last: the client takes what it sent after that for not begun.
-  if (next?.start === undefined || !socket.writable) return;
-  const { start } = next;
-  next.start = undefined;
-  start();
-}
-
 /** Limits what one connection may ask for at once, and how many connections there are. */
 export function limitConnections(
   server: Server,
   maxConnections: number | undefined,
   warn: (facts: object, message: string) => void,
 ): Connections {
+  const underWay = new Map<Socket, UnderWay>();
   const open = new Set<Socket>();
   /** Those over TLS, on top of them, after their handshake. */
   const secure = new Set<Socket>();
@@ -97,34 +67,29 @@ export function limitConnections(
     warn({ dropped, maxConnections }, "connections closed as they came: --max-connections are open"),
   );
 
+  function endAfterAnswer(socket: Socket): void {
+    const { response } = underWay.get(socket) ?? {};
+    if (response?.headersSent === false) response.setHeader("connection", "close");
+    response?.once("close", () => socket.destroySoon());
+  }
+
   return {
-    begin({ raw: { socket } }, { raw: response }, ended, start) {
-      const requests = requestsOf(socket);
-      if (socket.destroyed || requests.size >= pipelinedAtMost) {
-        socket.destroy();
-        return false;
+    endAfterAnswer,
+    begin({ raw: request }, reply) {
+      const { socket } = request;
+      const other = underWay.get(socket);
+      if (other !== undefined) {
+        other.behind += 1;
+        if (other.behind === 1) endAfterAnswer(socket);
+        if (other.behind >= pipelinedAtMost) socket.destroy();
+        // An answer that closes its connection is the last: the client takes what it sent after that for not begun.
+      } else if (socket.writable) {
+        underWay.set(socket, { request, response: reply.raw, behind: 0 });
+        whenOver(reply, () => underWay.delete(socket));
       }
-      const end = () => {
-        if (!requests.delete(response)) return;
-        const acts = endings.get(response) ?? [];
-        endings.delete(response);
-        for (const act of acts) act();
-        startNext(socket, requests);
-      };
-      requests.set(response, { start, end });
-      endings.set(response, [ended]);
-      response.once("close", end);
-      startNext(socket, requests);
-      return true;
+      return underWay.get(socket)?.request === request;
     },
-    whenAnswered(socket, act) {
-      const requests = [...(underWay.get(socket) ?? [])];
-      const [broken, request] = requests.find(([{ req }]) => !req.complete) ?? [];
-      if (request !== undefined) request.start = undefined;
-      const [last] = requests.findLast(([response]) => response !== broken) ?? [];
-      if (last === undefined) act(broken);
-      else last.once("close", () => act(broken));
-    },
+    underWay: (socket) => underWay.get(socket),
     closeUnused() {
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
       // Their handshake has brought bytes.

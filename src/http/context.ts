@@ -1,13 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { CalendarDate } from "../core/date.ts";
-import type { RatesStatus } from "../core/rates.ts";
-import type { Commits, ExchangeService } from "../core/service.ts";
+import type { ExchangeService } from "../core/service.ts";
 import type { OperationId } from "../wire/operations.ts";
-import type { ReadyJson, TokenJson } from "../wire/server.ts";
+import type { TokenJson } from "../wire/server.ts";
 import type { AccessOptions } from "./access.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { LongReads } from "./long-reads.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics, Probes } from "./metrics.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 /** A handler for each operation. What it throws is answered as a problem. */
@@ -30,19 +29,6 @@ export interface ApiOptions extends Pick<AccessOptions, "tokens"> {
   readonly bulkIdleTimeoutMs?: number;
   /** Where the build put the page for tellers. */
   readonly page?: string | undefined;
-}
-
-/** Facts about the process, for probes and metrics. */
-export interface Probes {
-  /** The version of fx. */
-  readonly version: string;
-  readonly store: ReadyJson["store"];
-  /** The newest schema that this fx knows. */
-  readonly schemaVersion: number;
-  /** Fails unless the store answers now. */
-  ping(): Promise<void>;
-  rates(): RatesStatus;
-  readonly commits: Commits;
 }
 
 /** The longest that an answer may take before its first byte, and then between two bytes. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -24,6 +25,11 @@ export class Lifecycle {
   add(stream: Stream, reply: FastifyReply): void {
     this.streams.add(stream);
     whenOver(reply, () => this.streams.delete(stream));
+  }
+
+  /** Whether the answer to a request lasts. */
+  hasStream(request: IncomingMessage): boolean {
+    return [...this.streams].some((stream) => stream.request.raw === request);
   }
 
   drain(): void {

@@ -4,8 +4,9 @@ import { startOfDay } from "../core/date.ts";
 import { answerCodes, FxError } from "../core/errors.ts";
 import { type EntryKind, entryKinds } from "../core/journal.ts";
 import { knownDigits, type Money } from "../core/money.ts";
-import { fetchOutcomes, type RatesStatus } from "../core/rates.ts";
+import { fetchOutcomes, type RatesStatus, type RateTable } from "../core/rates.ts";
 import type { BulkAnswer, BulkLine, Commits, Recorded } from "../core/service.ts";
+import type { ReadyJson } from "../wire/server.ts";
 import { toFxError } from "./errors.ts";
 
 export interface Metrics {
@@ -27,21 +28,28 @@ export interface Metrics {
 /** A request as far as it was read; an order has its pair. */
 type Asked = object & { readonly from?: CurrencyCode; readonly to?: CurrencyCode };
 
-interface MetricProbes {
+/** Facts about the process, for probes and metrics. */
+export interface Probes {
+  /** The version of fx. */
   readonly version: string;
-  readonly store: string;
+  readonly store: ReadyJson["store"];
+  /** The newest schema that this fx knows. */
+  readonly schemaVersion: number;
+  /** Fails unless the store answers now. */
+  ping(): Promise<void>;
   rates(): RatesStatus;
   readonly commits: Commits;
 }
 
 interface MetricOptions {
-  readonly probes: MetricProbes;
+  readonly probes: Pick<Probes, "version" | "store" | "rates" | "commits">;
   readonly now: () => Date;
   /** When the TLS certificate expires, where there is one. */
   readonly certificateExpires?: (() => Date | undefined) | undefined;
 }
 
-export function openMetrics({ probes, now, certificateExpires }: MetricOptions): Metrics {
+export function openMetrics(options: MetricOptions): Metrics {
+  const { probes } = options;
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -50,8 +58,8 @@ export function openMetrics({ probes, now, certificateExpires }: MetricOptions):
     registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   }
   gaugeProcess(probes, registers);
-  gaugeRates(probes, now, registers);
-  gaugeCertificate(certificateExpires, registers);
+  countFetches(probes, registers);
+  registerGauges(registers, gaugesOf(options));
   const count = countRequests(probes, registers);
   const lines = new Counter({
     name: "fx_bulk_lines_total",
@@ -112,14 +120,6 @@ function observeCommits(commits: Commits, registers: Registry[]): void {
     durations.observe(seconds);
     sizes.observe(requests);
   });
-  new Gauge({
-    name: "fx_waiting_requests",
-    help: "Requests and lines of bulks that wait for a commit",
-    registers,
-    collect() {
-      this.set(commits.waiting);
-    },
-  });
 }
 
 /** Results that every kind of request may have beside its success. */
@@ -128,7 +128,7 @@ const otherResults = ["replayed", ...answerCodes];
 const otherCurrency = "other";
 
 /** Counts requests that change an account. All results are there from the start, so that rate() sees 0 before the first. */
-function countRequests({ rates }: MetricProbes, registers: Registry[]) {
+function countRequests({ rates }: MetricOptions["probes"], registers: Registry[]) {
   const orders = new Counter({
     name: "fx_orders_total",
     help: "Exchange orders by result: settled, replayed, or the code of the refusal",
@@ -181,7 +181,7 @@ function countRequests({ rates }: MetricProbes, registers: Registry[]) {
   };
 }
 
-function gaugeProcess({ version, store, rates }: MetricProbes, registers: Registry[]): void {
+function gaugeProcess({ version, store, rates }: MetricOptions["probes"], registers: Registry[]): void {
   new Gauge({
     name: "fx_info",
     help: "Always 1; the labels name the version, the kind of store and the source of the rates",
@@ -190,67 +190,69 @@ function gaugeProcess({ version, store, rates }: MetricProbes, registers: Regist
   }).set({ version, store, rates: rates().source }, 1);
 }
 
-function gaugeCertificate(expires: MetricOptions["certificateExpires"], registers: Registry[]): void {
-  new Gauge({
-    name: "fx_tls_certificate_expires_at_seconds",
-    help: "When the TLS certificate expires, in seconds since 1970; absent without TLS",
-    registers,
-    collect() {
-      const at = expires?.();
-      if (at === undefined) this.remove();
-      else this.set(at.getTime() / 1000);
-    },
-  });
-}
-
-function gaugeRates(probes: MetricProbes, now: () => Date, registers: Registry[]): void {
+function countFetches({ rates }: MetricOptions["probes"], registers: Registry[]): void {
   new Counter({
     name: "fx_rate_fetches_total",
     help: "How often the source was asked for rates, by outcome: accepted (a new table is in force), unchanged, refused (a check held the new table back), failed",
     labelNames: ["outcome"],
     registers,
     collect() {
-      const { fetches } = probes.rates();
+      const { fetches } = rates();
       this.reset();
       for (const outcome of fetchOutcomes) this.inc({ outcome }, fetches[outcome]);
     },
   });
-  new Gauge({
-    name: "fx_rates_table_age_seconds",
-    help: "Time since the start of the effective date, in Warsaw, of the table in force; 0 before it, absent without a table",
-    registers,
-    collect() {
-      const { table } = probes.rates();
-      this.reset();
-      if (table === undefined) this.remove();
-      // A table of the ledger may take effect later by this machine's clock.
-      else this.set(Math.max(0, now().getTime() - startOfDay(table.effectiveDate).getTime()) / 1000);
-    },
-  });
-  new Gauge({
-    name: "fx_trading",
-    help: "1 while orders are settled, 0 while they are not; /health/ready says why",
-    registers,
-    collect() {
-      this.set(probes.rates().notTraded === undefined ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: "fx_trading_suspended",
-    help: "1 while an operator has suspended trading, 0 otherwise; fx_trading is 0, too",
-    registers,
-    collect() {
-      this.set(probes.rates().notTradedCode === "suspended" ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: "fx_rates_held_back",
-    help: "1 while a check holds the newest table back, 0 otherwise; /health/ready names it",
-    registers,
-    collect() {
-      this.set(probes.rates().heldBack === undefined ? 0 : 1);
-    },
-  });
+}
+
+/** The help of each gauge, and what reads its value. One without a value is left out. */
+type Gauges = Readonly<Record<string, readonly [help: string, read: () => number | undefined]>>;
+
+function gaugesOf({ probes, now, certificateExpires }: MetricOptions): Gauges {
+  return {
+    fx_waiting_requests: ["Requests and lines of bulks that wait for a commit", () => probes.commits.waiting],
+    fx_tls_certificate_expires_at_seconds: [
+      "When the TLS certificate expires, in seconds since 1970; absent without TLS",
+      () => {
+        const at = certificateExpires?.();
+        return at && at.getTime() / 1000;
+      },
+    ],
+    fx_rates_table_age_seconds: [
+      "Time since the start of the effective date, in Warsaw, of the table in force; 0 before it, absent without a table",
+      () => ageOf(probes.rates().table, now()),
+    ],
+    fx_trading: [
+      "1 while orders are settled, 0 while they are not; /health/ready says why",
+      () => Number(probes.rates().notTraded === undefined),
+    ],
+    fx_trading_suspended: [
+      "1 while an operator has suspended trading, 0 otherwise; fx_trading is 0, too",
+      () => Number(probes.rates().notTradedCode === "suspended"),
+    ],
+    fx_rates_held_back: [
+      "1 while a check holds the newest table back, 0 otherwise; /health/ready names it",
+      () => Number(probes.rates().heldBack !== undefined),
+    ],
+  };
+}
+
+function registerGauges(registers: Registry[], gauges: Gauges): void {
+  for (const [name, [help, read]] of Object.entries(gauges)) {
+    new Gauge({
+      ...{ name, help, registers },
+      collect() {
+        const value = read();
+        if (value === undefined) this.remove();
+        else this.set(value);
+      },
+    });
+  }
+}
+
+/** A table of the ledger may take effect later by this machine's clock. */
+function ageOf(table: RateTable | undefined, now: Date): number | undefined {
+  if (table === undefined) return undefined;
+  return Math.max(0, now.getTime() - startOfDay(table.effectiveDate).getTime()) / 1000;
 }
 
 function units({ currency, minor }: Money): number {

@@ -9,13 +9,10 @@ export function isRepeated(request: IncomingMessage, name: string): boolean {
   return timesGiven(request, name) > 1;
 }
 
-/**
- * Refuses a request that is ambiguous in HTTP, or whose body is not plain UTF-8, before anything of it is read.
- * @throws FxError invalid-request
- */
-export function requireForm(request: IncomingMessage): void {
+/** Says why a request is ambiguous in HTTP, or its body is not plain UTF-8, before anything of it is read. */
+export function formFault(request: IncomingMessage): FxError | undefined {
   const fault = faultOf(request);
-  if (fault !== undefined) throw new FxError("invalid-request", fault);
+  return fault === undefined ? undefined : new FxError("invalid-request", fault);
 }
 
 /**

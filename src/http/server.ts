@@ -13,19 +13,18 @@ import type { DestinationStream } from "pino";
 import { FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { isProbe } from "../wire/operation.ts";
-import { type AccessOptions, openAccess, refusedStreams } from "./access.ts";
+import { type AccessOptions, endRefused, openAccess } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
-import { trustedProxies } from "./client-address.ts";
-import { type Connections, limitConnections } from "./connections.ts";
+import { type Connections, limitConnections, whenOver } from "./connections.ts";
 import type { ApiOptions } from "./context.ts";
-import { answerError, answerMalformed, toFxError } from "./errors.ts";
+import { answerError, answerMalformed } from "./errors.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { openMetrics } from "./metrics.ts";
 import { corsOptions, type OriginOptions, openOriginCheck } from "./origin.ts";
 import { refuseOverload } from "./overload.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 import { RateLimit } from "./rate-limit.ts";
-import { requireForm } from "./request-form.ts";
+import { formFault } from "./request-form.ts";
 import { type Parts, registerRoutes } from "./routes.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { traceOf } from "./trace.ts";
@@ -72,7 +71,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     genReqId: requestIds(),
     http,
     https: tls === undefined ? null : { ...http, ...tls },
-    trustProxy: trustProxy.length > 0 && trustedProxies(trustProxy),
+    trustProxy: trustProxy.length > 0 && [...trustProxy],
     requestTimeout: requestTimeoutMs,
     connectionTimeout: options.silenceTimeoutMs ?? 40_000,
     forceCloseConnections: "idle",
@@ -87,14 +86,14 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) =>
       begin(request, reply, () => answerError(refusalOf(request, "anyone") ?? error, request, reply)),
     clientErrorHandler: (fault: NodeJS.ErrnoException, socket) => {
-      const stream = [...lifecycle.streams].find(({ request }) => request.raw.socket === socket);
-      if (stream === undefined || stream.request.raw.complete) {
-        // Otherwise the refusal would be read as the answer to a request before.
-        connections.whenAnswered(socket, (broken) => answerMalformed(app.log, fault, socket, broken));
-      } else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") {
-        // The time limit of a stream is its own.
-        socket.destroy();
+      const { request, response } = connections.underWay(socket) ?? {};
+      // What is wrong came behind a request, whose answer comes first.
+      if (request?.complete) connections.endAfterAnswer(socket);
+      else if (request === undefined || !lifecycle.hasStream(request)) {
+        answerMalformed(app.log, fault, socket, response);
       }
+      // The time limit of a stream is its own.
+      else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     },
   } as FastifyServerOptions);
   // All count, of which the size of a head is the limit. Node leaves further ones out without a word.
@@ -137,7 +136,7 @@ function openRefusals(
   const access = openAccess(options);
   const origin = openOriginCheck(options);
   if (options.tokens !== undefined) {
-    const timer = setInterval(refusedStreams(access, streams), refusedCheckMs).unref();
+    const timer = setInterval(() => endRefused(access, streams), refusedCheckMs).unref();
     app.addHook("onClose", async () => clearInterval(timer));
   }
   return (request, role) => {
@@ -182,18 +181,13 @@ function beginRequests(
       outcomes.add(written);
       void written.finally(() => outcomes.delete(written));
     };
-    const start = () => {
-      reply.headers(headers).header("x-request-id", request.id);
-      try {
-        requireForm(request.raw);
-        next();
-      } catch (fault) {
-        // A proxy may take what follows for another request than fx does.
-        reply.header("connection", "close");
-        next(toFxError(fault));
-      }
-    };
-    if (!connections.begin(request, reply, ended, start)) reply.hijack();
+    if (!connections.begin(request, reply)) return void reply.hijack();
+    whenOver(reply, ended);
+    reply.headers(headers).header("x-request-id", request.id);
+    const fault = formFault(request.raw);
+    // A proxy may take what follows for another request than fx does.
+    if (fault !== undefined) reply.header("connection", "close");
+    next(fault);
   };
 }
 

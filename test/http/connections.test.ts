@@ -6,9 +6,10 @@ import { FxError } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { bulkType } from "../../src/wire/bulk.ts";
 import { adult } from "../support/fixture.ts";
+import { openGate } from "../support/gate.ts";
 import { isProblem, send } from "../support/http.ts";
 import { getRequest, openConnection } from "../support/raw-connection.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { longAnswers, startServer, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
@@ -20,10 +21,7 @@ const openingHead = (fields: string) =>
 
 /** A server whose accounts are read only once `release` was called; `seen` counts those asked for. */
 async function startGated(options: Parameters<typeof startServer>[2] = {}) {
-  let release = () => {};
-  const gate = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { passed: gate, release } = openGate();
   const seen = { asked: 0 };
   const account: ExchangeService["account"] = async (pesel) => {
     seen.asked += 1;
@@ -34,105 +32,57 @@ async function startGated(options: Parameters<typeof startServer>[2] = {}) {
   return { server, seen, release };
 }
 
-describe("pipelined requests", () => {
-  test("Sixteen pipelined requests are answered in their order", async (t) => {
-    const { server, release } = await startGated();
-    t.after(() => server.close());
-    release();
-    const connection = await openConnection(server.url);
-    connection.get(path, ...numbers(15).map((index) => (index % 2 === 0 ? path : "/nothing")));
-    await until(() => connection.statuses().length === 16);
-    assert.deepEqual(
-      connection.statuses(),
-      numbers(16).map((index) => (index % 2 === 0 ? 404 : 200)),
-    );
-    connection.socket.destroy();
-  });
+const bulkHead = (fields: string) =>
+  `POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${bulkType}\r\n${fields}\r\n\r\n`;
+
+describe("requests on a connection that has one under way", () => {
+  for (const [what, behind] of Object.entries({
+    "another request": getRequest(path),
+    "what is no HTTP": "no HTTP\r\n\r\n",
+    "a body that is chunked wrongly": `${openingHead("Transfer-Encoding: chunked")}no chunk\r\n`,
+    "a body that does not arrive in time": `${openingHead("Content-Length: 9")}{`,
+    "a bulk that is chunked wrongly": `${bulkHead("Transfer-Encoding: chunked")}no chunk\r\n`,
+  })) {
+    test(`A request with ${what} behind it is answered, and its answer closes the connection`, async (t) => {
+      const { server, seen, release } = await startGated({ requestTimeoutMs: 200 });
+      t.after(() => server.close());
+      const connection = await openConnection(server.url);
+      connection.socket.write(getRequest(path) + behind);
+      await until(() => seen.asked === 1);
+      // Until after the time limit of the body.
+      if (what.includes("in time")) await pause(1500);
+      assert.deepEqual(connection.statuses(), []);
+      release();
+      await connection.closed;
+      assert.match(connection.received(), /^HTTP\/1\.1 200 OK\r\n[^{]*connection: close\r\n/i);
+      assert.deepEqual(connection.statuses(), [200]);
+      assert.equal(seen.asked, 1);
+    });
+  }
 
   for (const count of [17, 1000]) {
-    test(`A connection with ${count} pipelined requests is closed, and at most 16 are begun`, async (t) => {
+    test(`A connection with ${count} pipelined requests is closed, and one is begun`, async (t) => {
       const { server, seen, release } = await startGated();
       t.after(() => server.close());
       const connection = await openConnection(server.url);
       connection.get(...numbers(count).map(() => path));
       await connection.closed;
       release();
-      assert.ok(seen.asked <= 16, String(seen.asked));
+      assert.ok(seen.asked <= 1, String(seen.asked));
       assert.equal((await send(server.url, "GET", path)).status, 200);
     });
   }
 
-  test("Pipelined requests are carried out one after another", async (t) => {
-    const { server, seen, release } = await startGated();
-    t.after(() => server.close());
-    const connection = await openConnection(server.url);
-    connection.get(path, path, path);
-    await pause(50);
-    assert.equal(seen.asked, 1);
-    release();
-    await until(() => connection.statuses().length === 3);
-    connection.socket.destroy();
-  });
-
   for (const stream of ["/api/audit/comparison", "/api/bulk", "/api/bulk?dryRun=true"]) {
-    test(`A request behind one to ${stream} that is over before its body was read is answered`, async (t) => {
+    test(`A connection is closed after an answer of ${stream} that is over before its body was read`, async (t) => {
       const server = await startServer();
       t.after(() => server.close());
       const connection = await openConnection(server.url);
       const body = `${"x".repeat(1000)}\n`.repeat(10);
-      const head = `POST ${stream} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${bulkType}\r\n`;
-      connection.socket.write(
-        `${head}Content-Length: ${body.length}\r\n\r\n${body}${getRequest("/api/rates")}`,
-      );
-      await until(() => connection.statuses().length === 2 || connection.socket.closed);
-      assert.equal(connection.statuses().length, 2, connection.received());
-      connection.socket.destroy();
-    });
-  }
-
-  test("A pipelined request is not begun once its client has gone", async (t) => {
-    const { server, seen, release } = await startGated();
-    t.after(() => server.close());
-    const connection = await openConnection(server.url);
-    connection.get(path, path);
-    await until(() => seen.asked === 1);
-    connection.reset();
-    await until(() => server.log().split('"status":499').length === 3);
-    release();
-    assert.equal((await send(server.url, "GET", path)).status, 200);
-    assert.equal(seen.asked, 2);
-  });
-
-  test("Pipelined requests are answered before a 400 for what is no HTTP behind them", async (t) => {
-    const { server, seen, release } = await startGated();
-    t.after(() => server.close());
-    const connection = await openConnection(server.url);
-    connection.socket.write(`${getRequest(path)}${getRequest(path)}no HTTP\r\n\r\n`);
-    await until(() => seen.asked === 1);
-    release();
-    await connection.closed;
-    assert.deepEqual(connection.statuses(), [200, 200, 400]);
-  });
-
-  const chunkedBulk = `POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${bulkType}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-  for (const [fault, behind] of Object.entries({
-    "is chunked wrongly": `${openingHead("Transfer-Encoding: chunked")}no chunk\r\n`,
-    "does not arrive in time": `${openingHead("Content-Length: 9")}{`,
-    "is a bulk that is chunked wrongly": `${chunkedBulk}no chunk\r\n`,
-    "is a bulk that does not arrive in time": `${chunkedBulk}3\r\n{}\n\r\n`,
-  })) {
-    test(`A pipelined request has its own answer before the 400 for a body behind it that ${fault}`, async (t) => {
-      const { server, seen, release } = await startGated({ requestTimeoutMs: 200 });
-      t.after(() => server.close());
-      const connection = await openConnection(server.url);
-      connection.socket.write(getRequest(path) + getRequest(path) + behind);
-      await until(() => seen.asked === 1);
-      // Until after the time limit of the body.
-      await pause(1500);
-      assert.deepEqual(connection.statuses(), []);
-      release();
+      const head = bulkHead(`Content-Length: ${body.length}`).replace("/api/bulk", stream);
+      connection.socket.write(head + body + getRequest("/api/rates"));
       await connection.closed;
-      assert.deepEqual(connection.statuses(), [200, 200, 400]);
+      assert.ok(connection.statuses().length >= 1, connection.received());
     });
   }
 
@@ -148,20 +98,18 @@ describe("pipelined requests", () => {
       connection.socket.write(refused + getRequest(path));
       await connection.closed;
       assert.deepEqual(connection.statuses(), [400]);
-      await until(() => server.log().split('"status":').length === 3);
       assert.equal(seen.asked, 0);
     });
   }
 
-  test("A bulk is answered to its end before a 400 for what is no HTTP behind it", async (t) => {
+  test("A bulk is answered to its end before its connection is closed for what is no HTTP behind it", async (t) => {
     const { server } = await startGated();
     t.after(() => server.close());
     const connection = await openConnection(server.url);
-    const head = `POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${bulkType}\r\nContent-Length: 6\r\n\r\n`;
-    connection.socket.write(`${head}{}\n{}\nno HTTP\r\n\r\n`);
+    connection.socket.write(`${bulkHead("Content-Length: 6")}{}\n{}\nno HTTP\r\n\r\n`);
     await connection.closed;
-    assert.deepEqual(connection.statuses(), [200, 400]);
-    assert.match(connection.received(), /"line":2,.*\r\n0\r\n\r\nHTTP\/1.1 400/s);
+    assert.deepEqual(connection.statuses(), [200]);
+    assert.match(connection.received(), /"line":2,.*\r\n0\r\n\r\n$/s);
   });
 });
 
@@ -196,12 +144,12 @@ for (const [over, tls] of [
 }
 
 test("A connection whose answers nobody reads is closed", async (t) => {
-  const server = await startServer({}, "", { silenceTimeoutMs: 300 });
+  const server = await startServer(longAnswers, "", { silenceTimeoutMs: 300 });
   t.after(() => server.close());
   const open = countConnections(server);
   const { socket, get } = await openConnection(server.url);
   socket.pause();
-  get(...numbers(16).map(() => "/docs/static/swagger-ui-bundle.js"));
+  get("/api/users");
   await until(() => open() === 1);
   await until(() => open() === 0);
   socket.destroy();
@@ -223,7 +171,6 @@ describe("requests beyond those that are answered soon", () => {
     for (const answer of underWay) assert.equal((await answer).status, 200);
     assert.equal((await send(server.url, "GET", path)).status, 200);
     assert.equal(seen.asked, 3);
-    assert.equal(server.log().match(/more requests than can be answered soon/g)?.length, 1);
   });
 
   test("A request whose body has not arrived takes no place from others", async (t) => {

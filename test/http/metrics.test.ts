@@ -156,7 +156,7 @@ describe("the rate table", () => {
   async function gauges(at: string, state: Partial<RatesStatus>): Promise<string> {
     const rates = { ...server.rates.status(), ...state };
     const commits = { waiting: 0, observe: () => {} };
-    const probes = { version: "1.2.3", store: "memory", rates: () => rates, commits };
+    const probes = { version: "1.2.3", store: "memory" as const, rates: () => rates, commits };
     const metrics = openMetrics({ probes, now: () => new Date(at) });
     return metrics.text();
   }

@@ -11,7 +11,7 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { errorsOf, type Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import type { Caller } from "../../src/wire/role.ts";
-import { type fixedRates, now, table, tradedRates } from "./fixture.ts";
+import { adult, type fixedRates, now, table, tradedRates } from "./fixture.ts";
 import { until } from "./until.ts";
 
 /** An instance of fx over a store in memory, with one fixed table. Its clock stands at `now` until it is set. */
@@ -37,6 +37,14 @@ export interface TestServer {
   /** @throws if an operation has answered with a code that src/wire/operations.ts does not list for it */
   close(): Promise<void>;
 }
+
+/** Has `GET /api/users` answer with more than the buffers of a connection hold. */
+export const longAnswers: Partial<ExchangeService> = {
+  accounts: async () => {
+    const holder = { pesel: adult(1), name: "x".repeat(20_000_000), surname: "Kowalski" };
+    return { items: [{ ...holder, balances: [], closed: false, blocked: false }], next: undefined };
+  },
+};
 
 /** Starts a server on loopback; `replace` has substitutes for methods of its service. */
 export async function startServer(

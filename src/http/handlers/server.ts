@@ -1,7 +1,8 @@
 import type { OpenApiDocument } from "../../wire/openapi.ts";
 import type { ReadyJson, TokenJson } from "../../wire/server.ts";
 import { sendHead, sendJson } from "../answers.ts";
-import type { Handler, HandlerContext, Probes } from "../context.ts";
+import type { Handler, HandlerContext } from "../context.ts";
+import type { Probes } from "../metrics.ts";
 
 const noOffice: TokenJson["office"] = { name: null, address: null, taxNumber: null };
 const pingTimeoutMs = 2000;
