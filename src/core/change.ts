@@ -60,7 +60,7 @@ interface Closing extends Common {
 }
 
 /** Blocks an account, or lifts the block. */
-export interface Block extends Common {
+interface Block extends Common {
   readonly kind: "block" | "unblock";
   readonly reason: string;
 }
