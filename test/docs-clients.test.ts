@@ -12,21 +12,14 @@ import { adult } from "./support/fixture.ts";
 import { runFx, type Served, startFx } from "./support/run-fx.ts";
 import { until } from "./support/until.ts";
 
-// The clients of docs/HTTP.md as they stand there, against a server that asks for tokens, through a network that breaks.
+// The programs of docs/clients as they stand there, against a server that asks for tokens, through a network that breaks.
 const root = fileURLToPath(new URL("..", import.meta.url));
-const page = readFileSync(join(root, "docs/HTTP.md"), "utf8");
 const clients = {
   "order.sh": ["sh"],
   "order.py": ["python3"],
 } as const;
 
-/** A program as it stands on the page. */
-function programOf(file: string): string {
-  const [, text = ""] =
-    new RegExp(`<!-- client: ${file} -->\n\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];
-  assert.notEqual(text, "");
-  return text;
-}
+const programOf = (file: string) => readFileSync(join(root, "docs/clients", file), "utf8");
 
 /** A network that cuts off the first answer to each path after this part of it. */
 async function brokenNetwork(target: number, part: number) {
@@ -65,7 +58,7 @@ async function brokenNetwork(target: number, part: number) {
   };
 }
 
-describe("The clients of docs/HTTP.md", { concurrency: true }, () => {
+describe("The programs of docs/clients", { concurrency: true }, () => {
   const folder = mkdtempSync(join(tmpdir(), "fx-clients-"));
   const env: Record<string, string> = { PATH: process.env.PATH ?? "", HOME: folder, LC_ALL: "C.UTF-8" };
   let server: Served;
@@ -103,6 +96,12 @@ describe("The clients of docs/HTTP.md", { concurrency: true }, () => {
       network.close();
     }
   }
+
+  test("docs/HTTP.md shows the part of order.sh that settles an order", () => {
+    const page = readFileSync(join(root, "docs/HTTP.md"), "utf8");
+    const [, shown = "none"] = /<!-- client: order.sh -->\n```sh\n([\s\S]*?)```/.exec(page) ?? [];
+    assert.ok(programOf("order.sh").includes(shown));
+  });
 
   for (const [index, file] of (Object.keys(clients) as (keyof typeof clients)[]).entries()) {
     const [rich, poor] = [adult(2 * index), adult(2 * index + 1)];

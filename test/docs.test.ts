@@ -14,7 +14,7 @@ const pages = readdirSync(root)
   .filter((file) => file.endsWith(".md"))
   .concat(
     readdirSync(join(root, "docs"))
-      .filter((file) => !file.endsWith(".webp"))
+      .filter((file) => /\.\w+$/.test(file) && !file.endsWith(".webp"))
       .map((file) => `docs/${file}`),
   );
 

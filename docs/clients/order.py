@@ -1,0 +1,71 @@
+"""Buys 10 USD for an account under a key, then carries out a file of lines that have keys.
+
+python3 order.py PESEL KEY LINES; FX_URL and FX_TOKEN name the server and a teller's token.
+"""
+import json
+import os
+import sys
+import time
+from http.client import HTTPException
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+SETTLED = (200, 204, 400, 404, 409, 422)
+
+
+def send(path, content_type, body, **headers):
+    """One attempt: the status, the headers and the text of the answer."""
+    headers = {"Authorization": f"Bearer {os.environ['FX_TOKEN']}", "Content-Type": content_type, **headers}
+    try:
+        answer = urlopen(Request(os.environ["FX_URL"] + path, body.encode(), headers), timeout=30)
+    except HTTPError as refusal:
+        answer = refusal
+    with answer:
+        return answer.status, answer.headers, answer.read().decode()
+
+
+def exchange(pesel, key, **terms):
+    """The code of the refusal and the receipt. None if the outcome is unknown: then send it again with its key."""
+    body = json.dumps({"pesel": pesel, **terms})
+    for attempt in range(5):
+        pause = 2**attempt
+        try:
+            path = f"/api/exchange/{pesel}"
+            status, headers, text = send(path, "application/json", body, **{"Idempotency-Key": key})
+            answer = json.loads(text)
+            if status in SETTLED:
+                return answer.get("code"), headers["Fx-Receipt"]
+            pause = int(headers.get("Retry-After", pause))
+        except (OSError, HTTPException, ValueError):
+            pass  # No answer, or a part of one.
+        time.sleep(pause)
+    return None
+
+
+def carry_out(lines):
+    """The answers to lines that have keys, by their index. It sends those without an answer again."""
+    answers = {}
+    for attempt in range(5 + len(lines) // 1000):
+        left = [index for index in range(len(lines)) if index not in answers][:1000]
+        if not left:
+            break
+        try:
+            status, _, text = send("/api/bulk", "application/x-ndjson", "\n".join(lines[index] for index in left))
+            for answer in map(json.loads, text.splitlines() if status == 200 else []):
+                if answer["line"] is not None:
+                    answers[left[answer["line"] - 1]] = answer
+        except (OSError, HTTPException, ValueError):
+            time.sleep(2)
+    return answers
+
+
+pesel, key, file = sys.argv[1:]
+answer = exchange(pesel, key, **{"from": "PLN", "to": "USD", "toBuy": 10})
+if answer is None:
+    sys.exit(f"unknown: send it again with the key {key}")
+code, receipt = answer
+print(f"settled {receipt}" if code is None else f"refused {code}")
+lines = [line for line in open(file, encoding="utf-8").read().splitlines() if line]
+answers = carry_out(lines)
+done = sum(answer["status"] < 300 for answer in answers.values())
+print(f"done {done}, answered {len(answers)} of {len(lines)}")
