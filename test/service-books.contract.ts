@@ -201,7 +201,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       assert.equal(account.pesel, houseNumber("bank"));
       assert.equal((await service.change(cash("deposit", "5", "house-1"))).replayed, true);
       await service.change(cash("withdrawal", "7.50"));
-      const bank = async () => texts((await service.house())[1]?.balances ?? []);
+      const bank = async () => texts((await service.account(houseNumber("bank"))).balances);
       assert.deepEqual(await bank(), ["-2.50 CHF"]);
       const receipt = await service.receipt(receiptId);
       assert.deepEqual(

@@ -1,4 +1,4 @@
-import type { Account, ListedAccount, Opening } from "../core/account.ts";
+import { type Account, accountBeforeEntries, type ListedAccount, type Opening } from "../core/account.ts";
 import type { Change, Request } from "../core/change.ts";
 import { isClean } from "../core/checkpoint.ts";
 import type { CurrencyCode } from "../core/currency.ts";
@@ -76,13 +76,11 @@ class HttpService implements ExchangeService {
   }
 
   async account(pesel: Pesel, at?: Date): Promise<Account> {
-    return this.#get(pathTo`/api/user/${pesel}`, accountIn, { query: encodeQuery(atQuery, { at }) });
-  }
-
-  async house(at?: Date): Promise<readonly Account[]> {
-    return this.#get("/api/house", (body) => decodeAnswer(house, body), {
-      query: encodeQuery(atQuery, { at }),
-    });
+    const query = encodeQuery(atQuery, { at });
+    const place = housePlaceOf(pesel);
+    if (place === undefined) return this.#get(pathTo`/api/user/${pesel}`, accountIn, { query });
+    const held = await this.#get("/api/house", (body) => decodeAnswer(house, body), { query });
+    return { ...(accountBeforeEntries(pesel) as Account), balances: held[place] };
   }
 
   exchange(order: ExchangeOrder): Promise<Settlement> {

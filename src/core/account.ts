@@ -2,7 +2,7 @@ import { type CurrencyCode, compareCurrencies, pln } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { Decimal } from "./decimal.ts";
 import { FxError } from "./errors.ts";
-import { type HousePlace, houseNumber, housePlaceOf } from "./house.ts";
+import { housePlaceOf } from "./house.ts";
 import { balanceLimit, formatMoney, type Money, minorUnitsOf } from "./money.ts";
 import { isAdult, type Pesel, parsePesel } from "./pesel.ts";
 
@@ -82,10 +82,10 @@ export function planOpening(existing: Account | undefined, opening: Opening): Ac
   return credit({ pesel, name, surname, balances, closed: false, blocked: false }, { currency: pln, minor });
 }
 
-/** An account of the house before its first entry. */
-export function emptyHouseAccount(place: HousePlace): Account {
-  const state = { balances: [], closed: false, blocked: false };
-  return { pesel: houseNumber(place), name: "House", surname: place, ...state };
+/** An account before its first entry: those of the house are always there, and customers open theirs. */
+export function accountBeforeEntries(pesel: Pesel): Account | undefined {
+  const place = housePlaceOf(pesel);
+  return place && { pesel, name: "House", surname: place, balances: [], closed: false, blocked: false };
 }
 
 /** The balance of one currency, 0 if it was never held. */

@@ -3,7 +3,6 @@ import {
   balanceOf,
   credit,
   debit,
-  emptyHouseAccount,
   type Holder,
   type Opening,
   parseText,
@@ -14,9 +13,9 @@ import type { CalendarDate } from "./date.ts";
 import { type Decimal, formatDecimal } from "./decimal.ts";
 import { FxError } from "./errors.ts";
 import {
+  type Exchange,
   type ExchangeOrder,
   planExchange,
-  quotedBy,
   requireTableName,
   requireTwoCurrencies,
 } from "./exchange.ts";
@@ -92,6 +91,11 @@ export interface Circumstances {
   readonly table: () => RateTable;
   /** @throws FxError trading-suspended */
   readonly requireTrading: () => void;
+  /**
+   * Refuses a deposit of a currency that the table in force does not quote.
+   * @throws FxError rates-unavailable, unsupported-currency
+   */
+  readonly requireQuoted: (currency: CurrencyCode) => void;
   /** An entry of any account, and the id of the entry that undid it. */
   readonly entry: (
     id: string,
@@ -157,9 +161,8 @@ export function planChange(
     const minor = balanceOf(opened, pln) - (existing === undefined ? 0n : balanceOf(existing, pln));
     return { account: opened, credited: { currency: pln, minor } };
   }
-  const place = housePlaceOf(request.pesel);
-  // Nobody opens the house's accounts: they begin with their first entry.
-  const account = existing ?? (place && emptyHouseAccount(place));
+  const isOfHouse = housePlaceOf(request.pesel) !== undefined;
+  const account = isOfHouse && !isForHouse(request.kind) ? undefined : existing;
   if (account === undefined) {
     throw new FxError("account-not-found", "There is no account for this PESEL.");
   }
@@ -174,12 +177,12 @@ export function planChange(
       return { account: after, debited: exchange.sold, credited: exchange.bought, exchange };
     }
     case "deposit": {
-      const isFree = request.currency === pln || place !== undefined;
-      const money = cashOf(request, isFree ? undefined : circumstances.table());
+      if (request.currency !== pln && !isOfHouse) circumstances.requireQuoted(request.currency);
+      const money = cashOf(request);
       return { account: credit(account, money), credited: money, note: request.note };
     }
     case "withdrawal": {
-      const money = cashOf(request, undefined);
+      const money = cashOf(request);
       return { account: debit(account, money, true), debited: money, note: request.note };
     }
     case "reversal":
@@ -204,8 +207,13 @@ export function planChange(
   }
 }
 
+/** Whether requests of this kind can be about the house's own money. */
+function isForHouse(kind: EntryKind): boolean {
+  return kind === "deposit" || kind === "withdrawal" || kind === "reversal";
+}
+
 /** Whether a request of this kind can be carried out on a blocked account. A reversal can if it only gives money back. */
-export function goesOnWhileBlocked(kind: EntryKind): boolean {
+function goesOnWhileBlocked(kind: EntryKind): boolean {
   return kind === "deposit" || kind === "renaming" || kind === "reversal" || kind === "unblock";
 }
 
@@ -238,26 +246,60 @@ function planReversal(account: Account, { reverses, reason }: Reversal, { entry 
   return { account: after, debited, credited, exchange, reverses: found.entry.id, note: reason };
 }
 
-export function isReversible(kind: EntryKind): boolean {
+function isReversible(kind: EntryKind): boolean {
   return kind === "exchange" || kind === "deposit" || kind === "withdrawal";
 }
 
-/** @param table that has to quote the currency */
-function cashOf({ kind, currency, amount }: Cash, table: RateTable | undefined): Money {
-  if (minorUnitDigits(currency) === undefined || table?.rates.has(currency) === false) {
-    const quoted = table === undefined ? "" : ` ${quotedBy(table)}`;
-    throw new FxError("unsupported-currency", `The currency is not one for a ${kind}.${quoted}`);
+function cashOf({ kind, currency, amount }: Cash): Money {
+  if (minorUnitDigits(currency) === undefined) {
+    throw new FxError("unsupported-currency", `The currency is not one for a ${kind}.`);
   }
   return { currency, minor: requestedMinor(amount, currency) };
 }
 
-type RequestFacts = readonly (string | undefined)[];
+/** The entry that a plan comes to. */
+export function entryOf(
+  head: Pick<Entry, "kind" | "id" | "pesel" | "sequence" | "time" | "key" | "by">,
+  { account, debited, credited, exchange, reverses, note }: Plan,
+): Entry {
+  const { name, surname, blocked, balances } = account;
+  const facts = { debited, credited, exchange, reverses, note };
+  return { ...head, ...facts, holder: { name, surname }, blocked, balances };
+}
+
+/** The request that led to an entry, without its token. */
+export function requestBehind(entry: Entry): Request {
+  const { kind, pesel, key, holder, note, reverses = "", debited, credited } = entry;
+  const common = { pesel, key };
+  const moved = (credited ?? debited) as Money;
+  switch (kind) {
+    case "opening":
+      return { kind, ...common, ...holder, initial: decimalOfMoney(moved) };
+    case "exchange": {
+      const { side, sold, bought } = entry.exchange as Exchange;
+      const amount = decimalOfMoney(side === "toBuy" ? bought : sold);
+      return { kind, ...common, from: sold.currency, to: bought.currency, side, amount };
+    }
+    case "deposit":
+    case "withdrawal":
+      return { kind, ...common, currency: moved.currency, amount: decimalOfMoney(moved), note };
+    case "reversal":
+      return { kind, ...common, reverses, reason: note ?? "" };
+    case "renaming":
+      return { kind, ...common, ...holder };
+    case "closing":
+      return { kind, ...common };
+    case "block":
+    case "unblock":
+      return { kind, ...common, reason: note ?? "" };
+  }
+}
 
 /**
  * Everything in which two requests of one kind for one account can differ, the same for every spelling of one request.
  * The rate table to which an order is pinned is not part of it.
  */
-export function requestFacts(request: Request): RequestFacts {
+export function requestFacts(request: Request): readonly (string | undefined)[] {
   switch (request.kind) {
     case "opening":
       return [request.name, request.surname, formatDecimal(request.initial)];
@@ -278,45 +320,8 @@ export function requestFacts(request: Request): RequestFacts {
   }
 }
 
-/** The `requestFacts` of the request that led to `entry`. */
-function factsBehind({ kind, holder, reverses, note, debited, credited, exchange }: Entry): RequestFacts {
-  switch (kind) {
-    case "opening":
-      return [holder.name, holder.surname, amountText(credited)];
-    case "exchange": {
-      const asked = exchange?.side === "toBuy" ? credited : debited;
-      return [debited?.currency, credited?.currency, exchange?.side, amountText(asked)];
-    }
-    case "deposit":
-      return [credited?.currency, amountText(credited), note];
-    case "withdrawal":
-      return [debited?.currency, amountText(debited), note];
-    case "reversal":
-      return [reverses, note];
-    case "renaming":
-      return [holder.name, holder.surname];
-    case "closing":
-      return [];
-    case "block":
-    case "unblock":
-      return [note];
-  }
-}
-
 /** The same text for every spelling of one request for one account. Its digest is kept with refusals. */
 export function requestText(request: Request): string {
-  return factsText(request.kind, requestFacts(request));
-}
-
-/** The `requestText` of the request that led to `entry`. */
-export function requestTextOf(entry: Entry): string {
-  return factsText(entry.kind, factsBehind(entry));
-}
-
-function factsText(kind: EntryKind, facts: RequestFacts): string {
-  return JSON.stringify([kind === "exchange" ? "order" : kind, ...facts]);
-}
-
-function amountText(money: Money | undefined): string | undefined {
-  return money && formatDecimal(decimalOfMoney(money));
+  const { kind } = request;
+  return JSON.stringify([kind === "exchange" ? "order" : kind, ...requestFacts(request)]);
 }

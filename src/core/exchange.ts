@@ -162,8 +162,17 @@ function quotation(
   );
 }
 
+/**
+ * Refuses a deposit of a currency that the table does not quote.
+ * @throws FxError unsupported-currency
+ */
+export function requireQuoted(currency: CurrencyCode, table: RateTable): void {
+  if (table.rates.has(currency)) return;
+  throw new FxError("unsupported-currency", `The currency is not one for a deposit. ${quotedBy(table)}`);
+}
+
 /** "Table 108/C/NBP/2026 has PLN, USD." */
-export function quotedBy({ number, rates }: RateTable): string {
+function quotedBy({ number, rates }: RateTable): string {
   return `Table ${number} has ${[pln, ...rates.keys()].join(", ")}.`;
 }
 

@@ -18,10 +18,11 @@ import type { TradingRequest } from "./suspension.ts";
 export interface ExchangeService {
   /** Opens an account. */
   createAccount(opening: Opening): Promise<Recorded>;
-  /** @param at a past time, at least 10 seconds ago, so that no entry from before it is still on its way */
+  /**
+   * A customer's account, or one of the house's.
+   * @param at a past time, at least 10 seconds ago, so that no entry from before it is still on its way
+   */
   account(pesel: Pesel, at?: Date): Promise<Account>;
-  /** The house's own accounts: its cash, and its money at the bank. */
-  house(at?: Date): Promise<readonly Account[]>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
   /** Carries out any other change of an account. Resolves only when it is durable. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Account, Holder, ListedAccount } from "../core/account.ts";
+import { type Account, accountBeforeEntries, type Holder, type ListedAccount } from "../core/account.ts";
 import { accountAfter } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
@@ -46,7 +46,7 @@ export async function accountAt(
 ): Promise<Account | undefined> {
   if (account.time <= at) return account;
   const last = await lastEntry(store, account, at);
-  return last && accountAfter(last.entry);
+  return last === undefined ? accountBeforeEntries(account.pesel) : accountAfter(last.entry);
 }
 
 /**

@@ -124,7 +124,7 @@ class Audit {
         if (row.pesel <= after || (through !== undefined && row.pesel > through)) continue;
         const chain = this.#chains.get(row.pesel) ?? new Chain(row.pesel);
         this.#chains.set(row.pesel, chain);
-        if (row.sequence > (chain.account?.sequence ?? 0)) chain.later ??= row;
+        if (row.sequence > (chain.row?.sequence ?? 0)) chain.later ??= row;
         else await this.#check(chain, row);
       }
       this.#onProgress?.({ accounts: this.#accounts, entries: this.#entries, totalEntries });
@@ -167,7 +167,7 @@ class Audit {
   }
 
   /** An entry newer than the account's row as it was read is no fault, if the row has it now. */
-  async #checkLater({ pesel, account }: Chain, later: JournalRow): Promise<void> {
+  async #checkLater({ pesel, row: account }: Chain, later: JournalRow): Promise<void> {
     // The row itself: a store may have the account in a cache, as it was before somebody edited its row. A PESEL that was
     // edited may be none that a database can look for.
     const after = Number(pesel) > 0 ? peselText(Number(pesel) - 1) : undefined;

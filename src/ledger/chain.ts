@@ -1,14 +1,14 @@
-import type { Holder } from "../core/account.ts";
-import { goesOnWhileBlocked, isReversible } from "../core/change.ts";
-import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
-import { type Decimal, formatDecimal } from "../core/decimal.ts";
-import { type Exchange, priceExchange } from "../core/exchange.ts";
-import { type HousePlace, housePlaceOf } from "../core/house.ts";
-import { type Entry, type EntryKind, namesHolder } from "../core/journal.ts";
-import { decimalOfMoney, formatMoney, type Money } from "../core/money.ts";
+import { type Account, accountBeforeEntries } from "../core/account.ts";
+import { entryOf, type Plan, planChange, requestBehind } from "../core/change.ts";
+import type { CurrencyCode } from "../core/currency.ts";
+import { FxError } from "../core/errors.ts";
+import { accountAfter, type Entry, entryText } from "../core/journal.ts";
+import { formatMoney } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
+import type { Pesel } from "../core/pesel.ts";
 import type { RateTable } from "../core/rates.ts";
 import type { AccountHead } from "../core/service.ts";
+import { failureOf } from "./decision.ts";
 import { limits } from "./limits.ts";
 import { type AccountRow, entryHash, type JournalRow } from "./rows.ts";
 import type { FoundEntry } from "./store.ts";
@@ -35,15 +35,14 @@ export interface InForce {
   readonly isSuspended: boolean;
 }
 
-const houseKinds: readonly EntryKind[] = ["deposit", "withdrawal", "reversal"];
-
-/** An account's row, and what its entries have come to so far. */
+/**
+ * An account's row, and its entries so far. Each is compared with the one before it: the request that led to it is
+ * decided again, on the account that the one before left.
+ */
 export class Chain {
   readonly pesel: string;
-  /** Set if the account is the house's. */
-  readonly #place: HousePlace | undefined;
   /** Undefined if the account has no row. */
-  readonly account: AccountRow | undefined;
+  readonly row: AccountRow | undefined;
   /** The head in an earlier checkpoint, and whether the chain has the entry of that number and hash. */
   readonly earlier: AccountHead | undefined;
   holdsEarlier = false;
@@ -52,142 +51,93 @@ export class Chain {
   hash = "";
   /** The first entry past the one that was the newest when the row was read. */
   later: JournalRow | undefined;
+  /** The account as the last entry that can be read left it. */
+  #account: Account | undefined;
   /** The time of the last entry, where its hash is right. */
   #timeMs = 0;
   /** The epoch in which the table of the last exchange was in force. */
   #epoch = 0;
-  #isClosed = false;
-  #isBlocked = false;
-  #holder: Holder | undefined;
-  /** In the order in which an account has them. */
-  readonly #balances: { readonly currency: CurrencyCode; minor: bigint }[] = [];
 
-  constructor(pesel: string, account?: AccountRow, earlier?: AccountHead) {
+  constructor(pesel: string, row?: AccountRow, earlier?: AccountHead) {
     this.pesel = pesel;
-    this.#place = housePlaceOf(pesel);
-    this.account = account;
+    this.#account = accountBeforeEntries(pesel as Pesel);
+    this.row = row;
     this.earlier = earlier;
   }
 
   /** Takes the next entry, or why it cannot be read. */
   append(row: JournalRow, entry: Entry | Error, evidence: Evidence): Discrepancy[] {
     const gap = differing("gap in the sequence", `${row.sequence}`, `${this.sequence + 1}`);
-    const previousHash = this.hash;
+    const hash = entryHash(row.entry, this.hash);
     this.sequence = row.sequence;
     this.hash = row.hash;
     if (this.sequence === this.earlier?.entries) this.holdsEarlier = this.hash === this.earlier.hash;
     if (entry instanceof Error) return [...gap, ["unreadable entry", entry.message, "a whole entry"]];
-    const broken = differing("broken hash chain", row.hash, entryHash(row.entry, previousHash));
-    return [
+    const found = [
       ...gap,
-      ...broken,
-      ...this.#figures(entry, evidence),
-      ...this.#order(entry, broken.length === 0, evidence.nowMs),
-      ...this.#block(entry),
-      ...this.#move(entry),
+      ...differing("broken hash chain", row.hash, hash),
+      ...differing("account of the entry", entry.pesel, this.pesel),
+      ...this.#time(entry, row.hash === hash, evidence.nowMs),
+      ...this.#decideAgain(row.entry, entry, evidence),
     ];
+    this.#account = accountAfter(entry);
+    return found;
   }
 
-  #figures(entry: Entry, evidence: Evidence): Discrepancy[] {
-    const { kind, credited, exchange, time } = entry;
-    if (entry.pesel !== this.pesel) return [["account of the entry", entry.pesel, this.pesel]];
-    if (kind === "opening" && credited !== undefined)
-      return differing("opening currency", credited.currency, pln);
-    if (kind === "reversal") return reversalDiscrepancies(entry, evidence.undone);
-    if (kind !== "exchange" || exchange === undefined) return [];
-    const { table, inForce } = evidence;
-    if (table === undefined) return [["rate table", exchange.tableId, "no such table in the store"]];
-    const found = exchangeDiscrepancies(exchange, table);
-    const epochs = epochsOf(inForce, this.#epoch, time.getTime());
-    if (epochs.length === 0) return [["rate table in force", exchange.table, "not in force then"], ...found];
-    const traded = epochs.find(({ isSuspended }) => !isSuspended);
-    this.#epoch = (traded ?? epochs[0])?.epoch ?? 0;
-    if (traded !== undefined) return found;
-    return [["exchange while trading was suspended", timeText(time.getTime()), "no exchange"], ...found];
-  }
-
-  /** An entry follows those before it. Its time counts only where its hash is right. */
-  #order({ kind, sequence, time, holder }: Entry, isSound: boolean, nowMs: number): Discrepancy[] {
-    const found: Discrepancy[] = [];
-    const isFirst = sequence === 1;
-    if (this.#place !== undefined && !houseKinds.includes(kind)) {
-      found.push(["entry of the house", kind, "a deposit, a withdrawal or a reversal"]);
-    } else if (isFirst && kind !== "opening" && this.#place === undefined)
-      found.push(["first entry", kind, "opening"]);
-    if (!isFirst && kind === "opening" && !this.#isClosed) {
-      found.push(["opening after the first entry", `${sequence}`, "1"]);
-    }
-    if (this.#isClosed && kind !== "opening") found.push(["entry of a closed account", kind, "opening"]);
+  /** A time counts only where the hash is right, so that of an edited entry is not compared with the next. */
+  #time({ time }: Entry, isSound: boolean, nowMs: number): Discrepancy[] {
     const timeMs = time.getTime();
-    if (isSound && timeMs < this.#timeMs) {
-      found.push(["time of the entry", timeText(timeMs), `not before ${timeText(this.#timeMs)}`]);
-    }
-    if (isSound) found.push(...notLater("time of the entry", timeMs, nowMs));
+    const earliestMs = this.#timeMs;
     this.#timeMs = isSound ? timeMs : 0;
-    this.#isClosed = kind === "closing";
-    if (this.#holder !== undefined && !namesHolder(kind)) {
-      found.push(
-        ...differing("name in the entry", holder.name, this.#holder.name),
-        ...differing("surname in the entry", holder.surname, this.#holder.surname),
-      );
-    }
-    this.#holder = holder;
-    return found;
+    if (!isSound) return [];
+    if (timeMs >= earliestMs) return notLater("time of the entry", timeMs, nowMs);
+    return [["time of the entry", timeText(timeMs), `not before ${timeText(earliestMs)}`]];
   }
 
-  /** Nothing leaves a blocked account, and each entry says whether it is one. */
-  #block({ kind, debited, blocked }: Entry): Discrepancy[] {
-    const found: Discrepancy[] = [];
-    if (this.#isBlocked && (!goesOnWhileBlocked(kind) || debited !== undefined)) {
-      found.push(["entry of a blocked account", kind, "unblock"]);
+  #decideAgain(text: string, entry: Entry, { table, inForce, undone }: Evidence): Discrepancy[] {
+    const { exchange, kind, time } = entry;
+    const isExchange = kind === "exchange" && exchange !== undefined;
+    if (isExchange && table === undefined) {
+      return [["rate table", exchange.tableId, "no such table in the store"]];
     }
-    if (!this.#isBlocked && kind === "unblock") found.push(["unblock", "no block", "a blocked account"]);
-    this.#isBlocked = kind === "block" || (this.#isBlocked && kind !== "unblock");
-    found.push(...differing("block in the entry", blockText(blocked), blockText(this.#isBlocked)));
-    return found;
-  }
-
-  /** Moves the balances, and compares them with the entry's. */
-  #move({ debited, credited, balances }: Entry): Discrepancy[] {
-    if (debited !== undefined) this.#add(debited.currency, -debited.minor);
-    if (credited !== undefined) this.#add(credited.currency, credited.minor);
-    const found: Discrepancy[] = [];
-    if (this.#isClosed && this.#balances.some(({ minor }) => minor !== 0n)) {
-      found.push(["closing", "an account that holds money", "an empty account"]);
+    const epochs = isExchange ? epochsOf(inForce, this.#epoch, time.getTime()) : [];
+    const traded = epochs.find(({ isSuspended }) => !isSuspended) ?? epochs[0];
+    this.#epoch = traded?.epoch ?? this.#epoch;
+    const found: Discrepancy[] =
+      isExchange && traded === undefined
+        ? [["rate table in force", exchange.table, "not in force then"]]
+        : [];
+    let plan: Plan;
+    try {
+      plan = planChange(this.#account, requestBehind(entry), {
+        table: () => table as RateTable,
+        requireTrading: () => {
+          if (traded?.isSuspended) throw new FxError("trading-suspended", "Trading was suspended.");
+        },
+        // It is not known which table was in force then.
+        requireQuoted: () => {},
+        entry: () => earlierThan(entry, undone),
+      });
+    } catch (error) {
+      return [...found, ["entry that fx refuses", kind, failureOf(error).code]];
     }
-    if (!areEqual(balances, this.#balances)) {
-      found.push(["balances after the entry", balancesText(balances), balancesText(this.#balances)]);
-    }
-    for (const { currency, minor } of this.#balances) {
-      if (minor < 0n && this.#place === undefined)
-        found.push(["negative balance", `${minor} minor units`, `at least 0 ${currency}`]);
-    }
-    return found;
-  }
-
-  #add(currency: CurrencyCode, minor: bigint): void {
-    const balance = this.#balances.find((one) => one.currency === currency);
-    if (balance !== undefined) {
-      balance.minor += minor;
-    } else {
-      this.#balances.push({ currency, minor });
-      this.#balances.sort((a, b) => compareCurrencies(a.currency, b.currency));
-    }
+    return [...found, ...differingMembers(text, entryText(entryOf(entry, plan)))];
   }
 
   /** Compares the account's row with the end of the chain. */
   compareRow(): Discrepancy[] {
-    if (this.account === undefined) return [];
+    if (this.row === undefined) return [];
     if (this.sequence === 0) return [["account without entries", "an account", "no entries"]];
-    const { sequence, name, surname, words } = this.account;
+    const { sequence, name, surname, words } = this.row;
+    const isOfHouse = accountBeforeEntries(this.pesel as Pesel) !== undefined;
     return [
       ...differing("number of entries", `${sequence}`, `${this.sequence}`),
-      ...differing("name", name, this.#holder?.name ?? ""),
-      ...differing("surname", surname, this.#holder?.surname ?? ""),
+      ...differing("name", name, this.#account?.name ?? ""),
+      ...differing("surname", surname, this.#account?.surname ?? ""),
       ...differing(
         "words of the names",
         inOrder(words.split(" ")),
-        this.#place === undefined ? inOrder(holderWords(this.account)) : "",
+        isOfHouse ? "" : inOrder(holderWords(this.row)),
       ),
     ];
   }
@@ -218,83 +168,31 @@ function epochsOf(inForce: readonly InForce[] = [], least: number, timeMs: numbe
   );
 }
 
-/** Computes an exchange again, from the order and the stored rate table. */
-function exchangeDiscrepancies(exchange: Exchange, table: RateTable): Discrepancy[] {
-  let right: Exchange;
-  try {
-    right = recompute(exchange, table);
-  } catch (error) {
-    return [["exchange", (error as Error).message, "one that the rate table allows"]];
-  }
-  return [
-    ...differing("table number", exchange.table, right.table),
-    ...differingMoney("sold", exchange.sold, right.sold),
-    ...differingMoney("bought", exchange.bought, right.bought),
-    ...differing("bid", rateText(exchange.bid), rateText(right.bid)),
-    ...differing("ask", rateText(exchange.ask), rateText(right.ask)),
-    ...differing("effective date", exchange.effectiveDate, right.effectiveDate),
-  ];
+/** The entry that a reversal undoes, as it was before the reversal. */
+function earlierThan({ id, sequence }: Entry, undone: FoundEntry | undefined) {
+  if (undone === undefined || undone.entry.sequence >= sequence) return undefined;
+  const { entry, reversedBy } = undone;
+  return { entry, reversedBy: reversedBy === id ? undefined : reversedBy };
 }
 
-function recompute({ side, sold, bought }: Exchange, table: RateTable): Exchange {
-  const amount = decimalOfMoney(side === "toSell" ? sold : bought);
-  return priceExchange({ from: sold.currency, to: bought.currency, side, amount }, table);
+/** Compares the texts of two entries, member by member. */
+function differingMembers(recorded: string, right: string): Discrepancy[] {
+  if (recorded === right) return [];
+  const [one, other]: Readonly<Record<string, unknown>>[] = [JSON.parse(recorded), JSON.parse(right)];
+  const names = new Set([one, other].flatMap((members = {}) => Object.keys(members)));
+  const found = [...names].flatMap((name) =>
+    differing(`${name} in the entry`, memberText(one?.[name]), memberText(other?.[name])),
+  );
+  return found.length > 0 ? found : [["text of the entry", recorded, right]];
 }
 
-/** A reversal is the opposite of an earlier entry of its account, which no other undoes. */
-function reversalDiscrepancies(reversal: Entry, found: FoundEntry | undefined): Discrepancy[] {
-  const { id, pesel, sequence, reverses = "", debited, credited, exchange } = reversal;
-  const undone = found?.entry;
-  const isEarlier = undone?.pesel === pesel && undone.sequence < sequence && isReversible(undone.kind);
-  if (!isEarlier) {
-    return [["entry that is undone", reverses, "an earlier exchange, deposit or withdrawal of the account"]];
-  }
-  return [
-    ...differing("link to the reversal", found?.reversedBy ?? "none", id),
-    ...differing("taken by the reversal", moneyText(debited), moneyText(undone.credited)),
-    ...differing("given by the reversal", moneyText(credited), moneyText(undone.debited)),
-    ...differing("exchange that is undone", exchangeText(exchange), exchangeText(undone.exchange)),
-  ];
-}
-
-function blockText(isBlocked: boolean): string {
-  return isBlocked ? "blocked" : "not blocked";
-}
-
-function exchangeText(exchange: Exchange | undefined): string {
-  if (exchange === undefined) return "none";
-  const { side, sold, bought, bid, ask, table, tableId, effectiveDate } = exchange;
-  const rates = `${rateText(bid)}, ${rateText(ask)}, table ${table} (${tableId}) of ${effectiveDate}`;
-  return `${side} ${formatMoney(sold)} for ${formatMoney(bought)} at ${rates}`;
-}
-
-function moneyText(money: Money | undefined): string {
-  return money === undefined ? "nothing" : formatMoney(money);
-}
-
-function rateText(rate: Decimal | undefined): string {
-  return rate === undefined ? "none" : formatDecimal(rate);
+function memberText(member: unknown): string {
+  if (typeof member !== "string") return JSON.stringify(member) ?? "none";
+  const [, minor, currency] = /^(\d+) ([A-Z]{3})$/.exec(member) ?? [];
+  if (minor === undefined) return member;
+  return formatMoney({ currency: currency as CurrencyCode, minor: BigInt(minor) });
 }
 
 function inOrder(words: string[]): string {
   return words.sort().join(" ");
-}
-
-/** Whether both have the same currencies, in the same order, and the same amounts of them. */
-function areEqual(recorded: readonly Money[], right: readonly Money[]): boolean {
-  return recorded.length === right.length && recorded.every((money, index) => isEqual(money, right[index]));
-}
-
-function isEqual(one: Money, other: Money | undefined): boolean {
-  return one.currency === other?.currency && one.minor === other.minor;
-}
-
-/** As `differing`. Amounts are made texts only where they differ. */
-function differingMoney(problem: string, recorded: Money, right: Money): Discrepancy[] {
-  return isEqual(recorded, right) ? [] : [[problem, formatMoney(recorded), formatMoney(right)]];
-}
-
-/** Balances as an entry's text has them. */
-function balancesText(balances: readonly Money[]): string {
-  return `{${balances.map(({ currency, minor }) => `"${currency}":${minor}`).join(",")}}`;
 }

@@ -1,7 +1,8 @@
 import { requireAdult } from "../core/account.ts";
-import { planChange, type Request, requestText, requestTextOf } from "../core/change.ts";
+import { entryOf, planChange, type Request, requestBehind, requestText } from "../core/change.ts";
 import { warsawDate } from "../core/date.ts";
 import { type ErrorCode, FxError } from "../core/errors.ts";
+import { requireQuoted } from "../core/exchange.ts";
 import { accountAfter, type Entry } from "../core/journal.ts";
 import type { RateTable, TableInForce } from "../core/rates.ts";
 import type { BulkAnswer, Recorded, Settlement } from "../core/service.ts";
@@ -99,7 +100,7 @@ export class Decisions {
     if (earlier === undefined) return undefined;
     if ("entry" in earlier) {
       requireSameToken(earlier.entry, by);
-      requireSameRequest(requestTextOf(earlier.entry) === requestText(request));
+      requireSameRequest(requestText(requestBehind(earlier.entry)) === requestText(request));
       return answerOf(earlier.entry, true);
     }
     if (earlier.time < this.#limits.since) return undefined;
@@ -113,28 +114,16 @@ export class Decisions {
     const { time, newId, tableOf } = this.#rules;
     const account = this.#uncommitted.accounts.get(pesel) ?? this.#view.account(pesel);
     if (kind === "opening") requireAdult(pesel, warsawDate(time));
+    const table = () => tableOf(this.#view.inForce());
     const plan = planChange(account, request, {
-      table: () => tableOf(this.#view.inForce()),
+      table,
       requireTrading: () => requireTrading(this.#view.inForce()?.suspension),
+      requireQuoted: (currency) => requireQuoted(currency, table()),
       entry: (id) => this.#entryOf(id),
     });
-    const entry: Entry = {
-      kind,
-      id: newId(),
-      pesel,
-      sequence: (account?.sequence ?? 0) + 1,
-      time: entryTime(account, time),
-      key,
-      by,
-      holder: { name: plan.account.name, surname: plan.account.surname },
-      blocked: plan.account.blocked,
-      reverses: plan.reverses,
-      note: plan.note,
-      debited: plan.debited,
-      credited: plan.credited,
-      exchange: plan.exchange,
-      balances: plan.account.balances,
-    };
+    const sequence = (account?.sequence ?? 0) + 1;
+    const head = { kind, id: newId(), pesel, sequence, time: entryTime(account, time), key, by };
+    const entry = entryOf(head, plan);
     this.#append(entry, account?.hash ?? "");
     return answerOf(entry, false);
   }

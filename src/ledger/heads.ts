@@ -38,8 +38,8 @@ export class Heads {
   /** Takes the chains, by PESEL, as they are at their ends. Those without an account, or without an entry, have no head. */
   async take(chains: readonly Chain[]): Promise<void> {
     const heads: AccountHead[] = [];
-    for (const { pesel, account, sequence, hash, earlier, holdsEarlier } of chains) {
-      if (account === undefined || sequence === 0) continue;
+    for (const { pesel, row, sequence, hash, earlier, holdsEarlier } of chains) {
+      if (row === undefined || sequence === 0) continue;
       const customer = customerId(pesel, this.#key);
       const head = { customer, entries: sequence, hash };
       // A damaged end of a chain is no head. Findings tell of it, and follow in the checkpoint's last line.

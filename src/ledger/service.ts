@@ -1,10 +1,9 @@
-import { type Account, emptyHouseAccount, type ListedAccount, type Opening } from "../core/account.ts";
+import type { Account, ListedAccount, Opening } from "../core/account.ts";
 import { type Change, type Request, requireReadable } from "../core/change.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { addDays, endOfTime, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
-import { houseNumber, housePlaceOf, housePlaces } from "../core/house.ts";
 import type { Entry, Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, LatestTable, RateOfTable, RateTable, TradingState } from "../core/rates.ts";
@@ -97,17 +96,6 @@ export class LedgerService implements ExchangeService {
     return (await this.#store.account(pesel)) ?? accountNotFound();
   }
 
-  async house(at?: Date): Promise<readonly Account[]> {
-    this.#requireSettled(at);
-    return Promise.all(
-      housePlaces.map(async (place) => {
-        const account = await this.#store.account(houseNumber(place));
-        const then = account && at !== undefined ? await accountAt(this.#store, account, at) : account;
-        return then ?? emptyHouseAccount(place);
-      }),
-    );
-  }
-
   exchange(order: ExchangeOrder): Promise<Settlement> {
     return this.#run({ kind: "exchange", ...order }) as Promise<Settlement>;
   }
@@ -170,10 +158,7 @@ export class LedgerService implements ExchangeService {
     if (key !== undefined && (cursor ?? from ?? to) !== undefined) {
       throw invalid("key", "finds one entry, and cannot be given with from, to or cursor");
     }
-    const account = await this.#store.account(pesel);
-    // The house's accounts are there before their first entry.
-    if (account === undefined && housePlaceOf(pesel) !== undefined) return emptyStatement;
-    if (account === undefined) return accountNotFound();
+    const account = await this.#accountNow(pesel);
     if (key !== undefined) {
       const found = await this.#store.read([{ pesel, key }], (view) => view.answered(pesel, key));
       const items = found !== undefined && "entry" in found ? [receiptOf(found)] : [];
@@ -322,8 +307,6 @@ export class LedgerService implements ExchangeService {
     await this.#store.close();
   }
 }
-
-const emptyStatement: Statement = { items: [], next: undefined, opening: [], closing: [] };
 
 /** A line, or how it is wrong whatever the account is. */
 function readable<Asked extends Request>(line: Asked | FxError): Asked | FxError {

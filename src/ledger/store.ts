@@ -17,6 +17,7 @@ export interface Store extends TableLedger {
   transact<T>(lookups: readonly Lookup[], decide: (view: LedgerView) => Decision<T>): Promise<T>;
   /** Lets `use` see what `transact` would, at one moment, without locks. */
   read<T>(lookups: readonly Lookup[], use: (view: LedgerView) => T): Promise<T>;
+  /** The house's accounts are there before their first entry, too, with the sequence 0. */
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
   /**
    * By PESEL, from the one after `after`: all, or those of whose names a word begins with each of `name`. A damaged one has

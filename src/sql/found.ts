@@ -1,3 +1,4 @@
+import { accountBeforeEntries } from "../core/account.ts";
 import { accountAfter } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { AcceptedTable, TableInForce } from "../core/rates.ts";
@@ -39,7 +40,7 @@ interface EntryFound {
 }
 
 /**
- * An account as its row and its newest entry have it; undefined if there is neither.
+ * An account as its row and its newest entry have it. If there is neither, it is the house's or undefined.
  * @throws DamagedLedger if they do not fit together
  */
 export function decodeAccount(row: object): StoredAccount | undefined {
@@ -47,7 +48,8 @@ export function decodeAccount(row: object): StoredAccount | undefined {
   const pesel = peselText(digits) as Pesel;
   const of = `of the account ${pesel}`;
   if (text === null || hash === null) {
-    if (sequence === null) return undefined;
+    const account = accountBeforeEntries(pesel);
+    if (sequence === null) return account && { ...account, sequence: 0, hash: "", time: new Date(0) };
     throw new DamagedLedger(`the journal has no entries ${of}`);
   }
   if (name === null || surname === null || sequence === null) {

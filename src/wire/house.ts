@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { type Account, emptyHouseAccount } from "../core/account.ts";
 import { housePlaces } from "../core/house.ts";
 import { cash } from "./cash.ts";
 import { balances } from "./fields.ts";
@@ -17,14 +16,7 @@ export const houseCash = cash.extend({ account: housePlace }).meta({
 });
 
 /** The balances of the house's own money, by place. */
-export const house = z.codec(
-  z.object({ cash: balances, bank: balances }).meta({
-    id: "House",
-    description: "What the house has put in and not taken out. Below 0, it has taken more: its profit",
-  }),
-  z.custom<readonly Account[]>(),
-  {
-    decode: (held) => housePlaces.map((place) => ({ ...emptyHouseAccount(place), balances: held[place] })),
-    encode: ([cash, bank]) => ({ cash: cash?.balances ?? [], bank: bank?.balances ?? [] }),
-  },
-);
+export const house = z.object({ cash: balances, bank: balances }).meta({
+  id: "House",
+  description: "What the house has put in and not taken out. Below 0, it has taken more: its profit",
+});

@@ -61,6 +61,7 @@ class Book {
         return inForce;
       },
       requireTrading: () => {},
+      requireQuoted: () => {},
       entry: (id) => {
         const entry = this.entries.find((one) => one.id === id);
         return entry && { entry, reversedBy: this.reversedBy.get(id) };

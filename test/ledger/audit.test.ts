@@ -102,10 +102,14 @@ for (const { name, database } of adapters) {
 
     describe("an edit behind the ledger's back is found", () => {
       const edits: [what: string, sql: string, finding: string][] = [
-        ["the amount sold", edit(2, '"debited":"37000', '"debited":"37001'), `${holder} 2 sold`],
-        ["the amount bought", edit(3, '"credited":"', '"credited":"1'), `${holder} 3 bought`],
-        ["the rate", edit(2, '"ask":"3.7"', '"ask":"3.6999"'), `${holder} 2 ask`],
-        ["the table's number", edit(2, '"table":"', '"table":"1'), `${holder} 2 table number`],
+        [
+          "the amount sold",
+          edit(2, '"debited":"37000', '"debited":"37001'),
+          `${holder} 2 debited in the entry`,
+        ],
+        ["the amount bought", edit(3, '"credited":"', '"credited":"1'), `${holder} 3 credited in the entry`],
+        ["the rate", edit(2, '"ask":"3.7"', '"ask":"3.6999"'), `${holder} 2 ask in the entry`],
+        ["the table's number", edit(2, '"table":"', '"table":"1'), `${holder} 2 table in the entry`],
         ["the table", edit(2, '"tableId":"2', '"tableId":"f'), `${holder} 2 rate table`],
         ["the time", edit(2, '"time":1', '"time":2'), `${holder} 2 broken hash chain`],
         ["the number", edit(2, '"sequence":2', '"sequence":9'), `${holder} 9 entry after the account's last`],
@@ -125,7 +129,7 @@ for (const { name, database } of adapters) {
         [
           "the balances after an entry",
           edit(2, '"PLN":63000', '"PLN":1'),
-          `${holder} 2 balances after the entry`,
+          `${holder} 2 balances in the entry`,
         ],
         [
           "an entry's hash",
@@ -192,7 +196,7 @@ for (const { name, database } of adapters) {
         const { service, tamper } = await ledger(t);
         await tamper(edit(2, '"debited":"37000', '"debited":"37001'));
         const { findings } = await service.audit();
-        const sold = findings.find(({ problem }) => problem === "sold");
+        const sold = findings.find(({ problem }) => problem === "debited in the entry");
         assert.deepEqual([sold?.recorded, sold?.recomputed], ["370.01 PLN", "370.00 PLN"]);
       });
 
@@ -200,10 +204,13 @@ for (const { name, database } of adapters) {
         const { service, tamper } = await ledger(t);
         await tamper(edit(2, '"debited":"37000', '"debited":"44051401359'));
         const { findings } = await service.audit();
-        assert.equal(findings.find(({ problem }) => problem === "sold")?.recorded, "440514013.59 PLN");
+        assert.equal(
+          findings.find(({ problem }) => problem === "debited in the entry")?.recorded,
+          "440514013.59 PLN",
+        );
         await tamper(edit(2, '"PLN":63000', '"PLN":44051401359'));
         const figures = (await service.audit()).findings.find(
-          ({ problem }) => problem === "balances after the entry",
+          ({ problem }) => problem === "balances in the entry",
         );
         assert.match(figures?.recorded ?? "", /^\{"PLN":44051401359,/);
       });

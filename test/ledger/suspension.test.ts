@@ -152,7 +152,7 @@ for (const adapter of adapters) {
       const { findings } = await (await processOn(t, store, 90)).audit();
       assert.deepEqual(
         findings.map(({ account, entry, problem }) => [account, entry, problem]),
-        [[adult(1), 2, "exchange while trading was suspended"]],
+        [[adult(1), 2, "entry that fx refuses"]],
       );
     });
   });

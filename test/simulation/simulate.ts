@@ -284,7 +284,8 @@ class Game {
       const { items } = await service.statement(adult(index), { limit: 1000 });
       compareEntries(items.toReversed(), expected.entries, `account ${index}`);
     }
-    for (const { pesel, balances } of await service.house()) {
+    for (const place of housePlaces) {
+      const { pesel, balances } = await service.account(houseNumber(place));
       const expected = this.#model.accounts.get(pesel);
       const held = balances.map(({ currency, minor }) => [currency, minor]);
       assert.deepEqual(new Map(held as never), new Map(expected?.balances), "the house's balances");

@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { type Account, parseOpening, planOpening } from "../../core/account.ts";
+import { parseOpening, planOpening } from "../../core/account.ts";
 import { type CalendarDate, warsawDate } from "../../core/date.ts";
 import type { Decimal } from "../../core/decimal.ts";
 import { accountAfter, type Receipt } from "../../core/journal.ts";
@@ -176,7 +176,7 @@ function defineHistory(account: FxCommand, context: Context): void {
     async (argument: string, options: HistoryOptions) => {
       requirePeriod(options);
       const pesel = await context.questions.pesel(argument);
-      await showStatement(context, options, pesel, (service) => service.account(pesel));
+      await showStatement(context, options, pesel);
     },
   );
 }
@@ -198,14 +198,13 @@ export async function showStatement(
   context: Context,
   { format, from, to, limit, json = false }: HistoryOptions,
   pesel: Pesel,
-  accountOf: (service: ExchangeService) => Promise<Account>,
 ): Promise<void> {
   const { stdout, stderr } = context.terminal;
   const service = await context.service();
   const read = (page: StatementRequest) => service.statement(pesel, page);
   if (format !== undefined) {
     const { statementFile } = await import("../../wire/statement-file.ts");
-    const source = { account: await accountOf(service), period: { from, to }, now: new Date(), read };
+    const source = { account: await service.account(pesel), period: { from, to }, now: new Date(), read };
     return writeParts(stdout, statementFile(format, source));
   }
   const { entry, statement: shape } = await import("../../wire/entries.ts");

@@ -1,8 +1,8 @@
 import { Option } from "commander";
-import { balanceOf, emptyHouseAccount } from "../../core/account.ts";
+import { balanceOf } from "../../core/account.ts";
 import { parseHouseCash } from "../../core/change.ts";
 import { compareCurrencies } from "../../core/currency.ts";
-import { type HousePlace, housePlaces } from "../../core/house.ts";
+import { type HousePlace, houseNumber, housePlaces } from "../../core/house.ts";
 import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { amountText, writeTable } from "../terminal/output.ts";
@@ -67,8 +67,7 @@ export function defineHouse(program: FxCommand, context: Context): void {
   withStatementOptions(history, ["csv"]).action(
     async ({ account, ...options }: HistoryOptions & PlaceOptions) => {
       requirePeriod(options);
-      const shown = emptyHouseAccount(account);
-      await showStatement(context, options, shown.pesel, async () => shown);
+      await showStatement(context, options, houseNumber(account));
     },
   );
 }
@@ -95,8 +94,13 @@ function placeOption(): Option {
 
 async function showHouse(context: Context, { at, json }: AtOptions): Promise<void> {
   const { stdout, stderr } = context.terminal;
-  const accounts = await (await context.service()).house(at);
-  if (json) return context.document((await import("../../wire/house.ts")).house.encode(accounts));
+  const service = await context.service();
+  const accounts = [
+    await service.account(houseNumber("cash"), at),
+    await service.account(houseNumber("bank"), at),
+  ] as const;
+  const [{ balances: cash }, { balances: bank }] = accounts;
+  if (json) return context.document((await import("../../wire/house.ts")).house.encode({ cash, bank }));
   const held = accounts.flatMap(({ balances }) => balances.map(({ currency }) => currency));
   const rows = [...new Set(held)]
     .sort(compareCurrencies)

@@ -4,7 +4,6 @@ import { pln } from "../../core/currency.ts";
 import type { Decimal } from "../../core/decimal.ts";
 import { FxError } from "../../core/errors.ts";
 import type { Quote } from "../../core/exchange.ts";
-import { housePlaceOf } from "../../core/house.ts";
 import type { Receipt } from "../../core/journal.ts";
 import { requestedMinor } from "../../core/money.ts";
 import type { Pesel } from "../../core/pesel.ts";
@@ -134,13 +133,7 @@ async function previewOf(service: ExchangeService, intent: Intent): Promise<Prev
   const answer = await dryRun(service, pinnedTo(request, quote));
   if (answer.replayed) return answer;
   if (quoted.status === "rejected") throw quoted.reason;
-  return { ...intent, before: await accountOf(service, request), after: answer.account, quote };
-}
-
-/** The house's accounts are there before their first entry. */
-async function accountOf(service: ExchangeService, { pesel }: AccountRequest): Promise<Account> {
-  if (housePlaceOf(pesel) === undefined) return service.account(pesel);
-  return (await service.house()).find((account) => account.pesel === pesel) as Account;
+  return { ...intent, before: await service.account(request.pesel), after: answer.account, quote };
 }
 
 async function dryRun(service: ExchangeService, request: AccountRequest): Promise<Settlement> {

@@ -50,7 +50,11 @@ export function accountHandlers(context: HandlerContext, reads: Reads) {
 
   return {
     ...{ createAccount, account, personalData },
-    house: reads.atOnce("house", ({ query: { at } }) => service.house(at)),
+    house: reads.atOnce("house", async ({ query: { at } }) => {
+      const { balances: cash } = await service.account(houseNumber("cash"), at);
+      const { balances: bank } = await service.account(houseNumber("bank"), at);
+      return { cash, bank };
+    }),
     statement: reads.inTurn(
       "statement",
       ({ query, parameter }) => {

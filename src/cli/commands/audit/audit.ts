@@ -189,8 +189,8 @@ export function tellAdvice(stderr: Screen, report: AuditReport, json: boolean): 
   }
 }
 
-/** Amounts in minor units. They are no PESELs, even with eleven digits. */
-const figures = /^(?:-?\d+ minor units|\{(?:"[A-Z]{3}":-?\d+,?)*\})$/;
+/** Balances in minor units. They are no PESELs, even with eleven digits. */
+const figures = /^\{(?:"[A-Z]{3}":-?\d+,?)*\}$/;
 
 function maskText(text: string): string {
   return figures.test(text) ? text : maskPesels(text);

@@ -1,5 +1,5 @@
 import { LineKeys, type LineRequest } from "../../../batch/keys.ts";
-import { requestText, requestTextOf } from "../../../core/change.ts";
+import { requestBehind, requestText } from "../../../core/change.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { ExchangeService } from "../../../core/service.ts";
@@ -97,7 +97,7 @@ async function batchesThatDid(
     if (entry.key === request.key) return new Map();
     const [, batch] = madeKey.exec(entry.key ?? "") ?? [];
     if (batch === undefined || found.has(batch) || request.key.startsWith(batch)) continue;
-    if (requestTextOf(entry) === text) found.set(batch, entry.time);
+    if (requestText(requestBehind(entry)) === text) found.set(batch, entry.time);
   }
   return found;
 }

@@ -31,7 +31,7 @@ describe("findings of an account whose rows hold PESELs", () => {
     assert.deepEqual(new Set(findings.map(({ account }) => account)), new Set([holder]));
     const recorded = new Map(findings.map(({ problem, recorded }) => [problem, recorded]));
     assert.deepEqual(
-      ["name", "surname", "balances after the entry"].map((problem) => recorded.get(problem)),
+      ["name", "surname", "balances in the entry"].map((problem) => recorded.get(problem)),
       [name, name, `{"PLN":${holder}}`],
     );
   });
@@ -45,7 +45,7 @@ describe("findings of an account whose rows hold PESELs", () => {
     const recorded = new Map(rows.map(([, , problem, recorded]) => [problem, recorded]));
     assert.equal(rows[0]?.[0], `${holder.slice(0, 6)}*****`);
     assert.deepEqual(
-      ["name", "surname", "balances after the entry"].map((problem) => recorded.get(problem)),
+      ["name", "surname", "balances in the entry"].map((problem) => recorded.get(problem)),
       [...Array(2).fill(`${name.slice(0, 6)}*****`), `{"PLN":${holder}}`],
     );
     assert.equal(recorded.get("broken hash chain")?.length, 64);
