@@ -1,8 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { UsageError } from "./errors.ts";
-import { parseJson } from "./json.ts";
 import { reasonOf } from "./reason.ts";
 import { refuseBlank } from "./settings.ts";
 import type { Environment } from "./terminal/terminal.ts";
@@ -47,7 +46,8 @@ export function readConfigFile(
     file = readSmallFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const isMissing = code === "ENOENT" || code === "ENOTDIR" || (code === "EACCES" && isOutOfReach(path));
+    // A folder above it may be closed to this user, as HOME can be to a service's.
+    const isMissing = code === "ENOENT" || code === "ENOTDIR" || (code === "EACCES" && !existsSync(path));
     if (isMissing && !isNamed) return {};
     throw new UsageError(`The config file ${path} cannot be read (${reasonOf(error)}).`);
   }
@@ -63,16 +63,6 @@ export function readConfigFile(
   }
   if ("token" in content && file.isShared) throw sharedToken(`The config file ${path}`, path);
   return content as Readonly<Record<string, unknown>>;
-}
-
-/** Whether a folder above the file is closed to this user, as HOME can be to a service's. */
-function isOutOfReach(path: string): boolean {
-  try {
-    statSync(path);
-    return false;
-  } catch {
-    return true;
-  }
 }
 
 /**
@@ -108,4 +98,13 @@ export function sharedToken(what: string, path: string): UsageError {
     `${what} has a token, and others than its owner can read it. Run chmod 600 ${path}, and have a new token made ` +
       "if somebody may have read this one.",
   );
+}
+
+/** @throws UsageError, without what stands there: it may be a secret */
+export function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`${what} is not JSON.`);
+  }
 }

@@ -4,12 +4,12 @@ import { configPath, readConfigFile, readSmallFile, sharedToken } from "./config
 import { UsageError } from "./errors.ts";
 import { reasonOf } from "./reason.ts";
 import {
-  defaultOf,
   parseSetting,
   refuseBlank,
   type SettingName,
   type Settings,
   settingNames,
+  settingOf,
   variableOf,
 } from "./settings.ts";
 import { withoutSecrets } from "./target.ts";
@@ -50,7 +50,7 @@ export function readConfig(command: Command, env: Environment): Config {
     } else if (inFile[name] !== undefined) {
       const value = parseSetting(name, inFile[name], `"${name}" in ${file.path}`);
       command.setOptionValueWithSource(name, value, "config");
-    } else command.setOptionValueWithSource(name, defaultOf(name), "default");
+    } else command.setOptionValueWithSource(name, settingOf(name).unset, "default");
   }
   const settings: Settings = { ...command.opts<Settings>() };
   const sources = Object.fromEntries(

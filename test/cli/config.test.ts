@@ -160,7 +160,7 @@ describe("a setting of the wrong form is refused, with its place and the form:",
 
   for (const [what, content, told] of [
     ["an unknown name", { prot: 1 }, /config\.json sets "prot", which fx does not know/],
-    ["no JSON", "{port: 1}", /config\.json is not JSON: it has a fault in line 1, column 2\.$/],
+    ["no JSON", "{port: 1}", /config\.json is not JSON\.$/],
     ["no object", "[]", /config\.json must hold one JSON object\.$/],
   ] as const) {
     test(`a config file with ${what}`, () => assert.match(refusal([], withFile(content)), told));
@@ -374,29 +374,13 @@ test("two listeners at one port are refused with exit 2", async () => {
   assert.equal(exit, 2);
 });
 
-describe("a file of settings or tokens that is not JSON is refused with the line and column, and not shown:", () => {
-  for (const [what, text, line, column] of [
-    ["nothing", "", 1, 1],
-    ["a name without quotes", "{hidden: 1}", 1, 2],
-    ["a comma too many", '{\n  "port": 1,\n}', 3, 1],
-    ["a comma too few", '{\n  "port": 1\n  "db": "x"\n}', 3, 3],
-    ["a word without quotes", '{"cors": ["https://a.example", {"b": hidden}]}', 1, 38],
-    ["a comment", '{\n  // hidden\n  "port": 1}', 2, 3],
-    ["a space that is not JSON's", '{\n "port":\u00a08080}', 2, 9],
-    ["a text without an end", '{\n "port": "hidden', 2, 10],
-    ["a number with a 0 before it", '{"port": 080}', 1, 11],
-    ["more after its end", '{"port": 1} hidden', 1, 13],
-    ["an end too early", '{"cors": ["https://a.example"', 1, 30],
-    ["brackets in brackets without an end", "[".repeat(100_000), 1, 12],
-  ] as const) {
-    test(what, async () => {
-      const told = ` is not JSON: it has a fault in line ${line}, column ${column}.`;
-      const config = file(text);
-      assert.equal(refusal(["--config", config]), `The config file ${config}${told}`);
-      const tokens = file(text);
-      const { stderr, exit } = await runHere(["token", "list", "--tokens", tokens]);
-      assert.deepEqual([stderr, exit], [`fx: The file of tokens ${tokens}${told}\n`, 2]);
-    });
+test("a file of settings or tokens that is not JSON is refused, and not shown", async () => {
+  for (const text of ["", "{hidden: 1}", '{"port": "hidden', "[".repeat(100_000)]) {
+    const config = file(text);
+    assert.equal(refusal(["--config", config]), `The config file ${config} is not JSON.`);
+    const tokens = file(text);
+    const { stderr, exit } = await runHere(["token", "list", "--tokens", tokens]);
+    assert.deepEqual([stderr, exit], [`fx: The file of tokens ${tokens} is not JSON.\n`, 2]);
   }
 });
 

@@ -4,8 +4,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod";
 import { realName } from "../../files/new-file.ts";
 import { type Role, roles } from "../../wire/role.ts";
+import { parseJson } from "../config-file.ts";
 import { UsageError } from "../errors.ts";
-import { parseJson } from "../json.ts";
 import { reasonOf } from "../reason.ts";
 
 /** A token in the file. Times are ISO 8601, in UTC. */

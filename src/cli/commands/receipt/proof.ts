@@ -1,5 +1,6 @@
 import type { ReceiptProof } from "../../../core/service.ts";
 import type { FxCommand } from "../../command.ts";
+import { parseJson, readSmallFile } from "../../config-file.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning, UsageError } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
@@ -97,11 +98,7 @@ async function verify(context: Context, file: string, { checkpoint, json }: Veri
 
 /** @throws UsageError if there is no such file, or it is none that fx writes */
 async function readProof(path: string): Promise<ReceiptProof> {
-  const [{ readSmallFile }, { receiptProof }, { countMembers, parseJson }] = await Promise.all([
-    import("../../config-file.ts"),
-    import("../../../wire/proof.ts"),
-    import("../../json.ts"),
-  ]);
+  const { receiptProof } = await import("../../../wire/proof.ts");
   let text: string;
   try {
     ({ text } = readSmallFile(path, longestProof));
@@ -114,6 +111,12 @@ async function readProof(path: string): Promise<ReceiptProof> {
   const [issue] = error?.issues ?? [];
   const where = issue === undefined ? "it has a member too many" : `at /${issue.path.join("/")}`;
   throw new UsageError(`${path} is not a proof of fx, or was changed (${where}).`);
+}
+
+/** The members of all objects in a JSON text. JSON.parse takes the last of those that have one name, and says nothing. */
+function countMembers(text: string): number {
+  const strings = text.replaceAll(/\\./g, "").matchAll(/"[^"]*"(\s*:)?/g);
+  return [...strings].filter(([, colon]) => colon !== undefined).length;
 }
 
 /** Compares a proof with the checkpoint in a file, which is read to its end. */
