@@ -8,7 +8,6 @@ import { Questions } from "./questions.ts";
 import { Sending } from "./sending.ts";
 import type { Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
-import { withoutLinks } from "./target.ts";
 import { writeDocument } from "./terminal/output.ts";
 import { type Terminal, takeScreen } from "./terminal/terminal.ts";
 
@@ -66,8 +65,7 @@ export class Context {
     this.signals.watch();
     const { openService } = await import("./open.ts");
     const settings = this.command.opts<Settings>();
-    const url = withoutLinks(settings.url);
-    this.#service = await openService({ ...settings, url }, { rates, access });
+    this.#service = await openService(settings, { rates, access });
     return this.#service;
   }
 

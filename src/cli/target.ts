@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { realName } from "../files/new-file.ts";
 import { secretName } from "../wire/plain-http.ts";
 
 /** A store of accounts. `address` is its name as it was given. */
@@ -23,21 +21,6 @@ export function parseStoreTarget(address: string): StoreTarget | undefined {
   if (/^sqlite:./.test(address) && sqliteAdvice(address) === undefined)
     return { kind: "sqlite", address, path: address.slice("sqlite:".length) };
   return /^postgres(ql)?:\/\/./.test(address) ? { kind: "postgres", address } : undefined;
-}
-
-/**
- * The target with the path that links lead to now, if there is such a file, so that a command works on one ledger to its
- * end, although a link is switched meanwhile.
- */
-export function withoutLinks(target: Target): Target {
-  if (target.kind !== "sqlite") return target;
-  try {
-    const path = realName(target.path);
-    return existsSync(path) ? { ...target, path } : target;
-  } catch {
-    // Opening it reports the reason.
-    return target;
-  }
 }
 
 /** Suggests the form that fx takes in place of another program's URL of SQLite. */

@@ -6,7 +6,7 @@ import { visibleLines } from "../../core/visible.ts";
 import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { entryCells, entryColumns } from "../terminal/figures.ts";
-import { type Column, writeTable } from "../terminal/output.ts";
+import { type Column, tableLines } from "../terminal/output.ts";
 import { writeEach } from "../terminal/pages.ts";
 import { type Screen, write } from "../terminal/terminal.ts";
 import { idDescription, receiptId } from "./receipt.ts";
@@ -35,16 +35,17 @@ export function defineEntries(program: FxCommand, context: Context): void {
       const service = await context.service(follow ? "write" : "read");
       const after = options.after === undefined ? undefined : (await service.receipt(options.after)).id;
       const chunks = atMost(limit, follow ? service.follow({ after }) : everyPage(service, after));
-      if (json) {
-        const { entry } = await import("../../wire/entries.ts");
-        const line = (receipt: Receipt) => `${JSON.stringify(entry.encode(receipt))}\n`;
-        await writeEach(stdout, chunks, (receipts) => {
-          stdout.stream.write(visibleLines(receipts.map(line).join("")));
-        });
-        return;
+      const { entry } = await import("../../wire/entries.ts");
+      let count = 0;
+      async function* texts() {
+        for await (const receipts of chunks) {
+          const lines = receipts.map((receipt) => `${JSON.stringify(entry.encode(receipt))}\n`);
+          yield json ? visibleLines(lines.join("")) : await rowsOf(stdout, receipts, count === 0);
+          count += receipts.length;
+        }
       }
-      const count = await writeRows(stdout, chunks);
-      if (count === 0)
+      await writeEach(stdout, texts());
+      if (count === 0 && !json)
         write(stderr, after === undefined ? "There are no entries." : "There are no later entries.");
     });
 }
@@ -77,11 +78,9 @@ async function* atMost(
 const columns: readonly Column[] = [{ title: "Account" }, ...entryColumns];
 
 /** Rows of a stream, under one heading at a terminal. The columns have a least width, so that later rows fit below. */
-function writeRows(screen: Screen, chunks: AsyncIterable<readonly Receipt[]>): Promise<number> {
-  return writeEach(screen, chunks, (receipts, before) => {
-    const cells = receipts.map((receipt) => [accountOf(receipt), ...entryCells(screen, receipt)]);
-    return writeTable(screen, columns, screen.rich ? cells.map(padded) : cells, { hasTitles: before === 0 });
-  });
+function rowsOf(screen: Screen, receipts: readonly Receipt[], hasTitles: boolean): Promise<string> {
+  const cells = receipts.map((receipt) => [accountOf(receipt), ...entryCells(screen, receipt)]);
+  return tableLines(screen, columns, screen.rich ? cells.map(padded) : cells, hasTitles);
 }
 
 function accountOf({ pesel }: Receipt): string {

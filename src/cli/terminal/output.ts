@@ -60,29 +60,47 @@ export function writeText(
   );
 }
 
+export async function writeTable(...table: Parameters<typeof tableLines>): Promise<void> {
+  const [screen] = table;
+  screen.stream.write(await tableLines(...table));
+}
+
 /** Rows under titles at a terminal; in a pipe, tab-separated rows without titles and never cut. */
-export async function writeTable(
+export async function tableLines(
   screen: Screen,
   columns: readonly Column[],
   cells: readonly (readonly Cell[])[],
-  { hasTitles = true } = {},
-): Promise<void> {
-  if (cells.length === 0) return;
+  hasTitles = true,
+): Promise<string> {
+  if (cells.length === 0) return "";
   const rows = cells.map((row) => row.map(cellText));
-  const shown = [...columns.entries()]
-    .filter(([, { pipeOnly, terminalOnly }]) => !(screen.rich ? pipeOnly : terminalOnly))
-    .filter(([index, { sparse }]) => !sparse || rows.some((row) => row[index] !== ""))
-    .map(([index]) => index);
-  if (!screen.rich) return write(screen, lines(rows.map((row) => shown.map((index) => row[index] ?? ""))));
+  const shown = [...columns.keys()].filter((index) => {
+    const { pipeOnly, terminalOnly, sparse } = columns[index] as Column;
+    return !(screen.rich ? pipeOnly : terminalOnly) && !(sparse && rows.every((row) => row[index] === ""));
+  });
+  const text = screen.rich
+    ? await fitted(screen, columns, rows, shown, hasTitles)
+    : lines(rows.map((row) => shown.map((index) => row[index] ?? "")));
+  return `${text}\n`;
+}
+
+/** A table that fits the terminal: without optional columns, with folded ones, or else a record for each row. */
+async function fitted(
+  screen: Screen,
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  shown: readonly number[],
+  hasTitles: boolean,
+): Promise<string> {
   let kept = shown;
   for (;;) {
     const table = await layOut(screen, columns, rows, kept, { hasTitles });
     const excess = width(table) - screen.columns;
-    if (excess <= 0) return write(screen, table);
+    if (excess <= 0) return table;
     const dropped = kept.findLast((index) => columns[index]?.optional);
     if (dropped === undefined) {
       const wrapped = await layOut(screen, columns, rows, kept, { hasTitles, excess });
-      if (width(wrapped) <= screen.columns) return write(screen, wrapped);
+      if (width(wrapped) <= screen.columns) return wrapped;
       break;
     }
     kept = kept.filter((index) => index !== dropped);
@@ -94,7 +112,7 @@ export async function writeTable(
         .filter((index) => row[index] !== "")
         .map((index) => [columns[index]?.title ?? "", row[index] ?? ""]),
     );
-  write(screen, rows.map(record).join("\n\n"));
+  return rows.map(record).join("\n\n");
 }
 
 /** "1 234.50" with thin spaces at a terminal, "1234.50" in a pipe. */

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { longestPage, type Page, type PageRequest } from "../../core/service.ts";
 import { visibleLines } from "../../core/visible.ts";
-import { type Cell, type Column, writeTable } from "./output.ts";
-import { type Screen, write } from "./terminal.ts";
+import { type Cell, type Column, tableLines } from "./output.ts";
+import type { Screen } from "./terminal.ts";
 
 /** How items of one kind are listed. */
 export interface Listing<T> {
@@ -35,74 +35,48 @@ export async function writePages<T>(
   { columns, row, encode }: Listing<T>,
   json: boolean,
 ): Promise<number> {
-  const count = await writeEach(screen, pages, async (items, before) => {
-    if (json) {
-      const texts = items.map(
-        (item, nth) => `${before + nth === 0 ? "[" : ","}\n${JSON.stringify(encode(item))}`,
-      );
-      screen.stream.write(visibleLines(texts.join("")));
-    } else {
-      await writeTable(
-        screen,
-        columns,
-        items.map((item) => row(screen, item)),
-      );
-    }
-  });
-  if (json) write(screen, count === 0 ? "[]" : "\n]");
-  return count;
-}
-
-/** Writes pages as they come, so that memory stays flat, and stops when nobody reads on. Returns how many items. */
-export async function writeEach<T>(
-  { stream }: Screen,
-  pages: AsyncIterable<readonly T[]>,
-  writeItems: (items: readonly T[], before: number) => Promise<void> | void,
-): Promise<number> {
   let count = 0;
-  const isRead = readerOf(stream);
-  for await (const items of pages) {
-    await writeItems(items, count);
-    count += items.length;
-    if (!(await isRead())) break;
+  async function* texts() {
+    for await (const items of pages) {
+      const lines = items.map(
+        (item, nth) => `${count + nth === 0 ? "[" : ","}\n${JSON.stringify(encode(item))}`,
+      );
+      count += items.length;
+      const rows = items.map((item) => row(screen, item));
+      yield json ? visibleLines(lines.join("")) : await tableLines(screen, columns, rows);
+    }
+    if (json) yield count === 0 ? "[]\n" : "\n]\n";
   }
+  await writeEach(screen, texts());
   return count;
 }
 
-/** Writes parts as they come, like `writePages`. */
-export async function writeParts({ stream }: Screen, parts: AsyncIterable<string>): Promise<void> {
-  const isRead = readerOf(stream);
-  let isFirst = true;
-  for await (const part of parts) {
-    // A byte-order mark at the beginning tells Excel the encoding.
-    const mark = isFirst && part.startsWith("\ufeff") ? 1 : 0;
-    stream.write(part.slice(0, mark) + visibleLines(part.slice(mark)));
-    isFirst = false;
-    if (!(await isRead())) break;
-  }
-}
-
-/** Returns a function that waits until the reader has taken everything written, and resolves to whether it still reads. */
-function readerOf(stream: NodeJS.WritableStream): () => Promise<boolean> {
+/** Writes texts as they come, so that memory stays flat, and reads no further one when nobody reads the output. */
+export async function writeEach({ stream }: Screen, texts: AsyncIterable<string>): Promise<void> {
   // Node's stdout says that it is writable even when its reader is gone.
   let failed = false;
   stream.once("error", () => {
     failed = true;
   });
-  return async () => {
-    await taken(stream);
+  for await (const text of texts) {
+    if (failed) return;
+    if (!stream.write(text)) await once(stream, "drain").catch(() => {});
+    // A write that nobody takes fails in a later turn.
     await nextTurn();
-    return !failed && stream.writable;
-  };
+    if (failed || !stream.writable) return;
+  }
 }
 
-/** Resolves when the buffer is drained or the stream is closed. */
-async function taken(
-  stream: NodeJS.WritableStream & { readonly writableNeedDrain?: boolean },
-): Promise<void> {
-  if (!stream.writableNeedDrain) return;
-  const settled = new AbortController();
-  const { signal } = settled;
-  await Promise.race([once(stream, "drain", { signal }), once(stream, "close", { signal })]).catch(() => {});
-  settled.abort();
+/** Writes the parts of a file. */
+export async function writeParts(screen: Screen, parts: AsyncIterable<string>): Promise<void> {
+  async function* texts() {
+    let isFirst = true;
+    for await (const part of parts) {
+      // A byte-order mark at the beginning tells Excel the encoding.
+      const mark = isFirst && part.startsWith("\ufeff") ? 1 : 0;
+      yield part.slice(0, mark) + visibleLines(part.slice(mark));
+      isFirst = false;
+    }
+  }
+  await writeEach(screen, texts());
 }
