@@ -1,34 +1,11 @@
 import { CommanderError } from "commander";
-import { type ErrorCode, type FieldError, FxError } from "../core/errors.ts";
+import { type FieldError, FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { PlainHttpError } from "../wire/plain-http.ts";
-import { type Exit, exitOf } from "./exits.ts";
+import { type Exit, outcomes } from "./exits.ts";
 import { reasonOf } from "./reason.ts";
 import { writeJson, writeText } from "./terminal/output.ts";
 import type { Screen } from "./terminal/terminal.ts";
-
-/** The hint where no server answers. */
-const waysOut = "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.";
-
-const hintOf: Partial<Readonly<Record<ErrorCode, string>>> = {
-  "account-not-found": "fx account create opens one.",
-  "account-exists": "fx account show has it.",
-  "rate-changed": "fx quote has the table in force.",
-  "trading-suspended": "Try again later: an operator ends it with fx trading resume.",
-  "unsupported-currency": "fx rates lists the currencies.",
-  "insufficient-funds": "fx account show has the balances.",
-  "idempotency-key-reused": "fx receipt --pesel PESEL --key KEY shows what was done with it.",
-  "already-reversed": "fx receipt shows both receipts.",
-  "not-reversible": "Make the opposite change with a command of its own.",
-  "account-closed": "fx account create opens it again.",
-  "account-blocked": "fx account show has the reason, and fx account unblock lifts the block.",
-  "account-not-empty": "fx account show has the balances, and fx account withdraw pays them out.",
-  "outcome-unknown": "Whether it was done is not known. fx trading shows what holds now.",
-  unreachable: waysOut,
-  unauthorized:
-    "Set FX_TOKEN, or FX_TOKEN_FILE to a file that holds the token. fx doctor shows which one is sent.",
-  forbidden: "fx doctor shows which token is sent, and its role.",
-};
 
 const plainHttpHint =
   "Use https://, or give --allow-plain-http (FX_ALLOW_PLAIN_HTTP=true) where the network between is your own.";
@@ -147,10 +124,10 @@ function describeRefusal({
   hint,
   retryAfterSeconds: wait,
 }: FxError): Failure {
-  const exit = exitOf[code];
+  const [exit, usualHint] = outcomes[code];
   if (replayed) return { ...failure(code, message, exit, replayHint), replayed };
   const later = wait === undefined ? undefined : `Try again in ${wait} s.`;
-  const told = failure(code, message, exit, hint ?? hintOf[code] ?? later);
+  const told = failure(code, message, exit, hint ?? usualHint ?? later);
   return fields === undefined ? told : { ...told, errors: fields };
 }
 

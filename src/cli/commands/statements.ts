@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { Option } from "commander";
 import type { ListedAccount } from "../../core/account.ts";
 import { addDays, type CalendarDate, warsawDate } from "../../core/date.ts";
-import { FxError } from "../../core/errors.ts";
 import {
   type ExchangeService,
   longestPage,
@@ -11,12 +10,11 @@ import {
   type StatementRequest,
   statementFormats,
 } from "../../core/service.ts";
-import { NewFile } from "../../files/new-file.ts";
 import { parseDate } from "../../wire/times.ts";
 import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { reasonOf } from "../reason.ts";
+import { notWritten, ResultFile } from "../result-file.ts";
 import { writeRecord, writeText } from "../terminal/output.ts";
 import { readPages } from "../terminal/pages.ts";
 import { ProgressLine } from "../terminal/progress.ts";
@@ -136,19 +134,11 @@ async function statementOf(
 }
 
 async function writeFile(path: string, parts: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  let file: NewFile | undefined;
+  const file = new ResultFile(path);
   try {
-    file = new NewFile(path, 0o600);
     for await (const part of parts) file.write(part);
     file.keep();
-  } catch (error) {
-    throw error instanceof FxError ? error : notWritten(path, error);
   } finally {
-    file?.close();
+    file.close();
   }
-}
-
-function notWritten(path: string, error: unknown): FxError {
-  const message = `${path} cannot be written (${reasonOf(error)}).`;
-  return new FxError("storage-unavailable", message, { cause: error });
 }

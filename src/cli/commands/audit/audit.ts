@@ -5,6 +5,7 @@ import type { FxCommand } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
+import { ResultFile } from "../../result-file.ts";
 import { withoutSecrets } from "../../target.ts";
 import { type Pairs, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
@@ -60,30 +61,33 @@ function noticeIfSlow(stderr: Screen, { url }: Options): () => void {
 
 async function audit(
   context: Context,
-  options: Options,
+  { checkpoint, against, url }: Options,
   onProgress: (done: AuditProgress) => void,
 ): Promise<AuditReport> {
-  if (options.checkpoint === undefined && options.against === undefined) {
+  if (checkpoint === undefined && against === undefined) {
     return (await context.service()).audit({ onProgress });
   }
-  const { CheckpointFile, openCheckpoint } = await import("./checkpoint.ts");
-  const earlier = options.against === undefined ? undefined : await openCheckpoint(options.against);
-  const source = withoutSecrets(options.url.address);
-  const file =
-    options.checkpoint === undefined
-      ? undefined
-      : new CheckpointFile(options.checkpoint, { fx: context.version, source });
+  const { checkpointEnd, checkpointHeads, checkpointStart } = await import("../../../wire/checkpoint.ts");
+  const { openCheckpoint } = await import("./checkpoint.ts");
+  const earlier = against === undefined ? undefined : await openCheckpoint(against);
+  const about = { fx: context.version, source: withoutSecrets(url.address) };
+  const file = checkpoint === undefined ? undefined : new ResultFile(checkpoint);
   try {
     const service = await context.service();
     const report = await service.audit({
       onProgress,
       against: earlier,
       ...(file !== undefined && {
-        onStart: (ledger) => file.start(ledger),
-        onHeads: async (heads) => file.add(heads),
+        onStart: (ledger) => {
+          file.write(checkpointStart({ time: new Date().toISOString(), ...about, ...ledger }));
+        },
+        onHeads: async (heads) => file.write(checkpointHeads(heads)),
       }),
     } satisfies AuditOptions);
-    if (isClean(report)) file?.keep(report);
+    if (isClean(report)) {
+      file?.write(checkpointEnd(report));
+      file?.keep();
+    }
     return report;
   } finally {
     file?.close();
@@ -161,32 +165,25 @@ function comparisonFacts({ accounts, found, lost }: Comparison): Pairs {
 }
 
 /** Says on stderr what to do about findings and missing entries. */
-export function tellAdvice(stderr: Screen, report: AuditReport, json: boolean): void {
-  const { findingsTotal, against } = report;
+export function tellAdvice(stderr: Screen, { findingsTotal, against }: AuditReport, json: boolean): void {
   const stop = "Let nobody write to it: stop the servers";
+  const guide = "docs/OPERATIONS.md says how to go on when something is lost.";
+  const warnings: string[] = [];
   if (findingsTotal > 0) {
-    tellWarning(
-      stderr,
-      `The ledger differs from what its journal gives. ${stop}, keep a copy of it as it is, and compare it with a backup. ` +
-        "docs/OPERATIONS.md says how to go on when something is lost.",
-      json,
+    warnings.push(
+      `The ledger differs from what its journal gives. ${stop}, keep a copy of it as it is, and compare it with a backup. ${guide}`,
     );
   }
   if (against !== undefined && isOther(against)) {
-    tellWarning(
-      stderr,
-      `The ledger has none of the ${against.accounts} accounts of the checkpoint. The checkpoint, or the ledger, is not ` +
-        "the one you mean. Name the right one.",
-      json,
+    warnings.push(
+      `The ledger has none of the ${against.accounts} accounts of the checkpoint. The checkpoint, or the ledger, is not the one you mean. Name the right one.`,
     );
   } else if (against !== undefined && against.lost.length > 0) {
-    tellWarning(
-      stderr,
-      `The ledger misses entries of the checkpoint. It is an older copy, or it was changed. ${stop}, and look for a newer ` +
-        "copy. docs/OPERATIONS.md says how to go on when something is lost.",
-      json,
+    warnings.push(
+      `The ledger misses entries of the checkpoint. It is an older copy, or it was changed. ${stop}, and look for a newer copy. ${guide}`,
     );
   }
+  for (const warning of warnings) tellWarning(stderr, warning, json);
 }
 
 /** Balances in minor units. They are no PESELs, even with eleven digits. */

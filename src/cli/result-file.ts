@@ -1,0 +1,43 @@
+import { FxError } from "../core/errors.ts";
+import { NewFile } from "../files/new-file.ts";
+import { UsageError } from "./errors.ts";
+import { reasonOf } from "./reason.ts";
+
+/** A new file of a command's results. It gets its name when it is whole and on disk. Only its owner can read it. */
+export class ResultFile {
+  readonly #path: string;
+  readonly #file: NewFile;
+
+  /** @throws UsageError if there is such a file; FxError storage-unavailable if none can be created */
+  constructor(path: string) {
+    this.#path = path;
+    this.#file = this.#attempt(() => new NewFile(path, 0o600));
+  }
+
+  write(text: string): void {
+    this.#attempt(() => this.#file.write(text));
+  }
+
+  keep(): void {
+    this.#attempt(() => this.#file.keep());
+  }
+
+  /** Removes a file that was not kept. */
+  close(): void {
+    this.#file.close();
+  }
+
+  #attempt<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw notWritten(this.#path, error);
+      throw new UsageError(`${this.#path} exists. Name a new file.`);
+    }
+  }
+}
+
+export function notWritten(path: string, error: unknown): FxError {
+  const message = `${path} cannot be written (${reasonOf(error)}).`;
+  return new FxError("storage-unavailable", message, { cause: error });
+}
