@@ -29,6 +29,14 @@ import { UsageError } from "./errors.ts";
 import { flagOf, type SettingName, settingNames, variableOf } from "./settings.ts";
 import { withoutSecrets } from "./target.ts";
 
+/** In the order of the help. */
+const definitions = [
+  ...[defineServe, defineAccount, defineExchange, defineQuote, defineBatch],
+  ...[defineRates, defineTrading, defineWatch],
+  ...[defineReceipt, defineEntries, definePosition, defineTill, defineHouse, defineExport, defineStatements],
+  ...[defineAudit, defineBackup, defineToken, defineDoctor, defineCompletion, defineHelp],
+];
+
 /** All of fx's commands. Defining them loads nothing heavy: an action imports what it needs when it runs. */
 export function buildProgram(context: Context): FxCommand {
   const { stdout, stderr } = context.terminal;
@@ -58,27 +66,7 @@ export function buildProgram(context: Context): FxCommand {
       getOutHasColors: () => stdout.paint.level > 0,
     })
     .withExamples(["fx serve --demo", "fx rates", "fx help exit-codes"]);
-  defineServe(program, context);
-  defineAccount(program, context);
-  defineExchange(program, context);
-  defineQuote(program, context);
-  defineBatch(program, context);
-  defineRates(program, context);
-  defineTrading(program, context);
-  defineWatch(program, context);
-  defineReceipt(program, context);
-  defineEntries(program, context);
-  definePosition(program, context);
-  defineTill(program, context);
-  defineHouse(program, context);
-  defineExport(program, context);
-  defineStatements(program, context);
-  defineAudit(program, context);
-  defineBackup(program, context);
-  defineToken(program, context);
-  defineDoctor(program, context);
-  defineCompletion(program, context);
-  defineHelp(program, context);
+  for (const define of definitions) define(program, context);
   refuseBlankOptions(program);
   return program;
 }

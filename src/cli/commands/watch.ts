@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import { setTimeout as pause } from "node:timers/promises";
 import type { ReadStream } from "node:tty";
 import type { Account } from "../../core/account.ts";
 import { FxError } from "../../core/errors.ts";
@@ -39,9 +41,9 @@ export function defineWatch(program: FxCommand, context: Context): void {
       }
       const pesel = argument === undefined ? undefined : await context.questions.pesel(argument);
       const service = await context.service();
-      const read = async (before?: Page): Promise<Page> => {
+      const read = async (): Promise<Page> => {
         const [board, account] = await Promise.all([
-          readBoard(service, resized(stdout), before?.board),
+          readBoard(service, resized(stdout)),
           pesel === undefined ? undefined : service.account(pesel),
         ]);
         return { board, account };
@@ -57,21 +59,20 @@ async function show(
   keyboard: ReadStream,
   everySeconds: number,
   first: Page,
-  read: (before: Page) => Promise<Page>,
+  read: () => Promise<Page>,
 ): Promise<void> {
   const { stdout } = context.terminal;
-  const clock = () => timeText(stdout, new Date()).slice("2026-01-31 ".length);
-  const upToDate = () => `${readAt}, every ${everySeconds} s, q ends`;
-  let [page, readAt] = [first, clock()];
-  let status = { text: upToDate(), paint: stdout.paint.dim };
-  let wake = () => {};
-  const ended = new Promise<"ended">((resolve) => {
-    context.takeScreen(keyboard, (key) => {
-      if (key === "q" || key === "Q") resolve("ended");
-      else if (key === " ") wake();
-    });
-    for (const event of ["end", "error"]) keyboard.once(event, () => resolve("ended"));
+  const stop = new AbortController();
+  const { signal } = stop;
+  const stopped = once(signal, "abort").then(() => undefined);
+  context.takeScreen(keyboard, (key) => {
+    if (key.toLowerCase() === "q") stop.abort();
   });
+  for (const event of ["end", "error"]) keyboard.once(event, () => stop.abort());
+  const clock = () => timeText(stdout, new Date()).slice("2026-01-31 ".length);
+  const upToDate = () => ({ text: `${readAt}, every ${everySeconds} s, q ends`, paint: stdout.paint.dim });
+  let [page, readAt] = [first, clock()];
+  let status = upToDate();
   const draw = async () => {
     const screen = resized(stdout);
     const { text, paint } = status;
@@ -82,19 +83,13 @@ async function show(
   stdout.stream.on("resize", redraw);
   for (;;) {
     redraw();
-    let timer: NodeJS.Timeout | undefined;
-    const woken = new Promise<void>((resolve) => {
-      wake = resolve;
-      timer = setTimeout(resolve, 1000 * everySeconds);
-    });
-    const wasEnded = await Promise.race([ended, woken]);
-    clearTimeout(timer);
-    if (wasEnded) break;
+    await pause(1000 * everySeconds, undefined, { signal }).catch(() => {});
+    if (signal.aborted) break;
     try {
-      const answer = await Promise.race([ended, read(page)]);
-      if (answer === "ended") break;
+      const answer = await Promise.race([read(), stopped]);
+      if (answer === undefined) break;
       [page, readAt] = [answer, clock()];
-      status = { text: upToDate(), paint: stdout.paint.dim };
+      status = upToDate();
     } catch (error) {
       const { message } = describeFailure(error);
       const hint = error instanceof FxError && error.hint !== undefined ? ` ${error.hint}` : "";

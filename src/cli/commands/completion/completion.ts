@@ -3,7 +3,7 @@ import type { FxCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { write } from "../../terminal/terminal.ts";
 import { topics } from "../help.ts";
-import { type Candidate, complete, type Placeholders, scripts } from "./scripts.ts";
+import { type Candidate, complete, paths, scripts, type Values } from "./scripts.ts";
 
 type Shell = keyof typeof scripts;
 
@@ -19,29 +19,25 @@ export function defineCompletion(program: FxCommand, context: Context): void {
     .action(async (shell: Shell, words: readonly string[]) => {
       const { stdout } = context.terminal;
       if (words.length === 0) return void stdout.stream.write(scripts[shell]);
-      const { candidates, paths } = await complete(program, words, placeholdersOf(program));
-      for (const { text, meaning } of candidates) write(stdout, `${text}\t${meaning}`);
-      if (paths) write(stdout, ":paths");
+      const candidates = await complete(program, words, valuesOf(program));
+      for (const { text, meaning } of candidates)
+        write(stdout, text === paths.text ? text : `${text}\t${meaning}`);
     });
 }
 
-function placeholdersOf(program: FxCommand): Placeholders {
+function valuesOf(program: FxCommand): Values {
   return {
-    currency: { values: currencies },
-    source: {
-      values: async () => [
-        { text: "nbp", meaning: "the bank's API" },
-        { text: "demo", meaning: "recorded tables" },
-      ],
-      paths: true,
-    },
-    topic: {
-      values: async () => [
-        ...Object.entries(topics).map(([text, { about }]) => ({ text, meaning: about })),
-        ...program.commands.map((child) => ({ text: child.name(), meaning: child.description() })),
-      ],
-    },
-    file: { values: async () => [], paths: true },
+    currency: currencies,
+    file: async () => [paths],
+    source: async () => [
+      { text: "nbp", meaning: "the bank's API" },
+      { text: "demo", meaning: "recorded tables" },
+      paths,
+    ],
+    topic: async () => [
+      ...Object.entries(topics).map(([text, { about }]) => ({ text, meaning: about })),
+      ...program.commands.map((child) => ({ text: child.name(), meaning: child.description() })),
+    ],
   };
 }
 

@@ -6,47 +6,41 @@ export interface Candidate {
   readonly meaning: string;
 }
 
-export interface Completion {
-  readonly candidates: readonly Candidate[];
-  /** Whether a path may stand there too. */
-  readonly paths: boolean;
-}
+/** Says that a path may stand there. */
+export const paths: Candidate = { text: ":paths", meaning: "" };
 
 /** The values of a placeholder such as <currency>. */
-export type Placeholders = Readonly<
-  Record<string, { readonly values: () => Promise<readonly Candidate[]>; readonly paths?: boolean }>
->;
+export type Values = Readonly<Record<string, () => Promise<readonly Candidate[]>>>;
 
-/**
- * Completes the last of `words`, which follow "fx". The candidates come from the definitions of the commands.
- */
+/** Completes the last of `words`, which follow "fx". The candidates come from the definitions of the commands. */
 export async function complete(
   program: Command,
   words: readonly string[],
-  placeholders: Placeholders,
-): Promise<Completion> {
+  values: Values,
+): Promise<readonly Candidate[]> {
   const { command, waiting, place, current, prefix, given } = readWords(program, words);
-  const startsSo = ({ text }: Candidate) => text.startsWith(current);
-  const valuesOf = async (placeholder: string, choices: readonly string[] = []): Promise<Completion> => {
-    const chosen = { values: async () => choices.map((text) => ({ text, meaning: "" })) };
-    const { values, paths = false }: Placeholders[string] = placeholders[placeholder] ?? chosen;
-    const candidates = (await values()).filter(startsSo);
-    return { candidates: candidates.map(({ text, meaning }) => ({ text: prefix + text, meaning })), paths };
+  const beginSo = (candidates: readonly Candidate[]) =>
+    candidates.filter(({ text }) => text.startsWith(current));
+  const valuesOf = async (placeholder: string, choices: readonly string[] = []) => {
+    const all = (await values[placeholder]?.()) ?? choices.map((text) => ({ text, meaning: "" }));
+    const fitting = beginSo(all.filter((value) => value !== paths)).map(({ text, meaning }) => ({
+      text: prefix + text,
+      meaning,
+    }));
+    return all.includes(paths) ? [...fitting, paths] : fitting;
   };
   if (waiting !== undefined) return valuesOf(placeholderOf(waiting), waiting.argChoices);
   const options = optionsOf(command)
     .filter((option) => !option.hidden && !given.has(option))
     .map((option) => ({ text: option.long ?? option.short ?? "", meaning: option.description }));
-  if (current.startsWith("-")) return { candidates: options.filter(startsSo), paths: false };
+  if (current.startsWith("-")) return beginSo(options);
   const commands = place > 0 ? [] : command.commands;
-  const candidates = commands
-    .map((child) => ({ text: child.name(), meaning: child.description() }))
-    .filter(startsSo);
-  if (candidates.length > 0) return { candidates, paths: false };
+  const named = beginSo(commands.map((child) => ({ text: child.name(), meaning: child.description() })));
+  if (named.length > 0) return named;
   const expected =
     command.registeredArguments[place] ?? command.registeredArguments.find(({ variadic }) => variadic);
   if (expected !== undefined) return valuesOf(expected.name(), expected.argChoices);
-  return { candidates: current === "" ? options : [], paths: false };
+  return current === "" ? options : [];
 }
 
 /** Walks over the finished words to the command and the option or argument that the last word belongs to. */

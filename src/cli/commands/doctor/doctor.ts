@@ -6,8 +6,7 @@ import { findingsExit } from "../../exits.ts";
 import { type SettingName, settingNames, settingOf } from "../../settings.ts";
 import { withoutSecrets } from "../../target.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
-import { type Screen, write, writeGap } from "../../terminal/terminal.ts";
-import type { Check } from "./checkup.ts";
+import { write, writeGap } from "../../terminal/terminal.ts";
 
 interface Shown {
   readonly name: SettingName;
@@ -27,9 +26,24 @@ export function defineDoctor(program: FxCommand, context: Context): void {
     .action(({ json = false }: { readonly json?: boolean }) => diagnose(context, json));
 }
 
+const settingColumns = [
+  { title: "", pipeOnly: true },
+  { title: "Setting" },
+  { title: "Value", wraps: true },
+  { title: "From" },
+];
+
+const checkColumns = [
+  { title: "", pipeOnly: true },
+  { title: "Check" },
+  { title: "State" },
+  { title: "Found", wraps: true },
+];
+
 async function diagnose(context: Context, json: boolean): Promise<void> {
-  const { version } = context;
-  const { stdout } = context.terminal;
+  const { version, terminal } = context;
+  const { stdout } = terminal;
+  const { paint } = stdout;
   const config = context.config();
   context.signals.watch();
   const { examine } = await import("./checkup.ts");
@@ -40,47 +54,20 @@ async function diagnose(context: Context, json: boolean): Promise<void> {
   const settings = settingNames.map((name) => shown(config, name));
   if (json) return context.document({ ok, version, configFile, settings, checks });
   if (stdout.rich) {
-    writeText(
-      stdout,
-      `fx ${version}, config file ${configFile.path}${configFile.exists ? "" : " (not there)"}`,
-    );
+    const note = configFile.exists ? "" : " (not there)";
+    writeText(stdout, `fx ${version}, config file ${configFile.path}${note}`);
     write(stdout, "");
   }
-  await writeSettings(stdout, settings, config);
-  writeGap(stdout);
-  await writeChecks(stdout, checks);
-}
-
-async function writeSettings(
-  stdout: Screen,
-  settings: readonly Shown[],
-  { variables }: Config,
-): Promise<void> {
-  const columns = [
-    { title: "", pipeOnly: true },
-    { title: "Setting" },
-    { title: "Value", wraps: true },
-    { title: "From" },
-  ];
-  const rows = settings.map(({ name, value, origin }) => {
-    return ["setting", name, String(value ?? ""), variables[name] ?? origin];
+  const settingRows = settings.map(({ name, value, origin }) => {
+    return ["setting", name, String(value ?? ""), config.variables[name] ?? origin];
   });
-  await writeTable(stdout, columns, rows);
-}
-
-async function writeChecks(stdout: Screen, checks: readonly Check[]): Promise<void> {
-  const { paint } = stdout;
-  const columns = [
-    { title: "", pipeOnly: true },
-    { title: "Check" },
-    { title: "State" },
-    { title: "Found", wraps: true },
-  ];
-  const rows = checks.map(({ check, ok, detail }) => {
+  await writeTable(stdout, settingColumns, settingRows);
+  writeGap(stdout);
+  const checkRows = checks.map(({ check, ok, detail }) => {
     const state = ok ? { text: "ok", paint: paint.green } : { text: "wrong", paint: paint.red };
     return ["check", check, state, detail];
   });
-  await writeTable(stdout, columns, rows);
+  await writeTable(stdout, checkColumns, checkRows);
 }
 
 const origins: Readonly<Record<Source, string>> = {

@@ -19,13 +19,9 @@ const trendDays = 35;
 /** Columns of a terminal that has room for trends. */
 const trendColumns = 60;
 
-/** @param before the board that was read last, whose trends hold as long as its table is in force */
-export async function readBoard(service: ExchangeService, screen: Screen, before?: Board): Promise<Board> {
-  const inForce = await service.rates();
-  if (!screen.rich || !screen.unicode || screen.columns < trendColumns) return { inForce, trends: new Map() };
-  const isKnown =
-    before !== undefined && before.trends.size > 0 && before.inForce.table.id === inForce.table.id;
-  return { inForce, trends: isKnown ? before.trends : await readTrends(service) };
+export async function readBoard(service: ExchangeService, screen: Screen): Promise<Board> {
+  const hasTrends = screen.rich && screen.unicode && screen.columns >= trendColumns;
+  return { inForce: await service.rates(), trends: hasTrends ? await readTrends(service) : new Map() };
 }
 
 export async function writeBoard(screen: Screen, { inForce, trends }: Board): Promise<void> {
